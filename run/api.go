@@ -46,7 +46,7 @@ func (p *Plan) Folder() string { return p.plan.Folder() }
 // Notices returns lines that a user should see once, such as what an alias stands for.
 func (p *Plan) Notices() []string { return p.plan.Notices() }
 
-// Rehearsal returns the reasons why the run can not be submitted, as far as they are known before Run has read the data
+// Rehearsal returns the reasons why the run cannot be submitted, as far as they are known before Run has read the data
 // set.
 func (p *Plan) Rehearsal() []string { return p.plan.Rehearsal }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// CheckFolder rejects a folder that can not be read, that a run is writing, or that contains an earlier run unless
+// CheckFolder rejects a folder that cannot be read, that a run is writing, or that contains an earlier run unless
 // force is set.
 func CheckFolder(folder string, force bool) error {
 	entries, err := os.ReadDir(folder)

@@ -272,7 +272,7 @@ func loadgenResult(logs *mllog.Result) record.LoadGenResult {
 	return r
 }
 
-// jsonValue returns values that JSON can not represent, such as LoadGen's -nan for the rate of one query, as text.
+// jsonValue returns values that JSON cannot represent, such as LoadGen's -nan for the rate of one query, as text.
 func jsonValue(v any) any {
 	if f, ok := v.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
 		return fmt.Sprint(f)

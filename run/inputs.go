@@ -56,7 +56,7 @@ type evidence struct {
 	finishes finishes
 	models   *modelWatch          // nil: the test has not been built
 	caches   []record.PrefixCache // by endpoint; nil: no cache was emptied
-	lost     *record.LimitLost    // the limit that can not be met any more; nil: none
+	lost     *record.LimitLost    // the limit that cannot be met any more; nil: none
 	ended    error                // why the test ended early
 	outside  bool                 // a signal or the caller's context ended it
 }

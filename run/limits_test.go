@@ -69,7 +69,7 @@ func TestConnectionsThatATestNeeds(t *testing.T) {
 	}
 }
 
-// A test that can not have its connections is refused before it begins, with what to do.
+// A test that cannot have its connections is refused before it begins, with what to do.
 func TestConnectionsAreReserved(t *testing.T) {
 	p, c := offlinePlan(t, Settings{"concurrency": "10"})
 	pre := &Preflight{}

@@ -36,7 +36,7 @@ func (l *folderLock) release() {
 	}
 }
 
-// idle returns an error if another run is writing the folder, and nil otherwise, also if the folder can not be opened.
+// idle returns an error if another run is writing the folder, and nil otherwise, also if the folder cannot be opened.
 func idle(folder string) error {
 	l, err := lockFolder(folder)
 	if err == nil {

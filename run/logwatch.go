@@ -105,7 +105,7 @@ func (w *logWatch) begun() bool {
 	return err == nil && info.Size() > 0
 }
 
-// open opens a log if it exists. One that can not be opened is reported as missing when the logs are read.
+// open opens a log if it exists. One that cannot be opened is reported as missing when the logs are read.
 func (w *logWatch) open(name string) {
 	f, err := os.OpenFile(filepath.Join(w.folder, name), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -280,7 +280,7 @@ func TestALostOutputFolder(t *testing.T) {
 	}
 }
 
-// What can not be recorded after a test is the environment's fault or a bug, and never bad usage: that would say that
+// What cannot be recorded after a test is the environment's fault or a bug, and never bad usage: that would say that
 // nothing was started.
 func TestErrorsAfterATestAreNotUsage(t *testing.T) {
 	out := &output{folder: "out"}

@@ -73,7 +73,7 @@ func TestRefusedSettingsLeaveNothing(t *testing.T) {
 	require.NoDirExists(t, folder)
 }
 
-// A name that LoadGen can not write into its lines is found before hours are spent, and leaves nothing.
+// A name that LoadGen cannot write into its lines is found before hours are spent, and leaves nothing.
 func TestADataSetWhoseNameBreaksLoadGensLog(t *testing.T) {
 	program(t)
 	rows := filepath.Join(t.TempDir(), "rows\".jsonl")

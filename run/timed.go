@@ -99,7 +99,7 @@ func (t *test) quiet() {
 }
 
 // wait returns with StartTest, or soon after the test was ended early. LoadGen may then go on issuing for as long as
-// its schedule is and can not be stopped, so it is left behind and the process must end.
+// its schedule is and cannot be stopped, so it is left behind and the process must end.
 func (t *test) wait(returned <-chan error) error {
 	select {
 	case err := <-returned:

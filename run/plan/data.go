@@ -235,7 +235,7 @@ func (d *Data) checkRows(rows int) error {
 type Scoring struct {
 	// Tokens finds the decoder of the answers. It is called before the test starts, and only if answers are token ids.
 	Tokens func(ctx context.Context, ds *datasets.Dataset) (accuracy.RemoteDecoder, *finder.Source, error)
-	// Judges sets what decides where the scorers can not. It is called before the test starts; nil: programs stay
+	// Judges sets what decides where the scorers cannot. It is called before the test starts; nil: programs stay
 	// unscored.
 	Judges func(ctx context.Context, in *accuracy.Input) (Judges, error)
 	// Progress is called with the number of scored answers.

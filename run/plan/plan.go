@@ -27,7 +27,7 @@ type Plan struct {
 	Profilers []string
 	// Command is stored in the record.
 	Command []string
-	// Rehearsal lists the reasons why the run can not be submitted; empty: it can.
+	// Rehearsal lists the reasons why the run cannot be submitted; empty: it can.
 	Rehearsal []string
 }
 
