@@ -36,8 +36,8 @@ type Service struct {
 func NewService(address string) (*Service, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "ws" && u.Scheme != "wss" {
-		return nil, fmt.Errorf("invalid address %.200q of the code service: expected ws://host:port/path or the same with wss",
-			address)
+		return nil, fmt.Errorf("invalid address %.200q of the code service: expected ws://host:port/path, "+
+			"or wss:// for TLS", address)
 	}
 	return &Service{u, httpclient.New(httpclient.Options{Timeout: sendTimeout})}, nil
 }
