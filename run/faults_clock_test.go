@@ -31,7 +31,7 @@ func TestFaultClockStep(t *testing.T) {
 	}
 	program(t)
 	if err := stepClock(0); err != nil {
-		t.Skipf("the clock can not be set here: %v", err)
+		t.Skipf("the clock cannot be set here: %v", err)
 	}
 	moved := make(chan error, 1)
 	began := make(chan struct{}, 1)

@@ -24,7 +24,7 @@ import (
 func CheckFolder(folder string, force bool) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return exit.Environment("output_dir", "Choose another --output-dir", "the output folder can not be read: %w", err)
+		return exit.Environment("output_dir", "Choose another --output-dir", "the output folder cannot be read: %w", err)
 	}
 	if err := idle(folder); err != nil {
 		return err
@@ -64,7 +64,7 @@ func claim(folder string, force bool, access atomicfile.Access) (*folderLock, er
 func replace(folder string, access atomicfile.Access) error {
 	for _, name := range record.Entries {
 		if err := os.RemoveAll(filepath.Join(folder, name)); err != nil {
-			return exit.Environment("output_dir", "Choose another --output-dir", "the earlier run can not be removed: %w", err)
+			return exit.Environment("output_dir", "Choose another --output-dir", "the earlier run cannot be removed: %w", err)
 		}
 	}
 	return makeLogFolder(folder, access)
@@ -134,14 +134,14 @@ func (o *output) reserve() error {
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
-		return fmt.Errorf("the output folder can not be written: %w", err)
+		return fmt.Errorf("the output folder cannot be written: %w", err)
 	}
 	return nil
 }
 
 func (o *output) freeReserve() error {
 	if err := os.Remove(o.path(record.ReserveName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the space that was held for the record can not be freed: %w", err)
+		return fmt.Errorf("the space that was held for the record cannot be freed: %w", err)
 	}
 	return nil
 }

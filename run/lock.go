@@ -18,7 +18,7 @@ func lockFolder(folder string) (*folderLock, error) {
 	dir, err := os.Open(folder)
 	if err != nil {
 		return nil, exit.Environment("output_dir", "Choose another --output-dir, or change its rights",
-			"the output folder can not be read: %w", err)
+			"the output folder cannot be read: %w", err)
 	}
 	if err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
 		_ = dir.Close() // only read

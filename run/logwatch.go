@@ -122,7 +122,7 @@ func (w *logWatch) open(name string) {
 func (l *watchedLog) fault(folder string) string {
 	held, err := l.file.Stat()
 	if err != nil {
-		return fmt.Sprintf("%s can not be looked at any more: %v", l.name, err)
+		return fmt.Sprintf("%s cannot be looked at any more: %v", l.name, err)
 	}
 	was := l.size
 	l.size = held.Size()
@@ -133,7 +133,7 @@ func (l *watchedLog) fault(folder string) string {
 	case errors.Is(err, fs.ErrNotExist):
 		return l.name + " was removed while LoadGen wrote it"
 	case err != nil:
-		return fmt.Sprintf("%s can not be looked at any more: %v", l.name, err)
+		return fmt.Sprintf("%s cannot be looked at any more: %v", l.name, err)
 	case !os.SameFile(held, named):
 		return l.name + " was replaced by another file while LoadGen wrote it"
 	}
@@ -147,12 +147,12 @@ func (w *logWatch) freeze() error {
 	defer w.mu.Unlock()
 	nowhere, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {
-		return fmt.Errorf("LoadGen's logs can not be frozen: %w", err)
+		return fmt.Errorf("LoadGen's logs cannot be frozen: %w", err)
 	}
 	defer nowhere.Close()
 	open, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
-		return fmt.Errorf("LoadGen's logs can not be frozen: %w", err)
+		return fmt.Errorf("LoadGen's logs cannot be frozen: %w", err)
 	}
 	for _, e := range open {
 		fd, err := strconv.Atoi(e.Name())
@@ -160,7 +160,7 @@ func (w *logWatch) freeze() error {
 			continue
 		}
 		if err := unix.Dup3(int(nowhere.Fd()), fd, unix.O_CLOEXEC); err != nil {
-			return fmt.Errorf("LoadGen's logs can not be frozen: %w", err)
+			return fmt.Errorf("LoadGen's logs cannot be frozen: %w", err)
 		}
 	}
 	return nil

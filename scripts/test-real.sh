@@ -2,7 +2,7 @@
 # Drives a real inference server on this machine through `mlperf-go run`: scripts/test-real.sh [llamacpp|vllm]
 # llamacpp takes seconds and 34 MB; vllm, its build for CPUs, ten minutes and 7 GB.
 # The server comes from its Python package, pinned in scripts/real/SERVER.txt, into REAL_HOME (.cache/real/SERVER); its weights are made here. The runs are
-# the scripts of cmd/mlperf-go/testdata/real/SERVER. Where the package can not be had, the script says why and ends with 0.
+# the scripts of cmd/mlperf-go/testdata/real/SERVER. Where the package cannot be had, the script says why and ends with 0.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 server=${1:-llamacpp}
@@ -29,7 +29,7 @@ case $server in
 llamacpp)
   packages "$scripts/llamacpp.txt"
   export PYTHONPATH=$home/packages
-  python3 -c 'import xllamacpp' 2>"$home/import.log" || skip "its package can not be loaded: $(tail -1 "$home/import.log")"
+  python3 -c 'import xllamacpp' 2>"$home/import.log" || skip "its package cannot be loaded: $(tail -1 "$home/import.log")"
   python3 "$scripts/gguf.py" "$home/tiny.gguf"
   python3 "$scripts/gguf.py" "$home/calls.gguf" calls
   ;;

@@ -97,7 +97,7 @@ func cpuBelow(pid int) (ticks int) {
 		_, after, _ := strings.Cut(string(text), ") ")
 		if fields := strings.Fields(after); len(fields) > 12 {
 			for _, f := range fields[11:13] {
-				n, _ := strconv.Atoi(f) // 0 is as good as what can not be read
+				n, _ := strconv.Atoi(f) // 0 is as good as what cannot be read
 				ticks += n
 			}
 		}

@@ -55,7 +55,7 @@ var phrases = []phrase{
 	{"but for", 0, 5, 0, `write "except for"`},
 	{"all the same", 0, 1, 0, `write "anyway", or leave it out`},
 	{"as it was", 1, 0, 2, `write "unchanged"`},
-	{"can not", 20, 10, 0, `write "cannot"`},
+	{"can not", 0, 0, 0, `write "cannot"`},
 	{"is wanted", 0, 0, 0, `write "is required"`},
 	{"the one that", 1, 7, 1, `name the thing`},
 }

@@ -53,7 +53,7 @@ func TestNothingBelowCmdReadsFlagsEnvironmentOrTerminal(t *testing.T) {
 	}
 }
 
-// isTable reports whether a file may list benchmarks as data: the registry's own columns can not hold what packages
+// isTable reports whether a file may list benchmarks as data: the registry's own columns cannot hold what packages
 // above it define, such as scorers, so a package may have one table of its own, in a file of this name. confkeys.go has
 // LoadGen's model keys.
 func isTable(s source) bool {

@@ -37,6 +37,6 @@ func TestClassify(t *testing.T) {
 func wrapped(err error) error { return errors.Join(errors.New("while it was tried"), err) }
 
 func TestErrorIsOneParagraph(t *testing.T) {
-	require.EqualError(t, Usage("x", "Try another", "it can not be"), "it can not be. Try another")
-	require.EqualError(t, Usage("x", "", "it can not be"), "it can not be")
+	require.EqualError(t, Usage("x", "Try another", "it cannot be"), "it cannot be. Try another")
+	require.EqualError(t, Usage("x", "", "it cannot be"), "it cannot be")
 }

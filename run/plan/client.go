@@ -113,7 +113,7 @@ func (cl *Client) apiKey() (string, error) {
 	}
 	text, err := readAtMost(path, largestKey)
 	if err != nil {
-		return "", exit.Usage("api_key", "Give a file whose first line is the key", "the API key can not be read: %w", err)
+		return "", exit.Usage("api_key", "Give a file whose first line is the key", "the API key cannot be read: %w", err)
 	}
 	line, _, _ := strings.Cut(string(text), "\n")
 	return strings.TrimSpace(line), nil

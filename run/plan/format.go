@@ -77,7 +77,7 @@ func (r *Requests) format() (*backends.Format, error) {
 		text, err := readAtMost(name, largestSchema)
 		if err != nil {
 			return nil, exit.Usage("response_format", "Write text, json_object, benchmark, or a readable file",
-				"the JSON schema of --response-format can not be read: %w", err)
+				"the JSON schema of --response-format cannot be read: %w", err)
 		}
 		var schema bytes.Buffer
 		if err := json.Compact(&schema, text); err != nil || !strings.HasPrefix(schema.String(), "{") {

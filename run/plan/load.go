@@ -30,7 +30,7 @@ func (l *Load) readUserConf() error {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return exit.Usage("user_conf", "Give a readable file with --user-conf", "the user.conf can not be read: %w", err)
+		return exit.Usage("user_conf", "Give a readable file with --user-conf", "the user.conf cannot be read: %w", err)
 	}
 	defer f.Close()
 	conf, err := config.ParseConf(path, f, config.UserConf, l.LoadGenModel())

@@ -122,7 +122,7 @@ var withoutEffect = []string{
 func readGenerationConfig(path string) (values map[string]string, notices []string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("the generation config can not be read: %w", err)
+		return nil, nil, fmt.Errorf("the generation config cannot be read: %w", err)
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, largestGenerationConfig+1))

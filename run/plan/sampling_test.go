@@ -129,7 +129,7 @@ func TestGenerationConfig(t *testing.T) {
 		require.Equal(t, "generation_config", exit.Classify(err).Code)
 	}
 	_, err := New(Settings{"model": "llama3.1-8b", "generation-config": path + "x"})
-	require.ErrorContains(t, err, "can not be read")
+	require.ErrorContains(t, err, "cannot be read")
 }
 
 // A generation config fills what nobody has set: every other place of a setting stands above it, the config file too.

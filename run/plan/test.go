@@ -246,7 +246,7 @@ func (t *Test) checkPaths() error {
 	if path := t.Config.String("audit-config"); path != "" {
 		if _, err := os.Stat(path); err != nil {
 			return exit.Usage("audit_config", "Give a readable file with --audit-config",
-				"the audit configuration can not be read: %w", err)
+				"the audit configuration cannot be read: %w", err)
 		}
 	}
 	return nil

@@ -183,7 +183,7 @@ func (l *Load) AuditSettings(s loadgen.TestSettings, folder string) (loadgen.Tes
 	if len(text) == 0 {
 		var err error
 		if text, err = readAtMost(from, largestAudit); err != nil {
-			return s, "", exit.Usage("audit_config", "", "the audit configuration can not be read: %w", err)
+			return s, "", exit.Usage("audit_config", "", "the audit configuration cannot be read: %w", err)
 		}
 	}
 	conf, err := config.ParseConf(from, strings.NewReader(string(text)), config.AuditConf)

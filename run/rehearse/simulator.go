@@ -32,7 +32,7 @@ const startTimeout = 15 * time.Minute
 func startSimulator(ctx context.Context, p *plan.Plan, program, folder string) (*simulator, error) {
 	self, err := os.Executable()
 	if program = cmp.Or(program, self); program == "" {
-		return nil, fmt.Errorf("the simulator can not be started: %w", err)
+		return nil, fmt.Errorf("the simulator cannot be started: %w", err)
 	}
 	ready := filepath.Join(folder, "ready")
 	s := &simulator{cmd: exec.Command(program, arguments(p, ready)...), exited: make(chan struct{})}
@@ -40,7 +40,7 @@ func startSimulator(ctx context.Context, p *plan.Plan, program, folder string) (
 	// A process group of its own: a Ctrl-C at the terminal is for the parent, whose death it must not survive.
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := s.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("the simulator can not be started: %w", err)
+		return nil, fmt.Errorf("the simulator cannot be started: %w", err)
 	}
 	go func() {
 		defer crash.Catch()
