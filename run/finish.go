@@ -112,7 +112,7 @@ func (t *test) record(data *ledger.Test, logs *mllog.Result, process hostinfo.Pr
 		Started: t.started.UTC(), DurationS: m.DurationS,
 		Notes:   slices.Concat(t.pre.notes(), p.LoadGenNotes(), t.notes, t.models.notes),
 		LoadGen: loadgenResult(logs), Throughput: m.Throughput,
-		LatencyS:  record.Latencies{TTFT: m.TTFT, TPOT: m.TPOT, ITL: t.ledger.ITL().Stats(), E2E: m.E2E, NTPOT: m.NTPOT},
+		LatencyS:  record.NewLatencies(&m, t.ledger.ITL().Stats()),
 		Answers:   t.answers(),
 		Client:    t.client(data, &m, process, drift),
 		Endpoints: t.endpoints(data.Entries),

@@ -127,6 +127,11 @@ type Latencies struct {
 	NTPOT *ledger.Stats `json:"ntpot"`
 }
 
+// NewLatencies returns the latencies of a test: its metrics, and the ITL from the ledger's histogram.
+func NewLatencies(m *ledger.Metrics, itl *ledger.Stats) Latencies {
+	return Latencies{TTFT: m.TTFT, TPOT: m.TPOT, ITL: itl, E2E: m.E2E, NTPOT: m.NTPOT}
+}
+
 // EndpointCounts are the requests of one endpoint.
 type EndpointCounts struct {
 	URL         string      `json:"url"`
