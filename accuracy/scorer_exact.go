@@ -27,7 +27,7 @@ type extraction struct {
 	choice    func(text string, last byte) (string, bool)
 	code      func(text string) (string, bool)
 	codeJudge string // CodeTask.Benchmark of its programs
-} // CodeTask.Benchmark of its programs
+}
 
 // exactSets returns the parts in the order their names are tried (docs/reference/scoring-rules.md#reasoning-sets).
 func exactSets(from extraction) []exactSet {
