@@ -111,7 +111,7 @@ type Sink interface {
 	Failed(a Attempt)
 }
 
-// Outcome is what became of one query.
+// Outcome is the result of one query.
 type Outcome struct {
 	Reason       Reason
 	Tokens       []int32 // all output ids in order, EOS included; nil: the server sends none

@@ -29,7 +29,7 @@ type Description struct {
 	Server, Owner string
 	// TextOnly is set if the servers accept text and no token ids.
 	TextOnly bool
-	// EmptyCache tells one endpoint to discard the prompts that it has cached, and waits until it has done so. offered is
+	// EmptyCache asks one endpoint to discard the prompts that it has cached, and waits until it has done so. offered is
 	// false if the server has no such route. nil: no server of this driver has one.
 	EmptyCache func(ctx context.Context, e Endpoint, c *Config) (offered bool, err error)
 	// AskModel asks one endpoint for nothing but its model. The result is that of Probe.Identity; a served name that is

@@ -53,7 +53,7 @@ type Result struct {
 	Pass    bool           `json:"pass"` // the official script's verdict
 	Strict  []Finding      `json:"strict"`
 	Figures map[string]any `json:"figures"` // the numbers that decided
-	// name in the test's folder → content; empty if the official script gives up
+	// name in the test's folder → content; empty if the official script aborts
 	Files map[string]string `json:"-"`
 	Logs  []Log             `json:"-"`
 
@@ -85,13 +85,13 @@ func (r *Result) explain(code, file, words string) {
 	}
 }
 
-// codeBroken is the finding on which the official script gives up.
+// codeBroken is the finding that aborts the official script.
 const codeBroken = "log_broken"
 
 // giveUp ends an audit as the official script does: without a file of that name.
 func (r *Result) giveUp(file string, err error) {
 	r.Pass = false
-	r.add(Fatal, codeBroken, file, "the official script gives up on this and writes no verdict: %v", err)
+	r.add(Fatal, codeBroken, file, "the official script aborts on this and writes no verdict: %v", err)
 }
 
 // broken returns why the official script gave up.

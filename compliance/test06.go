@@ -33,7 +33,7 @@ type tokenLog struct {
 	first, eos, length bool
 	// records whose token_count differs from the answer's length; of these, those with half of it
 	miscounted, halved int
-	died               error // why the official script gives up
+	died               error // why the official script aborts
 }
 
 func (a *audit) newTokenLog(path string) (*tokenLog, error) {

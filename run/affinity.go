@@ -26,7 +26,8 @@ func (t *test) findKeys() error {
 		t.keys = prefixKeys(t.dataset.Samples, c.Int("lb-prefix-tokens"))
 	case plan.KeyBySession:
 		if t.keys, err = sessionKeys(t.dataset.Samples); err != nil {
-			return exit.Usage("lb_key", "Name the column that says which rows belong together with --session-column", "%w", err)
+			return exit.Usage("lb_key", "Pass --session-column NAME, the column that identifies each row's session",
+				"%w", err)
 		}
 	}
 	if n := len(t.keys); n > 1 && len(t.config.Endpoints) > 1 && slices.Min(t.keys) == slices.Max(t.keys) {

@@ -43,7 +43,7 @@ func (p *Plan) inner() *plan.Plan {
 // Folder returns the folder of the run.
 func (p *Plan) Folder() string { return p.plan.Folder() }
 
-// Notices returns lines that a user should see once, such as what an alias stands for.
+// Notices returns lines that a user should see once, such as the name behind an alias.
 func (p *Plan) Notices() []string { return p.plan.Notices() }
 
 // Rehearsal returns the reasons why the run cannot be submitted, as far as they are known before Run has read the data

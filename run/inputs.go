@@ -27,7 +27,7 @@ type inputs struct {
 	settings loadgen.TestSettings
 	audit    string // path of the audit configuration that LoadGen reads
 	pre      *Preflight
-	counter  *finder.Source // of the tokenizer that counts answers without ids or a count; nil: there is none
+	counter  *finder.Source // of the tokenizer that counts answers without ids or a count; nil: no tokenizer
 }
 
 // output is the folder of a run while the test writes it.

@@ -81,7 +81,7 @@ func lateFirstToken(e *ledger.Entry, nowNS, limit int64) bool {
 	case e.FirstTokenNS != 0:
 		return e.FirstTokenNS-e.IssuedNS > limit
 	case e.DoneNS != 0:
-		return false // it failed, which says enough
+		return false // it is counted as failed
 	}
 	return nowNS-e.IssuedNS > limit
 }

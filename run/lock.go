@@ -28,7 +28,7 @@ func lockFolder(folder string) (*folderLock, error) {
 	return &folderLock{dir}, nil
 }
 
-// release gives up the lock. It does nothing for nil.
+// release unlocks the folder. It does nothing for nil.
 func (l *folderLock) release() {
 	if l != nil {
 		_ = syscall.Flock(int(l.dir.Fd()), syscall.LOCK_UN) // closing does it too where no child has the file

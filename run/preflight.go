@@ -52,7 +52,7 @@ func (b *prober) preflight(ctx context.Context, samples []datasets.Sample, folde
 	}
 	if pre.DiskFreeBytes < minFreeBytes {
 		return nil, exit.Environment("disk_full", "Free some space, or choose another --output-dir",
-			"the disk of the output folder has %d MiB left, and a test wants %d",
+			"the disk of the output folder has %d MiB left, and a test needs %d",
 			pre.DiskFreeBytes>>20, minFreeBytes>>20)
 	}
 	generate := p.Config.Bool("preflight-query")

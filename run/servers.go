@@ -65,7 +65,7 @@ func (t *test) addProfiled() {
 	if dir == "" {
 		return
 	}
-	// Where the state cannot be read, or is of other servers, the record says so.
+	// The record reports a state that cannot be read or that belongs to other servers.
 	if state, err := servers.ReadState(dir); err == nil && matches(state, t.config.Endpoints) == nil {
 		t.plan.AddRehearsal(plan.Profiled(state.Facts(t.started, time.Now()).Profilers))
 	}

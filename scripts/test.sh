@@ -66,7 +66,7 @@ step() {
   else
     action=fail
     cat "$work/$name.log"
-    record "$name" fail "its output stands above"
+    record "$name" fail "its output is above"
   fi
   echo "   $action, $((SECONDS - from)) s"
 }

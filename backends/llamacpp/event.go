@@ -61,7 +61,7 @@ func (d decoder) answer(o reader.Object, e *reader.Event) {
 	}
 }
 
-// end is what a document says about the end of its answer.
+// end is the part of a document that describes the end of its answer.
 type end struct {
 	stop      bool
 	kind      []byte // stop_type; nil: absent

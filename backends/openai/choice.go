@@ -1,4 +1,4 @@
-// HOT PATH: choice runs once per event. No allocation; a document that it gives up on goes to slow.go.
+// HOT PATH: choice runs once per event. No allocation; a document that it rejects goes to slow.go.
 
 package openai
 

@@ -20,7 +20,7 @@ type dialect struct {
 	generate      bool   // has /inference/v1/generate
 	logprobs      bool   // can send ids in the log probabilities
 	grammar       grammar
-	// emptyCache is the route that empties the prefix cache; empty: there is none.
+	// emptyCache is the route that empties the prefix cache; empty: the servers have no such route.
 	emptyCache string
 	needIDs    string // how to get token ids; follows "the answer carries no token ids: "
 	// requestID is the place of a request's id. Servers without support for the header ignore it.

@@ -43,7 +43,7 @@ func (w *walker) logprobs(e *reader.Event) bool {
 	return !e.HasIDs && logprobsMembers.Value(&w.Scanner, w, e)
 }
 
-// tokenList reads a list of tokens. It gives up if ids came before: encoding/json decides which of them count.
+// tokenList reads a list of tokens. It returns false if ids came before: encoding/json decides which of them count.
 func (w *walker) tokenList(e *reader.Event, element func(*walker, *reader.Event) bool) bool {
 	return !e.HasIDs && w.list(e, element)
 }

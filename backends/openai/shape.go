@@ -19,7 +19,7 @@ const (
 // the frame around it no search for its end.
 type shape struct {
 	before  []byte // frameStart, and the document up to the text; empty: no shape is learned
-	between []byte // from behind the text up to the list of ids, or up to the end if there is none
+	between []byte // from behind the text up to the list of ids, or up to the end without such a list
 	after   []byte // from behind the ids to the end, with frameEnd
 	ids     bool
 	names   names // in it

@@ -1,10 +1,10 @@
-// HOT PATH: Decode runs once per event. No allocation; a document that it gives up on goes to slow.go.
+// HOT PATH: Decode runs once per event. No allocation; a document that it rejects goes to slow.go.
 
 package sglang
 
 import "github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
 
-// walker reads the documents of one answer. It walks over the JSON once, key by key, and gives up (false) at anything
+// walker reads the documents of one answer. It walks over the JSON once, key by key, and stops (false) at anything
 // unusual: decodeSlow then reads the document again.
 type walker struct {
 	reader.Scanner
@@ -58,7 +58,7 @@ func (w *walker) Forget() {
 	w.text.forget()
 }
 
-// walk reads one document into e, and returns false if it gives up.
+// walk reads one document into e, and returns false if it rejects the document.
 func (w *walker) walk(doc []byte, e *reader.Event) bool {
 	e.Reset()
 	w.Start(doc)

@@ -180,7 +180,7 @@ func (cmd datasetCommand) check(c *cli.Context) error {
 	return nil
 }
 
-// conversion returns the files that dataset convert reads, the one that it writes, and its format.
+// conversion returns the files that dataset convert reads, the file that it writes, and its format.
 func conversion(c *cli.Context) (from []string, to, format string, err error) {
 	last := c.NArg() - 1
 	if last < 1 {

@@ -24,7 +24,7 @@ func infoFlags() []cli.Flag {
 
 // lengths are values of a data set that are shown as a histogram.
 type lengths struct {
-	name, unit, of string // of is the plural of what has these lengths
+	name, unit, of string // of is the plural of the things measured
 	values         []int
 }
 

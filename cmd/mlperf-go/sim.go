@@ -25,9 +25,8 @@ func (cmd simCommand) command() *cli.Command {
 	d := sim.DefaultConfig()
 	return &cli.Command{
 		Name: "sim", Usage: "run the simulated LLM server", HideHelpCommand: true,
-		Description: "Speaks the protocol of vLLM, with continuous batching and faults on demand. The same seed gives the " +
-			"same " +
-			"answers.",
+		Description: "Speaks the protocol of vLLM, with continuous batching and faults on demand. Runs with the " +
+			"same seed return the same answers.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:0", Usage: "address to listen on; port 0 selects a free port"},
 			&cli.StringFlag{Name: "ready-file", Usage: "file to write the base URL to once the server is ready"},

@@ -138,7 +138,7 @@ func (cmd submissionCommand) runPair(c *cli.Context, s *settings) error {
 	return cmd.runCampaign(c.Context, k)
 }
 
-// runCampaign runs the steps and prints how each stands.
+// runCampaign runs the steps and prints the status of each.
 func (cmd submissionCommand) runCampaign(ctx context.Context, k *campaign.Plan) error {
 	outcomes, exit, err := k.Measure(ctx)
 	cmd.exit = exit

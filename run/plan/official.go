@@ -12,7 +12,7 @@ import (
 )
 
 // fixedKey is a key of LoadGen's configuration that the rules fix and that this program has no setting for: a user.conf
-// may carry it, and LoadGen then measures something else than the benchmark and says VALID all the same
+// may carry it, and LoadGen then measures something else than the benchmark and still reports VALID
 // (docs/reference/loadgen.md#configuration-keys).
 type fixedKey struct {
 	name     string

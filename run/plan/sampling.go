@@ -160,7 +160,7 @@ func generationValues(text []byte) (values map[string]string, ignored []string, 
 		if err != nil {
 			return nil, nil, fmt.Errorf("it is no JSON: %w", err)
 		}
-		key := t.(string) // the decoder gives no other key
+		key := t.(string) // the decoder returns no other type for a key
 		var v any
 		if err := d.Decode(&v); err != nil {
 			return nil, nil, fmt.Errorf("the value of %.60q is no JSON: %w", key, err)

@@ -29,7 +29,7 @@ type Test struct {
 	notices []string
 }
 
-// Notices returns lines that a user should see once, such as what an alias stands for.
+// Notices returns lines that a user should see once, such as the name behind an alias.
 func (t *Test) Notices() []string { return append(t.Config.Notices(), t.notices...) }
 
 func (t *Test) findModel() error {
@@ -144,8 +144,8 @@ func (t *Test) findScenario() error {
 		return err
 	}
 	if known := append(config.LoadGenModels(), models.Generic); !slices.Contains(known, t.LoadGenModel()) {
-		return exit.Usage("lg_model_name", "Leave --lg-model-name out: the registry knows the key",
-			"LoadGen's mlperf.conf knows no model %q, so its limits and counts would "+
+		return exit.Usage("lg_model_name", "Leave --lg-model-name out: the registry contains the key",
+			"LoadGen's mlperf.conf has no model %q, so its limits and counts would "+
 				"silently be those of no benchmark; near it are %s",
 			t.LoadGenModel(), strings.Join(config.Nearest(t.LoadGenModel(), known), ", "))
 	}

@@ -92,7 +92,7 @@ func (l *Load) isOfficialLimit(kv config.KV) bool {
 		kv.Key == "tpot_latency" && l.Config.Duration("tpot-limit") == l.Scenario.TPOTLimit
 }
 
-// unknownModelKeys returns what mlperf.conf contains for benchmarks that it knows.
+// unknownModelKeys returns the keys that a model without entries in mlperf.conf needs.
 func (l *Load) unknownModelKeys(have []config.KV) []config.KV {
 	switch {
 	case !l.Row.UseTokenLatencies && l.Scenario.LoadGen != models.Server:
@@ -156,7 +156,7 @@ func (l *Load) assertSettings(s *loadgen.TestSettings) error {
 	if limit, known := l.expectedLatencyLimit(); known && l.Scenario.LoadGen == models.Server {
 		expect("target_latency", time.Duration(s.ServerTargetLatencyNS), limit)
 	}
-	// Another LoadGen, of a submitter's own round, carries that round's seeds; the record says that it is another.
+	// Another LoadGen, of a submitter's own round, carries that round's seeds; the record states that it is another.
 	if l.seeds == nil && loadgen.Version() == record.PinnedLoadGen {
 		expect("the seeds", [3]uint64{s.QSLRNGSeed, s.SampleIndexRNGSeed, s.ScheduleRNGSeed}, l.Round.Seeds.InOrder())
 	}

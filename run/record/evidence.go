@@ -42,7 +42,7 @@ type Evidence struct {
 
 // rules are the conditions of VALID (docs/reference/troubleshooting.md#verdict-codes). Each is a function that returns
 // a cause, or nil. A cause precedes its consequences: a server that died fails samples, which LoadGen logs as errors,
-// for which it says INVALID.
+// for which it reports INVALID.
 var rules = []func(*Evidence) *Cause{
 	interrupted, limitLost, endedEarly, serverDied,
 	failedSamples, unfinishedSamples, emptyOutputs, missingFirstTokens, tokenCounts, promptCounts, misreported,

@@ -110,7 +110,7 @@ func TestEachRuleAlone(t *testing.T) {
 			exit: exit.CodeEnvironment},
 		"no log": {change: func(e *Evidence) { e.Logs = nil }, verdict: Invalid, codes: []Code{CodeLogIncomplete},
 			exit: exit.CodeEnvironment},
-		"LoadGen says INVALID": {change: func(e *Evidence) {
+		"LoadGen reports INVALID": {change: func(e *Evidence) {
 			e.Logs.Valid = no()
 			e.Logs.Result["result_invalid_reason"] = "too few queries"
 		},

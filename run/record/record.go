@@ -118,7 +118,7 @@ type TokenCounts struct {
 	Recount *Recount `json:"recount,omitempty"`
 }
 
-// Latencies are in seconds, from successful samples; null: there are none.
+// Latencies are in seconds, from successful samples; null: no values.
 type Latencies struct {
 	TTFT  *ledger.Stats `json:"ttft"`
 	TPOT  *ledger.Stats `json:"tpot"`
@@ -203,7 +203,7 @@ func (r *Record) Overruled() string {
 			unmet = append(unmet, c.text)
 		}
 	}
-	text := "LoadGen's own summary says INVALID"
+	text := "LoadGen's own summary reports INVALID"
 	if len(unmet) > 0 {
 		text += " (" + strings.Join(unmet, ", ") + ")"
 	}

@@ -30,7 +30,7 @@ func TestAnAuditSaysThatLoadGensVerdictDoesNotCount(t *testing.T) {
 		change(r)
 		return r.Overruled()
 	}
-	require.Equal(t, "LoadGen's own summary says INVALID (the minimum duration, early stopping): that does not count, "+
+	require.Equal(t, "LoadGen's own summary reports INVALID (the minimum duration, early stopping): that does not count, "+
 		"because an audit sets counts and "+
 		"durations of its own and is judged by its verification", audit(func(*Record) {}))
 	for _, change := range []func(r *Record){

@@ -20,7 +20,7 @@ func answerLimit(e *Evidence) *Cause {
 	return e.scenarioLimit(e.AnswerLimit, "whole answer", "result_99.00_percentile_latency_ns")
 }
 
-// scenarioLimit wants LoadGen's 99th percentile strictly below the limit, as the submission checker does
+// scenarioLimit requires LoadGen's 99th percentile to be strictly below the limit, as the submission checker does
 // (docs/reference/benchmarks.md#limits-and-counts).
 func (e *Evidence) scenarioLimit(limit time.Duration, what, key string) *Cause {
 	if !e.measures() || limit <= 0 {

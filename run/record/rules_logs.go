@@ -25,11 +25,11 @@ func loadgenInvalid(e *Evidence) *Cause {
 	}
 	if e.Logs.Valid == nil {
 		if e.Ended != nil {
-			return nil // the cause of the early end says more
+			return nil // the cause of the early end explains more
 		}
 		return &Cause{Code: CodeLoadGenInvalid, Text: "LoadGen logged no verdict"}
 	}
-	text := "LoadGen says INVALID"
+	text := "LoadGen reports INVALID"
 	if why, ok := e.Logs.Result["result_invalid_reason"].(string); ok && why != "" {
 		text += ": " + strings.TrimSpace(why)
 	}

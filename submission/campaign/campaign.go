@@ -225,7 +225,7 @@ func (c *Campaign) announce(entry *Entry, t Task, f Finding) {
 	c.report(t.Step, f.Code, "%s is run again: %s", t.ID(), f.Why)
 }
 
-// blocked returns which required step of a task is not done; empty: none is missing.
+// blocked returns which required step of a task is not done; empty: all of them are done.
 func (c *Campaign) blocked(t Task) string {
 	for _, test := range t.Needs() {
 		s := Step{t.Scenario, test}

@@ -17,8 +17,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/servers"
 )
 
-// Measure runs the steps, and starts what the user left out once for all of them. It returns how each step stands, the
-// exit code that follows, and the error that ended the campaign early. Without outcomes no step was begun.
+// Measure runs the steps, and starts what the user left out once for all of them. It returns the status of each step,
+// the exit code that follows, and the error that ended the campaign early. Without outcomes no step was begun.
 func (p *Plan) Measure(ctx context.Context) (outcomes []Outcome, exit int, err error) {
 	if err := p.Bind(); err != nil {
 		return nil, 0, err

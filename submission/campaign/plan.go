@@ -92,7 +92,7 @@ func New(o Options) (*Plan, error) {
 	}
 	if p.row = test.Row; p.row.Name == models.Generic {
 		return nil, run.UsageError("model", "Use `mlperf-go run --model generic`",
-			"generic is not a benchmark, so there is nothing to submit")
+			"generic is not a benchmark and cannot be submitted")
 	}
 	for _, text := range test.Notices() {
 		o.Log.Info(text)
@@ -139,7 +139,7 @@ func (p *Plan) describe(plan *plan.Plan) error {
 		}
 		p.Description = d
 		name := strings.TrimSuffix(filepath.Base(o.SystemFile), filepath.Ext(o.SystemFile))
-		if p.System = name; name == layout.TreeName { // the name that `submission init` gives the file
+		if p.System = name; name == layout.TreeName { // the name of the file that `submission init` writes
 			p.System = "system"
 		}
 	}

@@ -75,7 +75,7 @@ func (p *Plan) scriptStart(b *strings.Builder, engineArgs []string) error {
 		p.settings.Set("backend", "sim", programOrigin), p.settings.Set("served-model", served, programOrigin))
 }
 
-// Placeholders for what only a running script knows: the simulator's address, and the expected latency that
+// Placeholders for values that exist only while a script runs: the simulator's address, and the expected latency that
 // SingleStream's performance run found and all tests of the scenario share. scriptFound reads the latter.
 const (
 	scriptEndpoint = "http://ENDPOINT:1"

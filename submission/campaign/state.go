@@ -112,7 +112,7 @@ func parseState(text []byte) (*State, error) {
 	return s, nil
 }
 
-// Entry returns a step's entry, and adds one if there is none.
+// Entry returns a step's entry, and adds it if it is missing.
 func (s *State) Entry(step Step) *Entry {
 	for _, e := range s.Steps {
 		if e.ID == step.ID() {

@@ -88,8 +88,8 @@ func newChecker(root string, o Options) (*checker, error) {
 	case err != nil:
 		return nil, fmt.Errorf("check a submission: %w; pass the folder that contains closed, open or network", err)
 	case !info.IsDir():
-		return nil, fmt.Errorf("check a submission: %s is not a folder; pass the one that contains closed, open or network",
-			root)
+		return nil, fmt.Errorf("check a submission: %s is not a folder; "+
+			"pass the folder that contains closed, open or network", root)
 	}
 	o.Round = round.Name
 	opened, err := openFiles(root)

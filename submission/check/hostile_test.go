@@ -121,7 +121,7 @@ func TestInvalidOptions(t *testing.T) {
 	}{
 		`unknown round "v9.9": use one of v5.1, v6.0, v6.1`:        {root, Options{Round: "v9.9"}},
 		`unknown mode "lax": use strict or compat`:                 {root, Options{Mode: "lax"}},
-		"is not a folder; pass the one that contains closed":       {file, Options{}},
+		"is not a folder; pass the folder that contains closed":    {file, Options{}},
 		"no such file or directory; pass the folder that contains": {filepath.Join(root, "absent"), Options{}},
 	} {
 		_, err := Check(context.Background(), try.root, try.o)

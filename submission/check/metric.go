@@ -9,7 +9,7 @@ import (
 type metric struct {
 	value float64
 	unit  string
-	err   error // why there is none
+	err   error // why value is missing
 	key   string
 }
 

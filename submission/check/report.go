@@ -42,7 +42,7 @@ type Result struct {
 	Model     string  `json:"model"`     // the official name; "" if unknown
 	Scenario  string  `json:"scenario"`
 	Valid     bool    `json:"valid"`
-	Metric    float64 `json:"metric"` // 0 if there is none
+	Metric    float64 `json:"metric"` // 0 if unknown
 	Unit      string  `json:"unit"`
 	// only in mode Strict: it is marked as a rehearsal, and all its errors are of class rehearsal
 	Rehearsal bool `json:"rehearsal"`

@@ -101,7 +101,7 @@ func (b *benchmark) atLeast(scenario string) targets {
 }
 
 // find returns the rules of a benchmark's folder: by its name, its alias, or in open by the submitter's mapping. If
-// there are none, other reports whether it is an official benchmark that generates no text.
+// rules is nil, other reports whether it is an official benchmark that generates no text.
 func (s *scope) find(name string) (rules *benchmark, other bool) {
 	if b := s.tables[name]; b != nil {
 		return b, false
@@ -116,7 +116,7 @@ func (s *scope) find(name string) (rules *benchmark, other bool) {
 	return b, b == nil && (s.round.NotJudged.Has(name) || s.round.NotJudged.Has(mapped))
 }
 
-// set returns the scenarios of the benchmark for the type of its system; ok is false if there are none.
+// set returns the scenarios of the benchmark for the type of its system; ok is false for an unknown benchmark or type.
 func (s *scope) set() (scenarioSet, bool) {
 	kind, _ := s.sut().text("system_type")
 	if kind == "edge,datacenter" {

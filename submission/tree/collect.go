@@ -28,7 +28,7 @@ type scenario struct {
 type test struct {
 	leaf      layout.Leaf
 	folder    string         // path of leaf; only valid after missing has checked it
-	record    *record.Record // nil if there is none
+	record    *record.Record // nil if missing
 	rehearsal bool
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// readme returns a scenario's README.md, which tells how to repeat its runs.
+// readme returns a scenario's README.md, which explains how to repeat its runs.
 func (b *builder) readme(s *scenario) []byte {
 	var t strings.Builder
 	fmt.Fprintf(&t, "# %s, %s\n\n", s.benchmark, s.place.Name)

@@ -131,7 +131,7 @@ func (l *loop) dial(x *exchange) {
 	l.connect(c, errors.New("no address"))
 }
 
-// connect tries the remaining addresses of an endpoint, beginning with the one that was connected to last. last is the
+// connect tries the remaining addresses of an endpoint, beginning with the address of its last connection. last is the
 // error of the address before.
 func (l *loop) connect(c *conn, last error) {
 	all := l.report.targets[c.endpoint].addresses

@@ -84,7 +84,7 @@ func (l *loop) cut(c *conn, reason backends.Reason, why string, repeatable bool)
 	}
 }
 
-// stopDraining gives up the rest of an answer that is complete or refused.
+// stopDraining discards the rest of an answer that is complete or refused.
 func (l *loop) stopDraining(c *conn) {
 	if c.state == draining {
 		l.pool.shut(c)

@@ -14,7 +14,7 @@ type pool struct {
 	poller     *poller
 	counters   *policy.Counters
 	readings   readings
-	buf        []byte  // for the reads of all connections; what has to outlive a read is copied
+	buf        []byte  // for the reads of all connections; data that must outlive a read is copied
 	byFD       []*conn // nil: the descriptor is not a connection
 	idle       []*conn // by endpoint: first of a list, the most recently used connection first
 	resting    int     // connections in idle
@@ -38,7 +38,7 @@ func (p *pool) create() *conn {
 // connEvents are the events of a connection.
 const connEvents = unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET
 
-// connect gives a connection a socket and begins to connect it to an address. It does not wait.
+// connect opens a socket for a connection and begins to connect it to an address. It does not wait.
 func (p *pool) connect(c *conn, a *address) error {
 	fd, err := unix.Socket(a.family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -132,7 +132,7 @@ func (p *pool) glance(c *conn) {
 	}
 }
 
-// take returns the connection to an endpoint that was used last; nil: none is idle.
+// take returns the connection to an endpoint that was used last; nil: no connection is idle.
 func (p *pool) take(endpoint int) *conn {
 	c := p.idle[endpoint]
 	if c != nil {
@@ -169,7 +169,7 @@ func (p *pool) unrest(c *conn) {
 	c.next, c.prev = nil, nil
 }
 
-// anyIdle returns an idle connection; nil: there is none.
+// anyIdle returns any idle connection, or nil.
 func (p *pool) anyIdle() *conn {
 	for _, c := range p.idle {
 		if c != nil {
@@ -183,7 +183,7 @@ func (p *pool) anyIdle() *conn {
 // it.
 type freelist[T any] struct{ free []*T }
 
-// get returns a value that was used before; nil: there is none.
+// get returns a value that was used before; nil: the list is empty.
 func (f *freelist[T]) get() *T {
 	n := len(f.free)
 	if n == 0 {

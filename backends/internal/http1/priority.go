@@ -35,8 +35,8 @@ func sharpen() (restore func(), granted bool) {
 	}, true
 }
 
-// pin keeps the thread on one processor, counted from 1; 0: on any. processor is the one that it runs on, counted from
-// 0; -1: it is not pinned.
+// pin keeps the thread on one processor, counted from 1; 0: on any. processor is the number of that processor,
+// counted from 0; -1: the thread is not pinned.
 func pin(want int) (restore func(), processor int) {
 	nothing := func() {}
 	var before, only unix.CPUSet

@@ -6,8 +6,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/balance"
 )
 
-// queue passes requests to workers, first in, first out, each with its endpoint. It starts a worker if none is idle and
-// the limit allows it. Workers wait for further requests until the queue is closed.
+// queue passes requests to workers, first in, first out, each with its endpoint. It starts a worker if no worker is
+// idle and the limit allows it. Workers wait for further requests until the queue is closed.
 type queue struct {
 	mu      sync.Mutex
 	ready   sync.Cond

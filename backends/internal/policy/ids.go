@@ -8,7 +8,7 @@ import (
 const (
 	runDigits    = 20 // random, the same for all requests of one loop
 	numberDigits = 12 // the number of the request
-	// IDLength is the length of all request ids, so that none is a prefix of another: SGLang aborts requests
+	// IDLength is the length of all request ids, so that no id is a prefix of another: SGLang aborts requests
 	// by prefix (docs/reference/wire-protocols.md#aborted-requests).
 	IDLength = runDigits + numberDigits
 )

@@ -53,7 +53,7 @@ type Answer interface {
 	Settled() bool
 	// Finish ends the answer and sets the fields of o that are read from it: reason, ids, text, counts and finish reason.
 	// cut is the failure of the transport, OK if the body ended properly; it is ignored if the answer was settled before.
-	// detail is one sentence about a failure of the answer itself, empty if there is none.
+	// detail is one sentence about a failure of the answer itself, empty if the answer did not fail.
 	Finish(o *backends.Outcome, cut backends.Reason) (detail string)
 }
 

@@ -8,7 +8,7 @@ type List struct {
 	Members func(e *Event) bool
 }
 
-// Walk reads a document with s and calls add with every answer. It returns false if it gives up.
+// Walk reads a document with s and calls add with every answer. It returns false if it rejects the document.
 func (l *List) Walk(s *Scanner, doc []byte, e *Event, add func(*Event)) bool {
 	s.Start(doc)
 	s.Blank()

@@ -8,12 +8,12 @@ import (
 	"strconv"
 )
 
-// ShapeError reports a document that is valid JSON, but not of a form that the protocol knows.
+// ShapeError reports a document that is valid JSON, but not of a form that the protocol defines.
 type ShapeError struct{ Text string }
 
 func (e *ShapeError) Error() string { return e.Text }
 
-// Object is a JSON object read with encoding/json. It accepts everything that a Table gives up on: repeated keys (the
+// Object is a JSON object read with encoding/json. It accepts everything that a Table rejects: repeated keys (the
 // last one wins), escaped keys, whole numbers written as fractions. Keys are looked up in a map, because the fields of
 // a struct would match keys in any case.
 //
@@ -94,7 +94,7 @@ func (o Object) into(key string, v any) {
 	}
 }
 
-// Object returns an object inside this one. Where there is none, it has no members.
+// Object returns an object inside this one. If the key is absent, the result has no members.
 func (o Object) Object(key string) Object {
 	inner := Object{err: o.err}
 	o.into(key, &inner.members)
@@ -159,7 +159,7 @@ func (o Object) Bool(key string) bool {
 	return b != nil && *b
 }
 
-// Whole returns a whole number, or absent where there is none.
+// Whole returns a whole number, or absent if the key is missing or null.
 func (o Object) Whole(key string, absent int64) int64 {
 	var text *number
 	if o.into(key, &text); text == nil {
@@ -255,7 +255,7 @@ func (o Object) whole(text number, key string, null int64) int64 {
 }
 
 // DecodeList reads a document that is an array of answers, one per prompt and in the order of the prompts: read reads
-// each of them from its object, and add receives it. An object in place of the array says something about the whole
+// each of them from its object, and add receives it. An object in place of the array concerns the whole
 // batch.
 func DecodeList(doc []byte, e *Event, parts []string, read func(o Object, e *Event), add func(*Event)) error {
 	var list []json.RawMessage

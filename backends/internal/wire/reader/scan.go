@@ -1,4 +1,4 @@
-// HOT PATH: Member runs once per key of an event. No allocation; a document that it gives up on goes to object.go.
+// HOT PATH: Member runs once per key of an event. No allocation; a document that it rejects goes to object.go.
 
 package reader
 

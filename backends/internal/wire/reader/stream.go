@@ -32,8 +32,8 @@ func (b *Batch) Feed(p []byte) (int, []byte) {
 // News returns the parts for which the last Feed found tokens.
 func (b *Batch) News() []wire.News { return b.news }
 
-// readDocument reads one document and returns the number of new output tokens of all parts. Documents behind the one
-// that settles the batch are not read, whether they came in the same bytes or later.
+// readDocument reads one document and returns the number of new output tokens of all parts. Documents after the
+// document that settles the batch are not read, whether they came in the same bytes or later.
 func (b *Batch) readDocument(doc []byte) int {
 	b.news = b.news[:0]
 	n := 0

@@ -1,4 +1,4 @@
-// HOT PATH: Walk runs once per object of an event. No allocation; a document that it gives up on goes to object.go.
+// HOT PATH: Walk runs once per object of an event. No allocation; a document that it rejects goes to object.go.
 
 package reader
 
@@ -17,9 +17,9 @@ type Row[W any] struct {
 	read   func(w W, e *Event) bool
 }
 
-// On returns a row. key is its bit among the keys that were seen: a walk gives up at a bit that it has seen before,
+// On returns a row. key is its bit among the keys that were seen: a walk stops at a bit that it has seen before,
 // because encoding/json lets the last key win. So rows with the same bit exclude each other, and a row without a bit
-// may come again. read reads the value into e and returns false to give up.
+// may come again. read reads the value into e and returns false to reject the document.
 func On[W any](name string, key Keys, read func(w W, e *Event) bool) Row[W] {
 	return Row[W]{name, fmt.Sprintf(",%q:", name), key, read}
 }

@@ -189,7 +189,8 @@ func (s *Scanner) moreIDs(e *Event) bool {
 // maxCount is the largest number of tokens that a server may count in one answer or prompt.
 const maxCount = math.MaxInt32
 
-// Count reads a number of tokens; null is -1. It gives up at negative and huge ones, which Object.Count rejects.
+// Count reads a number of tokens; null is -1. It returns false for negative and huge numbers, which are errors of
+// Object.Count.
 func (s *Scanner) Count(into *int64) bool {
 	return s.Null() && set(into, -1) || s.Integer(into, -1) && *into >= 0 && *into <= maxCount
 }
