@@ -94,7 +94,7 @@ var reasons = []struct {
 	{regexp.MustCompile(`src directory does not exist`), "source"},
 	{regexp.MustCompile(`does not have all required scenarios`), "scenario-missing"},
 	{regexp.MustCompile(`has all unknown scenarios`), "scenario-unknown"},
-	{regexp.MustCompile(`cannot be inferred`), "inferred"},
+	{regexp.MustCompile(`not be inferred`), "inferred"},
 	{regexp.MustCompile(`performance_sample_count, found`), "performance-sample-count"},
 	{regexp.MustCompile(`Test duration less than`), "min-duration"},
 	{regexp.MustCompile(`minimum samples per query`), "offline-samples"},
