@@ -17,8 +17,8 @@ const (
 
 var boldText = regexp.MustCompile(`\*\*([^*]+)\*\*`)
 
-// finalSection returns the text of the first final channel, stripped, or the whole text if there is none. Models write
-// other text between the channel's name and the message mark, which it accepts.
+// finalSection returns the text of the first final channel, stripped, or the whole text if it has no final channel. It
+// accepts the other text that models write between the channel's name and the message mark.
 func finalSection(text string) string {
 	text = pyStrip(text)
 	for rest := text; ; {

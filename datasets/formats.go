@@ -79,7 +79,7 @@ func (r *reader) begin(src *source) (records, error) {
 	}
 }
 
-// formatOf returns the requested format, or else the one that the content starts like.
+// formatOf returns the requested format, or else the format detected from the first bytes.
 func formatOf(wanted string, frames *framer, p *plan) (string, error) {
 	known := []string{FormatJSON, FormatCSV, FormatParquet, FormatNPY, FormatPickle}
 	wanted = strings.ToLower(wanted)

@@ -171,8 +171,8 @@ func expression(g *generator, i int) synthAnswer {
 	return inABox(truth)
 }
 
-// program adds a number to the one that it reads. Its truth is the question's id, as in LiveCodeBench's rows; the tests
-// contain the expected output.
+// program adds a constant to the number that it reads. Its truth is the question's id, as in LiveCodeBench's rows; the
+// tests contain the expected output.
 func program(g *generator, i int) synthAnswer {
 	n := g.between(1, 99)
 	type test struct {

@@ -65,9 +65,9 @@ void Publish(lg_ring* ring, uint64_t head) {
   if (__atomic_exchange_n(&ring->parked, 0, __ATOMIC_SEQ_CST) == 1) Wake(ring);
 }
 
-// LoadGen's log thread asks for the library's name, which tells us which one it is. It writes into the log buffers of
-// the threads that report; one of these that takes its processor away just then recurses in LoadGen's logger until its
-// stack is used up. Threads of the same real-time priority do not take the processor from each other.
+// LoadGen's log thread asks for the library's name, and is recognized by that call. It writes to the log buffers
+// of the threads that report. If one of these preempts it just then, that thread recurses in LoadGen's logger until its
+// stack is used up. Threads of the same real-time priority do not preempt each other.
 void LevelLogThread(bool realtime) {
   if (!realtime) return;
   sched_param priority = {};
@@ -110,7 +110,7 @@ struct lg_sut : public mlperf::SystemUnderTest {
 
   void FlushQueries() override { flushes_.push_back(calls_); }
 
-  // Says that no query will come any more.
+  // Marks the end of the queries and wakes the consumers.
   void End() {
     for (lg_ring* ring : rings_) {
       __atomic_store_n(&ring->ended, 1, __ATOMIC_SEQ_CST);

@@ -2,7 +2,7 @@ package models
 
 func init() { register(&llama31_8b, &llama31_8bEdge, &llama31_405b) }
 
-// Default is the benchmark that commands use if none is given.
+// Default is the default benchmark of the commands.
 const Default = "llama3.1-8b"
 
 // Token ids of the Llama 3.1 family: docs/reference/benchmarks.md#token-ids; the end ids are those of the model's
@@ -135,8 +135,8 @@ var llama31_405b = Row{
 	Decisions: []Decision{
 		{"output limits", "rules: 2 to 20000 new tokens; reference SUT: 1 to 2000; which of them gave the reference's " +
 			"684.68 tokens per sample is unknown",
-			"2 to 20000, because the rules text governs the closed division; --min-tokens 1 --max-tokens 2000 gives the other " +
-				"with a warning"},
+			"2 to 20000, because the rules text governs the closed division; --min-tokens 1 --max-tokens 2000 sets " +
+				"the other with a warning"},
 		{"model revision", "the README names be673f326cab4cd22ccfef76109faf68e41aa5f1, which is the 8B model's",
 			"no revision is pinned"},
 	},

@@ -200,7 +200,7 @@ func (l *Library) Unload(indices []int) error {
 		for _, done := range indices[:n] {
 			l.refs[done]++
 		}
-		return fmt.Errorf("cannot unload sample %d: it is not loaded; unload each sample as often as it was loaded", index)
+		return fmt.Errorf("cannot unload sample %d: it is not loaded; unload each sample once per load", index)
 	}
 	for _, index := range indices {
 		l.refs[index]++

@@ -54,7 +54,7 @@ type Seeds struct {
 // InOrder returns the seeds in LoadGen's order: QSL, sample index, schedule.
 func (s Seeds) InOrder() [3]uint64 { return [3]uint64{s.QSL, s.SampleIndex, s.Schedule} }
 
-// Layout says where a submitter's folder keeps what differs between rounds.
+// Layout describes the parts of a submitter's folder that differ between rounds.
 type Layout struct {
 	Code         string   // folder of the code
 	Measurements string   // folder of measurements, user.conf and README.md; empty: the scenario's own
@@ -115,7 +115,7 @@ type Target struct {
 	Bound  float64
 }
 
-// Of returns the bound on a metric; ok is false where there is none.
+// Of returns the bound on a metric; ok is false if the metric has no bound.
 func (b Targets) Of(metric string) (value float64, ok bool) {
 	i := slices.IndexFunc(b, func(one Target) bool { return one.Metric == metric })
 	if i < 0 {

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Drives a real inference server on this machine through `mlperf-go run`: scripts/test-real.sh [llamacpp|vllm]
 # llamacpp takes seconds and 34 MB; vllm, its build for CPUs, ten minutes and 7 GB.
-# The server comes from its Python package, pinned in scripts/real/SERVER.txt, into REAL_HOME (.cache/real/SERVER); its
-# weights are made here. The runs are the scripts of cmd/mlperf-go/testdata/real/SERVER. Where the package cannot be
-# had, the script prints why and ends with 0.
+# The server is installed from its Python package, pinned in scripts/real/SERVER.txt, into REAL_HOME
+# (.cache/real/SERVER); its weights are made here. The runs are the scripts of cmd/mlperf-go/testdata/real/SERVER. If
+# the package cannot be installed, the script prints the reason and exits with 0.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 server=${1:-llamacpp}

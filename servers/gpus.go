@@ -13,9 +13,9 @@ import (
 
 // GPUs lists the devices available to replicas.
 type GPUs struct {
-	Vendor string   `json:"vendor"` // nvidia, amd, or "" if there is none
+	Vendor string   `json:"vendor"` // nvidia, amd, or "" without devices
 	IDs    []string `json:"ids"`    // in the form of CUDA_VISIBLE_DEVICES
-	Note   string   `json:"note"`   // one line: how they were found, or why there is none
+	Note   string   `json:"note"`   // one line: how they were found, or why not
 }
 
 // FindGPUs returns NVIDIA's GPUs from the facts of the machine, else AMD's from the kernel, restricted by the list of

@@ -43,7 +43,7 @@ func (p proc) gone() bool { return p.state == 'Z' || p.state == 'X' }
 
 func (p proc) String() string { return fmt.Sprintf("%d (%s)", p.PID, p.name) }
 
-// readProc returns the current state of a process, or false if there is none with that PID.
+// readProc returns the current state of a process, or false if no process has that PID.
 func readProc(pid int) (proc, bool) {
 	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {

@@ -109,7 +109,7 @@ func (s *State) AllReady() bool {
 	return s.Running() && !slices.ContainsFunc(s.Replicas, func(r ReplicaState) bool { return r.Health != Ready })
 }
 
-// ReadState reads the state file in a plan's folder. The error is os.ErrNotExist if there is none.
+// ReadState reads the state file in a plan's folder. The error is os.ErrNotExist if the file is missing.
 func ReadState(dir string) (*State, error) {
 	path := filepath.Join(dir, StateName)
 	f, err := os.Open(path)

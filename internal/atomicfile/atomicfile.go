@@ -151,8 +151,8 @@ func kind(m fs.FileMode) string {
 	return "a pipe, a socket or a device"
 }
 
-// explain adds the path to an error. The caller adds advice about a full or read-only disk: it knows which flag chose
-// the path.
+// explain adds the path to an error. Advice about a full or read-only disk is left to the caller, which can name the
+// flag that chose the path.
 func explain(path string, err error) error {
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("writing %s: %w; make the folder first", path, err)

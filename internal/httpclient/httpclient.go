@@ -26,7 +26,7 @@ type Options struct {
 	Authorities        *x509.CertPool // nil: the system's
 	InsecureSkipVerify bool
 	Socket             string // Unix socket that every request goes to; "": none
-	Redirects          int    // that are followed one after another; 0: none, and the redirect itself is the answer
+	Redirects          int    // largest number of redirects in a row; 0: follow none and return the redirect itself
 }
 
 // New makes a client. It verifies certificates unless told otherwise.

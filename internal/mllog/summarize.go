@@ -280,7 +280,7 @@ func shortList(words []string) string {
 	return strings.Join(words[:shown], ", ") + ", ..."
 }
 
-// judge sets Valid. The test is valid only if every file that contains a verdict says so.
+// judge sets Valid if the files contain a verdict. The test is valid only if all their verdicts are VALID.
 func (r *Result) judge() {
 	inSummary, summarized := r.Verdict["Result is"]
 	inDetail, detailed := r.Result["result_validity"]

@@ -49,8 +49,8 @@ func enter() error {
 		{"writing the program's files", "", pl.writeFiles},
 		{"setting the host's name", "", func() error { return unix.Sethostname([]byte("sandbox")) }},
 		{"closing the root file system", "", sealRoot},
-		{"becoming nobody", wallUser, pl.becomeNobody},
-		{"giving up capabilities", wallCapabilities, dropCapabilities},
+		{"changing the user", wallUser, pl.changeUser},
+		{"dropping capabilities", wallCapabilities, dropCapabilities},
 		{"asking for death with the parent", "", dieWithParent},
 		{"closing other files", wallDescriptors, func() error {
 			return unix.CloseRange(planFD, math.MaxUint32,
@@ -183,8 +183,8 @@ func sealRoot() error {
 	return unix.Mount("", "/", "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV, "")
 }
 
-// becomeNobody changes from the user that built the walls to nobody, if nobody is mapped.
-func (pl *plan) becomeNobody() error {
+// changeUser changes from the user that built the walls to the unprivileged user, if attributes has mapped one.
+func (pl *plan) changeUser() error {
 	if !pl.Privileged {
 		return nil
 	}

@@ -67,8 +67,8 @@ type examination struct {
 	call     uint32
 	argument uint32
 	values   []uint32 // the low half must be one of them
-	without  uint32   // or, where there are none, have none of these bits
-	together uint32   // or, where that is 0, not have all of these bits
+	without  uint32   // or, if values is empty, have none of these bits
+	together uint32   // or, if that is 0, not have all of these bits
 	errno    unix.Errno
 }
 

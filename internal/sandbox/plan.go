@@ -31,8 +31,8 @@ type wall string
 const (
 	wallFilter       wall = "filter"       // of system calls
 	wallNetwork      wall = "network"      // the namespace
-	wallUser         wall = "user"         // becoming nobody
-	wallCapabilities wall = "capabilities" // giving them up
+	wallUser         wall = "user"         // changing to an unprivileged one
+	wallCapabilities wall = "capabilities" // dropping them
 	wallDescriptors  wall = "descriptors"  // closing files that this process has open
 	wallFileSize     wall = "file size"    // the limit of one file
 	wallSpace        wall = "space"        // the size of the file systems in memory

@@ -272,8 +272,8 @@ func grouped(pid int, most int64) *group {
 	return g
 }
 
-// attributes returns the namespaces. A privileged parent also maps the user nobody, as which the program runs, because
-// the machine's root is exempt from the limit on processes.
+// attributes returns the namespaces. A privileged parent also maps an unprivileged user, as which the program runs,
+// because the machine's root is exempt from the limit on processes.
 func attributes(plan *plan) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET |

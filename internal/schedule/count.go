@@ -18,7 +18,7 @@ type Load struct {
 const most = 1 << 27
 
 // ServerCount returns how many queries LoadGen prepares, all of which a Server test issues unless it ends early
-// (docs/reference/loadgen.md#query-counts). It is 0 where there is no schedule, or none that ends in reasonable time.
+// (docs/reference/loadgen.md#query-counts). It is 0 if there is no schedule, or if it has more than most queries.
 func ServerCount(l Load) int {
 	if l.QPS == 0 || math.IsNaN(l.QPS) || math.IsInf(l.QPS, 0) {
 		return 0

@@ -35,7 +35,7 @@ void Sleep(lg_ring* ring) {
     pollfd fd = {ring->event_fd, POLLIN, 0};
     poll(&fd, 1, 1000);
     uint64_t counter;
-    if (read(ring->event_fd, &counter, sizeof counter) < 0) counter = 0;  // nobody had woken us
+    if (read(ring->event_fd, &counter, sizeof counter) < 0) counter = 0;  // there was no wake-up
   }
   __atomic_store_n(&ring->parked, 0, __ATOMIC_SEQ_CST);
 }

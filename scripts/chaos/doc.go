@@ -28,5 +28,5 @@
 //   - A wrong number of tokens in usage, if no token ids contradict it.
 //   - Another model at an address, if neither the answers nor the list of models name it.
 //
-// It imports nothing of the program under test: it knows only the files and exit codes that docs/ describes.
+// It imports nothing of the program under test: it uses only the files and exit codes that docs/ describes.
 package main

@@ -10,7 +10,7 @@ import (
 
 // judgement is the judge's result for a trial.
 type judgement struct {
-	verdict    string   // VALID, INVALID, INTERRUPTED, or why there is none
+	verdict    string   // VALID, INVALID, INTERRUPTED, or why it is missing
 	violations []string // of the promises
 	slow       []string // deviations that only a busy machine explains
 }
@@ -340,11 +340,11 @@ func (j *judge) samplesHold() {
 	j.answersHold()
 }
 
-// wrong reports a false record. It is a violation whatever the verdict, unless the verdict already says that answers
+// wrong reports a false record. It is a violation whatever the verdict, unless the verdict already states that answers
 // cannot be trusted.
 func (j *judge) wrong(format string, args ...any) {
 	if j.record.Verdict != "VALID" && (len(j.poison) > 0 || j.has("unasked_answers")) {
-		return // the verdict says that answers cannot be trusted
+		return // the verdict states that answers cannot be trusted
 	}
 	j.violate(format, args...)
 }

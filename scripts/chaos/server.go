@@ -401,7 +401,7 @@ func (c *call) send() {
 			return
 		}
 		_ = c.raw.SetReadDeadline(time.Now().Add(time.Minute))
-		_, _ = io.Copy(io.Discard, c.raw) // until the client gives up
+		_, _ = io.Copy(io.Discard, c.raw) // until the client closes
 	}
 }
 

@@ -172,7 +172,7 @@ func (c *call) choice(p *part, from, to int, finish string) string {
 	return fmt.Sprintf(`{"index":%d,%s,"logprobs":null,"finish_reason":%s%s}`, p.index, content, finished(finish), ids)
 }
 
-// idList writes ids, as strings where the fault wants it.
+// idList writes ids, as strings if the fault requires it.
 func (c *call) idList(ids []int32) string {
 	if !c.stringIDs {
 		return idList(ids)

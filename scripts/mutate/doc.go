@@ -11,7 +11,7 @@
 // A mutant negates a condition, moves a boundary, drops an operand, a statement or the check of an error, returns early
 // or without the error, or changes an operator or a constant (find.go). Tests, log calls and files of other platforms
 // have none. The seed chooses the sample; mutants that do not compile are passed over. A package's tests run without a
-// mutant first, which gives the time limit (gotest.go). A mutant that exceeds it counts as noticed. The tree is never
+// mutant first, which sets the time limit (gotest.go). A mutant that exceeds it counts as noticed. The tree is never
 // written: the go command reads the mutant through an overlay, and so does a go build that a test starts. Where the
 // machine allows it, tests run in a process namespace of their own, because a mutant may signal any process.
 //

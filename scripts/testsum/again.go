@@ -60,7 +60,7 @@ func (s *sum) forgive(first int) {
 	s.failed = kept
 }
 
-// top is the test that a subtest belongs to: the one that can be run by itself.
+// top returns the top-level test that contains a subtest. Only top-level tests run again.
 func (k key) top() key {
 	k.test, _, _ = strings.Cut(k.test, "/")
 	return k

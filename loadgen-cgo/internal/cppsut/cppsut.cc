@@ -99,7 +99,7 @@ void cppsut_run(const char* outdir, const char* audit, double qps, uint64_t quer
   log.enable_trace = trace;
   const std::string audit_path = audit;
   std::thread([&] {
-    // The issue thread gets what the bridge gives its own.
+    // The issue thread has the same timer slack and priority as the bridge's.
     prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
     sched_param priority = {};
     priority.sched_priority = 1;
