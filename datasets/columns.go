@@ -118,7 +118,7 @@ func explainColumns(err error) error {
 		return &fileError{fault: fe.fault}
 	case errors.Is(err, errCut):
 		return &fileError{fault: &fault{found: "the end of the file inside the object of columns",
-			expected: "a complete file", try: "get the file again; it is truncated"}, err: io.ErrUnexpectedEOF}
+			expected: "a complete file", try: "the file is truncated: get it again"}, err: io.ErrUnexpectedEOF}
 	}
 	return err
 }

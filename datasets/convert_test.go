@@ -206,7 +206,7 @@ func TestConvertJoins(t *testing.T) {
 			writeFile(t, "three", []byte(`{"tok_input":[4]}`))},
 		`four, record 1 (line 1), field "tok_input": found no such field`: {one, two,
 			writeFile(t, "four", []byte(`{"other":[4]}`))},
-		`none: found no such file`: {one, t.TempDir() + "/none"},
+		`none: no such file`: {one, t.TempDir() + "/none"},
 	} {
 		_, err := Convert(&bytes.Buffer{}, files, testOptions(), FormatJSONL)
 		require.ErrorContains(t, err, says)

@@ -39,7 +39,11 @@ func (e *Error) Error() string {
 	if e.Field != "" {
 		fmt.Fprintf(&b, ", field %q", e.Field)
 	}
-	fmt.Fprintf(&b, ": found %s, expected %s; %s", e.Found, e.Expected, e.Try)
+	if e.Expected == "" {
+		fmt.Fprintf(&b, ": %s; %s", e.Found, e.Try)
+	} else {
+		fmt.Fprintf(&b, ": found %s, expected %s; %s", e.Found, e.Expected, e.Try)
+	}
 	return b.String()
 }
 

@@ -38,7 +38,7 @@ var badCSV = []struct {
 }{
 	{"header only", "tok_input,id\n", 0, 0, "found 0 records"},
 	{"no known column", "prompt,answer\nx,y\n", 1, 2,
-		`field "tok_input": found no such field; the record has prompt, answer`},
+		`field "tok_input": found no such field (the record has prompt, answer)`},
 	{"too few cells", "tok_input,id\n1 2,a\n3\n", 2, 3, "found 1 cells, expected 2 like the header"},
 	{"too many cells", "tok_input\n1,2,3\n", 1, 2, "found 3 cells, expected 1"},
 	{"text among the ids", "tok_input\n1 x 3\n", 1, 2, `field "tok_input": found "x 3" among the ids`},

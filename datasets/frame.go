@@ -133,7 +133,7 @@ func (f *framer) next() (record []byte, line int, err error) {
 		return nil, f.line, io.EOF
 	}
 	if c != '{' {
-		return nil, f.line, f.unexpected("an object as record")
+		return nil, f.line, f.unexpected("a JSON object")
 	}
 	line = f.line
 	n, err := f.measure()

@@ -206,7 +206,7 @@ func (r *reader) failed(record []byte, line int, err error) {
 		} else {
 			r.report(n, line+bytes.Count(record, []byte{'\n'}),
 				&fault{found: "the end of the file inside " + where(record), expected: "a complete file",
-					try: "get the file again; it is truncated"}, io.ErrUnexpectedEOF)
+					try: "the file is truncated: get it again"}, io.ErrUnexpectedEOF)
 		}
 	default:
 		r.errs = append(r.errs, readFailed(r.path, err))
@@ -235,7 +235,7 @@ func readFailed(path string, err error) *Error {
 		e.Found, e.Expected, e.Try = fmt.Sprintf("damaged compressed data (%v)", err), "a complete gzip or zstd file",
 			"get the file again"
 	case errors.Is(err, os.ErrNotExist):
-		e.Found, e.Expected, e.Try = "no such file", "a data set", "check the path"
+		e.Found, e.Expected, e.Try = "no such file", "", "check the path"
 	case errors.Is(err, os.ErrPermission):
 		e.Found, e.Expected, e.Try = "a file without read permission", "a readable one",
 			"check its permissions and its folders'"

@@ -166,26 +166,26 @@ var badFiles = []struct {
 	{"blank", " \n\n", 0, 0, "found 0 records, expected at least one"},
 	{"empty array", "[ ]", 0, 0, "found 0 records"},
 	{"truncated array", "[{\"tok_input\":[1]},\n", 1, 2,
-		"the end of the file inside the array of records, expected a complete file; get the file again; it is truncated"},
+		"the end of the file inside the array of records, expected a complete file; the file is truncated: get it again"},
 	{"truncated record", "[{\"tok_input\":[1]},\n{\"tok_input\":[1,2", 2, 2, "the end of the file inside a record"},
 	{"quote missing earlier", "[{\"tok_input\":[1]},\n{\"input:\"a b c\", \"tok_input\":[1]},\n{\"tok_input\":[1], " +
 		"\"input\":\"some text\"}]", 2, 2, `expected a colon after the key`},
 	{"array not closed", `[{"tok_input":[1]}`, 1, 1, "the end of the file"},
 	{"no comma", "[{\"tok_input\":[1]}\n{\"tok_input\":[1]}]", 2, 2,
 		"expected a comma or the end of the array after the record"},
-	{"trailing comma", `[{"tok_input":[1]},]`, 2, 1, "expected an object as record"},
+	{"trailing comma", `[{"tok_input":[1]},]`, 2, 1, "expected a JSON object"},
 	{"after the array", "[{\"tok_input\":[1]}]\nrest", 2, 2, "expected nothing after the end of the array"},
 	{"not an object", `[[1,2,3]]`, 1, 1, "found an array, "},
 	{"a string", `["x"]`, 1, 1, "found a string, "},
-	{"lines of numbers", "{\"tok_input\":[1]}\n17\n", 2, 2, `found "17\n", expected an object as record`},
-	{"no JSON", "hello", 1, 1, `found "hello", expected an object as record; write the data set as one JSON array of objects, or one object per line`},
+	{"lines of numbers", "{\"tok_input\":[1]}\n17\n", 2, 2, `found "17\n", expected a JSON object`},
+	{"no JSON", "hello", 1, 1, `found "hello", expected a JSON object; write the data set as one JSON array of objects, or one object per line`},
 	{"python", `[{"tok_input":[1], "input": None}]`, 1, 1, "expected a JSON value"},
 	{"NaN", `[{"tok_input":[1], "x": NaN}]`, 1, 1, "expected a JSON value"},
 	{"control character", "[{\"tok_input\":[1], \"input\": \"a\nb\"}]", 1, 1, "no raw control characters"},
 	{"bad escape", `[{"tok_input":[1], "input": "\x41"}]`, 1, 1, "expected a JSON escape"},
 	{"mismatched brackets", `[{"tok_input":[1}]`, 1, 1, "expected"},
 	{"missing column", "[{\"tok_input\":[1]},\n{\"tok-input\":[1], \"x\":2}]", 2, 2,
-		`field "tok_input": found no such field; the record has tok-input, x, expected an array of token ids (integers); rename a column of the file, or name the column to use (the nearest name is tok-input)`},
+		`field "tok_input": found no such field (the record has tok-input, x), expected an array of token ids (integers); rename a column of the file, or pass the column's name with --input-ids-column (the nearest name is tok-input)`},
 	{"empty record", `[{}]`, 1, 1, "the record is empty"},
 	{"wrong type", "[\n{\"tok_input\":\n \"text\"}]", 1, 3,
 		`field "tok_input": found a string, "\"text\"", expected an array of token ids (integers); correct the field`},
@@ -239,7 +239,7 @@ func TestOpenRefuses(t *testing.T) {
 func TestOpenRefusesFiles(t *testing.T) {
 	dir := t.TempDir()
 	_, err := Open(filepath.Join(dir, "none.json"), testOptions())
-	require.ErrorContains(t, err, "none.json: found no such file, expected a data set; check the path")
+	require.ErrorContains(t, err, "none.json: no such file; check the path")
 	require.ErrorIs(t, err, os.ErrNotExist)
 	_, err = Open(dir, testOptions())
 	require.ErrorContains(t, err, "found a folder, expected a file")

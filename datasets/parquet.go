@@ -53,7 +53,7 @@ func newParquet(file io.ReaderAt, size int64, p *plan, all bool) (records, error
 // pqFooter reads the footer, whose length is in the last 8 bytes of the file.
 func pqFooter(file io.ReaderAt, size int64) (*thriftNode, *fault) {
 	cut := &fault{found: "no Parquet footer at its end", expected: "a complete Parquet file",
-		try: "get the file again; it is truncated"}
+		try: "the file is truncated: get it again"}
 	var tail [8]byte
 	if size < 12 {
 		return nil, cut

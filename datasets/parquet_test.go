@@ -163,7 +163,7 @@ func TestParquetWrongTypes(t *testing.T) {
 		`found no token ids`: []struct {
 			TokInput []int64 `parquet:"tok_input,list,plain"`
 		}{{}},
-		`no such field; the record has tokens, more`: []struct {
+		`no such field (the record has tokens, more)`: []struct {
 			T []int64 `parquet:"tokens,list,plain"`
 			M string  `parquet:"more,plain"`
 		}{{}},

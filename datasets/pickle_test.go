@@ -72,7 +72,7 @@ func TestPickleRefused(t *testing.T) {
 		"another form": {[]byte("\x80\x04K\x01."), "found an int, expected a pickle of a plain table"},
 		"a later one":  {[]byte("\x80\x06K\x01."), "found protocol 6"},
 		"no prompt": {recorded(t, "pandas3", "series-p4"),
-			`field "tok_input": found no such field; the record has n, id`},
+			`field "tok_input": found no such field (the record has n, id`},
 		"another kind": {bytes.Replace(recorded(t, "pandas3", "records-p2"), []byte("tok_input"), []byte("tok_inpux"), -1),
 			`field "tok_input": found no such field`},
 		"dates":       {recorded(t, "pandas3", "dates-p4"), `"tok_input"`},

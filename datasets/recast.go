@@ -85,7 +85,7 @@ func (r *recaster) next(lines *json.Decoder, v any) (bool, error) {
 		return false, nil
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return false, r.wrong("", "the end of the file inside this record", "a complete file",
-			"get the file again; it is truncated")
+			"the file is truncated: get it again")
 	case err != nil:
 		return false, r.wrong("", fmt.Sprintf("an invalid record of this form (%v)", err), "one JSON object per line",
 			"check that the file has the form given by --form")

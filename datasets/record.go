@@ -127,6 +127,10 @@ func kindsOf(value []byte) kind {
 	return kindInt
 }
 
+// columnFlags are the flags that name a column, by the role of the column.
+var columnFlags = map[string]string{roleInput: "--input-column", roleIDs: "--input-ids-column",
+	roleTarget: "--output-column", roleSession: "--session-column"}
+
 func (d *decoder) missing(record []byte, c *column) *fault {
 	var names []string
 	s := scanner{b: record}
@@ -135,14 +139,17 @@ func (d *decoder) missing(record []byte, c *column) *fault {
 		return s.value()
 	})
 	const most = 12
-	found := "no such field; the record is empty"
+	found := "no such field (the record is empty)"
 	if len(names) > most {
-		found = "no such field; the record has " + strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more",
-			len(names)-most)
+		found = "no such field (the record has " + strings.Join(names[:most], ", ") +
+			fmt.Sprintf(" and %d more)", len(names)-most)
 	} else if len(names) > 0 {
-		found = "no such field; the record has " + strings.Join(names, ", ")
+		found = "no such field (the record has " + strings.Join(names, ", ") + ")"
 	}
-	try := "rename a column of the file, or name the column to use"
+	try := "rename a column of the file"
+	if f, ok := columnFlags[c.Role]; ok {
+		try += ", or pass the column's name with " + f
+	}
 	if near := config.Nearest(c.Name, names); len(near) > 0 {
 		try += fmt.Sprintf(" (the nearest name is %s)", near[0])
 	}
