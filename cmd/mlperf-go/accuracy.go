@@ -20,7 +20,7 @@ type accuracyCommand struct{ *program }
 
 func (cmd accuracyCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "accuracy", Usage: "score an accuracy log like the benchmark's reference", HideHelpCommand: true,
+		Name: "accuracy", Usage: "score an accuracy log as the benchmark's reference does", HideHelpCommand: true,
 		OnUsageError: usageError,
 		Description: "The log is a run's folder, a folder of LoadGen's logs, or an accuracy log. A run's folder also " +
 			"supplies " +
@@ -39,13 +39,13 @@ func (cmd accuracyCommand) command() *cli.Command {
 			&cli.BoolFlag{Name: "per-sample", Usage: "record the score of every sample in accuracy.json", Value: true},
 			&cli.StringFlag{Name: "dtype", Usage: "type of the tokens in the log: int32, int64 or float",
 				Value: string(accuracy.Int32)},
-			&cli.StringFlag{Name: "punkt", Usage: "folder english of NLTK's punkt_tab data; default: built-in data"},
-			&cli.BoolFlag{Name: "run-code", Usage: "run the programs among the answers in a sandbox; otherwise they are not " +
+			&cli.StringFlag{Name: "punkt", Usage: "folder with NLTK's English punkt_tab data; default: built-in data"},
+			&cli.BoolFlag{Name: "run-code", Usage: "run the programs in the answers in a sandbox; otherwise they are not " +
 				"scored and there is no total score; on by default in rehearsals"},
 			&cli.StringFlag{Name: "code-tests", Usage: "tests of LiveCodeBench: a JSONL file, or a folder of such files"},
 			&cli.StringFlag{Name: "code-service", Usage: "address (ws://...) of a service that runs LiveCodeBench's programs " +
 				"instead of the sandbox"},
-			&cli.StringFlag{Name: "math-grader", Usage: "command that decides which mathematical expressions are equal " +
+			&cli.StringFlag{Name: "math-grader", Usage: "command that decides whether two mathematical expressions are equal " +
 				"instead of the built-in comparison"},
 		}, tokenizerFlags()...),
 		Action: cmd.score,

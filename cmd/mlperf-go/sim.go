@@ -49,7 +49,7 @@ func (cmd simCommand) command() *cli.Command {
 			&cli.IntFlag{Name: "tokens-per-event", Value: d.TokensPerEvent, Usage: "tokens in each streamed event"},
 			&cli.IntFlag{Name: "output-tokens", Value: d.OutputTokens, Usage: "length of random answers"},
 			&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "seed of answers and faults"},
-			&cli.StringFlag{Name: "fault", Usage: "`NAME=RATE[,...]`: faults, each with its share of the requests; " +
+			&cli.StringFlag{Name: "fault", Usage: "faults as `NAME=RATE[,...]`, RATE being the fraction of requests; " +
 				"--list-faults lists the names"},
 			&cli.BoolFlag{Name: "list-faults", Usage: "list the faults and exit"},
 			&cli.StringFlag{Name: "api-key", Usage: "bearer token that clients must send"},

@@ -36,17 +36,19 @@ func (cmd checkCommand) command() *cli.Command {
 			&cli.StringFlag{Name: "submitter", Usage: "check only this submitter's folders"},
 			&cli.StringFlag{Name: "csv", Usage: "file to write the official summary to"},
 			&cli.StringFlag{Name: "final-report", Usage: "file to write the JSON of the organisers' final report to"},
-			&cli.StringFlag{Name: "ids", Usage: "ids.json: the file of the numbers from earlier reports, to which new ones " +
-				"are added"},
+			&cli.StringFlag{Name: "ids", Usage: "file with the result numbers of earlier reports (ids.json); new numbers are " +
+				"added to it"},
 			&cli.StringFlag{Name: "repository", Usage: "repository of the submissions, for the links in the report",
 				DefaultText: "submissions_inference_ROUND"},
 			&cli.StringFlag{Name: "repository-owner", Value: "mlcommons", Usage: "owner of that repository"},
 			&cli.StringFlag{Name: "repository-branch", Value: "main", Usage: "branch of that repository"},
 			&cli.StringFlag{Name: "location", Usage: "prefix of the paths in the summary"},
-			&cli.BoolFlag{Name: "submission-exceptions", Usage: "the official checker's switch of that name"},
-			&cli.BoolFlag{Name: "skip-meaningful-fields-emptiness-check", Usage: "the official checker's switch of that name"},
-			&cli.BoolFlag{Name: "skip-empty-files-check", Usage: "the official checker's switch of that name"},
-			&cli.BoolFlag{Name: "skip-dataset-size-check", Usage: "the official checker's switch of that name"},
+			&cli.BoolFlag{Name: "submission-exceptions", Usage: "with --compat: accept logs whose only LoadGen " +
+				"error is about uncommitted changes"},
+			&cli.BoolFlag{Name: "skip-meaningful-fields-emptiness-check", Usage: "accept empty required fields in the " +
+				"system and measurement files"},
+			&cli.BoolFlag{Name: "skip-empty-files-check", Usage: "accept empty documents, such as README.md"},
+			&cli.BoolFlag{Name: "skip-dataset-size-check", Usage: "accept accuracy logs with a wrong number of samples"},
 		},
 		Action: cmd.run,
 	}

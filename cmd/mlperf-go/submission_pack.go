@@ -24,7 +24,7 @@ func (cmd packCommand) command() *cli.Command {
 		OnUsageError: usageError,
 		Description: "Checks the tree first, rejects secrets, hidden files and files that are too large, and verifies the " +
 			"packed file.\n" +
-			"With a password the file is encrypted like by the organisers' script, with `openssl enc -aes256`.",
+			"With --password-file the tarball is encrypted with `openssl enc -aes256`, as the organisers' script does.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output",
 				Usage: "folder for the tarball and its checksums; default: the parent of TREE"},

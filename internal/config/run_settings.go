@@ -114,8 +114,8 @@ var serverSettings = []Setting{
 		Usage: "HTTP proxy for the endpoints, http://host:port; proxy variables of the environment are ignored, and time " +
 			"spent in the proxy counts as latency"},
 	{Name: "reset-cache", Kind: Enum, Enum: []string{"auto", "off", "require"}, Default: "auto",
-		Usage: "empty the servers' prefix caches before the timed phase: auto where a server supports it, require or " +
-			"do not start, off never"},
+		Usage: "empty the servers' prefix caches before the timed phase: auto (if supported), require (fail if not " +
+			"supported) or off"},
 	{Name: "insecure-skip-verify", Kind: Bool, Default: "false",
 		Usage: "do not verify the endpoints' certificates"},
 	{Name: "lb", Kind: Enum, Enum: []string{"round-robin", "random", "least-inflight", "hash"},
