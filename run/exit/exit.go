@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 
 	"github.com/mlperf-go/mlperf-go/backends"
@@ -38,7 +39,11 @@ func (e *Error) Error() string {
 	if e.Hint == "" {
 		return e.Err.Error()
 	}
-	return e.Err.Error() + ". " + e.Hint
+	text := e.Err.Error()
+	if !strings.HasSuffix(text, "?") && !strings.HasSuffix(text, ".") {
+		text += "."
+	}
+	return text + " " + e.Hint
 }
 
 // Unwrap returns the cause.
