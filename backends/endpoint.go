@@ -96,7 +96,7 @@ func ParseEndpoint(text string) (Endpoint, error) {
 	case u.Host == "" && u.Opaque == "" && u.Path == "":
 		return Endpoint{}, fmt.Errorf("the endpoint %q names no host", foreign.Line(text, 200))
 	case u.Scheme != "http" && u.Scheme != "https":
-		return Endpoint{}, fmt.Errorf("the endpoint %q has the scheme %q; http, https and unix are known",
+		return Endpoint{}, fmt.Errorf("the endpoint %q has the unsupported scheme %q; use http, https or unix",
 			foreign.Line(text, 200),
 			u.Scheme)
 	case u.Hostname() == "":

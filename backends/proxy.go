@@ -25,7 +25,8 @@ func ParseProxy(text string) (*url.URL, error) {
 		return nil, fmt.Errorf("the proxy %q contains a user name; remove it, because every record would show the password",
 			u.Host)
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("the proxy %q has the scheme %q; use http or https", foreign.Line(text, 200), u.Scheme)
+		return nil, fmt.Errorf("the proxy %q has the unsupported scheme %q; use http or https",
+			foreign.Line(text, 200), u.Scheme)
 	case u.Hostname() == "" || badPort(u.Port()) || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" ||
 		u.Fragment != "":
 		return nil, fmt.Errorf("the proxy %q is not just a host and a port", foreign.Line(text, 200))

@@ -17,7 +17,7 @@ func TestParseProxy(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, none)
 	for text, want := range map[string]string{
-		"socks5://p:1": `has the scheme "socks5"`, "http://me:secret@p:1": "contains a user name",
+		"socks5://p:1": `has the unsupported scheme "socks5"`, "http://me:secret@p:1": "contains a user name",
 		"http://me:secret@[p": "is not a URL",
 		"http://:1":           "is not just a host", "http://p:0": "is not just a host",
 		"http://p/path": "is not just a host",

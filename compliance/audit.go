@@ -60,7 +60,7 @@ func Find(test, benchmark string) (*Audit, error) {
 }
 
 func unknownTest(test string) error {
-	return fmt.Errorf("compliance test %q is unknown: take one of %s", test, strings.Join(Tests(), ", "))
+	return fmt.Errorf("unknown compliance test %q: use one of %s", test, strings.Join(Tests(), ", "))
 }
 
 var (

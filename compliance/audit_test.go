@@ -60,7 +60,7 @@ func TestConfigText(t *testing.T) {
 	require.True(t, strings.HasPrefix(a.Config(), "# TEST07 of gpt-oss-120b. "))
 
 	_, err = Find("TEST05", gptOSS.Name)
-	require.EqualError(t, err, `compliance test "TEST05" is unknown: take one of TEST01, TEST04, TEST06, TEST07, TEST08, TEST09`)
+	require.EqualError(t, err, `unknown compliance test "TEST05": use one of TEST01, TEST04, TEST06, TEST07, TEST08, TEST09`)
 }
 
 // What LoadGen is told and what is wanted of its logs, whole, as the official files have it (docs/reference/audits.md).
@@ -211,7 +211,7 @@ func TestNeeds(t *testing.T) {
 		require.Equal(t, c.needed, strings.Join(needed, " "), "%+v", c)
 	}
 	_, err := Needs("llama9", "v6.1", "closed")
-	require.ErrorContains(t, err, `the benchmark "llama9" is in no round`)
+	require.ErrorContains(t, err, `unknown benchmark "llama9": use one of`)
 	_, err = Needs("resnet", "v1.0", "closed")
 	require.EqualError(t, err, `unknown round "v1.0": use one of v5.1, v6.0, v6.1`)
 	needs, err := Needs("gpt-oss-120b", "v5.1", "closed")

@@ -27,7 +27,7 @@ func (d *DType) size(def DType) (int, error) {
 	}
 	n, ok := sizes[*d]
 	if !ok {
-		return 0, fmt.Errorf("the encoding %q of answers is unknown: take byte, int16, int32, int64 or float32", *d)
+		return 0, fmt.Errorf("unknown encoding %q of answers: use byte, int16, int32, int64 or float32", *d)
 	}
 	return n, nil
 }

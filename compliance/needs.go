@@ -18,14 +18,14 @@ type Need struct {
 
 // purposes describe each test. They also explain why other benchmarks do not need it.
 var purposes = map[string]string{
-	Test01: "compares single answers with the accuracy run's, which needs a model that always answers the same; the " +
-		"rules name it for vision, graph, speech and recommendation models",
-	Test04: "looks for cached answers; the rules name it for vision and diffusion models",
-	Test06: "checks end tokens, first tokens and token counts of language models whose accuracy and performance data " +
-		"sets are one",
-	Test07: "scores a data set of its own under performance settings, where the accuracy and performance data sets differ",
-	Test08: "compares the entropy of recommendations; the rules name it for one recommendation model",
-	Test09: "checks the mean output length, where accuracy and performance run under different settings",
+	Test01: "compares single answers with those of the accuracy run, which requires a deterministic model; the " +
+		"rules require it for vision, graph, speech and recommendation models",
+	Test04: "looks for cached answers; the rules require it for vision and diffusion models",
+	Test06: "checks end tokens, first tokens and token counts of language models that use one data set for accuracy " +
+		"and performance",
+	Test07: "scores a separate data set under performance settings if the accuracy and performance data sets differ",
+	Test08: "compares the entropy of recommendations; the rules require it for one recommendation model",
+	Test09: "checks the mean output length if accuracy and performance tests use different settings",
 }
 
 // Needs returns every test for a benchmark (its checker name) in a round and a division. A needed test is due for every
@@ -36,7 +36,7 @@ func Needs(benchmark, round, division string) ([]Need, error) {
 		return nil, err
 	}
 	if known := Benchmarks(); !slices.Contains(known, benchmark) && !slices.Contains(known, family(benchmark)) {
-		return nil, fmt.Errorf("the benchmark %q is in no round: audits are known for %s", benchmark,
+		return nil, fmt.Errorf("unknown benchmark %q: use one of %s", benchmark,
 			strings.Join(known, ", "))
 	}
 	needs := make([]Need, 0, len(purposes))
@@ -76,10 +76,10 @@ func need(test, benchmark string, r *rounds.Round, division string) Need {
 	case named && strings.EqualFold(division, "open"):
 		n.Why = "the open division needs no audit"
 	case named:
-		n.Needed, n.Why = true, fmt.Sprintf("round %s names it for %s, in every submitted scenario: it %s", r.Name, benchmark,
-			purposes[test])
+		n.Needed, n.Why = true, fmt.Sprintf("round %s requires it for %s, in every submitted scenario: it %s", r.Name,
+			benchmark, purposes[test])
 	default:
-		n.Why = fmt.Sprintf("round %s does not name it for %s: it %s", r.Name, benchmark, purposes[test])
+		n.Why = fmt.Sprintf("round %s does not require it for %s: it %s", r.Name, benchmark, purposes[test])
 	}
 	return n
 }

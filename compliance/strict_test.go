@@ -237,7 +237,7 @@ func TestInputsThatAreMissing(t *testing.T) {
 		in   Input
 		want string
 	}{
-		"TEST99": {Input{}, `compliance test "TEST99" is unknown`},
+		"TEST99": {Input{}, `unknown compliance test "TEST99"`},
 		Test01: {Input{Compliance: "x"}, "TEST01 compares with other runs or scenarios: pass the folder of the " +
 			"accuracy run"},
 		Test04: {Input{Compliance: "x"}, "pass the folder of the performance run"},
@@ -250,7 +250,7 @@ func TestInputsThatAreMissing(t *testing.T) {
 		require.ErrorContains(t, err, c.want)
 	}
 	_, err := Verify(Test06, Input{Compliance: "x", Scenario: models.Server, Type: "int5"})
-	require.ErrorContains(t, err, `the encoding "int5" of answers is unknown`)
+	require.ErrorContains(t, err, `unknown encoding "int5" of answers`)
 	_, err = Verify(Test07, Input{Compliance: "x", Row: gptOSS, ScoreMatch: "("})
 	require.ErrorContains(t, err, "the expression that finds the score")
 }

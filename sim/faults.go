@@ -52,7 +52,7 @@ func (f Faults) check() error {
 			for i, t := range faultTable {
 				names[i] = t.name
 			}
-			return fmt.Errorf("fault %q is unknown; the simulator supports %s", name, strings.Join(names, ", "))
+			return fmt.Errorf("unknown fault %q; use %s", name, strings.Join(names, ", "))
 		}
 		if v := f[name]; math.IsNaN(v) || v < 0 || v > 1 {
 			return fmt.Errorf("fault %s has rate %v; it must lie between 0 and 1", name, v)

@@ -316,7 +316,7 @@ func TestParseFaults(t *testing.T) {
 		"http_500=often":         "not NAME=RATE",
 		"http_500=1.5":           "between 0 and 1",
 		"http_500=NaN":           "between 0 and 1",
-		"hiccup=0.1":             "\"hiccup\" is unknown; the simulator supports http_500",
+		"hiccup=0.1":             "unknown fault \"hiccup\"; use http_500",
 		"no_ids=0.1,no_ids=0.2":  "occurs twice",
 		"no_ids=0.1,,no_end=0.2": "not NAME=RATE",
 	} {

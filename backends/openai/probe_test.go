@@ -186,8 +186,8 @@ func TestProbeFaults(t *testing.T) {
 		texts []string
 	}{
 		{"refused", "http://" + l.Addr().String(), nil, backends.FaultUnreachable,
-			[]string{"GET http://127.0.0.1:", "/health failed", "connection refused", "Is the server started"}},
-		{"no TLS", "tls", nil, backends.FaultTLS, []string{"/health failed", "Does the server speak TLS"}},
+			[]string{"GET http://127.0.0.1:", "/health failed", "connection refused", "Check host and port"}},
+		{"no TLS", "tls", nil, backends.FaultTLS, []string{"/health failed", "Check that the server uses TLS"}},
 		{"still loading", "", map[string]page{"/health": {status: 503}}, backends.FaultNotReady,
 			[]string{"HTTP 503", "still loading"}},
 		{"wrong key", "", map[string]page{"/v1/models": {401, "application/json", `{"error":"Unauthorized"}`, ""}},

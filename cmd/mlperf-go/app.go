@@ -94,7 +94,7 @@ func withRequired(c *cli.Command) {
 				return noArguments(of)
 			}
 			if of.String(name) == "" {
-				return usageError(of, fmt.Errorf("%s requires --%s", of.Command.HelpName, name), false)
+				return usageError(of, fmt.Errorf("no --%s given", name), false)
 			}
 		}
 		return action(of)
@@ -155,7 +155,7 @@ func (p *program) noCommand(c *cli.Context) error {
 	if near := config.Nearest(c.Args().First(), names); len(near) > 0 {
 		hint = "Did you mean " + strings.Join(near, ", ") + "? " + hint
 	}
-	return run.UsageError("unknown_command", hint, "the command %q is unknown", full)
+	return run.UsageError("unknown_command", hint, "unknown command %q", full)
 }
 
 // usageError rewords an error of the flag parser and suggests the nearest flags.
@@ -166,7 +166,7 @@ func usageError(c *cli.Context, err error, _ bool) error {
 		e.Err = wrongValue(c.Command.Flags, err)
 		return e
 	}
-	e.Code, e.Err = "unknown_flag", fmt.Errorf("the flag -%s is unknown", name)
+	e.Code, e.Err = "unknown_flag", fmt.Errorf("unknown flag -%s", name)
 	var names []string
 	for _, f := range c.Command.Flags {
 		names = append(names, f.Names()...)

@@ -80,8 +80,8 @@ func noArguments(c *cli.Context) error {
 	if c.NArg() == 0 {
 		return nil
 	}
-	return run.UsageError("argument", "Is a -- missing before it, or an equals sign before its value?",
-		"%s accepts flags only, not %q", c.Command.HelpName, c.Args().First())
+	return run.UsageError("argument", "It accepts only flags: write --FLAG=VALUE, or put -- before engine arguments",
+		"unexpected argument %q of %s", c.Args().First(), strings.TrimPrefix(c.Command.HelpName, "mlperf-go "))
 }
 
 func oneTree(c *cli.Context) (string, error) { return oneArgument(c, "submission tree", "TREE") }

@@ -42,8 +42,8 @@ func (cmd completionCommand) command() *cli.Command {
 		Action: func(c *cli.Context) error {
 			script, ok := shells[c.Args().First()]
 			if !ok || c.NArg() != 1 {
-				return run.UsageError("argument", "Write `mlperf-go completion bash`, zsh or fish",
-					"there is no completion for the shell %q", c.Args().First())
+				return run.UsageError("argument", "Use bash, zsh or fish",
+					"no completion script for the shell %q", c.Args().First())
 			}
 			_, err := fmt.Fprint(cmd.stdout, script)
 			return err

@@ -58,7 +58,7 @@ func (cmd verifyCommand) run(c *cli.Context) error {
 		return err
 	}
 	if _, err := os.Stat(c.String("logs")); err != nil {
-		return run.UsageError("logs", "Pass --logs the folder of LoadGen's logs of the audit",
+		return run.UsageError("logs", "Pass the folder of the audit's LoadGen logs with --logs",
 			"cannot read the audit's logs: %w", err)
 	}
 	in := compliance.Input{

@@ -192,8 +192,8 @@ func conversion(c *cli.Context) (from []string, to, format string, err error) {
 		format = datasets.FormatOfName(to)
 	}
 	if format == "" {
-		return nil, "", "", run.UsageError("format", "End it in .json, .jsonl, .csv, .parquet or .npy, or write --to FORMAT",
-			"the suffix of %s is not one of a format", to)
+		return nil, "", "", run.UsageError("format", "Use .json, .jsonl, .csv, .parquet or .npy, or pass --to FORMAT",
+			"unknown suffix of the output file %s", to)
 	}
 	writes := []string{to}
 	if format == datasets.FormatNPY {

@@ -35,7 +35,7 @@ func (cmd datasetCommand) info(c *cli.Context) error {
 	}
 	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(c.String("plot"))), ".")
 	if c.IsSet("plot") && format != plot.SVG && format != plot.PNG {
-		return run.UsageError("plot", "End it in .svg or .png", "the suffix of --plot %s is not one of a format",
+		return run.UsageError("plot", "Use .svg or .png", "unknown suffix of --plot %s",
 			c.String("plot"))
 	}
 	o, err := reading(c, row)

@@ -176,16 +176,16 @@ func serverState(c *cli.Context) (dir string, err error) {
 		dir = cfg.OutputDir
 	}
 	if dir == "" {
-		return "", run.UsageError("server_config", "Give --server-config or --server-dir as they were given to `mlperf-go "+
-			"server up`", "no servers specified")
+		return "", run.UsageError("server_config", "Pass the --server-config or --server-dir that `mlperf-go server up` used",
+			"no servers specified")
 	}
 	return dir, nil
 }
 
 func noServers(dir string, err error) error {
 	if errors.Is(err, os.ErrNotExist) {
-		return run.EnvironmentError("no_servers", "Start them with `mlperf-go server up`, or give the --server-dir that it "+
-			"had", "no servers were started in %s: %w", dir, err)
+		return run.EnvironmentError("no_servers", "Start them with `mlperf-go server up`, or pass the --server-dir that it "+
+			"used", "no servers were started in %s: %w", dir, err)
 	}
 	return serverError("server_state", err)
 }

@@ -218,15 +218,15 @@ func (d *Data) OfficialRows() int {
 
 func (d *Data) checkRows(rows int) error {
 	if rows < 1 {
-		return exit.Usage("dataset", "Give one that has some", "the data set has no rows")
+		return exit.Usage("dataset", "Pass another file with --dataset", "the data set has no rows")
 	}
 	if want := d.OfficialRows(); want > 0 && rows > want {
-		return exit.Usage("dataset", "Is it the right file? --samples N takes its first N rows",
-			"the data set has %d rows, and that of %s has %d", rows, d.Row.Name, want)
+		return exit.Usage("dataset", "Check that it is the right file; --samples N uses only its first N rows",
+			"the data set has %d rows, more than the %d of %s", rows, want, d.Row.Name)
 	}
 	if n := d.Config.Int("samples"); n > rows {
-		return exit.Usage("samples", "Ask for fewer, or give a larger data set",
-			"--samples asks for %d rows, and the data set has %d", n, rows)
+		return exit.Usage("samples", "Use fewer samples, or a larger data set",
+			"--samples %d exceeds the %d rows of the data set", n, rows)
 	}
 	return nil
 }

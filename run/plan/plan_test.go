@@ -245,9 +245,9 @@ func TestPlansThatCanNotBe(t *testing.T) {
 		"no QPS": {Settings{"model": "llama3.1-8b", "scenario": "Server", "endpoint": "http://a:1",
 			"dataset": "f"}, 13368, "target_qps", "--target-qps"},
 		"more rows than real": {Settings{"model": "llama3.1-8b"}, 13369, "dataset",
-			"13369 rows, and that of llama3.1-8b has 13368"},
+			"13369 rows, more than the 13368 of llama3.1-8b"},
 		"more samples than rows": {Settings{"model": "llama3.1-8b", "samples": "20"}, 10, "samples",
-			"20 rows, and the data set has 10"},
+			"--samples 20 exceeds the 10 rows"},
 		"no served model": {Settings{"model": "generic"}, 10, "served_model", "/v1/models"},
 	} {
 		t.Run(name, func(t *testing.T) {

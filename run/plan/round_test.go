@@ -48,7 +48,7 @@ func TestTheRoundThatNobodySays(t *testing.T) {
 	p = planned(t, 8313, Settings{"model": "llama3.1-405b", "endpoint": "http://a:1", "dataset": "f"})
 	require.Equal(t, "v6.0", p.Round.Name)
 	require.Equal(t, p.Round.Seeds.InOrder(), *p.seeds)
-	require.Equal(t, []string{"llama3.1-405b is not in round v6.1: this is for round v6.0, the last that has it"},
+	require.Equal(t, []string{"llama3.1-405b is not in round v6.1: using round v6.0, the latest that includes it"},
 		p.Notices())
 	require.Empty(t, p.Rehearsal)
 	require.Contains(t, p.LoadGenNotes()[0], "the run is for round v6.0: its seeds are given to LoadGen")
@@ -66,7 +66,7 @@ func TestRoundsThatAreRefused(t *testing.T) {
 		"without scenario": {Settings{"model": "deepseek-r1", "round": "v5.1", "scenario": "Interactive"},
 			"round v5.1: model deepseek-r1 has no scenario Interactive; it has Offline, Server"},
 		"its rows are more": {Settings{"model": "qwen3-vl-235b-a22b", "scenario": "Interactive", "endpoint": "http://a:1",
-			"dataset": "f", "target-qps": "1"}, "has 8000"},
+			"dataset": "f", "target-qps": "1"}, "more than the 8000"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := New(c.settings)

@@ -226,5 +226,5 @@ func TestRowsOfTheWholeSet(t *testing.T) {
 	p.AuditRows = 990
 	require.NoError(t, p.Bind(990))
 	require.NotContains(t, strings.Join(p.Rehearsal, "; "), few)
-	require.ErrorContains(t, p.Bind(991), "the data set has 991 rows, and that of gpt-oss-120b has 990")
+	require.ErrorContains(t, p.Bind(991), "the data set has 991 rows, more than the 990 of gpt-oss-120b")
 }

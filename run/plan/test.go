@@ -45,7 +45,7 @@ func (t *Test) findModel() error {
 	}
 	if !t.Config.Has("model") {
 		return exit.Usage("model", "`mlperf-go models` lists the benchmarks; any other served model runs as --model "+
-			"generic --served-model NAME", "no --model is given")
+			"generic --served-model NAME", "no --model given")
 	}
 	m, err := models.Find(t.Config.String("model"))
 	if err != nil {
@@ -96,7 +96,7 @@ func (t *Test) findRound() error {
 	if name == "" {
 		name = newest
 		if name != rounds.Current {
-			t.notices = append(t.notices, fmt.Sprintf("%s is not in round %s: this is for round %s, the last that has it",
+			t.notices = append(t.notices, fmt.Sprintf("%s is not in round %s: using round %s, the latest that includes it",
 				t.Row.Name, rounds.Current, newest))
 		}
 	}
@@ -106,7 +106,7 @@ func (t *Test) findRound() error {
 		row, err = round.Row(t.Row)
 	}
 	if err != nil {
-		return exit.Usage("round", "`mlperf-go models "+t.Row.Name+"` lists what each round has; without --round it is "+
+		return exit.Usage("round", "`mlperf-go models "+t.Row.Name+"` lists the rounds of the benchmark; the default is "+
 			newest, "--round %s: %w", name, err)
 	}
 	t.Row, t.Round = row, round
@@ -131,7 +131,7 @@ func (t *Test) findScenario() error {
 	}
 	s, err := t.Row.Scenario(t.Config.String("scenario"))
 	if err != nil {
-		return exit.Usage("scenario", "`mlperf-go models "+t.Row.Name+"` lists what each round has", "round %s: %w",
+		return exit.Usage("scenario", "`mlperf-go models "+t.Row.Name+"` lists the scenarios of each round", "round %s: %w",
 			t.Round.Name, err)
 	}
 	t.Scenario = s

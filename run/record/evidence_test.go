@@ -119,7 +119,7 @@ func TestEachRuleAlone(t *testing.T) {
 			codes: []Code{CodeLoadGenInvalid}, text: "no verdict", exit: exit.CodeInvalid},
 		"LoadGen logged an error": {change: func(e *Evidence) {
 			e.Logs.Errors, e.Logs.ErrorTexts = 2, []mllog.Text{{Text: "Multiple complete", Count: 2}}
-		}, verdict: Invalid, codes: []Code{CodeLoadGenErrors}, text: "the first, 2 times: Multiple complete",
+		}, verdict: Invalid, codes: []Code{CodeLoadGenErrors}, text: "the first (2 times): Multiple complete",
 			exit: exit.CodeInvalid},
 		"one-token answers": {change: func(e *Evidence) { e.Logs.Errors, e.OneToken = 1, 4 },
 			verdict: Invalid, codes: []Code{CodeLoadGenErrors},

@@ -59,7 +59,7 @@ func loadgenErrors(e *Evidence) *Cause {
 		Limit: 0}
 	if len(e.Logs.ErrorTexts) > 0 {
 		first := e.Logs.ErrorTexts[0]
-		c.Text += fmt.Sprintf("; the first, %d times: %s", first.Count, first.Text)
+		c.Text += fmt.Sprintf("; the first (%d times): %s", first.Count, first.Text)
 	}
 	if n := e.OneToken; n > 0 && e.TokenLatencies { // in Offline too, where no first token is reported
 		c.Text += fmt.Sprintf(". %d answers have one token, which LoadGen counts as an error; set --min-tokens 2 where the "+

@@ -61,8 +61,8 @@ type Options struct {
 // Find looks for a log and for what is known about its test. Errors are *run.Error of usage.
 func Find(s Source) (*Log, error) {
 	if _, err := os.Stat(s.Log); err != nil {
-		return nil, run.UsageError("log", "Give --log the folder of an accuracy run, a folder of LoadGen's logs, or a "+
-			mllog.AccuracyName, "the log to score cannot be read: %w", err)
+		return nil, run.UsageError("log", "Pass the folder of an accuracy run, a folder of LoadGen logs, or a "+
+			mllog.AccuracyName+" with --log", "cannot read the log to score: %w", err)
 	}
 	l, given := &Log{Path: s.Log}, s
 	if r, err := record.Read(s.Log); err == nil {

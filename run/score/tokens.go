@@ -60,7 +60,7 @@ func Decoder(ctx context.Context, o finder.Options, row *models.Row, ds *dataset
 	}
 	found, err := finder.Find(ctx, o)
 	if err != nil {
-		return nil, nil, fmt.Errorf("the answers are token ids: %w", err)
+		return nil, nil, fmt.Errorf("cannot decode the answers' token ids: %w", err)
 	}
 	return found, &found.Source, nil
 }

@@ -51,5 +51,5 @@ func TestTheURLChooses(t *testing.T) {
 	require.NoError(t, err)
 	require.IsType(t, &nethttp.Client{}, through)
 	_, err = client.Open(&backends.Config{Endpoints: []backends.Endpoint{{URL: "ftp://h"}}}, route{})
-	require.ErrorContains(t, err, `has the scheme "ftp"`)
+	require.ErrorContains(t, err, `has the unsupported scheme "ftp"`)
 }

@@ -107,7 +107,7 @@ func TestTrustedAuthority(t *testing.T) {
 
 func TestEndpointsThatAreNone(t *testing.T) {
 	for url, text := range map[string]string{
-		"ftp://host":            `has the scheme "ftp"`,
+		"ftp://host":            `has the unsupported scheme "ftp"`,
 		"http://:8000":          "names no host",
 		"http://me:secret@host": "contains a user name",
 		"http://[::1":           "is not a URL",

@@ -83,24 +83,24 @@ func ask(ctx context.Context, c *backends.Config, e backends.Endpoint, method, p
 var errNoHTTP = errors.New("the server sent bytes that are not an HTTP answer")
 
 func unreachable(ctx context.Context, method, url string, err error) error {
-	fault, try := backends.FaultUnreachable, "Is the server started, has it finished loading, and are host and port right?"
+	fault, try := backends.FaultUnreachable, "Check host and port, and that the server has finished loading"
 	reason := classify(ctx, err, false)
 	var late *policy.Deadline
 	switch {
 	case reason == backends.FailTLS:
-		fault, try = backends.FaultTLS, "Does the server speak TLS on this port, and is its certificate trusted here? One "+
-			"of your own authority, or a self-signed one, is given with --ca-file; --insecure-skip-verify takes any, for a look"
+		fault, try = backends.FaultTLS, "Check that the server uses TLS on this port and that this machine trusts its "+
+			"certificate. Pass a private or self-signed certificate with --ca-file; --insecure-skip-verify skips the check"
 	case errors.As(context.Cause(ctx), &late):
 		err = late
 	case errors.Is(err, errNoHTTP), strings.Contains(err.Error(), "malformed HTTP"):
 		err = errNoHTTP
-		try = "Is it an inference server's port, and not another service's?"
+		try = "Check that the port is the inference server's and not another service's"
 	case errors.Is(err, io.EOF):
 		err = errors.New("the server closed the connection without an answer (EOF)")
 		fallthrough
 	case errors.Is(err, syscall.ECONNRESET):
 		if strings.HasPrefix(url, "http:") {
-			try = "Does the server want https on this port, or is it still loading?"
+			try = "Check whether the server expects https on this port or is still loading"
 		}
 	}
 	return &backends.EndpointError{

@@ -127,5 +127,5 @@ func TestProxyFaults(t *testing.T) {
 	}
 	_, err := open(&backends.Config{Endpoints: []backends.Endpoint{{URL: "http://h"}},
 		Transport: backends.Transport{Proxy: "ftp://p"}})
-	require.ErrorContains(t, err, `the proxy "ftp://p" has the scheme`)
+	require.ErrorContains(t, err, `the proxy "ftp://p" has the unsupported scheme`)
 }
