@@ -2,8 +2,7 @@
 
 // HOT PATH: IssueQuery, lg_complete, lg_first_token. No lock, no allocation, no call into Go.
 #if !__has_include("loadgen.h")
-#error \
-    "LoadGen is not built. Run 'make setup' in the top folder (or set LOADGEN_SDIST, LOADGEN_SRC or LOADGEN_ROOT)."
+#error "LoadGen is not built. Run 'make setup' in the top folder (or set LOADGEN_SDIST, LOADGEN_SRC or LOADGEN_ROOT)."
 #endif
 #if __has_include("loadgen_build_key.h")
 #include "loadgen_build_key.h"
