@@ -97,8 +97,8 @@ func checkMeaning(t *testing.T, o *backends.Outcome, attempt backends.Attempt, w
 	require.Equal(t, meant(o), o.Reason, attempt.Detail)
 }
 
-// meant is what has to become of an answer that ended well: tokens that are counted twice and differ, or that nobody
-// has counted, are none. Their number is never that of the events.
+// meant returns the expected reason for an answer that ended normally. The answer fails if two counts of its tokens
+// differ or if it has no count; the number of events is never used as a count.
 func meant(o *backends.Outcome) backends.Reason {
 	switch {
 	case len(o.Tokens) > 0 && o.UsageTokens >= 0 && len(o.Tokens) != o.UsageTokens:
