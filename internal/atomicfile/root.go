@@ -150,6 +150,21 @@ func OpenBelow(folder, name string) (*os.File, error) {
 	return f, err
 }
 
+// ReadBelow returns the content of the regular file name below a folder, as OpenBelow opens it. A file of more than
+// most bytes is an error.
+func ReadBelow(folder, name string, most int64) ([]byte, error) {
+	f, err := OpenBelow(folder, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(data)) > most {
+		return nil, fmt.Errorf("%s has more than %d bytes", filepath.Join(folder, name), most)
+	}
+	return data, err
+}
+
 func regularIn(dir *os.Root, base string) (fs.FileInfo, error) {
 	info, err := dir.Lstat(base)
 	switch {

@@ -206,3 +206,51 @@ func TestOpenBelow(t *testing.T) {
 	_, err := OpenBelow(filepath.Join(folder, "none"), "log")
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }
+
+func TestReadWhole(t *testing.T) {
+	folder := t.TempDir()
+	path, link, pipe := filepath.Join(folder, "f"), filepath.Join(folder, "link"), filepath.Join(folder, "pipe")
+	require.NoError(t, os.WriteFile(path, []byte("four"), 0o600))
+	require.NoError(t, os.Symlink("f", link))
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	for _, c := range []struct {
+		path string
+		most int64
+		want string
+	}{
+		{path, 4, ""},
+		{link, 4, ""},
+		{path, 3, "f has more than 3 bytes"},
+		{pipe, 4, "pipe is a pipe, a socket or a device; give a regular file"},
+		{folder, 4, "is a folder; give a regular file"},
+		{"/dev/zero", 4, "give a regular file"},
+		{filepath.Join(folder, "none"), 4, "no such file"},
+	} {
+		text, err := ReadWhole(c.path, c.most)
+		if c.want == "" {
+			require.NoError(t, err)
+			require.Equal(t, "four", string(text))
+			continue
+		}
+		require.ErrorContains(t, err, c.want)
+		require.Nil(t, text)
+	}
+}
+
+func TestReadBelowIsBounded(t *testing.T) {
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "a"), []byte("1234"), 0o600))
+	data, err := ReadBelow(folder, "a", 4)
+	require.NoError(t, err)
+	require.Equal(t, "1234", string(data))
+	_, err = ReadBelow(folder, "a", 3)
+	require.ErrorContains(t, err, "has more than 3 bytes")
+	_, err = ReadBelow(folder, "b", 3)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	_, err = ReadBelow(filepath.Join(folder, "none"), "a", 3)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.NoError(t, os.Symlink(filepath.Join(folder, "a"), filepath.Join(folder, "link")))
+	_, err = ReadBelow(folder, "link", 4)
+	require.Error(t, err)
+	require.True(t, IsLink(err), err)
+}
