@@ -1,0 +1,144 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// Root is the folder, below the working folder, of all runs without --output-dir.
+const Root = "results"
+
+// LatestName is the name of the link to the newest folder.
+const LatestName = "latest"
+
+// timeForm is the form of a folder's name: the time in UTC with milliseconds, without the colons that scp and PATH
+// misread.
+const timeForm = "20060102T150405.000Z"
+
+// errForeign is the cause of every rejected link.
+var errForeign = errors.New("not a link that this program made")
+
+// New returns the path of a folder in home that does not exist yet, named by the time at. It creates nothing.
+func New(home string, at time.Time) string {
+	for {
+		path := filepath.Join(home, at.UTC().Format(timeForm))
+		if _, err := os.Lstat(path); err != nil {
+			return path // whatever the error is: creating the folder reports it
+		}
+		at = at.Add(time.Millisecond)
+	}
+}
+
+// Choose returns the folder of a run. It is the folder that the user named; empty: a new one in home below Root, or the
+// latest there if the run resumes and there is one.
+func Choose(named, home string, resume bool, now time.Time) string {
+	if named != "" {
+		return Resolve(filepath.Clean(named))
+	}
+	home = filepath.Join(Root, home)
+	if resume {
+		if folder := Latest(home); folder != "" {
+			return folder
+		}
+	}
+	return New(home, now)
+}
+
+// Latest returns the folder in home that its link points to, or the empty string.
+func Latest(home string) string {
+	name, err := target(home)
+	if err != nil {
+		return ""
+	}
+	path := filepath.Join(home, name)
+	if info, err := os.Lstat(path); err != nil || !info.IsDir() {
+		return ""
+	}
+	return path
+}
+
+// Resolve returns the folder behind a path whose last name is that of the link, and every other path as it is. A run in
+// the folder then does not notice when the link moves on.
+func Resolve(path string) string {
+	if filepath.Base(path) == LatestName {
+		if folder := Latest(filepath.Dir(path)); folder != "" {
+			return folder
+		}
+	}
+	return path
+}
+
+// Point makes the link beside a folder of New point to it. Other folders get no link. It is an error if the link's name
+// is in use for something else.
+func Point(folder string) error {
+	home, name := filepath.Split(filepath.Clean(folder))
+	if err := Check(folder); err != nil || !isTime(name) {
+		return err
+	}
+	link := filepath.Join(home, LatestName)
+	unfinished := filepath.Join(home, "."+LatestName+"-"+name)
+	if err := os.Symlink(name, unfinished); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("cannot make the link %s: %w", link, err)
+	}
+	if err := os.Rename(unfinished, link); err != nil {
+		_ = os.Remove(unfinished)
+		return fmt.Errorf("cannot replace the link %s: %w", link, err)
+	}
+	return nil
+}
+
+// Discard removes an empty folder of New, and the folders above it that are then empty too. Other folders stay.
+func Discard(folder string) {
+	if !isTime(filepath.Base(folder)) {
+		return
+	}
+	for range 3 { // the folder, home and Root
+		if os.Remove(folder) != nil { // it contains something
+			return
+		}
+		folder = filepath.Dir(folder)
+	}
+}
+
+// Check returns an error if Point cannot make the link because its name is in use for something else.
+func Check(folder string) error {
+	home, name := filepath.Split(filepath.Clean(folder))
+	if _, err := target(home); isTime(name) && err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is left as it is and does not point to the newest run: %w",
+			filepath.Join(home, LatestName), err)
+	}
+	return nil
+}
+
+// target returns the name that the link in home points to. It accepts only a link of this user to a neighbour whose
+// name is a time.
+func target(home string) (string, error) {
+	link := filepath.Join(home, LatestName)
+	info, err := os.Lstat(link)
+	if err != nil {
+		return "", err
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if info.Mode()&fs.ModeSymlink == 0 || !ok || int(stat.Uid) != os.Geteuid() {
+		return "", errForeign
+	}
+	name, err := os.Readlink(link)
+	if err != nil {
+		return "", err
+	}
+	if !isTime(name) {
+		return "", errForeign
+	}
+	return name, nil
+}
+
+// isTime reports whether a name is one of New's.
+func isTime(name string) bool {
+	at, err := time.Parse(timeForm, name)
+	return err == nil && at.Format(timeForm) == name
+}
