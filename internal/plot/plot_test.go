@@ -38,6 +38,31 @@ func TestSVG(t *testing.T) {
 	require.Equal(t, 6, strings.Count(text, `fill="#466eaa"`), "a bar for each range of the first and the last panel")
 }
 
+// A scale changes the figures and not the drawing; labels replace the figures, cut to their bars.
+func TestScaleAndLabels(t *testing.T) {
+	draw := func(format string, p ...Panel) string {
+		var b bytes.Buffer
+		require.NoError(t, Write(&b, format, p))
+		return b.String()
+	}
+	ratios := Panel{Title: "ratio", Axis: "output/input", Count: "rows", Low: 0, Step: 50, Counts: []int{1, 5, 2, 1},
+		Marks: []Mark{{"median", 125}}, Scale: 1000}
+	text := draw(SVG, ratios)
+	for _, want := range []string{">median 0.125<", ">0.05<", ">0.15<"} {
+		require.Contains(t, text, want)
+	}
+	reasons := Panel{Title: "finish reasons", Count: "answers", Counts: []int{90, 7, 3},
+		Labels: []string{"stop", "<length>", strings.Repeat("very long ", 10)}}
+	text = draw(SVG, reasons)
+	for _, want := range []string{">stop<", ">&lt;length&gt;<", ">very long very long very long very ..<"} {
+		require.Contains(t, text, want)
+	}
+	require.Equal(t, 3, strings.Count(text, `fill="#466eaa"`))
+	require.NotEmpty(t, draw(PNG, ratios, reasons))
+	reasons.Labels = reasons.Labels[:2]
+	require.NotContains(t, draw(SVG, reasons), "very long", "a missing label is empty")
+}
+
 func TestPNG(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, Write(&b, PNG, panels))

@@ -49,4 +49,16 @@ func (p *pixels) upright(x, y float64, c color.NRGBA, s string) {
 	}
 }
 
+// line sets the pixels along each part, a step of half a pixel apart.
+func (p *pixels) line(points [][2]float64, c color.NRGBA) {
+	for i := 1; i < len(points); i++ {
+		x, y := points[i-1][0], points[i-1][1]
+		dx, dy := points[i][0]-x, points[i][1]-y
+		steps := math.Ceil(2 * max(math.Abs(dx), math.Abs(dy), 1))
+		for n := 0.0; n <= steps; n++ {
+			p.m.SetNRGBA(int(math.Round(x+dx*n/steps)), int(math.Round(y+dy*n/steps)), c)
+		}
+	}
+}
+
 func (p *pixels) write(w io.Writer) error { return png.Encode(w, p.m) }

@@ -38,6 +38,14 @@ func (s *svg) upright(x, y float64, c color.NRGBA, text string) {
 	s.b.WriteString("</text>\n")
 }
 
+func (s *svg) line(points [][2]float64, c color.NRGBA) {
+	s.b.WriteString(`<polyline fill="none" stroke-width="1.5" points="`)
+	for _, p := range points {
+		fmt.Fprintf(&s.b, "%.1f,%.1f ", p[0], p[1])
+	}
+	fmt.Fprintf(&s.b, `" stroke="#%02x%02x%02x"/>`+"\n", c.R, c.G, c.B)
+}
+
 func (s *svg) write(w io.Writer) error {
 	s.b.WriteString("</svg>\n")
 	_, err := w.Write(s.b.Bytes())
