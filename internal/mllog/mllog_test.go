@@ -188,7 +188,7 @@ func TestSummarizeTellsWhatIsMissing(t *testing.T) {
 		"no verdict":         {func(f map[string]string) { f[SummaryName] = footer }, "has no verdict", "true"},
 		"no opening bracket": {func(f map[string]string) { f[AccuracyName] = "{}]\n" }, "does not begin with [", "true"},
 		"a foreign line": {func(f map[string]string) { f[DetailName] = "hello\n" + f[DetailName] },
-			"1 lines that LoadGen did not write, the first is line 1", "true"},
+			"1 line that LoadGen did not write, the first is line 1", "true"},
 		"zeros in the detail log": {func(f map[string]string) {
 			f[DetailName] = strings.Repeat("\x00", 100) + f[DetailName]
 		}, "NUL bytes", "true"},
@@ -211,7 +211,7 @@ func TestSummarizeTellsWhatIsMissing(t *testing.T) {
 		}, "is incomplete", "true"},
 		"detail log without its last line": {func(f map[string]string) {
 			f[DetailName] = f[DetailName][:strings.LastIndex(f[DetailName], ":::MLLOG")]
-		}, "lacks 1 entries that LoadGen always writes: num_errors", "true"},
+		}, "lacks 1 entry that LoadGen always writes: num_errors", "true"},
 		"interrupted before the result": {func(f map[string]string) {
 			f[DetailName] = begun("PerformanceOnly")
 			f[SummaryName], f[AccuracyName] = "", "[\n"

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 )
 
 // The names of LoadGen's files in its default settings.
@@ -105,15 +106,18 @@ func (r *Result) readDetail(path string) error {
 		r.missing("the last line of %s is incomplete", path)
 	}
 	if keys := r.lacking(); detail.Lines > 0 && len(keys) > 0 {
-		r.missing("%s lacks %d entries that LoadGen always writes: %s", path, len(keys), shortList(keys))
+		r.missing("%s lacks %s that LoadGen always writes: %s", path, plural.Count(len(keys), "entry", "entries"),
+			shortList(keys))
 	}
 	if begun, ended := r.seen[seriesBegin], r.seen[seriesEnd]; ended < begun {
-		r.missing("%s records %d series of queries and only %d ends", path, begun, ended)
+		r.missing("%s records %d series of queries and only %s", path, begun,
+			plural.Count(ended, "end", "ends"))
 	}
 	if detail.NULs > 0 {
 		r.missing("%s has NUL bytes: it was truncated while LoadGen wrote it", path)
 	} else if detail.Foreign > 0 {
-		r.missing("%s has %d lines that LoadGen did not write, the first is line %d", path, detail.Foreign,
+		r.missing("%s has %s that LoadGen did not write, the first is line %d", path,
+			plural.Count(detail.Foreign, "line", "lines"),
 			detail.FirstForeign)
 	}
 	// LoadGen also counts lines from before the file was opened, which may never reach the file
@@ -122,7 +126,8 @@ func (r *Result) readDetail(path string) error {
 		r.Errors = max(r.Errors, int(counted))
 	}
 	if detail.Broken > 0 {
-		r.missing("%s has %d unreadable lines, the first is line %d", path, detail.Broken, detail.FirstBroken)
+		r.missing("%s has %s, the first is line %d", path,
+			plural.Count(detail.Broken, "unreadable line", "unreadable lines"), detail.FirstBroken)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -119,6 +120,27 @@ func TestLimitsArrive(t *testing.T) {
 	}
 	r := run(t, python(t, code.String()), l)
 	require.True(t, r.OK(), "%s %s", r.End, r.Stderr)
+}
+
+// TestLimitsOfAnOrdinaryUser repeats the tests of limits on processes as a user who is not root, whose sandbox maps no
+// second user.
+func TestLimitsOfAnOrdinaryUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("this is an ordinary user, so the other tests are these")
+	}
+	const user = 54321 // owns nothing
+	cmd := exec.Command("/proc/self/exe", "-test.v", "-test.run=^(TestEnds|TestLimitsArrive)$/^(fork_bomb|threads)$")
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=/tmp"}
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
+	out, err := cmd.CombinedOutput()
+	if errors.Is(err, syscall.EPERM) || strings.Contains(string(out), "--- SKIP") {
+		t.Skipf("no sandbox for an ordinary user here: %v\n%s", err, out)
+	}
+	require.NoError(t, err, string(out))
+	for _, test := range []string{"TestEnds/fork_bomb", "TestEnds/threads", "TestLimitsArrive"} {
+		require.Contains(t, string(out), "--- PASS: "+test+" ", string(out))
+	}
 }
 
 // shares holds shared memory that no process maps.
