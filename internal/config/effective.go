@@ -68,6 +68,9 @@ func New(table Table) *Effective {
 // Table returns the settings.
 func (e *Effective) Table() Table { return e.table }
 
+// Auto is the value by which a user leaves a setting to the run.
+const Auto = "auto"
+
 // Set parses text as the value of the setting with that name or alias. A value from a higher layer is kept; within a
 // layer the last value wins. An unknown name and a text that does not fit the setting's kind are errors.
 func (e *Effective) Set(name, text string, from Origin) error {
@@ -129,6 +132,10 @@ func (e *Effective) put(s *Setting, alias *Alias, v value, from Origin) {
 	if current, ok := e.values[s.Name]; ok && current.origin.Layer > from.Layer {
 		return
 	}
+	if s.Auto && v == Auto {
+		delete(e.values, s.Name)
+		return
+	}
 	e.values[s.Name] = entry{v, from}
 }
 
@@ -137,6 +144,9 @@ func (e *Effective) notice(text string) {
 		e.notices = append(e.notices, text)
 	}
 }
+
+// Note adds a message to Notices, once.
+func (e *Effective) Note(text string) { e.notice(text) }
 
 // Notices returns the messages about old names and ignored settings, each once, in order of use.
 func (e *Effective) Notices() []string { return slices.Clone(e.notices) }

@@ -1,6 +1,30 @@
 package config
 
-import "fmt"
+import (
+	"fmt"
+	"net"
+	"strings"
+)
+
+// oldPort is where the older harness expected a server if no file named its port.
+const oldPort = "8000"
+
+// ResolveHost translates the old --host H1,H2 without a file of servers to endpoints, unless there are some.
+func (e *Effective) ResolveHost() error {
+	hosts, ok := e.values["host"]
+	if !ok {
+		return nil
+	}
+	delete(e.values, "host")
+	if e.IsSet("endpoint") {
+		return nil
+	}
+	var urls []string
+	for _, host := range hosts.value.([]string) {
+		urls = append(urls, "http://"+net.JoinHostPort(strings.Trim(host, "[]"), oldPort))
+	}
+	return e.SetList("endpoint", urls, hosts.origin)
+}
 
 // ResolveModelCategory translates the old pair --model-category C --model M, where C is the benchmark and M the name of
 // the served model.

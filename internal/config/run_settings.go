@@ -5,14 +5,7 @@ import "time"
 // positive accepts numbers above 0.
 var positive = Range{Positive: true}
 
-// old makes aliases that take a value like the setting itself.
-func old(names ...string) []Alias {
-	aliases := make([]Alias, len(names))
-	for i, n := range names {
-		aliases[i] = Alias{Name: n}
-	}
-	return aliases
-}
+const oldGroup = "Old names"
 
 // settingGroups lists the settings by the headings of the help text.
 var settingGroups = []struct {
@@ -28,7 +21,7 @@ var settingGroups = []struct {
 	{"Requests", requestSettings},
 	{"Client", clientSettings},
 	{"Output", outputSettings},
-	{"Old names", oldSettings},
+	{oldGroup, oldSettings},
 }
 
 // RunSettings returns the table of all settings of a run.
@@ -40,26 +33,24 @@ func RunSettings() Table {
 			t = append(t, s)
 		}
 	}
-	return t
+	return withOldNames(t)
 }
 
 var testSettings = []Setting{
 	{Name: "model", Kind: String,
-		Aliases: []Alias{{Name: "use-generic", Value: "generic"}},
-		Usage:   "benchmark to run: name, alias or Hugging Face id; run mlperf-go models to list them"},
+		Usage: "benchmark to run: name, alias or Hugging Face id; run mlperf-go models to list them"},
 	{Name: "scenario", Kind: Enum, Enum: []string{"Offline", "Server", "Interactive", "SingleStream"},
 		Default: "Offline",
 		Values:  map[string]string{"single-stream": "SingleStream"},
 		Usage:   "how LoadGen issues the samples"},
 	{Name: "mode", Kind: Enum, Enum: []string{"performance", "accuracy", "submission"},
 		Default: "performance",
-		Aliases: old("test-mode"),
-		Values: map[string]string{"performance-only": "performance", "performanceonly": "performance",
-			"accuracy-only": "accuracy", "accuracyonly": "accuracy"},
-		Usage: "what to measure; submission runs performance, then accuracy"},
+		Usage:   "what to measure; submission runs performance, then accuracy"},
 	{Name: "round", Kind: String,
 		Usage: "MLPerf round whose rules apply, such as v6.0: seeds, limits, counts and targets; default: the newest " +
 			"round that has the benchmark"},
+	{Name: "rehearsal", Kind: Bool, Default: "false",
+		Usage: "make the test a rehearsal: 512 rows and short, unless set otherwise; it cannot be submitted"},
 	{Name: "user-conf", Kind: String,
 		Usage: "LoadGen user.conf to read settings from; the run generates and archives its own"},
 	{Name: "audit-config", Kind: String, Usage: "LoadGen audit.config of a compliance test"},
@@ -95,14 +86,12 @@ var testSettings = []Setting{
 }
 
 var serverSettings = []Setting{
-	{Name: "endpoint", Kind: Strings, Aliases: old("api-server-url", "api-server-urls"),
+	{Name: "endpoint", Kind: Strings,
 		Usage: "base URLs of the inference servers; repeat the flag or separate them with commas"},
-	{Name: "backend", Kind: String,
-		Usage: "kind of server: vllm, sglang, trtllm, llamacpp, ollama, openai, sim or a registered backend"},
+	{Name: "backend", Kind: String, Auto: true, Default: Auto,
+		Usage: "kind of server; auto asks the server what it is"},
 	{Name: "api", Kind: Enum, Enum: []string{"completions", "chat", "generate"},
-		Aliases: old("endpoint-type"),
-		Values:  map[string]string{"chat-completions": "chat", "sglang-generate": "generate"},
-		Usage:   "HTTP interface of the server; default: chosen by model and backend"},
+		Usage: "HTTP interface of the server; default: chosen by model and backend"},
 	{Name: "served-model", Kind: String,
 		Usage: "model name to send in requests; checked against the server's model list"},
 	{Name: "api-key", Kind: String, Secret: true,
@@ -113,6 +102,8 @@ var serverSettings = []Setting{
 	{Name: "proxy", Kind: String,
 		Usage: "HTTP proxy for the endpoints, http://host:port; proxy variables of the environment are ignored, and time " +
 			"spent in the proxy counts as latency"},
+	{Name: "http2", Kind: Bool, Default: "false",
+		Usage: "use HTTP/2 for https endpoints that offer it, through a client that costs several times the processor time"},
 	{Name: "reset-cache", Kind: Enum, Enum: []string{"auto", "off", "require"}, Default: "auto",
 		Usage: "empty the servers' prefix caches before the timed phase: auto (if supported), require (fail if not " +
 			"supported) or off"},
@@ -120,7 +111,7 @@ var serverSettings = []Setting{
 		Usage: "do not verify the endpoints' certificates"},
 	{Name: "lb", Kind: Enum, Enum: []string{"round-robin", "random", "least-inflight", "hash"},
 		Default: "round-robin",
-		Aliases: old("load-balance-strategy"), Usage: "how to spread samples over several endpoints"},
+		Usage:   "how to spread samples over several endpoints"},
 	{Name: "lb-key", Kind: Enum, Enum: []string{"index", "prefix", "session"}, Default: "index",
 		Usage: "what --lb hash hashes: the sample index, the start of its prompt (--lb-prefix-tokens) or its session " +
 			"(--session-column)"},
@@ -135,11 +126,11 @@ var localServerSettings = []Setting{
 	{Name: "server-dir", Kind: String,
 		Usage: "folder for logs and state of the servers; default: output_dir in --server-config; with --endpoint: the " +
 			"folder of servers already running, for the record"},
-	{Name: "model-path", Kind: String, Aliases: old("model-name"),
+	{Name: "model-path", Kind: String,
 		Usage: "folder of the model to serve; takes precedence over --server-config"},
-	{Name: "replicas", Kind: Int, Range: positive, Aliases: old("num-replicas"),
+	{Name: "replicas", Kind: Int, Range: positive,
 		Usage: "number of servers to start, each on its own port; default: from --server-config, else 1"},
-	{Name: "gpus-per-replica", Kind: Int, Aliases: old("num-gpus"),
+	{Name: "gpus-per-replica", Kind: Int,
 		Usage: "GPUs per server; default: from --server-config, else what the engine's arguments require"},
 	{Name: "python", Kind: String,
 		Usage: "Python interpreter or virtual environment of the servers; default: binary_path in --server-config, else " +
@@ -147,12 +138,12 @@ var localServerSettings = []Setting{
 }
 
 var dataSettings = []Setting{
-	{Name: "dataset", Kind: String, Aliases: old("dataset-path"),
+	{Name: "dataset", Kind: String,
 		Usage: "data set file; without it the run uses a synthetic data set and is a rehearsal"},
-	{Name: "samples", Kind: Int, Range: positive, Aliases: old("num-samples"),
+	{Name: "samples", Kind: Int, Range: positive,
 		Usage: "use only the first N rows, as total and as performance sample count; fewer than the benchmark requires " +
 			"makes the run a rehearsal"},
-	{Name: "dataset-config", Kind: String, Aliases: old("dataset-config-file"),
+	{Name: "dataset-config", Kind: String,
 		Usage: "YAML file that describes the data set: columns, format, rows, file and model; flags take precedence"},
 	{Name: "input-column", Kind: String, Usage: "column of the prompt texts"},
 	{Name: "input-ids-column", Kind: String, Usage: "column of the prompts as token ids"},
@@ -175,7 +166,7 @@ var dataSettings = []Setting{
 }
 
 var loadSettings = []Setting{
-	{Name: "target-qps", Kind: Float, Range: positive, Aliases: old("server-target-qps"),
+	{Name: "target-qps", Kind: Float, Range: positive,
 		Usage: "queries per second (Server, Interactive) or expected samples per second (Offline)"},
 	{Name: "expected-latency", Kind: Duration, Range: positive,
 		Usage: "expected latency of one answer in SingleStream; default: median of three preflight answers"},
@@ -217,13 +208,10 @@ var limitSettings = []Setting{
 }
 
 var requestSettings = []Setting{
-	{Name: "concurrency", Kind: Int, Aliases: old("offline-async-concurrency"),
+	{Name: "concurrency", Kind: Int,
 		Usage: "requests in flight in Offline; 0 for no limit"},
 	{Name: "offline-strategy", Kind: Enum, Enum: []string{"window", "all", "batch", "serial"},
 		Default: "window",
-		Aliases: []Alias{{Name: "offline-back-to-back", Value: "window",
-			Notice: "--offline-back-to-back is now --offline-strategy window (the default): one request per sample, " +
-				"--concurrency of them in flight"}},
 		Usage: "Offline requests: window (--concurrency in flight), all at once, batch (--batch-size prompts each) " +
 			"or serial (one in flight per endpoint)"},
 	{Name: "batch-size", Kind: Int, Range: positive,
@@ -231,7 +219,7 @@ var requestSettings = []Setting{
 	{Name: "stream", Kind: Bool, Default: "false",
 		Usage: "stream the answers even if the scenario does not require it, so that an Offline run records times to " +
 			"first token"},
-	{Name: "retries", Kind: Int, Aliases: old("max-retries-per-server"), Default: "0",
+	{Name: "retries", Kind: Int, Default: "0",
 		Usage: "further attempts, each on a new connection, if a request fails before the first byte"},
 	{Name: "max-tokens", Kind: Int, Range: positive,
 		Usage: "maximum number of output tokens; default: from the benchmark"},
@@ -258,7 +246,6 @@ var requestSettings = []Setting{
 		Usage: "--top-k of an accuracy test"},
 	{Name: "accuracy-seed", Kind: Int, Usage: "--seed of an accuracy test"},
 	{Name: "response-format", Kind: String, Default: "text",
-		Aliases: []Alias{{Name: "use-guided-decoding", Value: "benchmark"}},
 		Usage: "required form of the answers: text, json_object, benchmark (the benchmark's JSON schema) or a JSON " +
 			"schema file"},
 	{Name: "warmup", Kind: Bool, Aliases: []Alias{{Name: "no-warmup", Value: "false"}},
@@ -284,9 +271,10 @@ var clientSettings = []Setting{
 
 var outputSettings = []Setting{
 	{Name: "output-dir", Kind: String,
-		Usage: "folder of the run; must be new or empty unless --resume or --force is given"},
+		Usage: "folder of the run; must be new or empty unless --resume or --force is given; default: a new one in " +
+			"results/MODEL-SCENARIO-MODE, beside the link latest"},
 	{Name: "resume", Kind: Bool, Default: "false",
-		Usage: "continue in a used folder and skip what is complete and valid"},
+		Usage: "continue in a used folder (default: the latest) and skip what is complete and valid"},
 	{Name: "force", Kind: Bool, Default: "false",
 		Usage: "replace an earlier run in the output folder"},
 	{Name: "shared-output", Kind: Bool, Default: "false",
@@ -295,17 +283,10 @@ var outputSettings = []Setting{
 	{Name: "request-log", Kind: Bool, Default: "true",
 		Aliases: []Alias{{Name: "no-request-log", Value: "false"}},
 		Usage:   "write one line per sample to the request log"},
-}
-
-// oldSettings are flags of the older Python harness that have no counterpart here (docs/how-to/migration.md).
-var oldSettings = []Setting{
-	{Name: "model-category", Kind: String, Hidden: true,
-		Notice: "--model-category is now --model; if --model is given too, it is now --served-model",
-		Usage:  "old name of --model"},
-	{Name: "num-workers", Kind: Int, Hidden: true, Ignored: true,
-		Notice: "--num-workers is ignored: one event loop per shard handles any number of requests", Usage: "ignored"},
-	{Name: "server-max-concurrent-queries", Kind: Int, Hidden: true, Ignored: true,
-		Notice: "--server-max-concurrent-queries is ignored: a Server test must not delay queries", Usage: "ignored"},
-	{Name: "mlperf-conf", Kind: String, Hidden: true, Ignored: true,
-		Notice: "--mlperf-conf is ignored: the linked LoadGen contains the official one", Usage: "ignored"},
+	{Name: "metrics", Kind: Bool, Default: "false",
+		Usage: "record the servers' metrics pages during the test (queue, cache, tokens), into metrics/"},
+	{Name: "metrics-interval", Kind: Duration, Range: Range{Positive: true}, Default: "1s",
+		Usage: "time between two readings of a metrics page"},
+	{Name: "metrics-url", Kind: Strings,
+		Usage: "further metrics pages to record with --metrics, such as a gateway's or a GPU exporter's"},
 }

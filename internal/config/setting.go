@@ -48,6 +48,7 @@ type Setting struct {
 
 	Secret  bool   // never show the value
 	Ignored bool   // accepted without effect; Notice explains why
+	Auto    bool   // the value "auto" is the same as no value: the run decides
 	Hidden  bool   // not listed in the help text
 	Notice  string // message to print when the setting is used
 }
