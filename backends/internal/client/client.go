@@ -19,13 +19,14 @@ type Wire interface {
 	Protocol(c *backends.Config) (wire.Protocol, error)
 }
 
-// For returns the name of the client that serves all endpoints, through a proxy unless that is empty.
-func For(proxy string, endpoints ...backends.Endpoint) string {
+// For returns the name of the client that serves all endpoints. HTTP/2 is for https only: servers choose it during the
+// TLS handshake.
+func For(t *backends.Transport, endpoints ...backends.Endpoint) string {
 	secure := func(e backends.Endpoint) bool {
 		base, err := backends.ParseEndpoint(e.URL)
-		return err != nil || !(strings.HasPrefix(base.URL, "http://") || base.Socket() != "")
+		return err == nil && strings.HasPrefix(base.URL, "https://")
 	}
-	if proxy != "" || slices.ContainsFunc(endpoints, secure) {
+	if t.HTTP2 && slices.ContainsFunc(endpoints, secure) {
 		return nethttp.Name
 	}
 	return http1.Name
@@ -34,7 +35,7 @@ func For(proxy string, endpoints ...backends.Endpoint) string {
 // Open returns a backend on the client that fits the endpoints of c. If c.Batch is set, it sends batches: promptKeys
 // are the members of a request's body that may contain the prompt.
 func Open(c *backends.Config, w Wire, promptKeys ...string) (backends.Backend, error) {
-	return OpenOn(For(c.Proxy, c.Endpoints...), c, w, promptKeys...)
+	return OpenOn(For(&c.Transport, c.Endpoints...), c, w, promptKeys...)
 }
 
 // OpenOn is Open on the client of the given name.

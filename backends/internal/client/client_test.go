@@ -26,30 +26,32 @@ func (route) Protocol(*backends.Config) (wire.Protocol, error) {
 func TestTheURLChooses(t *testing.T) {
 	const plain, secure = "http://127.0.0.1:1", "https://127.0.0.1:1"
 	for _, c := range []struct {
-		urls []string
-		want any
-		name string
+		urls  []string
+		http2 bool
+		want  any
+		name  string
 	}{
-		{[]string{plain}, &http1.Client{}, "epoll"},
-		{[]string{"127.0.0.1:1", plain}, &http1.Client{}, "epoll"},
-		{[]string{secure}, &nethttp.Client{}, "net/http"},
-		{[]string{plain, secure}, &nethttp.Client{}, "net/http"},
+		{[]string{plain}, false, &http1.Client{}, "epoll"},
+		{[]string{"127.0.0.1:1", plain}, false, &http1.Client{}, "epoll"},
+		{[]string{secure}, false, &http1.Client{}, "epoll"},
+		{[]string{plain, secure}, false, &http1.Client{}, "epoll"},
+		{[]string{plain}, true, &http1.Client{}, "epoll"},
+		{[]string{secure}, true, &nethttp.Client{}, "net/http"},
+		{[]string{plain, secure}, true, &nethttp.Client{}, "net/http"},
 	} {
-		var config backends.Config
+		config := backends.Config{Transport: backends.Transport{HTTP2: c.http2}}
 		for _, url := range c.urls {
 			config.Endpoints = append(config.Endpoints, backends.Endpoint{URL: url})
 		}
-		require.Equal(t, c.name, client.For("", config.Endpoints...))
+		require.Equal(t, c.name, client.For(&config.Transport, config.Endpoints...))
 		b, err := client.Open(&config, route{})
 		require.NoError(t, err)
 		require.IsType(t, c.want, b)
 	}
 	config := backends.Config{Endpoints: []backends.Endpoint{{URL: plain}},
-		Transport: backends.Transport{Proxy: "http://p:1"}}
-	require.Equal(t, "net/http", client.For(config.Proxy, config.Endpoints...))
-	through, err := client.Open(&config, route{})
-	require.NoError(t, err)
-	require.IsType(t, &nethttp.Client{}, through)
+		Transport: backends.Transport{Proxy: "http://p.invalid:1"}}
+	_, err := client.Open(&config, route{})
+	require.ErrorContains(t, err, "The host of http://p.invalid:1 cannot be found")
 	_, err = client.Open(&backends.Config{Endpoints: []backends.Endpoint{{URL: "ftp://h"}}}, route{})
 	require.ErrorContains(t, err, `has the unsupported scheme "ftp"`)
 }

@@ -60,7 +60,7 @@ func (l *loop) attempt(x *exchange) {
 
 // header accepts or refuses an answer.
 func (l *loop) header(c *conn) {
-	l.intake.line.Well(c.endpoint)
+	l.intake.line.Well(int(c.endpoint))
 	r := c.reading
 	if r.parser.status != 200 || r.parser.encoding != "" {
 		if seen := response(&r.parser); seen.Refused() {
@@ -125,7 +125,7 @@ func (l *loop) end(c *conn, more []byte) {
 		l.refused(x, r)
 		return
 	}
-	l.intake.release(c.endpoint)
+	l.intake.release(int(c.endpoint))
 	l.part(c, usable)
 }
 
@@ -149,7 +149,7 @@ func (l *loop) finish(c *conn, cut backends.Reason, why string) {
 	c.exchange = nil
 	l.report.complete(x, o)
 	if !good {
-		l.intake.release(c.endpoint)
+		l.intake.release(int(c.endpoint))
 		l.pool.shut(c)
 	}
 }

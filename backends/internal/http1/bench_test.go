@@ -32,19 +32,24 @@ type benchRow struct {
 	requests int // of one round: about a second of it, as wrk gets, so that opening connections weighs the same in both
 	kinds    []string
 	pace     time.Duration // between the segments; 0: as fast as the client takes them
+	secure   bool          // HTTPS, from nginx
 }
 
 var benchRows = []benchRow{
 	{"whole-1.2KB-64", false, 1200, 64, []string{wholeAnswer}, 0, 100000,
-		[]string{"client", "client-ids", "wrk", "path", "client-nethttp", "path-nethttp"}, 0},
-	{"whole-1.2KB-256", false, 1200, 256, []string{wholeAnswer}, 0, 100000, []string{"client", "wrk", "path"}, 0},
-	{"whole-1.2KB-1024", false, 1200, 1024, []string{wholeAnswer}, 0, 100000, []string{"client", "wrk"}, 0},
-	{"whole-24KB-64", false, 24 << 10, 64, []string{wholeAnswer}, 0, 60000, []string{"client", "wrk"}, 0},
+		[]string{"client", "client-ids", "wrk", "path", "client-nethttp", "path-nethttp"}, 0, false},
+	{"whole-1.2KB-256", false, 1200, 256, []string{wholeAnswer}, 0, 100000, []string{"client", "wrk", "path"}, 0, false},
+	{"whole-1.2KB-1024", false, 1200, 1024, []string{wholeAnswer}, 0, 100000, []string{"client", "wrk"}, 0, false},
+	{"whole-24KB-64", false, 24 << 10, 64, []string{wholeAnswer}, 0, 60000, []string{"client", "wrk"}, 0, false},
 	{"stream-1-64", true, 1200, 64, streamOf(32, 1), 32, 4000,
-		[]string{"client", "client-ids", "wrk", "path", "client-nethttp"}, 0},
+		[]string{"client", "client-ids", "wrk", "path", "client-nethttp"}, 0, false},
 	{"stream-16-64", true, 1200, 64, streamOf(32, 16), 32, 12000,
-		[]string{"client", "client-ids", "wrk", "path", "client-nethttp"}, 0},
-	{"slow-1", true, 1200, 1, streamOf(32, 1), 32, 4, []string{"client", "path", "client-nethttp"}, 20 * time.Millisecond},
+		[]string{"client", "client-ids", "wrk", "path", "client-nethttp"}, 0, false},
+	{"slow-1", true, 1200, 1, streamOf(32, 1), 32, 4, []string{"client", "path", "client-nethttp"}, 20 * time.Millisecond,
+		false},
+	{"https-1.2KB-256", false, 1200, 256, []string{wholeAnswer}, 0, 100000,
+		[]string{"client", "wrk", "path", "client-nethttp"}, 0, true},
+	{"https-24KB-64", false, 24 << 10, 64, []string{wholeAnswer}, 0, 30000, []string{"client", "wrk"}, 0, true},
 }
 
 // wholeAnswer is about as long as the answer of 16 tokens.
@@ -138,7 +143,11 @@ func TestAgainstOthers(t *testing.T) {
 	wrk, _ := exec.LookPath("wrk")
 	urls := make([]string, len(benchRows))
 	for i, c := range benchRows {
-		urls[i] = wiretest.CannedPaced(t, 0, c.pace, c.segments...)
+		if c.secure {
+			urls[i] = wiretest.Nginx(t, 0, c.segments[0])
+		} else {
+			urls[i] = wiretest.CannedPaced(t, 0, c.pace, c.segments...)
+		}
 	}
 	for round := range rounds {
 		for i, c := range benchRows {
@@ -147,7 +156,8 @@ func TestAgainstOthers(t *testing.T) {
 				slices.Reverse(kinds)
 			}
 			for _, kind := range kinds {
-				if _, built := benchKinds[kind]; !only.MatchString(c.name+"/"+kind) || (!built && (kind != "wrk" || wrk == "")) {
+				if _, built := benchKinds[kind]; urls[i] == "" || !only.MatchString(c.name+"/"+kind) ||
+					(!built && (kind != "wrk" || wrk == "")) {
 					continue
 				}
 				fmt.Printf("MEASURED %s/%s %.4f us\n", c.name, kind, c.measure(t, kind, i, urls[i], wrk))
@@ -160,7 +170,7 @@ func TestAgainstOthers(t *testing.T) {
 func (c *benchRow) measure(t *testing.T, kind string, row int, url, wrk string) float64 {
 	per := 0.0
 	if kind == "wrk" {
-		per = benchWrk(t, wrk, url, c.request, c.conns)
+		per = benchWrk(t, wrk, url, c)
 	} else {
 		per = runKind(t, kind, row, url) / float64(c.requests)
 	}
@@ -183,11 +193,12 @@ func runKind(t *testing.T, kind string, row int, url string) float64 {
 	return us
 }
 
-// benchWrk returns the µs of wrk for one request.
-func benchWrk(t *testing.T, wrk, url string, request, conns int) float64 {
+// benchWrk returns the µs of wrk for one request. TLS handshakes take the first second or two.
+func benchWrk(t *testing.T, wrk, url string, c *benchRow) float64 {
 	script := t.TempDir() + "/post.lua"
-	require.NoError(t, os.WriteFile(script, []byte(`wrk.method="POST" wrk.headers["Content-Type"]="application/json" wrk.body=string.rep("x",`+strconv.Itoa(request)+`)`), 0o600))
-	cmd := exec.Command("taskset", "-c", "1", wrk, "-t1", "-c"+strconv.Itoa(conns), "-d1s", "-s", script,
+	require.NoError(t, os.WriteFile(script, []byte(`wrk.method="POST" wrk.headers["Content-Type"]="application/json" wrk.body=string.rep("x",`+strconv.Itoa(c.request)+`)`), 0o600))
+	cmd := exec.Command("taskset", "-c", "1", wrk, "-t1", "-c"+strconv.Itoa(c.conns),
+		map[bool]string{false: "-d1s", true: "-d4s"}[c.secure], "-s", script,
 		url+"/v1/completions")
 	out, err := cmd.Output()
 	require.NoError(t, err)

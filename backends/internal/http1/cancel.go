@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -18,6 +19,10 @@ func newLoop(c *Client) (*loop, error) {
 	l.pool = pool{poller: &l.poller, counters: c.Counters, buf: make([]byte, readBuffer),
 		idle:     make([]*conn, len(c.targets)),
 		readings: readings{newAnswer: c.protocol.NewAnswer}}
+	if slices.ContainsFunc(c.targets, func(t target) bool { return len(t.steps) > 0 }) {
+		l.pool.plain = make([]byte, readBuffer)
+	}
+	l.openings.wake = func() { signal(l.wake) }
 	l.sender = sender{bodyOf: c.config.Body, ids: policy.NewRequestIDs()}
 	l.report = reporter{times: &l.poller, targets: c.targets, streamed: c.protocol.Streamed}
 	if err := l.poller.open(); err != nil {
@@ -37,7 +42,7 @@ func (l *loop) attach(src source, sink backends.Sink, o balance.Options) error {
 	l.pace = pace{length: config.CoalesceWakeups}
 	l.stats = stats{processor: -1}
 	l.pool.openMax = l.pool.open
-	o.Health = l.pool.counters.Health(config, func(e int) *url.URL { return l.report.targets[e].URL },
+	o.Health = l.pool.counters.Health(config, func(e int) *url.URL { return l.report.targets[e].peer },
 		func() { signal(l.wake) })
 	l.intake.line = balance.NewLine(balance.New(o), func(t task) uint64 { return config.Key(t.query.Index) })
 	l.stamp()
@@ -59,6 +64,7 @@ func (l *loop) detach() {
 // close closes all descriptors.
 func (l *loop) close() {
 	l.pool.shutAll()
+	l.openings.all.Wait()
 	l.poller.close()
 }
 

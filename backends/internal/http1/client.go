@@ -26,19 +26,22 @@ type Client struct {
 	stats backends.LoopStats
 }
 
-// New returns a client for the endpoints of c, all of which must be plain http. It resolves their addresses and does
+// New returns a client for the endpoints of c. It resolves their addresses and does
 // not connect yet. A host that cannot be found is a *backends.EndpointError.
 func New(c *backends.Config, p wire.Protocol) (*Client, error) {
 	client := &Client{config: *c, protocol: p, Counters: policy.NewCounters(c)}
 	policy.SetDefaults(&client.config)
+	reach, err := newNetwork(&client.config)
+	if err != nil {
+		return nil, err
+	}
 	for _, e := range c.Endpoints {
-		t, err := newTarget(e, p, client.config.ConnectTimeout)
+		t, err := newTarget(e, p, &reach)
 		if err != nil {
 			return nil, err
 		}
 		client.targets = append(client.targets, t)
 	}
-	var err error
 	if client.balance, err = policy.Balance(&client.config); err != nil {
 		return nil, err
 	}

@@ -39,7 +39,14 @@ func open(c *backends.Config) (backends.Backend, error) {
 
 var contract = wiretest.Contract{Open: open}
 
+// secured runs the tests of the contract over TLS.
+var secured = wiretest.Contract{Open: open, Secure: true}
+
 func TestContract(t *testing.T) { contract.Run(t) }
+
+func TestContractOverTLS(t *testing.T) { secured.Run(t) }
 
 // TestUnsent: a request that the socket took whole, and that the server did not.
 func TestUnsent(t *testing.T) { contract.Unsent(t, 1<<20) }
+
+func TestUnsentOverTLS(t *testing.T) { secured.Unsent(t, 1<<20) }

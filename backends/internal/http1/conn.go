@@ -15,6 +15,7 @@ type state uint8
 const (
 	closed state = iota
 	connecting
+	preparing // TLS handshakes and tunnels, before the first request
 	idle
 	busy     // a request is in flight
 	refusing // the answer is a refusal: the beginning of its body is read for the record
@@ -27,20 +28,21 @@ type conn struct {
 	fd         int
 	generation int32 // of the socket: events of an earlier one are void
 	state      state
-	reused     bool // has carried an answer
-	answering  bool // the answer is accepted and is being read
-	unsent     bool // head and body are not empty
-	endpoint   int
+	reused     bool   // has carried an answer
+	answering  bool   // the answer is accepted and is being read
+	unsent     bool   // head and body are not empty
+	broken     uint16 // errno of a write; 0: none
+	endpoint   int32
 	exchange   *exchange // nil: no request is in flight
 	reading    *reading  // of the answer; nil: its first byte has not come
 	deadline   int64     // of the request; ns of the loop's clock
 	phase      int64     // deadline of what the connection is waiting for
 	over       *policy.Deadline
 
-	timer  timer
-	next   *conn // in the list of idle connections
-	prev   *conn
-	broken unix.Errno
+	timer   timer
+	next    *conn // in the list of idle connections
+	prev    *conn
+	session *session // TLS; nil: plain
 
 	head, body []byte // rest of the request, still to be sent
 	first      int    // index of the address that was tried first
@@ -69,6 +71,10 @@ func (l *loop) start(c *conn, x *exchange) {
 		head, body = append(head, body...), nil
 	}
 	l.sender.head = head
+	if c.session != nil {
+		l.startSealed(c, x, head, body)
+		return
+	}
 	l.stamp()
 	x.sentNS = l.wall
 	n, errno := l.sender.send(c.fd, head, body)
@@ -84,6 +90,10 @@ func (l *loop) start(c *conn, x *exchange) {
 
 // flush sends the rest of a request.
 func (l *loop) flush(c *conn) {
+	if c.session != nil {
+		l.push(c, c.head)
+		return
+	}
 	n, errno := l.sender.send(c.fd, c.head, c.body)
 	if errno == 0 {
 		k := min(n, len(c.head))
@@ -99,7 +109,7 @@ func (l *loop) sent(c *conn, errno unix.Errno) {
 	if errno == 0 || errno == unix.EAGAIN || errno == unix.EINTR {
 		return
 	}
-	c.head, c.body, c.unsent, c.broken = nil, nil, false, errno
+	c.head, c.body, c.unsent, c.broken = nil, nil, false, uint16(errno)
 	l.receive(c, true)
 }
 
@@ -115,17 +125,21 @@ func (l *loop) receive(c *conn, over bool) {
 		case errno == unix.EAGAIN && c.broken == 0:
 			return
 		case errno == unix.EAGAIN:
-			l.broke(c, c.broken)
+			l.broke(c, unix.Errno(c.broken))
 			return
 		case errno != 0:
 			l.broke(c, errno)
 			return
 		case n == 0:
-			l.hungUp(c)
+			l.hungUp(c, c.session == nil)
 			return
 		}
 		l.stamp()
-		l.read(c, l.pool.buf[:n])
+		if c.session == nil {
+			l.read(c, l.pool.buf[:n])
+		} else {
+			l.decrypt(c, l.pool.buf[:n])
+		}
 		if c.generation != generation || (n < len(l.pool.buf) && !over && c.broken == 0) {
 			return
 		}

@@ -1,122 +1,15 @@
 package http1
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/netip"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/backends/internal/dial"
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
-	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 )
-
-// target is one endpoint, ready for use.
-type target struct {
-	policy.Endpoint
-	// head of a request, up to the number behind "Content-Length: ", or up to the id behind the name of its header
-	head      []byte
-	addresses []address
-	good      int // index of the address that was connected to last
-
-	stream     backends.StreamMode // see backends.Endpoint
-	identified bool                // requests carry an id
-	must       bool                // answers have to carry it too
-	member     []byte              // of the body, up to the id; nil: the id is in the header
-	model      string              // that answers name; empty: none has come
-}
-
-// address is an address of an endpoint.
-type address struct {
-	family   int
-	sockaddr unix.Sockaddr
-	name     string
-}
-
-func newTarget(e backends.Endpoint, protocol wire.Protocol, timeout time.Duration) (target, error) {
-	p, err := policy.NewEndpoint(e, protocol.Path)
-	if err != nil {
-		return target{}, err
-	}
-	if p.URL.Scheme != "http" {
-		return target{}, fmt.Errorf("the endpoint %q is no plain http, which is all that this client speaks", p.URL)
-	}
-	t := target{Endpoint: p}
-	t.head = fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\n", p.URL.RequestURI(), p.Host)
-	for _, f := range p.Fields() {
-		t.head = fmt.Appendf(t.head, "%s: %s\r\n", f.Name, f.Value)
-	}
-	field := policy.RequestID(&e, protocol)
-	t.must, t.model, t.stream = e.IDs == backends.IDsRequired, e.Model, e.StreamMode
-	switch {
-	case field.Header != "":
-		t.identified = true
-		t.head = fmt.Appendf(t.head, "%s: ", field.Header)
-	case field.Member != "":
-		t.identified = true
-		t.member = fmt.Appendf(nil, `{"%s":"`, field.Member)
-		fallthrough
-	default:
-		t.head = append(t.head, "Content-Length: "...)
-	}
-	if network, path := dial.Target(p.URL); network == "unix" {
-		t.addresses = []address{{family: unix.AF_UNIX, sockaddr: &unix.SockaddrUnix{Name: path}, name: path}}
-		return t, nil
-	}
-	if t.addresses, err = lookUp(p.URL.Hostname(), p.URL.Port(), timeout); err != nil {
-		return target{}, &backends.EndpointError{
-			URL: p.URL.String(), Fault: backends.FaultUnreachable, Err: err,
-			Text: fmt.Sprintf("The host of %s cannot be found: %v. Is its name right, and does this machine know it?", p.URL,
-				err),
-		}
-	}
-	return t, nil
-}
-
-// lookUp resolves a host when the client is opened, so that no query waits for it.
-func lookUp(host, port string, timeout time.Duration) ([]address, error) {
-	if port == "" {
-		port = "80"
-	}
-	number, err := net.LookupPort("tcp", port)
-	if err != nil {
-		return nil, err
-	}
-	ips := []netip.Addr{}
-	if ip, err := netip.ParseAddr(host); err == nil {
-		ips = append(ips, ip)
-	} else {
-		ctx, cancel := context.WithTimeout(context.Background(), timeout)
-		defer cancel()
-		if ips, err = (&net.Resolver{PreferGo: true}).LookupNetIP(ctx, "ip", host); err != nil {
-			return nil, err
-		}
-	}
-	all := []address{}
-	for _, ip := range ips {
-		a := address{family: unix.AF_INET, name: netip.AddrPortFrom(ip.Unmap(), uint16(number)).String()}
-		if ip = ip.Unmap(); ip.Is4() {
-			a.sockaddr = &unix.SockaddrInet4{Port: number, Addr: ip.As4()}
-		} else {
-			in6 := &unix.SockaddrInet6{Port: number, Addr: ip.As16()}
-			if zone := ip.Zone(); zone != "" {
-				i, err := net.InterfaceByName(zone)
-				if err != nil {
-					return nil, fmt.Errorf("no network interface %q: %w", zone, err)
-				}
-				in6.ZoneId = uint32(i.Index)
-			}
-			a.family, a.sockaddr = unix.AF_INET6, in6
-		}
-		all = append(all, a)
-	}
-	return all, nil
-}
 
 // connectOver is the deadline of connecting.
 var connectOver = &policy.Deadline{Reason: backends.FailConnect,
@@ -125,7 +18,7 @@ var connectOver = &policy.Deadline{Reason: backends.FailConnect,
 // dial sends an exchange over a new connection.
 func (l *loop) dial(x *exchange) {
 	c := l.pool.create()
-	c.state, c.exchange, c.endpoint = connecting, x, x.endpoint
+	c.state, c.exchange, c.endpoint = connecting, x, int32(x.endpoint)
 	c.reused, c.answering = false, false
 	c.first, c.tried = l.report.targets[x.endpoint].good, 0
 	l.connect(c, errors.New("no address"))
@@ -177,8 +70,12 @@ func (l *loop) connected(c *conn, events uint32) bool {
 	}
 	t := &l.report.targets[c.endpoint]
 	t.good = (c.first + c.tried - 1) % len(t.addresses)
+	if len(t.steps) > 0 {
+		l.prepare(c, t.steps)
+		return true
+	}
 	l.pool.dialing--
-	l.pool.counters.Connected(c.endpoint)
+	l.pool.counters.Connected(int(c.endpoint))
 	l.start(c, c.exchange)
 	return true
 }

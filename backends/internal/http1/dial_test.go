@@ -11,7 +11,7 @@ import (
 func TestLookUp(t *testing.T) {
 	for host, want := range map[string]string{"127.0.0.1": "127.0.0.1:80", "::1": "[::1]:80",
 		"::ffff:10.0.0.1": "10.0.0.1:80"} {
-		all, err := lookUp(host, "", time.Second)
+		all, err := lookUp(host, "80", time.Second)
 		require.NoError(t, err)
 		require.Equal(t, want, all[0].name)
 	}

@@ -1,5 +1,5 @@
-// Package http1 is the fast HTTP client. It answers the queries of one shard over plain HTTP/1.1 with one epoll loop on
-// one locked OS thread (docs/reference/measurements.md#clients-compared).
+// Package http1 is the fast HTTP client. It answers the queries of one shard over HTTP/1.1, with or without TLS and
+// proxies, with one epoll loop on one locked OS thread (docs/reference/measurements.md#clients-compared).
 //
 // The loop consists of a poller (epoll, clock and wheel of deadlines), a pool of connections, the intake of queries,
 // the sender of requests and the reporter to the sink. First tokens and completions are reported by the loop's own
@@ -9,5 +9,9 @@
 // The files whose first line begins with HOT PATH run once a query or a token; each one states what it may not do. The
 // others run once a connection, a failure or a test.
 //
-// The package supports no TLS, HTTP/2 or proxy; nethttp does. It must not import a wire protocol, sut, run or cmd.
+// TLS is crypto/tls. A goroutine makes the handshake, and the request to a proxy for a tunnel, with bytes that the loop
+// carries (opening). Then the loop itself calls crypto/tls, which never waits: a read without bytes returns a temporary
+// error, and a write collects records (session).
+//
+// The package does not support HTTP/2; nethttp does. It must not import a wire protocol, sut, run or cmd.
 package http1

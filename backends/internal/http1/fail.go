@@ -74,7 +74,7 @@ func (l *loop) cut(c *conn, reason backends.Reason, why string, repeatable bool)
 	case c.state == refusing:
 		l.stopDraining(c) // the status is known: the rest of the body adds nothing
 	case c.answering:
-		l.pool.counters.Lost(c.endpoint, reason)
+		l.pool.counters.Lost(int(c.endpoint), reason)
 		l.finish(c, reason, why)
 	default:
 		f := policy.Lost(reason, why, c.reading != nil || !repeatable, c.reused)
@@ -88,7 +88,7 @@ func (l *loop) cut(c *conn, reason backends.Reason, why string, repeatable bool)
 func (l *loop) stopDraining(c *conn) {
 	if c.state == draining {
 		l.pool.shut(c)
-		l.intake.release(c.endpoint)
+		l.intake.release(int(c.endpoint))
 		return
 	}
 	x, r := c.exchange, c.reading
@@ -112,15 +112,22 @@ func (l *loop) late(c *conn) {
 		l.cut(c, policy.RequestOver.Reason, policy.RequestOver.Detail, false)
 	case over == connectOver:
 		l.unreachable(c, unix.ETIMEDOUT)
+	case over == openingOver:
+		c.phase, c.over = c.exchange.firstBy, policy.FirstTokenOver
+		l.pool.watch(c)
+		c.session.opening.fail(over)
 	default:
 		l.cut(c, over.Reason, over.Detail, false)
 	}
 }
 
 // hungUp handles the end of what the server sends on a connection.
-func (l *loop) hungUp(c *conn) {
+// announced is set if that end is certain to be the server's own: over TLS it comes with close_notify.
+func (l *loop) hungUp(c *conn, announced bool) {
 	switch {
-	case (c.state == busy || c.state == refusing) && c.answersUntilEOF():
+	case c.state == preparing:
+		c.session.opening.fail(io.EOF)
+	case (c.state == busy || c.state == refusing) && announced && c.answersUntilEOF():
 		l.end(c, nil)
 	case c.reading != nil:
 		l.cut(c, backends.FailTruncated, policy.Explain(backends.FailTruncated, io.ErrUnexpectedEOF), true)
@@ -141,6 +148,10 @@ var unreached = map[unix.Errno]bool{
 
 // broke handles an error of a socket.
 func (l *loop) broke(c *conn, errno unix.Errno) {
+	if c.state == preparing {
+		c.session.opening.fail(errno)
+		return
+	}
 	reason := backends.FailReset
 	if unreached[errno] && c.reading == nil {
 		reason = backends.FailConnect

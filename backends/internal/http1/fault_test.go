@@ -269,7 +269,7 @@ func TestConnectTimeout(t *testing.T) {
 
 func TestEndpointsThatAreNone(t *testing.T) {
 	for url, text := range map[string]string{
-		"https://host":            "is no plain http",
+		"https://name.invalid":    "cannot be found",
 		"http://name.invalid":     "cannot be found",
 		"http://127.0.0.1:999999": "ports go from 1 to 65535",
 		"http://[fe80::1%25no]:1": "no network interface",

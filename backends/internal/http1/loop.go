@@ -26,6 +26,7 @@ type loop struct {
 	stop      atomic.Bool // the test is to end early
 	cancelled bool
 	pool      pool
+	openings  openings
 	intake    intake
 	sender    sender
 	report    reporter
@@ -128,6 +129,7 @@ func (l *loop) handle(e *unix.EpollEvent) {
 	}
 	if fd == l.wake {
 		swallow(fd)
+		l.attend()
 		return
 	}
 	c := l.pool.find(fd, e.Pad)

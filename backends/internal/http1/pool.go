@@ -15,6 +15,8 @@ type pool struct {
 	counters   *policy.Counters
 	readings   readings
 	buf        []byte  // for the reads of all connections; data that must outlive a read is copied
+	plain      []byte  // what they contain, decrypted; nil: no connection uses TLS
+	sealed     []byte  // records to send
 	byFD       []*conn // nil: the descriptor is not a connection
 	idle       []*conn // by endpoint: first of a list, the most recently used connection first
 	resting    int     // connections in idle
@@ -79,20 +81,35 @@ func (p *pool) find(fd int, generation int32) *conn {
 
 // remove closes the socket of a connection. Events of it that were not handled yet are void.
 func (p *pool) remove(c *conn) {
-	if c.state == connecting {
+	if c.state == connecting || c.state == preparing {
 		p.dialing--
 	}
 	p.open--
 	c.timer.stop()
 	p.byFD[c.fd] = nil
 	c.generation = 0
+	if c.session != nil {
+		p.dismiss(c)
+	}
 	_ = unix.Close(c.fd) // nothing is lost: what was sent is answered or given up
+}
+
+// dismiss ends the TLS of a connection. The peer may learn less than it should: nothing is awaited.
+func (p *pool) dismiss(c *conn) {
+	switch s := c.session; {
+	case s.opening != nil:
+		s.opening.fail(unix.ECANCELED)
+	case !c.unsent && c.broken == 0:
+		_, _ = send(c.fd, s.farewell())
+	default:
+		_ = s.pending()
+	}
 }
 
 // release keeps the memory of a connection without a socket.
 func (p *pool) release(c *conn) {
 	p.readings.close(c)
-	c.state, c.exchange, c.broken = closed, nil, 0
+	c.state, c.exchange, c.session, c.broken = closed, nil, nil, 0
 	c.head, c.body, c.unsent = nil, nil, false
 	p.spare.put(c)
 }
@@ -127,8 +144,18 @@ func (p *pool) stray(b []byte) {
 
 // glance counts the bytes that can still be read from a connection without a request that is about to be closed.
 func (p *pool) glance(c *conn) {
-	if n, errno := recv(c.fd, p.buf); errno == 0 && n > 0 {
-		p.stray(p.buf[:n])
+	n, errno := recv(c.fd, p.buf)
+	if errno != 0 || n <= 0 {
+		return
+	}
+	b := p.buf[:n]
+	if c.session != nil {
+		c.session.in = b
+		n, _ = c.session.open(p.plain) // its end is no news: the connection is being closed
+		b = p.plain[:n]
+	}
+	if len(b) > 0 {
+		p.stray(b)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
+	"github.com/mlperf-go/mlperf-go/internal/race"
 )
 
 type query = loadgen.Query
@@ -43,23 +44,37 @@ func fixed(url string, stream bool, bytes int) *backends.Config {
 	body := []byte(strings.Repeat("x", bytes))
 	c := wiretest.Config(url)
 	c.Stream, c.Body = stream, func(int) []byte { return body }
+	c.InsecureSkipVerify = true
 	c.CoalesceWakeups = 50 * time.Microsecond // run's default
 	return c
 }
 
 // TestNoAllocations counts every allocation of the process while a client answers queries.
 func TestNoAllocations(t *testing.T) {
+	one := []string{wiretest.Whole(200, "application/json", wiretest.Good)}
 	for name, c := range map[string]struct {
 		stream   bool
 		segments []string
+		reads    int // of an answer by crypto/tls, each of which allocates 32 bytes; 0: no TLS
 	}{
-		"whole answers":              {false, []string{wiretest.Whole(200, "application/json", wiretest.Good)}},
-		"streams, a token a segment": {true, streamOf(32, 1)},
-		"streams, 16 tokens each":    {true, streamOf(32, 16)},
+		"whole answers":              {false, one, 0},
+		"streams, a token a segment": {true, streamOf(32, 1), 0},
+		"streams, 16 tokens each":    {true, streamOf(32, 16), 0},
+		"whole answers over TLS":     {false, one, 2},
+		"streams over TLS":           {true, streamOf(32, 16), 2 * 3},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if race.Enabled && c.reads > 0 {
+				t.Skip("crypto/tls allocates more under the race detector")
+			}
 			const warm, counted, connections = 500, 2000, 16
-			config := fixed(wiretest.Canned(t, -1, c.segments...), c.stream, 1200)
+			url := ""
+			if c.reads > 0 {
+				url = wiretest.CannedSecure(t, -1, 0, c.segments...)
+			} else {
+				url = wiretest.Canned(t, -1, c.segments...)
+			}
+			config := fixed(url, c.stream, 1200)
 			config.Endpoints[0].IDs, config.Endpoints[0].Model = backends.IDsTried, "m"
 			b, err := open(config)
 			require.NoError(t, err)
@@ -72,10 +87,12 @@ func TestNoAllocations(t *testing.T) {
 			}
 			// A few are the runtime's and the testing package's own. And more answers than in the warm-up may be in pieces at
 			// one time: what each of a connection's is read with is made once.
-			require.Less(t, s.last-s.first, uint64(40+8*connections), "allocations in %d requests", counted)
+			require.Less(t, s.last-s.first, uint64(40+8*connections+c.reads*counted), "allocations in %d requests", counted)
 			perQuery := float64(s.last-s.first) / counted
 			if name == "whole answers" {
 				fmt.Printf("MEASURED allocations/query %.5f each\n", perQuery)
+			} else if name == "whole answers over TLS" {
+				fmt.Printf("MEASURED tls-allocations/query %.5f each\n", perQuery)
 			} else if name == "streams, a token a segment" {
 				fmt.Printf("MEASURED allocations/token %.6f each\n", perQuery/32)
 			}
@@ -105,15 +122,29 @@ func (s *counting) Pop(dst []query) int {
 
 // TestManyStreams has 10,000 streams in flight at once, each with a token and waiting for the next.
 func TestManyStreams(t *testing.T) {
-	const streams = 10000
+	manyStreams(t, "memory-per-stream", wiretest.CannedHeld, 10000, 20)
+}
+
+// TestManyStreamsOverTLS includes what the handshakes leave to the collector. Only make bench waits for 10,000 of them.
+func TestManyStreamsOverTLS(t *testing.T) {
+	if os.Getenv("HTTP1_BENCH") != "" {
+		manyStreams(t, "tls-memory-per-stream", wiretest.CannedSecure, 10000, 40)
+		return
+	}
+	manyStreams(t, "tls-memory-per-stream", wiretest.CannedSecure, 1000, 80)
+}
+
+func manyStreams(t *testing.T, name string, serve func(t testing.TB, cpu, held int, segments ...string) string,
+	streams int,
+	most float64) {
 	if testing.Short() {
 		t.Skip("10,000 connections")
 	}
-	if n, err := wiretest.FDLimit(); err == nil && n < streams+1000 {
+	if n, err := wiretest.FDLimit(); err == nil && n < uint64(streams+1000) {
 		t.Skipf("%d file descriptors are allowed, %d are needed", n, streams+1000)
 	}
 	segments := streamOf(3, 1)
-	url := wiretest.CannedHeld(t, -1, streams, segments...)
+	url := serve(t, -1, streams, segments...)
 	c := fixed(url, true, 1200)
 	c.RequestTimeout, c.FirstTokenTimeout, c.TokenTimeout, c.ConnectTimeout = time.Minute, time.Minute, time.Minute,
 		time.Minute
@@ -121,23 +152,24 @@ func TestManyStreams(t *testing.T) {
 	require.NoError(t, err)
 	runtime.GC()
 	before := resident(t)
-	s := &watching{Closed: wiretest.NewClosed(t, streams+100, streams)}
+	s := &watching{Closed: wiretest.NewClosed(t, streams+100, streams), streams: streams}
 	require.NoError(t, b.Serve(context.Background(), s, s))
 	require.Zero(t, s.Failures)
 	require.Equal(t, streams+100, s.FirstSeen)
-	perStream := float64(s.most-before) / streams
-	fmt.Printf("MEASURED memory-per-stream %.2f KiB\n", perStream/1024)
-	require.Less(t, perStream, 20.0*1024)
+	perStream := float64(s.most-before) / float64(streams)
+	fmt.Printf("MEASURED %s %.2f KiB\n", name, perStream/1024)
+	require.Less(t, perStream, most*1024)
 }
 
 // watching looks at the memory when everything is in flight.
 type watching struct {
 	*wiretest.Closed
-	most int64
+	streams int
+	most    int64
 }
 
 func (s *watching) FirstToken(q query, ids []int32, at int64) {
-	if s.Closed.FirstToken(q, ids, at); s.FirstSeen == 10000 {
+	if s.Closed.FirstToken(q, ids, at); s.FirstSeen == s.streams {
 		s.most = max(s.most, resident(nil))
 	}
 }

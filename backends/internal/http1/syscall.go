@@ -17,6 +17,13 @@ func recv(fd int, buf []byte) (int, unix.Errno) {
 	return int(n), errno
 }
 
+// send writes b, without waiting and without SIGPIPE.
+func send(fd int, b []byte) (int, unix.Errno) {
+	n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))),
+		uintptr(len(b)), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, 0, 0)
+	return int(n), errno
+}
+
 // writer keeps the memory of a gathered write, so that a write allocates nothing.
 type writer struct {
 	parts  [2]unix.Iovec
@@ -25,18 +32,16 @@ type writer struct {
 
 // send writes head and body in one call, without waiting and without SIGPIPE.
 func (w *writer) send(fd int, head, body []byte) (int, unix.Errno) {
-	const flags = unix.MSG_DONTWAIT | unix.MSG_NOSIGNAL
 	if len(body) == 0 {
-		n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(head))),
-			uintptr(len(head)), flags, 0, 0)
-		return int(n), errno
+		return send(fd, head)
 	}
 	w.parts[0].Base, w.parts[1].Base = unsafe.SliceData(head), unsafe.SliceData(body)
 	w.parts[0].SetLen(len(head))
 	w.parts[1].SetLen(len(body))
 	w.header.Iov = &w.parts[0]
 	w.header.SetIovlen(len(w.parts))
-	n, _, errno := unix.RawSyscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&w.header)), flags)
+	n, _, errno := unix.RawSyscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&w.header)),
+		unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
 	return int(n), errno
 }
 

@@ -38,7 +38,14 @@ func open(c *backends.Config) (backends.Backend, error) {
 
 var contract = wiretest.Contract{Open: open}
 
+// secured runs the tests of the contract over TLS.
+var secured = wiretest.Contract{Open: open, Secure: true}
+
 func TestContract(t *testing.T) { contract.Run(t) }
+
+func TestTunnels(t *testing.T) {
+	secured.Run(t, "through a proxy", "faults of a proxy", "answered twice")
+}
 
 // hangsUp is the address of a server that closes each connection after its first byte.
 func hangsUp(t *testing.T) string {

@@ -21,6 +21,7 @@ type dialer struct {
 	connect  func(ctx context.Context, network, address string) (net.Conn, error)
 	config   *tls.Config
 	timeout  time.Duration // of a TLS handshake, and of making a tunnel
+	http2    bool          // servers may choose it
 	proxy    *url.URL      // nil: direct connections
 	counters *policy.Counters
 }
@@ -37,7 +38,10 @@ func (d *dialer) plain(ctx context.Context, network, address string) (net.Conn, 
 // secure connects with TLS: to a server, directly or through the tunnel of a proxy, or to a proxy that forwards
 // requests. HTTP/2 needs no guard, because its frames name their requests.
 func (d *dialer) secure(ctx context.Context, network, address string) (net.Conn, error) {
-	protocols := []string{"h2", "http/1.1"}
+	protocols := []string{"http/1.1"}
+	if d.http2 {
+		protocols = []string{"h2", "http/1.1"}
+	}
 	reach := d.connect
 	if d.proxy != nil {
 		if _, proxy := dial.Target(d.proxy); proxy == address {

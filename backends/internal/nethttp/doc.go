@@ -1,5 +1,5 @@
-// Package nethttp is the compatible HTTP client. It answers the queries of one shard through net/http, which supports
-// TLS, HTTP/2, proxies and unusual servers.
+// Package nethttp is the client for HTTP/2. It answers the queries of one shard through net/http, and is the reference
+// with which the tests compare http1. Probes send their GET requests with it.
 //
 // A worker goroutine sends one request after another, and a watchdog ends its attempts at their deadlines. One
 // reporting goroutine, locked to its OS thread, makes all calls for first tokens and completions in order, because

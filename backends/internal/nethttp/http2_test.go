@@ -28,7 +28,7 @@ func serveHTTP2(t *testing.T, answer func(w http.ResponseWriter)) *backends.Conf
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	c := wiretest.Config(s.URL)
-	c.InsecureSkipVerify = true
+	c.InsecureSkipVerify, c.HTTP2 = true, true
 	return c
 }
 

@@ -23,7 +23,7 @@ func newTransport(c *backends.Config, counters *policy.Counters, fresh bool) (*h
 	d := &dialer{
 		connect: dial.Func(c.ConnectTimeout), config: &tls.Config{InsecureSkipVerify: c.InsecureSkipVerify,
 			RootCAs: authorities},
-		timeout: c.ConnectTimeout, proxy: proxy, counters: counters,
+		timeout: c.ConnectTimeout, http2: c.HTTP2, proxy: proxy, counters: counters,
 	}
 	t := &http.Transport{
 		Proxy:                  nil, // no environment
