@@ -19,6 +19,7 @@ const (
 	cannedRole = "WIRETEST_CANNED"
 	cannedHeld = "WIRETEST_CANNED_HELD"
 	cannedPace = "WIRETEST_CANNED_PACE"
+	cannedTLS  = "WIRETEST_CANNED_TLS"
 )
 
 // Canned starts a server in its own process, which sends the same answer to every request: one write per segment, in
@@ -26,6 +27,12 @@ const (
 // that the server is pinned to; -1: any.
 func Canned(t testing.TB, cpu int, segments ...string) (url string) {
 	return startCanned(t, cpu, 0, 0, segments)
+}
+
+// CannedSecure is CannedHeld over TLS. The server costs more than a client.
+func CannedSecure(t testing.TB, cpu, held int, segments ...string) (url string) {
+	t.Setenv(cannedTLS, "1")
+	return strings.Replace(startCanned(t, cpu, held, 0, segments), "http:", "https:", 1)
 }
 
 // CannedHeld is Canned, but waits before the third segments until that many answers have come so far.
@@ -94,6 +101,11 @@ func RunCanned() {
 	if err == nil {
 		held, _ := strconv.Atoi(os.Getenv(cannedHeld))
 		pace, _ := strconv.Atoi(os.Getenv(cannedPace))
+		if os.Getenv(cannedTLS) != "" {
+			err = (&cannedSecure{segments: bytes.Split(data, []byte{0}), held: held}).serve()
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 		err = (&canned{segments: bytes.Split(data, []byte{0}), held: held, pace: pace}).serve()
 	}
 	fmt.Fprintln(os.Stderr, err)

@@ -101,7 +101,7 @@ func (k *Contract) failureCodes(t *testing.T) {
 	for _, c := range Failures() {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			config := Config(Raw(t, c.Script))
+			config := Config(k.Raw(t, c.Script))
 			if c.Set != nil {
 				c.Set(config)
 			}
@@ -111,7 +111,7 @@ func (k *Contract) failureCodes(t *testing.T) {
 			a := r.Attempts[0]
 			require.Equal(t, c.Want, a.Reason)
 			require.False(t, a.Retried)
-			require.Contains(t, a.Detail, "POST http://127.0.0.1:")
+			require.Contains(t, a.Detail, k.url("POST http://127.0.0.1:"))
 			require.Contains(t, a.Detail, c.Text)
 			require.Contains(t, string(a.Body), c.Body)
 		})
@@ -139,7 +139,7 @@ func (k *Contract) goodAnswers(t *testing.T) {
 	for name, script := range Goods() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := k.Ask(t, Config(Raw(t, script)), 1)
+			r := k.Ask(t, Config(k.Raw(t, script)), 1)
 			require.Empty(t, r.Attempts)
 			o := r.Results[1]
 			require.Equal(t, backends.OK, o.Reason)

@@ -6,8 +6,8 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -22,11 +22,12 @@ import (
 
 // Contract tests what every client has to do.
 type Contract struct {
-	Open func(*backends.Config) (backends.Backend, error) // opens the client
+	Open   func(*backends.Config) (backends.Backend, error) // opens the client
+	Secure bool                                             // all servers use TLS
 }
 
-// Run runs every test of the contract.
-func (k *Contract) Run(t *testing.T) {
+// Run runs every test of the contract, or those with the given names.
+func (k *Contract) Run(t *testing.T, only ...string) {
 	for _, c := range []struct {
 		name string
 		test func(*testing.T)
@@ -59,12 +60,18 @@ func (k *Contract) Run(t *testing.T) {
 		{"the first answer names the model", k.theFirstAnswerNamesTheModel},
 		{"unsent", k.unsent},
 		{"strays", k.strays},
+		{"through a proxy", k.throughAProxy},
+		{"faults of a proxy", k.proxyFaults},
+		{"answered twice", k.answeredTwice},
 	} {
-		t.Run(c.name, c.test)
+		if len(only) == 0 || slices.Contains(only, c.name) {
+			t.Run(c.name, c.test)
+		}
 	}
 }
 
 func (k *Contract) open(t require.TestingT, c *backends.Config) backends.Backend {
+	c.InsecureSkipVerify = c.InsecureSkipVerify || k.Secure
 	b, err := k.Open(c)
 	require.NoError(t, err)
 	return b
@@ -106,7 +113,7 @@ func FDLimit() (uint64, error) {
 // repeatOnADeadReusedConnection has a server that closes the connection after each answer without announcing it, as
 // llama.cpp does.
 func (k *Contract) repeatOnADeadReusedConnection(t *testing.T) {
-	url := Raw(t, func(c net.Conn, _, request int) bool {
+	url := k.Raw(t, func(c net.Conn, _, request int) bool {
 		if request > 0 {
 			return false // closes the connection before the first byte
 		}
@@ -148,7 +155,7 @@ func (k *Contract) retries(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			var tries atomic.Int32
-			url := Raw(t, func(conn net.Conn, _, _ int) bool {
+			url := k.Raw(t, func(conn net.Conn, _, _ int) bool {
 				if int(tries.Add(1)) > c.fails {
 					conn.Write([]byte(Streamed))
 					return true
@@ -173,7 +180,7 @@ func (k *Contract) retries(t *testing.T) {
 
 func (k *Contract) noRetryAfterTheFirstByte(t *testing.T) {
 	var tries atomic.Int32
-	c := Config(Raw(t, func(conn net.Conn, _, _ int) bool {
+	c := Config(k.Raw(t, func(conn net.Conn, _, _ int) bool {
 		tries.Add(1)
 		conn.Write([]byte(StreamHead + Chunks(Event("5", "null"))))
 		return false
@@ -186,7 +193,7 @@ func (k *Contract) noRetryAfterTheFirstByte(t *testing.T) {
 // cancel cancels the context while requests are in flight, queued and yet to come.
 func (k *Contract) cancel(t *testing.T) {
 	var requests atomic.Int32
-	url := Raw(t, func(c net.Conn, _, _ int) bool {
+	url := k.Raw(t, func(c net.Conn, _, _ int) bool {
 		requests.Add(1)
 		return Silence(StreamHead+Chunks(Event("5", "null")))(c, 0, 0)
 	})
@@ -216,7 +223,7 @@ func (k *Contract) cancel(t *testing.T) {
 func (k *Contract) exactlyOnce(t *testing.T) {
 	scripts := []string{Streamed, "", Whole(500, "text/plain", "no"), StreamHead + Chunks(Event("5", "null")),
 		"garbage\r\n\r\n"}
-	url := Raw(t, func(c net.Conn, conn, request int) bool {
+	url := k.Raw(t, func(c net.Conn, conn, request int) bool {
 		i := (conn*7 + request*3) % len(scripts)
 		c.Write([]byte(scripts[i]))
 		return i == 0 || i == 2
@@ -257,7 +264,7 @@ func (k *Contract) exactlyOnce(t *testing.T) {
 
 func (k *Contract) concurrencyIsBounded(t *testing.T) {
 	var now, most atomic.Int32
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := k.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		n := now.Add(1)
 		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
@@ -284,7 +291,7 @@ func (k *Contract) threads(t *testing.T) {
 	gate := make(chan struct{})
 	open := sync.OnceFunc(func() { close(gate) })
 	var waiting atomic.Int32
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := k.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		waiting.Add(1)
 		<-gate
@@ -311,7 +318,7 @@ func (k *Contract) threads(t *testing.T) {
 }
 
 func (k *Contract) gapsAndTokens(t *testing.T) {
-	url := Raw(t, func(c net.Conn, _, _ int) bool {
+	url := k.Raw(t, func(c net.Conn, _, _ int) bool {
 		for _, part := range []string{StreamHead, Chunks(Event("1,2", "null")), Chunks(Event("3", "null")),
 			Chunked(Event("4,5", `"length"`), Usage(5), Done)} {
 			c.Write([]byte(part))
@@ -354,9 +361,9 @@ func (k *Contract) aSlowConnection(t *testing.T) {
 	var opened atomic.Int64
 	time.AfterFunc(200*time.Millisecond, func() {
 		opened.Store(time.Now().UnixNano())
-		RawOn(t, l, Answers(Streamed))
+		k.RawOn(t, l, Answers(Streamed))
 	})
-	res := k.Ask(t, Config("http://"+l.Addr().String()), 1).Results[1]
+	res := k.Ask(t, Config(k.url("http://"+l.Addr().String())), 1).Results[1]
 	fillers.Wait()
 	require.Equal(t, backends.OK, res.Reason)
 	require.Less(t, res.DequeuedNS, opened.Load())
@@ -365,7 +372,7 @@ func (k *Contract) aSlowConnection(t *testing.T) {
 }
 
 func (k *Contract) refusedConnection(t *testing.T) {
-	url, _ := Absent(t)
+	url, _ := k.absent(t)
 	c := Config(url)
 	c.Retries = 2
 	r := k.Ask(t, c, 1)
@@ -378,7 +385,7 @@ func (k *Contract) refusedConnection(t *testing.T) {
 
 func (k *Contract) theKeyIsInNoMessage(t *testing.T) {
 	const key = "sk-very-secret"
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := k.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
 		w.Write([]byte("who is " + r.Header.Get("Authorization") + "?"))
 	}))

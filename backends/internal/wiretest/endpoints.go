@@ -36,7 +36,7 @@ func Absent(t *testing.T) (url string, listen func() net.Listener) {
 }
 
 func (k *Contract) endpointsShareTheLoad(t *testing.T) {
-	a, b := Raw(t, Answers(Streamed)), Raw(t, Answers(Streamed))
+	a, b := k.Raw(t, Answers(Streamed)), k.Raw(t, Answers(Streamed))
 	count := map[int]int{}
 	for _, res := range k.Ask(t, Config(a, b), 40).Results {
 		count[res.Endpoint]++
@@ -48,8 +48,8 @@ func (k *Contract) endpointsShareTheLoad(t *testing.T) {
 func (k *Contract) oneEndpointIsAbsent(t *testing.T) {
 	for _, name := range balance.Names() {
 		for _, retries := range []int{0, 5} {
-			dead, _ := Absent(t)
-			c := Config(Raw(t, Answers(Streamed)), dead, Raw(t, Answers(Streamed)))
+			dead, _ := k.absent(t)
+			c := Config(k.Raw(t, Answers(Streamed)), dead, k.Raw(t, Answers(Streamed)))
 			c.Balance, c.Retries, c.Concurrency = name, retries, 1
 			b := k.open(t, c)
 			r := NewRecorder()
@@ -77,7 +77,7 @@ func (k *Contract) oneEndpointIsAbsent(t *testing.T) {
 // load.
 func (k *Contract) aRefusingEndpointStays(t *testing.T) {
 	for _, status := range []int{500, 502, 503, 504} {
-		c := Config(Raw(t, Answers(Streamed)), Raw(t, Answers(Whole(status, "text/plain", "busy"))))
+		c := Config(k.Raw(t, Answers(Streamed)), k.Raw(t, Answers(Whole(status, "text/plain", "busy"))))
 		c.Concurrency = 1
 		b := k.open(t, c)
 		r := NewRecorder()
@@ -98,8 +98,8 @@ func (k *Contract) aRefusingEndpointStays(t *testing.T) {
 
 // anEndpointReturns requires that queries wait while all endpoints are excluded, until one of them accepts connections.
 func (k *Contract) anEndpointReturns(t *testing.T) {
-	url, listen := Absent(t)
-	other, _ := Absent(t)
+	url, listen := k.absent(t)
+	other, _ := k.absent(t)
 	c := Config(url, other)
 	c.Concurrency, c.EndpointTimeout, c.RequestTimeout = 1, 3*Patience, 3*Patience
 	b := k.open(t, c)
@@ -110,7 +110,7 @@ func (k *Contract) anEndpointReturns(t *testing.T) {
 	require.Eventually(t, func() bool { return r.Completed() == 2*strikes }, Patience, time.Millisecond)
 	time.Sleep(20 * time.Millisecond)
 	require.Equal(t, 2*strikes, r.Completed(), "the others wait")
-	RawOn(t, listen(), Answers(Streamed))
+	k.RawOn(t, listen(), Answers(Streamed))
 	require.NoError(t, <-served)
 	r.ExactlyOnce(t, 30)
 	good := 0
@@ -125,7 +125,7 @@ func (k *Contract) anEndpointReturns(t *testing.T) {
 
 // noEndpointReturns requires that queries wait up to EndpointTimeout, and that later ones fail at once.
 func (k *Contract) noEndpointReturns(t *testing.T) {
-	url, _ := Absent(t)
+	url, _ := k.absent(t)
 	c := Config(url)
 	c.Concurrency, c.EndpointTimeout = 1, 300*time.Millisecond
 	source, r := NewQueries(20), NewRecorder()
@@ -150,7 +150,7 @@ func (k *Contract) noEndpointReturns(t *testing.T) {
 
 // cancelWhileWaiting cancels the context while queries wait for an endpoint.
 func (k *Contract) cancelWhileWaiting(t *testing.T) {
-	url, _ := Absent(t)
+	url, _ := k.absent(t)
 	c := Config(url)
 	c.Concurrency, c.EndpointTimeout = 2, time.Hour
 	source, r := NewQueries(20), NewRecorder()
@@ -171,7 +171,7 @@ func (k *Contract) onePerEndpoint(t *testing.T) {
 		var now, most, served [endpoints]atomic.Int32
 		urls := make([]string, endpoints)
 		for i := range urls {
-			urls[i] = Raw(t, func(conn net.Conn, _, _ int) bool {
+			urls[i] = k.Raw(t, func(conn net.Conn, _, _ int) bool {
 				if n := now[i].Add(1); n > most[i].Load() {
 					most[i].Store(n)
 				}
@@ -198,7 +198,7 @@ func (k *Contract) onePerEndpoint(t *testing.T) {
 
 // equalKeysMeet requires that the strategy hash uses the keys of the configuration.
 func (k *Contract) equalKeysMeet(t *testing.T) {
-	c := Config(Raw(t, Answers(Streamed)), Raw(t, Answers(Streamed)), Raw(t, Answers(Streamed)))
+	c := Config(k.Raw(t, Answers(Streamed)), k.Raw(t, Answers(Streamed)), k.Raw(t, Answers(Streamed)))
 	c.Balance = "hash"
 	c.Key = func(index int) uint64 { return uint64(index % 10) }
 	where := map[int]int{}
@@ -222,9 +222,12 @@ func (k *Contract) sockets(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err)
-		url := RawOn(t, l, Answers(Streamed))
+		url := ""
 		if network == "unix" {
+			RawOn(t, l, Answers(Streamed)) // without TLS
 			url = "unix://" + path
+		} else {
+			url = k.RawOn(t, l, Answers(Streamed))
 		}
 		c := Config(url)
 		c.Concurrency = 4

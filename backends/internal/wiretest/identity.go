@@ -3,13 +3,11 @@ package wiretest
 import (
 	"bufio"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"sync"
 	"testing"
 	"time"
@@ -53,11 +51,7 @@ func Naming(t testing.TB, secure bool, reply func(*Named) string) *backends.Conf
 	require.NoError(t, err)
 	url := "http://" + l.Addr().String()
 	if secure {
-		s := httptest.NewUnstartedServer(nil)
-		s.StartTLS()
-		certificates := s.TLS.Certificates
-		s.Close()
-		l, url = tls.NewListener(l, &tls.Config{Certificates: certificates}), "https://"+l.Addr().String()
+		l, url = Secured(l), "https://"+l.Addr().String()
 	}
 	serve(t, l, func(c net.Conn, number int) { serveNamed(c, number, reply) })
 	config := Config(url)
@@ -142,7 +136,7 @@ func (k *Contract) answersBelong(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, stream %t", name, stream), func(t *testing.T) {
 				var mu sync.Mutex
 				wrong := 0 // answers that belong to an earlier request, or to one of another connection
-				config := Naming(t, false, func(asked *Named) string {
+				config := Naming(t, k.Secure, func(asked *Named) string {
 					answer := reply(asked)
 					if name == "late" || name == "swapped" {
 						mu.Lock()
@@ -199,7 +193,7 @@ func (k *Contract) strays(t *testing.T) {
 	} {
 		t.Run(name+", at once", func(t *testing.T) {
 			t.Parallel()
-			config := Config(Raw(t, Answers(Streamed+c.surplus)))
+			config := Config(k.Raw(t, Answers(Streamed+c.surplus)))
 			config.Concurrency = 1
 			r, answers, strays := k.Unasked(t, config, 6)
 			require.Equal(t, []bool{c.answers, c.strays}, []bool{answers > 0, strays > 0})
@@ -214,7 +208,7 @@ func (k *Contract) strays(t *testing.T) {
 			t.Parallel()
 			source, r := NewQueries(1), NewRecorder()
 			closed := make(chan struct{})
-			config := Config(Raw(t, func(conn net.Conn, number, _ int) bool {
+			config := Config(k.Raw(t, func(conn net.Conn, number, _ int) bool {
 				if _, err := conn.Write([]byte(Streamed)); err != nil || number > 0 {
 					return err == nil
 				}
@@ -297,7 +291,7 @@ func (k *Contract) idsAreCompared(t *testing.T) {
 			"server_error_event", "gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			config := Naming(t, false, func(asked *Named) string { return c.reply(asked.ID) })
+			config := Naming(t, k.Secure, func(asked *Named) string { return c.reply(asked.ID) })
 			config.Endpoints[0].Model = "m"
 			r := k.Ask(t, config, 2)
 			for id, res := range r.Results {
@@ -316,7 +310,7 @@ func (k *Contract) idsAreUnlike(t *testing.T) {
 	for _, use := range []backends.IDUse{backends.IDsOff, backends.IDsTried, backends.IDsRequired} {
 		var mu sync.Mutex
 		seen := map[string]int{}
-		config := Naming(t, false, func(asked *Named) string {
+		config := Naming(t, k.Secure, func(asked *Named) string {
 			mu.Lock()
 			defer mu.Unlock()
 			if seen[asked.ID]++; asked.Number > 0 {
@@ -349,7 +343,7 @@ func (k *Contract) idsAreUnlike(t *testing.T) {
 func (k *Contract) theFirstAnswerNamesTheModel(t *testing.T) {
 	var answered int
 	var mu sync.Mutex
-	config := Naming(t, false, func(asked *Named) string {
+	config := Naming(t, k.Secure, func(asked *Named) string {
 		mu.Lock()
 		defer mu.Unlock()
 		model := "m"

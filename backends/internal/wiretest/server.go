@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -72,14 +73,8 @@ func readRequest(c net.Conn) bool {
 			fmt.Sscan(value, &length)
 		}
 	}
-	for length > 0 {
-		n, err := c.Read(make([]byte, length))
-		if err != nil {
-			return false
-		}
-		length -= n
-	}
-	return true
+	_, err := io.CopyN(io.Discard, c, int64(length))
+	return err == nil
 }
 
 // Pieces of answers.
@@ -151,7 +146,7 @@ func Silence(text string) Script {
 func HalfCloses(text string) Script {
 	return func(c net.Conn, _, _ int) bool {
 		c.Write([]byte(text))
-		c.(*net.TCPConn).CloseWrite()
+		c.(interface{ CloseWrite() error }).CloseWrite()
 		c.Read(make([]byte, 1))
 		return false
 	}
@@ -162,7 +157,7 @@ func Resets(text string) Script {
 	return func(c net.Conn, _, _ int) bool {
 		c.Write([]byte(text))
 		time.Sleep(20 * time.Millisecond) // the bytes have to arrive before the reset
-		c.(*net.TCPConn).SetLinger(0)
+		Reset(c)
 		return false
 	}
 }

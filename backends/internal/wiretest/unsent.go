@@ -13,9 +13,13 @@ import (
 )
 
 // hasty starts a server that answers after reading the beginning of a request, and reads nothing more.
-func hasty(t testing.TB, answer string) (url string) {
+func (k *Contract) hasty(t testing.TB, answer string) (url string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
+	url = k.url("http://" + l.Addr().String())
+	if k.Secure {
+		l = Secured(l)
+	}
 	done := make(chan struct{})
 	serve(t, l, func(c net.Conn, _ int) {
 		if _, err := io.ReadFull(c, make([]byte, 4<<10)); err == nil {
@@ -24,7 +28,7 @@ func hasty(t testing.TB, answer string) (url string) {
 		}
 	})
 	t.Cleanup(func() { close(done) }) // runs before that of serve
-	return "http://" + l.Addr().String()
+	return url
 }
 
 // Unsent requires that answers fail if the server has read the beginning of the request only. length is that of the
@@ -44,14 +48,14 @@ func (k *Contract) Unsent(t *testing.T, length int) {
 	} {
 		t.Run(fmt.Sprintf("%s, %d bytes", c.name, length), func(t *testing.T) {
 			t.Parallel()
-			config := Config(hasty(t, c.answer))
+			config := Config(k.hasty(t, c.answer))
 			config.Stream, config.Body = c.stream, func(int) []byte { return body }
 			r := k.Ask(t, config, 1)
 			require.Equal(t, c.want, r.Results[1].Reason, r.Attempts[0].Detail)
 		})
 	}
 	t.Run("read whole", func(t *testing.T) {
-		config := Config(Raw(t, Answers(Streamed)))
+		config := Config(k.Raw(t, Answers(Streamed)))
 		config.Body = func(int) []byte { return body }
 		r := k.Ask(t, config, 5)
 		for _, res := range r.Results {
