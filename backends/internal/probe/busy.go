@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/backends/internal/nethttp"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 )
 
 // inFlight are the gauges of running and waiting requests of vLLM, SGLang and llama.cpp
@@ -30,7 +31,9 @@ func (p *Prober) Busy(ctx context.Context) error {
 	}
 	p.Found.InFlight = &n
 	if n > 0 {
-		p.Note("GET %s reports %d other requests in flight at the server: they slow the test down", where, n)
+		p.Note("GET %s reports %s the test down", where,
+			plural.Count(n, "other request in flight at the server: it slows",
+				"other requests in flight at the server: they slow"))
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,6 +51,9 @@ func (p *Prober) generate(ctx context.Context, sample *datasets.Sample) error {
 		if c.IDsInLogprobs && got.outcome.TokenSource != backends.TokensFromIDs {
 			return p.noIDs // they are missing there too
 		}
+		if noRoute(got) {
+			return p.wrongAPI(ctx, sample, c, got, url)
+		}
 		p.record(&got.outcome, len(sample.InputIDs) > 0 && c.API != "chat")
 		err = p.judge(got, url)
 		var e *backends.EndpointError
@@ -89,6 +93,37 @@ func (p *Prober) ask(ctx context.Context, sample *datasets.Sample, c *backends.C
 		c.Asking("POST "+url, c.RequestTimeout)
 	}
 	return got, url, backend.Serve(ctx, &oneQuery{}, got)
+}
+
+// noRoute reports whether an answer is that of a server without the route. A missing model has the same status, and
+// vLLM forbids its generate route unless it was switched on (docs/reference/wire-protocols.md#vllm-generate-route).
+func noRoute(got *probeSink) bool {
+	switch got.outcome.Reason {
+	case "http_404", "http_405", "http_501":
+		return !bytes.Contains(bytes.ToLower(got.body), []byte("model"))
+	case "http_403":
+		return bytes.Contains(got.body, []byte("enable-scale-out"))
+	}
+	return false
+}
+
+// wrongAPI returns the error of a server that lacks the route of the API. It tries the other ones, so that the error
+// names the right one.
+func (p *Prober) wrongAPI(ctx context.Context, sample *datasets.Sample, c backends.Config, got *probeSink,
+	url string) error {
+	was, try := cmp.Or(c.API, "the default API"), "Is it the inference server's own port, and the right --backend?"
+	for _, api := range []string{"completions", "chat", "generate"} {
+		if c.API = api; api == was {
+			continue
+		}
+		other, _, err := p.ask(ctx, sample, &c)
+		if err == nil && other.outcome.Reason == backends.OK {
+			try = "Use --api " + api + ", which the server answered."
+			break
+		}
+	}
+	return &backends.EndpointError{URL: url, Fault: backends.FaultGenerate, Models: p.Found.Models,
+		Text: fmt.Sprintf("The server does not offer the route of --api %s: %s. %s", was, got.detail, try)}
 }
 
 // refusals are the failures by which a server rejects a part of a request.

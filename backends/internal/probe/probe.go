@@ -42,7 +42,7 @@ type Prober struct {
 func (p *Prober) Run(ctx context.Context, sample *datasets.Sample, generate bool,
 	steps ...func(context.Context) error) (*backends.Probe, error) {
 	p.Found.URL, p.Found.Models = p.Endpoint.URL, []string{}
-	p.Found.Client = client.For(p.Config.Proxy, append(slices.Clone(p.Config.Endpoints), p.Endpoint)...)
+	p.Found.Client = client.For(&p.Config.Transport, append(slices.Clone(p.Config.Endpoints), p.Endpoint)...)
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return &p.Found, err

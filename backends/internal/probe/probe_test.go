@@ -100,3 +100,44 @@ func TestIDsThatAreNowhere(t *testing.T) {
 	require.False(t, p.ReturnsTokenIDs)
 	require.True(t, p.Usage)
 }
+
+// A server without the route of the chosen API gets the others' requests, and the error names the one that it answers.
+func TestWrongAPI(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		body   string
+		want   string
+	}{
+		"no route": {404, `{"detail":"Not Found"}`, "does not offer the route of --api generate: POST http://"},
+		"not switched on": {403, `{"error":{"message":"start the server with --enable-scale-out"}}`,
+			"does not offer the route of --api generate: POST http://"},
+		"a missing model": {404, `{"error":{"message":"The model m does not exist"}}`, "(http_404)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			url := old(t, true)
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/inference/v1/generate" {
+					w.WriteHeader(c.status)
+					io.WriteString(w, c.body)
+					return
+				}
+				answer, err := http.DefaultTransport.RoundTrip(redirected(r, url))
+				require.NoError(t, err)
+				defer answer.Body.Close()
+				w.Header().Set("Content-Type", answer.Header.Get("Content-Type"))
+				w.WriteHeader(answer.StatusCode)
+				_, _ = io.Copy(w, answer.Body)
+			}))
+			t.Cleanup(s.Close)
+			of := config(s.URL)
+			of.API = "generate"
+			_, err := ask(t, of)
+			var e *backends.EndpointError
+			require.ErrorAs(t, err, &e)
+			require.Contains(t, e.Text, c.want)
+			require.Equal(t, name != "a missing model",
+				strings.Contains(e.Text, "Use --api completions, which the server answered."),
+				e.Text)
+		})
+	}
+}
