@@ -7,6 +7,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/probe"
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 )
 
 // prober reads the routes that llama.cpp has besides OpenAI's.
@@ -51,7 +52,8 @@ func (p *prober) props(ctx context.Context) error {
 	p.Found.MaxModelLen = max(0, props.Settings.Context)
 	p.Identify("model_path", props.Model)
 	if props.Slots > 0 {
-		p.Note("the server processes %d requests at a time and queues the others", props.Slots)
+		p.Note("the server processes %s at a time and queues the others",
+			plural.Count(props.Slots, "request", "requests"))
 	}
 	return nil
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire/encode"
 	"github.com/mlperf-go/mlperf-go/datasets"
-	"github.com/mlperf-go/mlperf-go/models"
 )
 
 // appendRequest writes the body of one sample: its messages or its text. raw switches off the server's own template,
-// and truncate and shift stop the server from silently shortening prompts that do not fit into its context.
+// and truncate and shift stop the server from silently shortening prompts that do not fit into its context. Ollama
+// supports neither min_tokens, stop_token_ids nor ignore_eos.
 func appendRequest(dst []byte, s *datasets.Sample, c *backends.Config) (_ []byte, err error) {
 	p := &c.Sampling
 	dst = append(encode.Text(append(dst, `{"model":`...), c.ServedModel), ',')
@@ -38,7 +38,7 @@ func appendRequest(dst []byte, s *datasets.Sample, c *backends.Config) (_ []byte
 	}
 	dst = strconv.AppendInt(append(dst, `,"truncate":false,"shift":false,"options":{"num_predict":`...),
 		int64(p.MaxTokens), 10)
-	if dst, err = appendSampling(dst, p); err != nil {
+	if dst, err = encode.Drawing(dst, p); err != nil {
 		return dst, fmt.Errorf("sample %d: %w", s.Index, err)
 	}
 	return append(dst, '}', '}'), nil
@@ -58,26 +58,6 @@ func appendMessages(dst []byte, s *datasets.Sample) ([]byte, error) {
 	}
 	if len(s.Tools) > 0 {
 		dst = append(append(dst, `,"tools":`...), s.Tools...)
-	}
-	return dst, nil
-}
-
-// appendSampling writes the parameters that the benchmark fixes, and switches off the server's defaults: it discards
-// improbable tokens (min_p) and penalizes repeated ones (repeat_penalty 1.1). Ollama supports neither min_tokens,
-// stop_token_ids nor ignore_eos.
-func appendSampling(dst []byte, p *models.Sampling) (_ []byte, err error) {
-	if dst, err = encode.Number(dst, "temperature", p.Temperature); err != nil {
-		return dst, err
-	}
-	if dst, err = encode.Number(dst, "top_p", p.TopP); err != nil {
-		return dst, err
-	}
-	if p.TopK != nil {
-		dst = encode.Integer(dst, "top_k", int64(max(*p.TopK, 0))) // 0 is off
-	}
-	dst = append(dst, `,"min_p":0,"repeat_penalty":1`...)
-	if p.Seed != nil {
-		dst = encode.Integer(dst, "seed", *p.Seed)
 	}
 	return dst, nil
 }

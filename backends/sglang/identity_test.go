@@ -31,6 +31,14 @@ func naming(t *testing.T, id func(rid string, prompt int) string) string {
 	answer := func(id, ids string) string {
 		return fmt.Sprintf(`{"text":"w","output_ids":[%s],"meta_info":{"id":%q,"finish_reason":{"type":"stop","matched":6},"prompt_tokens":2,"completion_tokens":2}}`, ids, id)
 	}
+	events := func(prompts int, rid string) string {
+		var all strings.Builder
+		for i := range prompts {
+			event := strings.TrimSuffix(answer(id(rid, i), "5,6"), "}")
+			fmt.Fprintf(&all, "data: %s,\"index\":%d}\n\n", event, i)
+		}
+		return all.String() + "data: [DONE]\n\n"
+	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var q asked
 		body, _ := io.ReadAll(r.Body)
@@ -40,6 +48,9 @@ func naming(t *testing.T, id func(rid string, prompt int) string) string {
 		}
 		batch := strings.HasPrefix(string(q.InputIDs[0]), "[")
 		switch {
+		case q.Stream && batch:
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, events(len(q.InputIDs), q.RID))
 		case q.Stream:
 			w.Header().Set("Content-Type", "text/event-stream")
 			_, _ = io.WriteString(w, "data: "+answer(id(q.RID, -1), "5,6")+"\n\ndata: [DONE]\n\n")
@@ -84,6 +95,7 @@ func TestAnswersBelongToTheirRequests(t *testing.T) {
 		}
 		return own(rid, prompt)
 	}
+	swapped := func(rid string, prompt int) string { return own(rid, []int{0, 2, 1}[max(prompt, 0)]) }
 	open := map[string]wiretest.Contract{"batch": {Open: sglang.Driver{}.Open}, "net/http": clients["net/http"],
 		"epoll": clients["epoll"]}
 	for name, contract := range open {
@@ -95,14 +107,12 @@ func TestAnswersBelongToTheirRequests(t *testing.T) {
 			"another's":            {before, backends.FailWrongAnswer},
 			"none":                 {func(string, int) string { return "" }, backends.FailWrongAnswer},
 			"another's in a batch": {partly, backends.FailWrongAnswer},
+			"swapped in a batch":   {swapped, backends.FailWrongAnswer},
 		} {
-			if name != "batch" && what == "another's in a batch" {
+			if name != "batch" && strings.HasSuffix(what, "in a batch") {
 				continue
 			}
 			for _, stream := range []bool{false, true} {
-				if stream && name == "batch" {
-					continue
-				}
 				t.Run(fmt.Sprintf("%s, %s, stream %t", name, what, stream), func(t *testing.T) {
 					config := wiretest.Config(naming(t, c.id))
 					config.Endpoints[0].IDs, config.Stream, config.API = backends.IDsRequired, stream, "generate"

@@ -157,7 +157,7 @@ func (b *Batch) add(e *Event) {
 	index, choices := e.Index, e.Choices
 	if len(e.ID) == 0 {
 		b.unnamed++
-	} else if !b.whole.checkIdentity(e) {
+	} else if !b.whole.checkIdentity(e) || !b.whole.checkNumber(e) {
 		return
 	}
 	a.Begin("application/json")

@@ -1,4 +1,4 @@
-// HOT PATH: checkIdentity runs once for each event that is not a repetition of an earlier one. No allocation.
+// HOT PATH: checkIdentity and checkNumber run once for each event that does not repeat the previous one. No allocation.
 
 package reader
 
@@ -41,6 +41,36 @@ func (a *Answer) checkIdentity(e *Event) bool {
 		return false
 	}
 	return true
+}
+
+// checkNumber reports whether an event of a batch belongs to the prompt with its index, and fails the answer if not.
+// SGLang puts "_" and the number of the prompt behind the request's id
+// (docs/reference/wire-protocols.md#sglang-generate-route). Ids without a number say nothing.
+func (a *Answer) checkNumber(e *Event) bool {
+	if len(e.ID) == 0 || len(a.want.ID) == 0 {
+		return true
+	}
+	_, digits, ok := bytes.Cut(e.ID, a.want.ID)
+	if !ok || len(digits) < 2 || len(digits) > 10 || digits[0] != '_' {
+		return true
+	}
+	number := int64(0)
+	for _, d := range digits[1:] {
+		if d < '0' || d > '9' {
+			return true
+		}
+		number = 10*number + int64(d-'0')
+	}
+	if number == e.Index {
+		return true
+	}
+	a.lacksName = true
+	if !a.want.Must {
+		return true
+	}
+	a.fail(backends.FailWrongAnswer, fmt.Sprintf("the answers of a batch are swapped: the one with index %d has the id %q",
+		e.Index, foreign.Line(string(e.ID), 100)))
+	return false
 }
 
 // maxModelName is the length in bytes to which names of models are cut.

@@ -65,6 +65,9 @@ func (b *Batch) applyTo(e *Event) int {
 			b.maxParts, index))
 		return 0
 	}
+	if !w.checkNumber(e) {
+		return 0
+	}
 	a := b.part(int(index))
 	switch {
 	case a.reason != backends.OK:
