@@ -1,6 +1,10 @@
 package accuracy
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/mlperf-go/mlperf-go/internal/plural"
+)
 
 // corpusTotals are totals over the whole data set, which a rehearsal on a part of it or on a synthetic one cannot
 // reach.
@@ -15,9 +19,12 @@ func (r *Result) Reached(rehearsal bool) bool {
 	return len(r.Short(true)) == 0 && len(r.Unclaimed) == 0 && len(r.Unscored) == 0
 }
 
-// Word returns pass, FAIL, "-" for a metric without a target, or a note that a rehearsal cannot reach it.
+// Word returns pass, FAIL, "-" for a metric without a target, or a note that it is not judged or that a rehearsal
+// cannot reach it.
 func (m Metric) Word(rehearsal bool) string {
 	switch {
+	case m.Pass == nil && (m.Min != 0 || m.Max != 0):
+		return "not judged"
 	case m.Pass == nil:
 		return "-"
 	case *m.Pass:
@@ -48,30 +55,35 @@ func (p *pipeline) doubts(r *Result, whole int) []string {
 			out = append(out, fmt.Sprintf(format, args...))
 		}
 	}
-	rows, rule := len(p.in.References), "were left out, like in the reference"
+	rows, rule := len(p.in.References), "left out, like in the reference"
 	doubt(p.truncated, "the log is truncated; the answers before its end were scored")
-	doubt(p.unreadable > 0, "%d lines of the log are unreadable and %s", p.unreadable, rule)
-	doubt(r.Missing > 0, "%d of the data set's %d samples have no answer", r.Missing, rows)
-	doubt(p.outside > 0, "%d entries are for samples beyond the data set's %d and %s; the log belongs to another data set",
-		p.outside, rows, rule)
+	doubt(p.unreadable > 0, "%s unreadable (%s)",
+		plural.Count(p.unreadable, "line of the log is", "lines of the log are"), rule)
+	doubt(r.Missing > 0, "%d of the data set's %d samples %s no answer", r.Missing, rows,
+		plural.Word(r.Missing, "has", "have"))
+	doubt(p.outside > 0, "%s for samples beyond the data set's %d (%s); the log belongs to another data set",
+		plural.Count(p.outside, "entry is", "entries are"), rows, rule)
 	if p.sc.repeats {
-		rule = "count, like in the reference"
+		rule = "counted, like in the reference"
 	}
-	doubt(r.Duplicates > 0, "%d entries are for a sample that was answered before and %s; an accuracy test asks each "+
-		"sample once, so this is the log of another test or of several tests", r.Duplicates, rule)
-	doubt(r.Empty > 0, "%d answers are empty; those samples failed", r.Empty)
+	doubt(r.Duplicates > 0, "%s for a sample that was answered before (%s); an accuracy test asks each "+
+		"sample once, so this is the log of another test or of several tests",
+		plural.Count(r.Duplicates, "entry is", "entries are"), rule)
+	doubt(r.Empty > 0, "%s failed",
+		plural.Count(r.Empty, "answer is empty; its sample", "answers are empty; their samples"))
 	credited := 0
 	for _, s := range p.scores {
 		if s.credit && !s.Empty {
 			credited++
 		}
 	}
-	doubt(credited > 0, "%d answers are blank and count as correct, like in the reference, which finds an empty text in "+
-		"every text", credited)
-	doubt(p.foreign > 0, "%d answers have token ids outside of the model's vocabulary (sample %d: %d); the log is "+
-		"another model's, or has tokens of another type (--dtype)", p.foreign, p.firstForeign.qsl, p.firstForeign.id)
-	doubt(!p.in.Rehearsal && whole > 0 && r.Samples != whole, "%d answers were scored; a submission needs %d",
-		r.Samples, whole)
+	doubt(credited > 0, "%s as correct, like in the reference, which finds an empty text in every text",
+		plural.Count(credited, "answer is blank and counts", "answers are blank and count"))
+	doubt(p.foreign > 0, "%s token ids outside of the model's vocabulary (sample %d: %d); the log is "+
+		"another model's, or has tokens of another type (--dtype)", plural.Count(p.foreign, "answer has", "answers have"),
+		p.firstForeign.qsl, p.firstForeign.id)
+	doubt(!p.in.Rehearsal && whole > 0 && r.Samples != whole, "%s scored; a submission needs %d",
+		plural.Count(r.Samples, "answer was", "answers were"), whole)
 	return out
 }
 

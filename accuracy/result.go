@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
@@ -81,7 +82,8 @@ type Result struct {
 	Unscored   []Unscored `json:"unscored,omitempty"`
 	Fallbacks  int        `json:"fallbacks,omitempty"` // samples decided by a built-in replacement for the reference
 	Rehearsal  bool       `json:"rehearsal,omitempty"`
-	Pass       *bool      `json:"pass"` // nil: no claim, because of Unscored or Unclaimed
+	NotJudged  string     `json:"not_judged,omitempty"` // why the scores are compared with no target
+	Pass       *bool      `json:"pass"`                 // nil: no claim, because of Unscored, Unclaimed or NotJudged
 	// reasons why the score must not be claimed
 	Unclaimed  []string       `json:"unclaimed,omitempty"`
 	Notes      []string       `json:"notes,omitempty"`
@@ -130,7 +132,10 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 func (r *Result) WriteText(w io.Writer) error {
 	text := "Results\n\n" + r.line(r)
 	for _, u := range r.Unscored {
-		text += fmt.Sprintf("\nnot scored: %d samples of %s: %s\n", u.Samples, u.Subset, u.Why)
+		text += fmt.Sprintf("\nnot scored: %s of %s: %s\n", plural.Count(u.Samples, "sample", "samples"), u.Subset, u.Why)
+	}
+	if r.NotJudged != "" {
+		text += "\nnot judged: " + r.NotJudged + "\n"
 	}
 	if _, err := io.WriteString(w, text); err != nil {
 		return fmt.Errorf("writing the accuracy text: %w", err)
@@ -162,7 +167,9 @@ func (r *Result) judge(targets []Target, whole int) {
 		m := &r.Metrics[i]
 		m.Min, m.Max = t.Min, t.Max
 		ok := m.Value >= t.Min && (t.Max == 0 || m.Value <= t.Max)
-		m.Pass = &ok
+		if r.NotJudged == "" {
+			m.Pass = &ok
+		}
 		pass = pass && ok
 		if m.Name == sumOfLengths && r.Samples != whole {
 			m.Note = fmt.Sprintf("a sum over %d samples; the target is for %d", r.Samples, whole)
@@ -172,7 +179,7 @@ func (r *Result) judge(targets []Target, whole int) {
 		r.Unclaimed = append(r.Unclaimed, fmt.Sprintf("the benchmark has targets for %s, but the data set has no rows for"+
 			"these metrics", strings.Join(lacking, ", ")))
 	}
-	if len(r.Unclaimed) == 0 && len(r.Unscored) == 0 {
+	if len(r.Unclaimed) == 0 && len(r.Unscored) == 0 && r.NotJudged == "" {
 		r.Pass = &pass
 	}
 }

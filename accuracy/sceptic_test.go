@@ -33,24 +33,24 @@ func TestWhatIsNoAccuracyLogClaimsNothing(t *testing.T) {
 	}{
 		{"as it should be", "llama3.1-8b", words, []answer{{1, "three four"}, {0, "one two"}}, ""},
 		{"hard samples left out", "llama3.1-8b", words, []answer{{0, "one two"}},
-			"1 of the data set's 2 samples have no answer"},
-		{"repeats missing", "gpt-oss-120b", contest, []answer{seven}, "1 of the data set's 2 samples have no answer"},
+			"1 of the data set's 2 samples has no answer"},
+		{"repeats missing", "gpt-oss-120b", contest, []answer{seven}, "1 of the data set's 2 samples has no answer"},
 		{"right answers many times", "gpt-oss-120b", contest, []answer{seven, {1, "x"}, seven, seven},
-			"2 entries are for a sample that was answered before and count, like in the reference"},
+			"2 entries are for a sample that was answered before (counted, like in the reference)"},
 		{"the better answer first", "llama3.1-8b", words, []answer{{0, "one two"}, {1, "three four"}, {1, "x"}},
-			"1 entries are for a sample that was answered before and were left out"},
+			"1 entry is for a sample that was answered before (left out"},
 		{"a data set of its easy samples", "gpt-oss-120b", contest[:1], []answer{seven, eight},
-			"1 entries are for samples beyond the data set's 1"},
+			"1 entry is for samples beyond the data set's 1"},
 		{"no answer at all is inside every label", "llama3.1-405b", long, []answer{{0, ""}, {1, ""}},
-			"2 answers are empty; those samples failed"},
+			"2 answers are empty; their samples failed"},
 		{"a blank is inside every label", "llama3.1-405b", long, []answer{{0, "Rome, Paris"}, {1, " "}},
-			"1 answers are blank and count as correct, like in the reference"},
+			"1 answer is blank and counts as correct, like in the reference"},
 		{"no answer at all is no call", "qwen3.6-27b", tools, []answer{{0, ""}, {1, "No."}},
-			"1 answers are empty; those samples failed"},
+			"1 answer is empty; its sample failed"},
 		{"ids that no model has", "llama3.1-8b", words, []answer{{1, "three four"}, {0, "one two\U000f0000"}},
-			"1 answers have token ids outside of the model's vocabulary (sample 0: 983040)"},
+			"1 answer has token ids outside of the model's vocabulary (sample 0: 983040)"},
 		{"ids of another vocabulary", "llama2-70b-99", words, []answer{{0, "one two"}, {1, "three four\U0001f600"}},
-			"1 answers have token ids outside of the model's vocabulary (sample 1: 128512)"},
+			"1 answer has token ids outside of the model's vocabulary (sample 1: 128512)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			in := Input{Benchmark: c.model, References: c.refs, Decoder: byteDecoder{}, Punkt: plainPunkt(), Rehearsal: true}
@@ -90,7 +90,7 @@ func TestTokenCountOfTheLogIsCompared(t *testing.T) {
 		1)), 0o644))
 	r, _ := scored(t, Input{Benchmark: "llama3.1-8b", References: []Reference{{Target: "one two"}}, Decoder: byteDecoder{},
 		Punkt: plainPunkt(), Rehearsal: true, Log: log})
-	require.Contains(t, r.Notes, "1 answers differ in length from the log's token_count")
+	require.Contains(t, r.Notes, "1 answer differs in length from the log's token_count")
 }
 
 // The references accept digits of other scripts too; other characters are wrong.

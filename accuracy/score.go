@@ -12,6 +12,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/crash"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
@@ -52,6 +53,7 @@ type Input struct {
 	Math       MathJudge             // decides what needs symbolic algebra; nil: the built-in comparison
 	PerSample  bool                  // keep one score per sample in the result
 	Rehearsal  bool                  // only a part of the data set was meant to be scored
+	NotJudged  string                // why the scores are compared with no target; empty: they are
 	Workers    int                   // 0: one per processor
 	Progress   func(done, total int) // never called concurrently
 }
@@ -208,9 +210,8 @@ func (p *pipeline) read(ctx context.Context) error {
 				p.outside++
 				return nil
 			}
-			return fmt.Errorf("the log has an answer to sample %d, but the data set has only %d samples; it belongs to "+
-				"another data set", e.QSLIdx,
-				len(seen))
+			return fmt.Errorf("the log has an answer to sample %d, but the data set has only %s; it belongs to "+
+				"another data set", e.QSLIdx, plural.Count(len(seen), "sample", "samples"))
 		}
 		if seen[e.QSLIdx] && !p.sc.repeats {
 			return nil

@@ -124,7 +124,7 @@ func TestSummariesFromADataset(t *testing.T) {
 	length, _ := r.Metric("gen_len")
 	require.Equal(t, "a sum over 2 samples; the target is for 13368", length.Note)
 	require.Equal(t, []string{
-		"1 entries are for a sample that was answered before and were left out, like in the reference; an accuracy test " +
+		"1 entry is for a sample that was answered before (left out, like in the reference); an accuracy test " +
 			"asks each sample once, so this is the log of another test or of several tests",
 		"2 answers were scored; a submission needs 13368",
 	}, r.Unclaimed)
@@ -138,7 +138,7 @@ func TestSummariesFromADataset(t *testing.T) {
 	require.NoError(t, r.WriteJSON(&js))
 	require.True(t, json.Valid([]byte(js.String())))
 	require.Contains(t, js.String(), `"scores":{"rouge1":100,"rouge2":100,"rougeL":100,"rougeLsum":100}`)
-	require.Contains(t, js.String(), `"pass":null,"unclaimed":["1 entries`)
+	require.Contains(t, js.String(), `"pass":null,"unclaimed":["1 entry`)
 }
 
 func TestAnswersCountTokens(t *testing.T) {
@@ -159,7 +159,7 @@ func TestLongContext(t *testing.T) {
 		"'gen_tok_len': 17, 'tokens_per_sample': 8.5}\n", text)
 	require.Equal(t, []Subset{{Name: "a", Samples: 1, Means: map[string]float64{"exact_match": 100}},
 		{Name: "b", Samples: 1, Means: map[string]float64{"rougeL": 66.66666666666666}}}, r.Subsets)
-	require.Contains(t, r.Unclaimed, "1 of the data set's 3 samples have no answer")
+	require.Contains(t, r.Unclaimed, "1 of the data set's 3 samples has no answer")
 	require.Nil(t, r.Pass, "nothing is claimed while answers are missing")
 	in.Log = writeLog(t, true, answer{2, "x"})
 	_, err := Score(context.Background(), in)
@@ -183,7 +183,7 @@ func TestMixture(t *testing.T) {
 	require.Nil(t, r.Pass, "nothing is claimed while programs are not judged")
 	require.Equal(t, "Results\n\n{'rouge1': 100.0, 'rouge2': 100.0, 'rougeL': 100.0, 'rougeLsum': 100.0, 'gsm8k': "+
 		"100.0, 'gen_len': 7, 'gen_num': 5, 'gen_tok_len': 33, 'tokens_per_sample': 6.6}\n"+
-		"\nnot scored: 1 samples of MBXP: the answers are programs, but no judge was given to run them in a sandbox\n", text)
+		"\nnot scored: 1 sample of MBXP: the answers are programs, but no judge was given to run them in a sandbox\n", text)
 	in.Code = judged("good")
 	r, text = scored(t, in)
 	require.Contains(t, text, "'gsm8k': 100.0, 'mbxp': 100.0, ")
@@ -218,8 +218,8 @@ func TestReasoning(t *testing.T) {
 	require.Nil(t, r.Pass)
 	require.Equal(t, []Unscored{{"livecodebench", 1,
 		"the answers are programs, but no judge was given to run them in a sandbox"}}, r.Unscored)
-	require.Contains(t, r.Unclaimed, "1 entries are for samples beyond the data set's 4 and were left out, like in the "+
-		"reference; the log belongs to another data set")
+	require.Contains(t, r.Unclaimed, "1 entry is for samples beyond the data set's 4 (left out, like in the "+
+		"reference); the log belongs to another data set")
 	in.Code = judged("x")
 	_, text = scored(t, in)
 	require.Contains(t, text, "{'exact_match': 75.0, ")
@@ -316,7 +316,7 @@ func TestScoreRefuses(t *testing.T) {
 		{"empty", Input{Log: empty, References: refs, Decoder: byteDecoder{}, Punkt: plainPunkt()},
 			"no answers in the log; run the test in accuracy mode and name its mlperf_log_accuracy.json"},
 		{"other data set", Input{Log: writeLog(t, true, answer{5, "x"}), References: refs, Decoder: byteDecoder{},
-			Punkt: plainPunkt()}, "the log has an answer to sample 5, but the data set has only 1 samples; it belongs to " +
+			Punkt: plainPunkt()}, "the log has an answer to sample 5, but the data set has only 1 sample; it belongs to " +
 			"another data set"},
 		{"no log", Input{Log: filepath.Join(t.TempDir(), "none.json"), References: refs, Decoder: byteDecoder{},
 			Punkt: plainPunkt()}, "no such file"},

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 	"github.com/mlperf-go/mlperf-go/models"
 )
@@ -141,7 +142,7 @@ func (p *pipeline) result(b *Benchmark) *Result {
 	r := &Result{
 		Benchmark: b.Name, Scenario: string(in.Scenario), Scorer: b.Scorer, Log: in.Log, Tokenizer: in.Tokenizer,
 		Source: b.Source, Notes: slices.Clone(b.Notes),
-		Entries: p.entries, Samples: len(p.scores), Rehearsal: in.Rehearsal,
+		Entries: p.entries, Samples: len(p.scores), Rehearsal: in.Rehearsal, NotJudged: in.NotJudged,
 		Metrics: p.sc.finish(t), Subsets: t.subsets(), Unscored: t.unscored(), ScoreNames: p.sc.scores, line: p.sc.line,
 	}
 	answered := map[int]bool{}
@@ -168,13 +169,15 @@ func (p *pipeline) result(b *Benchmark) *Result {
 func (r *Result) addNotes(p *pipeline, whole int) {
 	note := func(format string, args ...any) { r.Notes = append(r.Notes, fmt.Sprintf(format, args...)) }
 	if p.in.Rehearsal && r.Samples != whole {
-		note("%d answers were scored; a submission needs %d", r.Samples, whole)
+		note("%s scored; a submission needs %d", plural.Count(r.Samples, "answer was", "answers were"), whole)
 	}
 	if p.miscounted > 0 {
-		note("%d answers differ in length from the log's token_count", p.miscounted)
+		note("%s in length from the log's token_count",
+			plural.Count(p.miscounted, "answer differs", "answers differ"))
 	}
 	if r.Fallbacks > 0 {
-		note("%d answers were compared by the built-in algebra, not by the reference's", r.Fallbacks)
+		note("%s compared by the built-in algebra, not by the reference's",
+			plural.Count(r.Fallbacks, "answer was", "answers were"))
 	}
 }
 

@@ -62,6 +62,17 @@ func (j *Judge) Describe() []string {
 	return out
 }
 
+// Missing returns what is missing for the languages that cannot be run.
+func (j *Judge) Missing() []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(j.runtimes)) {
+		if why := j.runtimes[name].missing; why != "" {
+			out = append(out, name+": "+why)
+		}
+	}
+	return out
+}
+
 // JudgeCode reports whether one program passes its tests.
 func (j *Judge) JudgeCode(ctx context.Context, task accuracy.CodeTask) (bool, error) {
 	if task.Benchmark == accuracy.MBXP {
