@@ -6,6 +6,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
@@ -81,8 +82,8 @@ func (d *detail) take(e *mllog.Entry) {
 // general checks what the detail log of every audit must show: this audit, and this scenario.
 func (a *audit) general(how generalCheck) {
 	if a.out.Rehearsal {
-		a.out.add(Warning, "rehearsal", "", "the audit was scaled to %d queries, fewer than %s asks for: its verdict "+
-			"does not count", a.asked.Records, a.out.Test)
+		a.out.add(Warning, "rehearsal", "", "the audit was scaled to %s, fewer than %s asks for: its verdict "+
+			"does not count", plural.Count(a.asked.Records, "query", "queries"), a.out.Test)
 	}
 	path := a.log(mllog.DetailName)
 	d, err := a.readDetail(path)
@@ -101,8 +102,8 @@ func (a *audit) general(how generalCheck) {
 			"LoadGen did not log that it applied an audit.config: pass the audit's file with --audit-config")
 	}
 	if d.errors > 0 {
-		a.out.add(severity(how&strictErrors != 0), "loadgen_errors", path, "LoadGen logged %d errors, the first: %.200s",
-			d.errors, d.error)
+		a.out.add(severity(how&strictErrors != 0), "loadgen_errors", path, "LoadGen logged %s, the first: %.200s",
+			plural.Count(d.errors, "error", "errors"), d.error)
 	}
 	a.expect(d, "effective_test_mode", "PerformanceOnly", "test_mode")
 	if a.Scenario != "" {
@@ -125,7 +126,8 @@ func (a *audit) checkWhole(d *detail) {
 	case d.log.Truncated:
 		a.out.add(Fatal, "detail_broken", d.path, "the last line is not finished: the run was cut off")
 	case d.log.Broken > 0:
-		a.out.add(Fatal, "detail_broken", d.path, "%d lines cannot be read, the first is line %d", d.log.Broken,
+		a.out.add(Fatal, "detail_broken", d.path, "%s cannot be read, the first is line %d",
+			plural.Count(d.log.Broken, "line", "lines"),
 			d.log.FirstBroken)
 	}
 }
@@ -227,7 +229,8 @@ func (s *samples) check(a *audit, path string) {
 	case s.records == 0:
 		a.out.add(Fatal, "no_records", path, "the accuracy log has no record, so nothing was verified%s", wanted(want))
 	case s.records < want:
-		a.out.add(Fatal, "few_records", path, "the accuracy log has %d records%s", s.records, wanted(want))
+		a.out.add(Fatal, "few_records", path, "the accuracy log has %s%s", plural.Count(s.records, "record", "records"),
+			wanted(want))
 	}
 	switch {
 	case a.asked != nil && a.asked.Distinct && len(s.distinct) < min(s.records, maxSeen):

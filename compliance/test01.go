@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 	"github.com/mlperf-go/mlperf-go/models"
 )
@@ -161,15 +162,18 @@ func (l *answerLog) strict() {
 		l.out.add(Fatal, "no_records", path, "the accuracy log has no record, so nothing was verified")
 	}
 	if l.missing > 0 {
-		l.out.add(Fatal, "sample_unknown", path, "%d logged samples are not in the accuracy run", l.missing)
+		l.out.add(Fatal, "sample_unknown", path, "%s not in the accuracy run",
+			plural.Count(l.missing, "logged sample is", "logged samples are"))
 	}
 	if l.duplicatesDiffer > 0 {
 		l.out.add(Fatal, "answer_differs", joined(l.ReferenceAccuracy, mllog.AccuracyName),
-			"%d samples have two different answers in the accuracy run", l.duplicatesDiffer)
+			"%s two different answers in the accuracy run",
+			plural.Count(l.duplicatesDiffer, "sample has", "samples have"))
 	}
 	if l.partly > 0 {
-		l.out.add(Warning, "answer_partly", path, "%d answers equal the accuracy run's in their first %s element alone, "+
-			"which is all that the official script compares", l.partly, l.Type)
+		l.out.add(Warning, "answer_partly", path, "%s element alone (%s), which is all that the official script compares",
+			plural.Count(l.partly, "answer equals the accuracy run's in its first",
+				"answers equal the accuracy run's in their first"), l.Type)
 	}
 }
 
@@ -208,7 +212,7 @@ func (d *detail) score() (score, error) {
 		return s, fmt.Errorf("%s: %w", key, err)
 	}
 	if s.valid && d.errors > 0 {
-		return s, fmt.Errorf("LoadGen logged %d errors, the first: %.200s", d.errors, d.error)
+		return s, fmt.Errorf("LoadGen logged %s, the first: %.200s", plural.Count(d.errors, "error", "errors"), d.error)
 	}
 	if s.scenario == string(models.Server) {
 		if s.latency, ok = d.first["effective_target_latency_ns"]; !ok {
