@@ -3,6 +3,8 @@ package datasets
 import (
 	"fmt"
 	"strings"
+
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 )
 
 // Error describes what is wrong with a data set, and where.
@@ -16,6 +18,8 @@ type Error struct {
 	Expected string
 	Try      string
 	Err      error // cause, where another package reported it
+
+	more int // further records with the same fault
 }
 
 // Error returns one paragraph: place, what was found, what was expected, what to try.
@@ -35,6 +39,9 @@ func (e *Error) Error() string {
 	}
 	if e.Line > 0 {
 		fmt.Fprintf(&b, " (line %d)", e.Line)
+	}
+	if e.more > 0 {
+		b.WriteString(" and " + plural.Count(e.more, "further record", "further records"))
 	}
 	if e.Field != "" {
 		fmt.Fprintf(&b, ", field %q", e.Field)

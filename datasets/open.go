@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 )
 
 // Open reads and checks a data set file. It returns the first fault as an *Error; errors of other types concern the
@@ -19,9 +21,41 @@ func Open(path string, o Options) (*Dataset, error) {
 }
 
 // Check is like Open but continues after a bad record and returns up to most errors. The data set contains the good
-// records; it is nil if the file could not be read at all.
+// records; it is nil if the file could not be read at all. A fault that several records share is one error.
 func Check(path string, o Options, most int) (*Dataset, []error) {
 	return read(path, o, max(most, 1))
+}
+
+// Each reads and checks a file like Open, and passes each sample on instead of keeping it, so that memory does not grow
+// with the file. A sample is valid only during the call; its Index counts the samples. The returned data set has no
+// samples. An error of take ends the reading and is returned.
+func Each(path string, o Options, take func(*Sample) error) (*Dataset, error) {
+	p, err := newPlan(o)
+	if err != nil {
+		return nil, err
+	}
+	src, err := openSource(path)
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	r := newReader(path, o, p, 1)
+	n := 0
+	r.keep = func(_ []byte, s Sample, has presence) error {
+		r.marked = r.marked || has.mark
+		s.Index = n
+		n++
+		return take(&s)
+	}
+	if r.read(src); len(r.errs) > 0 {
+		return nil, r.errs[0]
+	}
+	d := &Dataset{Path: path, Schema: o.Schema, Format: r.format, Notes: r.notes(),
+		WithoutTemplate: r.withoutTemplate(), marked: r.marked}
+	if d.SHA256, err = src.sum(); err != nil {
+		return nil, readFailed(path, err)
+	}
+	return d, nil
 }
 
 func read(path string, o Options, most int) (*Dataset, []error) {
@@ -66,6 +100,8 @@ type reader struct {
 	marked  bool     // a record has the mark of a synthetic set
 	images  int      // records whose messages were composed from raw fields
 	errs    []error
+
+	reported map[fault]*Error // the errors by their fault, without its offset
 }
 
 func newReader(path string, o Options, p *plan, most int) *reader {
@@ -127,9 +163,8 @@ func (r *reader) notes() []string {
 		notes = n.notes()
 	}
 	if r.withoutTemplate() > 0 {
-		notes = append(notes, fmt.Sprintf("%d prompts were composed from raw fields without a prompt template: the wording "+
-			"is not "+
-			"the benchmark's (--prompt-template)", r.images))
+		notes = append(notes, fmt.Sprintf("%s composed from raw fields without a prompt template: the "+
+			"wording is not the benchmark's (--prompt-template)", plural.Count(r.images, "prompt was", "prompts were")))
 	}
 	return notes
 }
@@ -220,9 +255,21 @@ func where(record []byte) string {
 	return "the array of records"
 }
 
+// report adds a fault of a record. A fault that an earlier record has too is counted there, because a file without a
+// column lacks it in every record.
 func (r *reader) report(record, line int, f *fault, cause error) {
-	r.errs = append(r.errs, &Error{Path: r.path, Record: record, Line: line, Field: f.field, Found: f.found,
-		Expected: f.expected, Try: f.try, Err: cause})
+	same := fault{field: f.field, found: f.found, expected: f.expected, try: f.try}
+	if earlier := r.reported[same]; earlier != nil && record > 0 {
+		earlier.more++
+		return
+	}
+	e := &Error{Path: r.path, Record: record, Line: line, Field: f.field, Found: f.found,
+		Expected: f.expected, Try: f.try, Err: cause}
+	r.errs = append(r.errs, e)
+	if r.reported == nil {
+		r.reported = map[fault]*Error{}
+	}
+	r.reported[same] = e
 }
 
 func readFailed(path string, err error) *Error {

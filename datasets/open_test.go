@@ -305,6 +305,18 @@ func TestCheckGoesOn(t *testing.T) {
 	require.Len(t, errs, 2)
 }
 
+// A column that every record lacks is one fault, with the number of records.
+func TestCheckSaysTheSameOnce(t *testing.T) {
+	path := writeFile(t, "a.jsonl", []byte(strings.Repeat("{\"other\":[1]}\n", 4)+"{\"tok_input\":[-1]}\n"+
+		"{\"other\":[1]}\n"))
+	_, errs := Check(path, testOptions(), 3)
+	require.Len(t, errs, 2)
+	require.ErrorContains(t, errs[0], `record 1 (line 1) and 4 further records, field "tok_input": found no such field`)
+	require.ErrorContains(t, errs[1], `record 5 (line 5), field "tok_input": found the negative id`)
+	_, err := Open(path, testOptions())
+	require.ErrorContains(t, err, `record 1 (line 1), field "tok_input"`, "reading ends there")
+}
+
 func TestNew(t *testing.T) {
 	d, err := New([]Sample{{InputIDs: []int32{1, 2}}, {InputIDs: []int32{3}, Index: 9}}, Options{Vocabulary: 10})
 	require.NoError(t, err)

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/mlperf-go/mlperf-go/datasets/internal/pickle"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 )
 
 // pickleRecords returns the rows of a Python pickle, which is read completely before the first row.
@@ -55,8 +56,8 @@ func (p *pickleRecords) shape() string { return "Python pickle" }
 // notes reports images that were pickled as pixels and had to be encoded.
 func (p *pickleRecords) notes() []string {
 	if n := p.table.Images(); n > 0 {
-		return []string{fmt.Sprintf("%d images were pickled as pixels; they were encoded as PNG without loss, so their "+
-			"bytes differ from the original files", n)}
+		return []string{fmt.Sprintf("%s pickled as pixels and encoded as PNG without loss, so the "+
+			"bytes differ from the original files", plural.Count(n, "image was", "images were"))}
 	}
 	return nil
 }

@@ -113,7 +113,7 @@ func TestConvertPickle(t *testing.T) {
 	d, err := Open(images, o)
 	require.NoError(t, err)
 	require.Len(t, d.Notes, 1)
-	require.Contains(t, d.Notes[0], "7 images were pickled as pixels; they were encoded as PNG")
+	require.Contains(t, d.Notes[0], "7 images were pickled as pixels and encoded as PNG")
 	done, err = Convert(io.Discard, []string{images}, o, FormatParquet)
 	require.NoError(t, err)
 	require.Equal(t, d.Notes, done.Notes)

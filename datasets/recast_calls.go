@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/datasets/internal/jsontext"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 )
 
 // question is a line of a file of questions. Its functions keep their original text, against which the scorer checks
@@ -49,7 +50,8 @@ func (r *recaster) calls(lines *json.Decoder, answers string) error {
 			return err
 		case !more && found < len(known):
 			return &Error{Path: answers, What: "answers",
-				Found:    fmt.Sprintf("%d answers that belong to no question of %s", len(known)-found, r.path),
+				Found: fmt.Sprintf("%s to no question of %s",
+					plural.Count(len(known)-found, "answer that belongs", "answers that belong"), r.path),
 				Expected: "the answers to these questions", Try: "name the file of the same name in possible_answer"}
 		case !more:
 			return nil

@@ -89,7 +89,7 @@ func TestRecastRefuses(t *testing.T) {
 			"a function with name, description and parameters"},
 		{"no answer", FormCalls, `{"id": "y", "ground_truth": []}`, `{"id": "x", "question": [[]]}`, `no answer to "x"`},
 		{"too many answers", FormCalls, madeAnswers, `{"id": "simple_python_0", "question": [[]]}`,
-			"1 answers that belong to no question"},
+			"1 answer that belongs to no question"},
 		{"answers of no form", FormCalls, `{"id": "x"}`, madeQuestions, "no ground_truth"},
 		{"a line without end", FormCalls, "", `{"id": "` + strings.Repeat("x", mostRecast), "more than 64 MiB"},
 		{"a conversation without end", FormTurns, "", endless(), "rows in proportion to the size of the file"},

@@ -60,6 +60,21 @@ func openSource(path string) (*source, error) {
 	return s, nil
 }
 
+// UnpackedSHA256 returns the SHA-256 of a file's content, unpacked if it is compressed with gzip or zstd, in lower-case
+// hex.
+func UnpackedSHA256(path string) (string, error) {
+	s, err := openSource(path)
+	if err != nil {
+		return "", err
+	}
+	defer s.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, s.content); err != nil {
+		return "", readFailed(path, err)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
 // unpack detects the compression by the first bytes.
 func (s *source) unpack() error {
 	var magic [4]byte

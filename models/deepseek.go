@@ -42,6 +42,11 @@ var deepseekR1 = Row{
 		{Name: "templated_text_input", Type: "text"},
 		{Name: "ref_tests", Type: "text"}, // not in the real file: tests of a program, for rehearsals
 	},
+	Data: DataSource{
+		From: "MLCommons: AIME, MATH-500, GPQA, MMLU-Pro and LiveCodeBench", URL: reference("language/deepseek-r1"),
+		Licence: "CC0, MIT, CC-BY-4.0, MIT and CC, in this order", Fetch: fromStorage("deepseek-r1-datasets-fp8-eval"),
+		Files: []DataFile{{Name: "mlperf_deepseek_r1_dataset_4388_fp8_eval.pkl", Format: formatPickle, Samples: 4388}},
+	},
 	Special: []SpecialToken{{0, "<｜begin▁of▁sentence｜>"}, {1, "<｜end▁of▁sentence｜>"}, {128798, "<think>"},
 		{128803, "<｜User｜>"}, {128804, "<｜Assistant｜>"}},
 	Scoring: Scoring{

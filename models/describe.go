@@ -21,6 +21,7 @@ const (
 	sourceChecker = "tools/submission/submission_checker/constants.py of mlcommons/inference, v6.1"
 	sourceRules   = "inference_rules.adoc of mlcommons/inference_policies, and the benchmark's reference in " +
 		"mlcommons/inference"
+	sourceData = "README of the benchmark's reference"
 	sourceOurs = "this program, docs/how-to/models.md"
 	sourceRow  = sourceRules + "; " + sourceConf
 )
@@ -33,6 +34,7 @@ func (r *Row) Describe(rounds ...Field) []Field {
 		{"aliases", list(r.Aliases), sourceOurs},
 		{"served models", list(r.ServedModels), sourceRules},
 		{"data set samples", count(r.DatasetSamples), sourceRules},
+		{"data set", r.Data.String(), sourceData},
 		{"performance sample count", count(r.PerformanceCount), sourceConf},
 		{"accuracy sample count", count(r.AccuracyCount), sourceConf},
 		{"token latencies", strconv.FormatBool(r.UseTokenLatencies), sourceConf},
@@ -64,6 +66,18 @@ func (r *Row) Describe(rounds ...Field) []Field {
 		fields = append(fields, Field{"retired", "true", sourceChecker})
 	}
 	return append(fields, Field{"source", r.Source, ""})
+}
+
+// String returns the publisher, the licence and the files' names in one line.
+func (d *DataSource) String() string {
+	if len(d.Files) == 0 {
+		return "none published"
+	}
+	names := make([]string, len(d.Files))
+	for i, f := range d.Files {
+		names[i] = f.Name
+	}
+	return d.From + " (" + d.Licence + "): " + list(names)
 }
 
 func answerForm(r *Row) string {
@@ -119,6 +133,19 @@ func (t Target) String() string {
 
 // Figure formats a number for display with at most six decimals.
 func Figure(v float64) string { return strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64) }
+
+// Grouped formats a count for display, with commas between groups of three digits.
+func Grouped(n int) string {
+	text := strconv.Itoa(n)
+	first := strings.TrimPrefix(text, "-")
+	for at := len(first) - 3; at > 0; at -= 3 {
+		first = first[:at] + "," + first[at:]
+	}
+	if n < 0 {
+		return "-" + first
+	}
+	return first
+}
 
 // String returns the parameters under their names in a request, or "nothing sent".
 func (s Sampling) String() string {

@@ -57,7 +57,7 @@ func readRow(path string, root yamlNode) (*Row, error) {
 		row = *m.Row
 	}
 	row.Name, row.Aliases, row.Decisions, row.Retired = "", nil, nil, false
-	row.Source = "model file " + path
+	row.Source, row.Data = "model file "+path, DataSource{}
 	row.Sampling = map[Mode]Sampling{Performance: row.Sampling[Performance], Accuracy: row.Sampling[Accuracy]}
 	err := root.fields(map[string]func(yamlNode) error{
 		"like":              func(yamlNode) error { return nil },
@@ -79,6 +79,7 @@ func readRow(path string, root yamlNode) (*Row, error) {
 		"sampling":          func(n yamlNode) error { return readSampling(n, &row, Performance, Accuracy) },
 		"accuracy-sampling": func(n yamlNode) error { return readSampling(n, &row, Accuracy) },
 		"columns":           func(n yamlNode) error { return readColumns(n, &row) },
+		"data":              func(n yamlNode) error { return readData(n, &row.Data) },
 		"scoring":           func(n yamlNode) error { return readScoring(n, &row) },
 	})
 	if err != nil {
@@ -223,6 +224,42 @@ func readColumns(n yamlNode, row *Row) error {
 		row.Columns = append(row.Columns, c)
 		return err
 	})
+}
+
+// readData reads where the data set comes from.
+func readData(n yamlNode, d *DataSource) error {
+	text := func(to *string) func(yamlNode) error {
+		return func(n yamlNode) (err error) { *to, err = n.text(); return err }
+	}
+	return n.fields(map[string]func(yamlNode) error{
+		"from": text(&d.From), "url": text(&d.URL), "licence": text(&d.Licence),
+		"fetch":   func(n yamlNode) (err error) { d.Fetch, err = n.texts(); return err },
+		"prepare": func(n yamlNode) (err error) { d.Prepare, err = n.texts(); return err },
+		"files": func(n yamlNode) error {
+			return n.items(func(n yamlNode) error {
+				f, bytes := DataFile{}, 0.0
+				err := n.fields(map[string]func(yamlNode) error{
+					"name": text(&f.Name), "use": text(&f.Use), "format": text(&f.Format), "sha256": text(&f.SHA256),
+					"samples": func(n yamlNode) error { return n.count(&f.Samples, 1) },
+					"bytes":   func(n yamlNode) error { return n.number(&bytes, 1, 1e15) },
+				})
+				f.Bytes = int64(bytes)
+				switch {
+				case err == nil && f.Name == "":
+					err = n.wrong("a file has no name")
+				case err == nil && f.SHA256 != "" && !isSHA256(f.SHA256):
+					err = n.wrong("sha256 %.80q is not 64 lower-case hexadecimal digits", f.SHA256)
+				}
+				d.Files = append(d.Files, f)
+				return err
+			})
+		},
+	})
+}
+
+// isSHA256 reports whether a text is a SHA-256 in lower-case hexadecimal digits.
+func isSHA256(text string) bool {
+	return len(text) == 64 && strings.Trim(text, "0123456789abcdef") == ""
 }
 
 func readScoring(n yamlNode, row *Row) error {

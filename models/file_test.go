@@ -170,3 +170,41 @@ func FuzzModelFile(f *testing.F) {
 		require.NotEmpty(t, r.Describe())
 	})
 }
+
+func TestFileNamesItsDataSet(t *testing.T) {
+	read := func(text string) (*Row, error) {
+		path := filepath.Join(t.TempDir(), "row.yaml")
+		require.NoError(t, os.WriteFile(path, []byte("name: mine\n"+text), 0o644))
+		f, err := os.Open(path)
+		require.NoError(t, err)
+		defer f.Close()
+		root, err := config.ReadYAML(path, f)
+		require.NoError(t, err)
+		return readRow(path, yamlNode{root, path})
+	}
+	row, err := read(`data: {from: Acme, url: https://a, licence: MIT, fetch: [get it], prepare: [mix it],
+  files: [{name: a.json, use: accuracy, format: json, samples: 3, bytes: 4000000000}]}`)
+	require.NoError(t, err)
+	require.Equal(t, DataSource{From: "Acme", URL: "https://a", Licence: "MIT", Fetch: []string{"get it"},
+		Prepare: []string{"mix it"},
+		Files:   []DataFile{{Name: "a.json", Use: "accuracy", Format: "json", Samples: 3, Bytes: 4e9}}}, row.Data)
+	row, err = read("like: llama3.1-8b")
+	require.NoError(t, err)
+	require.Empty(t, row.Data, "the other benchmark's files are not this one's")
+	for text, want := range map[string]string{
+		"data: {file: x}":                                  `"file"`,
+		"data: {files: [{use: all}]}":                      "a file has no name",
+		"data: {files: [{name: a, sha256: ABC}]}":          "not 64 lower-case hexadecimal digits",
+		"data: {files: [{name: a, samples: 0}]}":           "a whole number from 1",
+		"data: {files: [{name: a, samples: 99999999999}]}": "a whole number from 1",
+	} {
+		_, err := read(text)
+		require.ErrorContains(t, err, want, text)
+	}
+}
+
+func TestGrouped(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", -1234567: "-1,234,567", 13368: "13,368"} {
+		require.Equal(t, want, Grouped(n))
+	}
+}

@@ -27,6 +27,14 @@ var gptj = Row{
 		{Name: "tok_input", Type: "ids", Role: "input_ids"},
 		{Name: "output", Type: "text", Role: "target"},
 	},
+	Data: DataSource{
+		From:    "MLCommons' script: CNN/DailyMail 3.0.0, validation part",
+		URL:     "https://github.com/mlcommons/inference/tree/v5.0/language/gpt-j",
+		Licence: articlesLicence,
+		Fetch: []string{"git clone --branch v5.0 https://github.com/mlcommons/inference",
+			"cd inference/language/gpt-j && python download_cnndm.py"},
+		Files: []DataFile{{Name: "data/cnn_eval.json", Format: formatJSON, Samples: 13368}},
+	},
 	Scoring: Scoring{
 		Scorer: ScoreSummaries, Columns: ScoringColumns{Target: "output"},
 		Source: "targets of gptj-99 in v5.0's submission checker, tools/submission of mlcommons/inference",

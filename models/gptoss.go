@@ -36,6 +36,17 @@ var gptOSS120b = Row{
 		{Name: "ref_output", Type: "text", Role: "target"},
 		{Name: "ref_tests", Type: "text"}, // not in the real file: tests of a program, for rehearsals
 	},
+	Data: DataSource{
+		From:    "MLCommons: summaries of medical papers; AIME, GPQA and LiveCodeBench for accuracy",
+		URL:     reference("language/gpt-oss-120b"),
+		Licence: "none stated for the whole; AIME, GPQA and LiveCodeBench: CC0, CC-BY-4.0 and CC",
+		Fetch:   fromStorage("gpt-oss-data"),
+		Files: []DataFile{
+			{Name: "perf/perf_eval_ref.parquet", Use: "performance", Format: formatParquet, Samples: 6396},
+			{Name: "acc/acc_eval_ref.parquet", Use: "accuracy", Format: formatParquet, Samples: 4395},
+			{Name: "acc/acc_eval_compliance_gpqa.parquet", Use: "TEST07", Format: formatParquet, Samples: 990},
+		},
+	},
 	Special: harmonySpecial,
 	Scoring: Scoring{
 		Scorer: ScoreHarmony, Columns: ScoringColumns{Target: "ground_truth", Subset: "dataset", Tests: "ref_tests"},

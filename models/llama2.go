@@ -49,6 +49,12 @@ func llama2_70b(name, alias string, targets []Target) Row {
 			{Name: "tok_input_length", Type: "int"},
 			{Name: "tok_output_length", Type: "int"},
 		},
+		Data: DataSource{
+			From: "MLCommons: OpenOrca, answers of GPT-4", URL: reference("language/llama2-70b"),
+			Licence: "MIT", Fetch: fromStorage("llama-2-70b-open-orca-dataset"),
+			Files: []DataFile{{Name: "open_orca_gpt4_tokenized_llama.sampled_24576.pkl.gz", Format: formatPickle,
+				Samples: 24576, SHA256: "b64e66e54b6267f79eb4f9ccec52d466bab3ac94747ed258c3b0f337ed166fab"}},
+		},
 		Special: llama2Special,
 		Scoring: Scoring{
 			Scorer: ScoreAnswers, Columns: ScoringColumns{Target: "output"}, Source: scoringSource,

@@ -18,6 +18,9 @@ var llama31Special = []SpecialToken{
 	{llama31BOS, "<|begin_of_text|>"}, {128001, "<|end_of_text|>"}, {128008, "<|eom_id|>"}, {128009, "<|eot_id|>"},
 }
 
+// articlesLicence is that of CNN/DailyMail's packaging on the Hugging Face hub.
+const articlesLicence = "Apache-2.0; the articles are third parties'"
+
 // The instruction is a string in the calibration file and an object elsewhere (docs/reference/benchmarks.md#data-sets).
 var llama31_8bColumns = []Column{
 	{Name: "instruction", Type: "text|object", Role: "template"},
@@ -46,7 +49,12 @@ var llama31_8b = Row{
 	MinOutputTokens:   1,
 	Sampling:          bothModes(greedy(1, 128).withSeed(42)),
 	Columns:           llama31_8bColumns,
-	Special:           llama31Special,
+	Data: DataSource{
+		From: "MLCommons: CNN/DailyMail 3.0.0, validation part", URL: reference("language/llama3.1-8b"),
+		Licence: articlesLicence, Fetch: fromStorage("llama3-1-8b-cnn-eval"),
+		Files: []DataFile{{Name: "cnn_eval.json", Format: formatJSON, Samples: 13368}},
+	},
+	Special: llama31Special,
 	Scoring: Scoring{
 		Scorer: ScoreSummaries, Columns: ScoringColumns{Target: "output"}, Source: scoringSource,
 		Targets: []Target{
@@ -82,7 +90,12 @@ var llama31_8bEdge = Row{
 	MinOutputTokens:   1,
 	Sampling:          bothModes(greedy(1, 128).withSeed(42)),
 	Columns:           llama31_8bColumns,
-	Special:           llama31Special,
+	Data: DataSource{
+		From: "MLCommons: 5,000 articles of CNN/DailyMail 3.0.0", URL: reference("language/llama3.1-8b"),
+		Licence: articlesLicence, Fetch: fromStorage("llama3-1-8b-sample-cnn-eval-5000"),
+		Files: []DataFile{{Name: "sample_cnn_eval_5000.json", Format: formatJSON, Samples: 5000}},
+	},
+	Special: llama31Special,
 	Scoring: Scoring{
 		Scorer: ScoreSummaries, Columns: ScoringColumns{Target: "output"}, Source: scoringSource,
 		Targets: []Target{
@@ -122,6 +135,12 @@ var llama31_405b = Row{
 		{Name: "gt_output", Type: "text", Role: "target"},
 		{Name: "metric", Type: "text"},
 		{Name: "dataset", Type: "text"},
+	},
+	Data: DataSource{
+		From: "MLCommons: GovReport, LongDataCollections, LongBench and RULER", URL: reference("language/llama3.1-405b"),
+		Licence: "none stated for the whole; those of its four sources", Fetch: fromStorage("llama3-1-405b-dataset-8313"),
+		Files: []DataFile{{Name: "mlperf_llama3.1_405b_dataset_8313_processed_fp16_eval.pkl", Format: formatPickle,
+			Samples: 8313, Bytes: 851e6}},
 	},
 	Special: llama31Special,
 	Scoring: Scoring{

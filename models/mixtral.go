@@ -29,6 +29,12 @@ var mixtral8x7b = Row{
 		{Name: "gt_output", Type: "text", Role: "target"},
 		{Name: "ref_solution", Type: "text"}, // not in the real file: a program that passes, for the simulator
 	},
+	Data: DataSource{
+		From: "MLCommons: OpenOrca, GSM8K and MBXP", URL: reference("language/mixtral-8x7b"),
+		Licence: "MIT, MIT and CC-BY-4.0, in this order", Fetch: fromStorage("mixtral-8x7b-validation-dataset"),
+		Files: []DataFile{{Name: "09292024_mixtral_15k_mintoken2_v1.pkl", Format: formatPickle, Samples: 15000,
+			Bytes: 71e6}},
+	},
 	Special: llama2Special,
 	Scoring: Scoring{
 		Scorer: ScoreMixture, Columns: ScoringColumns{Target: "gt_output", Subset: "dataset", ID: "id"},

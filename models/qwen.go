@@ -36,6 +36,23 @@ var qwen3VL = Row{
 		{Name: "ground_truth_brand", Type: "text"},
 		{Name: "ground_truth_is_secondhand", Type: "text|bool"},
 	},
+	Data: DataSource{
+		From: "Shopify/product-catalogue; nvidia/Shopify-product-catalogue-8k for Interactive",
+		URL:  "https://huggingface.co/datasets/Shopify/product-catalogue", Licence: "on the data sets' pages",
+		Fetch: []string{
+			fromHub("Shopify/product-catalogue", "d5c517c509f5aca99053897ef1de797d6d7e5aa5", "catalogue"),
+			fromHub("nvidia/Shopify-product-catalogue-8k", "2bc8c6c4b6ebd27b880b0cba519cb45d09867045", "catalogue-8k"),
+		},
+		Prepare: []string{
+			"mlperf-go dataset convert catalogue/data/train-*.parquet catalogue/data/test-*.parquet catalogue.parquet " +
+				"--model qwen3-vl-235b-a22b",
+			"mlperf-go dataset convert catalogue-8k/data/train-*.parquet catalogue-8k.parquet --model qwen3-vl-235b-a22b",
+		},
+		Files: []DataFile{
+			{Name: "catalogue.parquet", Use: "Offline, Server", Format: formatParquet, Samples: 48289},
+			{Name: "catalogue-8k.parquet", Use: "Interactive", Format: formatParquet, Samples: 8000},
+		},
+	},
 	Special: qwenSpecial,
 	Guided:  Guided{Schema: productSchema},
 	Scoring: Scoring{
@@ -94,6 +111,23 @@ var qwen36_27b = Row{
 		{Name: "func_description", Type: "any"},
 		{Name: "subset", Type: "text"},
 	},
+	// The hash is that in the loader of mlcommons/endpoints. The file has every single-turn question; the client takes the
+	// first ones of each subset.
+	Data: DataSource{
+		From: "MLCommons' endpoints client: the single-turn questions of BFCL v4, of which it asks 995",
+		URL:  "https://github.com/mlcommons/endpoints/tree/main/examples/11_Edge_Agentic_Example", Licence: "Apache-2.0",
+		Fetch: []string{"git clone https://github.com/mlcommons/endpoints && cd endpoints && pip install '.[bfcl]'",
+			"inference-endpoint benchmark from-config --accuracy-only --config " +
+				"examples/11_Edge_Agentic_Example/online_edge_full_run.yaml  # writes the file, then measures"},
+		Prepare: []string{"mlperf-go dataset convert dataset_cache/bfcl_v4/bfcl_v4_single_turn.parquet bfcl-995.parquet " +
+			"--model qwen3.6-27b --benchmark-rows"},
+		Files: []DataFile{
+			{Name: "dataset_cache/bfcl_v4/bfcl_v4_single_turn.parquet", Use: "the conversion", Format: formatParquet,
+				SHA256: "753e396031ec955718ab0ffe85f21fb9f5f8b1ab6de38bc4fb9f71d8332f1733"},
+			{Name: "bfcl-995.parquet", Use: "accuracy", Format: formatParquet, Samples: 995},
+		},
+		Select: &bfclSelection,
+	},
 	Scoring: Scoring{
 		Scorer: ScoreFunctionCalls, Columns: ScoringColumns{Target: "ground_truth", Subset: "subset", ID: "sample_id",
 			Function: "func_description"},
@@ -114,6 +148,15 @@ var qwen36_27b = Row{
 	},
 	Source: "inference_rules.adoc of mlcommons/inference_policies, and the edge-agentic example of mlcommons/endpoints",
 }
+
+// bfclSelection are the category rates and the floor in online_edge_full_run.yaml of mlcommons/endpoints. Applied to
+// the public files they select 995 questions.
+var bfclSelection = Selection{Column: "subset", Whole: 25, Percent: map[string]int{
+	"simple_python": 62, "simple_java": 62, "simple_javascript": 62, "multiple": 62, "parallel": 62,
+	"parallel_multiple": 62,
+	"live_simple":       10, "live_multiple": 10, "live_parallel": 10, "live_parallel_multiple": 10,
+	"irrelevance": 10, "live_irrelevance": 10,
+}}
 
 func qwen36SingleStream() ScenarioRow {
 	s := singleStream(Generic)

@@ -79,6 +79,7 @@ type Row struct {
 	MinOutputTokens   int     // an answer with fewer tokens is a failed sample
 	Sampling          map[Mode]Sampling
 	Columns           []Column
+	Data              DataSource
 	TextAnswers       bool   // whether LoadGen receives answers as UTF-8 text instead of token ids
 	API               string // HTTP interface for requests; "": completions
 	// special tokens in answers, for the simulator and for decoding without a tokenizer file

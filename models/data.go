@@ -1,0 +1,104 @@
+package models
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+)
+
+// DataSource is the origin of a benchmark's data set (docs/reference/datasets.md#the-benchmarks-own-files).
+type DataSource struct {
+	From    string   // publisher and contents
+	URL     string   // page that describes the files
+	Licence string   // as the publisher states it
+	Fetch   []string // lines of a shell that download the files
+	Prepare []string // lines that make the data set from the files; empty: they are used as they are
+	Files   []DataFile
+	Select  *Selection // of the rows of a larger file; nil: the benchmark uses all
+}
+
+// Selection picks the rows that a benchmark uses of a larger file: of each subset the first ones. Subsets follow each
+// other in alphabetical order.
+type Selection struct {
+	Column  string         // of the subset's name
+	Percent map[string]int // of a subset's rows, rounded down, but at least one; subsets without a percentage are left out
+	Whole   int            // subsets of at most so many rows are used whole
+}
+
+// Take returns how many of a subset's rows are used.
+func (s *Selection) Take(subset string, rows int) int {
+	percent, known := s.Percent[subset]
+	switch {
+	case !known:
+		return 0
+	case rows <= s.Whole:
+		return rows
+	}
+	return max(1, rows*percent/100)
+}
+
+// DataFile is one official file of a data set.
+type DataFile struct {
+	Name    string // path below the folder of the download
+	Use     string // what it is for; empty: every test
+	Format  string // such as json, parquet or pickle
+	Samples int    // records; 0: not published
+	Bytes   int64  // approximate size; 0: not published
+	SHA256  string // of the unpacked file, lower-case hex; empty: not published
+}
+
+// For returns what the file is for.
+func (f *DataFile) For() string { return cmp.Or(f.Use, "every test") }
+
+// Rows returns the number of records for display.
+func (f *DataFile) Rows() string {
+	if f.Samples == 0 {
+		return unpublished
+	}
+	return Grouped(f.Samples)
+}
+
+// Size returns the approximate size for display.
+func (f *DataFile) Size() string {
+	if f.Bytes == 0 {
+		return unpublished
+	}
+	return fmt.Sprintf("%d MB", (f.Bytes+5e5)/1e6)
+}
+
+// unpublished is shown for values that the publisher does not state.
+const unpublished = "not stated"
+
+// storage is the address of MLCommons' storage. Its downloader checks the MD5 sums that lie beside the files, and asks
+// for a login in the browser.
+const (
+	storage    = "https://inference.mlcommons-storage.org/"
+	downloader = "https://raw.githubusercontent.com/mlcommons/r2-downloader/refs/heads/main/mlc-r2-downloader.sh"
+)
+
+// fromStorage returns the command of the benchmarks' READMEs that downloads a set from MLCommons' storage.
+func fromStorage(set string) []string {
+	return []string{"bash <(curl -s " + downloader + ") -d . " + storage + "metadata/" + set + ".uri"}
+}
+
+// Stored reports whether the files come from MLCommons' storage.
+func (d *DataSource) Stored() bool {
+	return len(d.Fetch) > 0 && strings.Contains(d.Fetch[0], storage)
+}
+
+// fromHub returns the command that downloads a revision of a data set from the Hugging Face hub.
+func fromHub(name, revision, folder string) string {
+	return "hf download " + name + " --repo-type dataset --revision " + revision + " --local-dir " + folder
+}
+
+// reference returns the page of a benchmark's reference implementation.
+func reference(folder string) string {
+	return "https://github.com/mlcommons/inference/tree/master/" + folder
+}
+
+// Formats of official files.
+const (
+	formatJSON    = "json"
+	formatParquet = "parquet"
+	formatPickle  = "pickle"
+)
