@@ -65,16 +65,26 @@ func (l *Ledger) merged(of func(*Shard) *Histogram) *Histogram {
 }
 
 // Names returns the reasons and sources behind the codes of entries.
-func (l *Ledger) Names() Names { return Names{Reasons: l.reasons.all(), Sources: l.sources.all()} }
+func (l *Ledger) Names() Names { return Names{l.reasons.all(), l.sources.all(), l.ends.all()} }
 
 // Names lists the values of Entry.Reason and Entry.Source by code.
 type Names struct {
 	Reasons []Reason
 	Sources []TokenSource
+	// Finishes are the servers' words, at most 15 of 40 bytes, and "other"
+	Finishes []string
 }
 
 // Reason returns the failure reason of e; empty for success.
 func (n Names) Reason(e *Entry) Reason { return n.Reasons[e.Reason] }
+
+// Finish returns the finish reason of e; empty: the server sent none.
+func (n Names) Finish(e *Entry) string {
+	if int(e.Finish) >= len(n.Finishes) {
+		return ""
+	}
+	return n.Finishes[e.Finish]
+}
 
 // Source returns the source of e's output count.
 func (n Names) Source(e *Entry) TokenSource { return n.Sources[e.Source] }

@@ -7,6 +7,7 @@ type Entry struct {
 	Retries      uint16
 	Reason       Code // index into Names.Reasons; 0: success, or not ended
 	Source       Code // index into Names.Sources; 0: not ended
+	Finish       Code // index into Names.Finishes; 0: the server sent none
 	InputTokens  int32
 	OutputTokens int32
 	Events       int32 // events of a stream with tokens
@@ -28,6 +29,7 @@ func (e *Entry) Succeeded() bool { return e.DoneNS != 0 && e.Reason == 0 }
 type Completion struct {
 	Reason       Reason
 	Source       TokenSource // of OutputTokens
+	FinishReason string      // the server's word for how the answer ended
 	Endpoint     int
 	Retries      int
 	InputTokens  int

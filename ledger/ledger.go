@@ -37,6 +37,7 @@ type Ledger struct {
 	shards  []*Shard
 	reasons names[Reason]
 	sources names[TokenSource]
+	ends    *names[string] // finish reasons
 }
 
 // Shard is the writer of one thread. A sample may be issued by one shard and completed by another, but only one
@@ -58,7 +59,7 @@ type tally struct {
 // New returns a ledger with a number of shards. It allocates chunks for the expected samples; further chunks are
 // allocated on demand.
 func New(shards, expected int) *Ledger {
-	l := &Ledger{shards: make([]*Shard, max(shards, 1))}
+	l := &Ledger{shards: make([]*Shard, max(shards, 1)), ends: finishes()}
 	for i := range l.shards {
 		l.shards[i] = &Shard{ledger: l}
 	}
@@ -153,6 +154,7 @@ func (s *Shard) Complete(seq int, c *Completion) bool {
 	reason := s.ledger.reasons.code(c.Reason)
 	e.Endpoint, e.Retries = int16(c.Endpoint), uint16(min(max(c.Retries, 0), 1<<16-1))
 	e.Reason, e.Source = reason, s.ledger.sources.code(c.Source)
+	e.Finish = s.ledger.ends.code(c.FinishReason[:min(len(c.FinishReason), maxFinishBytes)])
 	e.InputTokens, e.OutputTokens = int32(max(c.InputTokens, 0)), int32(max(c.OutputTokens, 0))
 	e.Events, e.Merged = int32(c.Events), int32(c.Merged)
 	e.DequeuedNS, e.SentNS, e.FirstByteNS = c.DequeuedNS, c.SentNS, c.FirstByteNS

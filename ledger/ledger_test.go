@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -25,7 +26,7 @@ const base = int64(1_700_000_000_000_000_000)
 // answer is a completion of n tokens, the first at firstNS and done at doneNS after base.
 func answer(n int, firstNS, doneNS int64) *Completion {
 	return &Completion{
-		Source: "ids", InputTokens: 10, OutputTokens: n, SentNS: base + 1, FirstByteNS: base + firstNS,
+		Source: "ids", FinishReason: "stop", InputTokens: 10, OutputTokens: n, SentNS: base + 1, FirstByteNS: base + firstNS,
 		FirstTokenNS: base + firstNS, LastTokenNS: base + doneNS, DoneNS: base + doneNS,
 	}
 }
@@ -191,6 +192,7 @@ func TestRequestsFileRebuildsTheFigures(t *testing.T) {
 			require.Equal(t, want, got)
 			for i := range test.Entries {
 				require.Equal(t, test.Names.Reason(&test.Entries[i]), again.Names.Reason(&again.Entries[i]))
+				require.Equal(t, test.Names.Finish(&test.Entries[i]), again.Names.Finish(&again.Entries[i]))
 				require.Equal(t, test.Names.Source(&test.Entries[i]), again.Names.Source(&again.Entries[i]))
 			}
 		}
@@ -205,7 +207,8 @@ func randomTest(origin Origin) *Test {
 		at := base + schedule[i] + int64(i%7)
 		l.Shard(0).Issue(i, i%11, at)
 		c := &Completion{
-			Source: "ids", Endpoint: i % 2, InputTokens: i, OutputTokens: i % 5, DequeuedNS: at + 1, SentNS: at + 3,
+			Source: "ids", FinishReason: []string{"stop", "length", ""}[i%3], Endpoint: i % 2,
+			InputTokens: i, OutputTokens: i % 5, DequeuedNS: at + 1, SentNS: at + 3,
 			FirstByteNS:  at + 50,
 			FirstTokenNS: at + 60, LastTokenNS: at + 100 + int64(i*i), DoneNS: at + 110 + int64(i*i),
 		}
@@ -226,7 +229,8 @@ func TestRequestLine(t *testing.T) {
 	test := randomTest(FromSchedule)
 	line := appendRequest(nil, test, &test.Entries[10], firstIssueNS(test.Entries))
 	require.JSONEq(t, `{"seq":10,"index":10,"scheduled":10000,"issued":10003,"dequeued":10004,"sent":10006,"first_byte":10053,
-		"done":10213,"input_tokens":10,"output_tokens":0,"endpoint":0,"retries":0,"source":"ids","reason":"timeout_request"}`, string(line))
+		"done":10213,"input_tokens":10,"output_tokens":0,"endpoint":0,"retries":0,"finish":"length","source":"ids",
+		"reason":"timeout_request"}`, string(line))
 }
 
 func TestReadRequestsNamesTheLine(t *testing.T) {
@@ -244,6 +248,44 @@ func TestReadRequestsNamesTheLine(t *testing.T) {
 		require.ErrorContains(t, err, want, text)
 		require.ErrorContains(t, err, path)
 	}
+}
+
+// Finish reasons are the server's words: their number and length are bounded, and the file stays JSON.
+func TestFinishReasonsAreBounded(t *testing.T) {
+	l := New(1, 0)
+	words := []string{"stop", "\xff\"\n", strings.Repeat("long", 1000)}
+	for i := range 100 {
+		word := fmt.Sprint("word ", i)
+		if i < len(words) {
+			word = words[i]
+		}
+		l.Shard(0).Issue(i, i, base)
+		l.Shard(0).Complete(i, &Completion{Source: "ids", OutputTokens: 1, FinishReason: word, DoneNS: base + 1})
+	}
+	path := filepath.Join(t.TempDir(), "requests.jsonl")
+	entries := l.Entries()
+	require.NoError(t, WriteRequests(atomicfile.Private, path, &Test{Entries: entries, Names: l.Names(), T0NS: base}))
+	found := map[string]int{}
+	require.NoError(t, EachAnswer(path, func(a Answer) {
+		require.True(t, a.Ended)
+		found[a.Finish]++
+	}))
+	require.Len(t, found, 15)
+	require.Equal(t, 1, found["stop"])
+	require.Equal(t, 1, found["\ufffd\"\n"])
+	require.Equal(t, 1, found[strings.Repeat("long", 10)])
+	require.Equal(t, 86, found["other"])
+}
+
+func FuzzEachAnswer(f *testing.F) {
+	f.Add([]byte(`{"seq":0,"scheduled":0,"issued":5,"done":7,"output_tokens":2,"finish":"stop"}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		_ = eachAnswer(bytes.NewReader(data), func(a Answer) {
+			if a.InputTokens < 0 || a.OutputTokens < 0 {
+				t.Fatal(a)
+			}
+		})
+	})
 }
 
 func FuzzReadRequests(f *testing.F) {

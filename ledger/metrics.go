@@ -1,6 +1,9 @@
 package ledger
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 const nsPerS = 1e9
 
@@ -110,14 +113,13 @@ func Compute(entries []Entry, schedule []int64, t0 int64, o Options) Metrics {
 		e := &entries[i]
 		m.extent(e)
 		due := ScheduledNS(e, schedule, t0, o.Origin)
-		v.lags(e, due)
+		v.add(TimesOf(e, due))
 		if !e.Succeeded() {
 			continue
 		}
 		m.Successes++
 		m.InputTokens += int64(e.InputTokens)
 		m.OutputTokens += int64(e.OutputTokens)
-		v.success(e, due)
 	}
 	m.TTFT, m.TPOT, m.E2E, m.NTPOT = v.ttft.stats(), v.tpot.stats(), v.e2e.stats(), v.ntpot.stats()
 	m.IssueLag, m.DispatchLag, m.ReportLag = v.issue.stats(), v.dispatch.stats(), v.report.stats()
@@ -156,37 +158,64 @@ func newValues(n int) *values {
 	return &values{ttft: room(), tpot: room(), e2e: room(), ntpot: room(), issue: room(), dispatch: room(), report: room()}
 }
 
-func (v *values) lags(e *Entry, due int64) {
-	v.issue = append(v.issue, seconds(e.IssuedNS-due))
+// Times are the durations of one sample in seconds. NaN: the sample has no such duration.
+type Times struct {
+	TTFT, TPOT, E2E, NTPOT float64 // of a success
+	IssueLag               float64 // scheduled to issued
+	DispatchLag            float64 // scheduled to sent
+	ReportLag              float64 // last token readable, at the earliest, to completion reported
+}
+
+// TimesOf returns the durations of e, which was due at a wall clock time in ns.
+func TimesOf(e *Entry, due int64) Times {
+	nan := math.NaN()
+	t := Times{TTFT: nan, TPOT: nan, E2E: nan, NTPOT: nan, IssueLag: seconds(e.IssuedNS - due), DispatchLag: nan,
+		ReportLag: nan}
 	if e.SentNS != 0 {
-		v.dispatch = append(v.dispatch, seconds(e.SentNS-due))
+		t.DispatchLag = seconds(e.SentNS - due)
 	}
 	if e.LastTokenNS != 0 && e.DoneNS != 0 {
 		readable := e.ReadableNS
 		if readable == 0 {
 			readable = e.LastTokenNS
 		}
-		v.report = append(v.report, seconds(e.DoneNS-readable))
+		t.ReportLag = seconds(e.DoneNS - readable)
 	}
+	if e.Succeeded() {
+		t.success(e, due)
+	}
+	return t
 }
 
-func (v *values) success(e *Entry, due int64) {
-	e2e := seconds(e.DoneNS - due)
-	v.e2e = append(v.e2e, e2e)
+func (t *Times) success(e *Entry, due int64) {
+	t.E2E = seconds(e.DoneNS - due)
 	n := float64(e.OutputTokens)
 	if n > 0 {
-		v.ntpot = append(v.ntpot, e2e/n)
+		t.NTPOT = t.E2E / n
 	}
 	if e.FirstTokenNS == 0 {
 		return
 	}
-	v.ttft = append(v.ttft, seconds(e.FirstTokenNS-due))
+	t.TTFT = seconds(e.FirstTokenNS - due)
 	last := e.LastTokenNS
 	if last == 0 {
 		last = e.DoneNS
 	}
 	if n > 1 {
-		v.tpot = append(v.tpot, seconds(last-e.FirstTokenNS)/(n-1))
+		t.TPOT = seconds(last-e.FirstTokenNS) / (n - 1)
+	}
+}
+
+// add appends the durations that a sample has.
+func (v *values) add(t Times) {
+	for _, one := range []struct {
+		to *series
+		s  float64
+	}{{&v.ttft, t.TTFT}, {&v.tpot, t.TPOT}, {&v.e2e, t.E2E}, {&v.ntpot, t.NTPOT}, {&v.issue, t.IssueLag},
+		{&v.dispatch, t.DispatchLag}, {&v.report, t.ReportLag}} {
+		if !math.IsNaN(one.s) {
+			*one.to = append(*one.to, one.s)
+		}
 	}
 }
 

@@ -16,8 +16,26 @@ const (
 
 // names numbers strings. Looking one up takes no lock and allocates nothing; code 0 is the empty string.
 type names[T ~string] struct {
+	most Code // code of all further names; 0: overflow
 	list atomic.Pointer[[]T]
 	mu   sync.Mutex
+}
+
+// Finish reasons are the server's words, so few of them are kept, and of each a few bytes.
+const (
+	maxFinishes    = 15
+	maxFinishBytes = 40
+)
+
+// finishes returns an empty table of finish reasons.
+func finishes() *names[string] { return &names[string]{most: maxFinishes} }
+
+// last returns the code of all names that have none of their own.
+func (t *names[T]) last() Code {
+	if t.most > 0 {
+		return t.most
+	}
+	return overflow
 }
 
 func (t *names[T]) code(name T) Code {
@@ -33,7 +51,7 @@ func (t *names[T]) code(name T) Code {
 		return c
 	}
 	old := t.all()
-	if len(old) == int(overflow) {
+	if len(old) == int(t.last()) {
 		name = overflowName
 	}
 	grown := append(append(make([]T, 0, len(old)+1), old...), name)
@@ -48,7 +66,7 @@ func (t *names[T]) find(name T) (Code, bool) {
 			return Code(i), true
 		}
 	}
-	return overflow, len(list) > int(overflow)
+	return t.last(), len(list) > int(t.last())
 }
 
 // all returns the names; the index of each is its code.

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"encoding/json"
 	"strconv"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
@@ -39,7 +40,8 @@ var requestTimes = []requestTime{
 }
 
 // WriteRequests writes one JSON line per sample: seq, index, times in ns relative to the first issue, input_tokens,
-// output_tokens, events and merged of a stream, source, endpoint, retries, reason. The ending of path (.zst, .gz)
+// output_tokens, events and merged of a stream, finish (the server's word), source,
+// endpoint, retries, reason. The ending of path (.zst, .gz)
 // selects the compression.
 func WriteRequests(access atomicfile.Access, path string, t *Test) error {
 	lines, err := access.CreateLines(path)
@@ -86,6 +88,9 @@ func appendRequest(b []byte, t *Test, e *Entry, first int64) []byte {
 	}
 	b = appendInt(b, "endpoint", int64(e.Endpoint))
 	b = appendInt(b, "retries", int64(e.Retries))
+	if finish := t.Names.Finish(e); finish != "" {
+		b = appendForeign(b, "finish", finish)
+	}
 	b = appendString(b, "source", t.Names.Source(e))
 	b = appendString(b, "reason", t.Names.Reason(e))
 	return append(b, '}')
@@ -94,6 +99,12 @@ func appendRequest(b []byte, t *Test, e *Entry, first int64) []byte {
 func appendInt(b []byte, key string, v int64) []byte {
 	b = append(append(append(b, `,"`...), key...), `":`...)
 	return strconv.AppendInt(b, v, 10)
+}
+
+// appendForeign quotes a word of the server's as JSON.
+func appendForeign(b []byte, key, word string) []byte {
+	quoted, _ := json.Marshal(word) // a string is always encoded
+	return append(append(append(append(b, `,"`...), key...), `":`...), quoted...)
 }
 
 // appendString quotes as Go does, which is JSON for codes of letters, digits and underscores.

@@ -38,44 +38,93 @@ type requestLine struct {
 	Retries      uint16      `json:"retries"`
 	Source       TokenSource `json:"source"`
 	Reason       Reason      `json:"reason"`
+	Finish       string      `json:"finish"`
+}
+
+// Answer is what a line of the requests file reports about one sample's answer.
+type Answer struct {
+	InputTokens, OutputTokens int
+	Finish                    string // the server's word; empty: none
+	Reason                    Reason // empty: success
+	Ended                     bool   // the sample was completed
+}
+
+// EachAnswer passes the answer of every line of a requests file on, without keeping any.
+func EachAnswer(path string, take func(Answer)) error {
+	return openLines(path, func(r io.Reader) error { return eachAnswer(r, take) })
+}
+
+func eachAnswer(r io.Reader, take func(Answer)) error {
+	return eachLine(r, func(line *requestLine) error {
+		if line.InputTokens < 0 || line.OutputTokens < 0 {
+			return errors.New("a number of tokens is negative")
+		}
+		take(Answer{int(line.InputTokens), int(line.OutputTokens), line.Finish, line.Reason, line.Done != nil})
+		return nil
+	})
 }
 
 // ReadRequests reads a requests file back, so that its figures can be computed again. Absolute times are lost: the
 // first issue gets an arbitrary time. Schedule contains every sample's scheduled time, whatever the origin was.
 func ReadRequests(path string) (*Test, error) {
-	r, err := atomicfile.OpenLines(path)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	t, err := readRequests(r)
-	if err != nil {
-		return nil, fmt.Errorf("reading the requests file %s, %w", path, err)
-	}
-	return t, nil
+	var t *Test
+	err := openLines(path, func(r io.Reader) (err error) {
+		t, err = readRequests(r)
+		return err
+	})
+	return t, err
 }
 
 func readRequests(r io.Reader) (*Test, error) {
 	t := &Test{T0NS: replayStartNS, Origin: FromSchedule}
-	var reasons names[Reason]
-	var sources names[TokenSource]
+	n := tables{ends: finishes()}
+	if err := eachLine(r, func(line *requestLine) error { return t.add(line, &n) }); err != nil {
+		return nil, err
+	}
+	t.Names = Names{n.reasons.all(), n.sources.all(), n.ends.all()}
+	return t, nil
+}
+
+// openLines opens a requests file for read, and adds the file's name to its error.
+func openLines(path string, read func(io.Reader) error) error {
+	r, err := atomicfile.OpenLines(path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if err := read(r); err != nil {
+		return fmt.Errorf("reading the requests file %s, %w", path, err)
+	}
+	return nil
+}
+
+// tables number the names of a file.
+type tables struct {
+	reasons names[Reason]
+	sources names[TokenSource]
+	ends    *names[string]
+}
+
+// eachLine passes every line of a requests file on.
+func eachLine(r io.Reader, take func(*requestLine) error) error {
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, maxRequestLine)
-	for number := 1; in.Scan(); number++ {
+	number := 0
+	for in.Scan() {
+		number++
 		var line requestLine
 		err := json.Unmarshal(in.Bytes(), &line)
 		if err == nil {
-			err = t.add(&line, &reasons, &sources)
+			err = take(&line)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", number, err)
+			return fmt.Errorf("line %d: %w", number, err)
 		}
 	}
 	if err := in.Err(); err != nil {
-		return nil, fmt.Errorf("after line %d: %w", len(t.Entries), err)
+		return fmt.Errorf("after line %d: %w", number, err)
 	}
-	t.Names = Names{Reasons: reasons.all(), Sources: sources.all()}
-	return t, nil
+	return nil
 }
 
 // maxRelativeNS bounds a time of the file: a year.
@@ -83,13 +132,14 @@ const maxRelativeNS = 366 * 24 * 3600 * 1e9
 
 var errTimes = errors.New("seq, scheduled and issued are needed, and no time may be below minus a day or above a year")
 
-func (t *Test) add(line *requestLine, reasons *names[Reason], sources *names[TokenSource]) error {
+func (t *Test) add(line *requestLine, r *tables) error {
 	if line.Seq == nil || line.Scheduled == nil || line.Issued == nil {
 		return errTimes
 	}
 	e := Entry{
 		Seq: *line.Seq, Index: line.Index, Endpoint: line.Endpoint, Retries: line.Retries,
-		Reason: reasons.code(line.Reason), Source: sources.code(line.Source),
+		Reason: r.reasons.code(line.Reason), Source: r.sources.code(line.Source),
+		Finish:      r.ends.code(line.Finish[:min(len(line.Finish), maxFinishBytes)]),
 		InputTokens: line.InputTokens, OutputTokens: line.OutputTokens, Events: line.Events, Merged: line.Merged,
 	}
 	times := []*int64{line.Issued, line.Dequeued, line.Sent, line.FirstByte, line.FirstToken, line.LastToken,
