@@ -1,0 +1,161 @@
+package series
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/metrics/exposition"
+)
+
+// Formats of Export.
+const (
+	CSV         = "csv"         // a line per value: time, target, name, kind, labels as JSON, value
+	JSON        = "json"        // a line of JSON per series, with its times and values
+	OpenMetrics = "openmetrics" // text with time stamps, which promtool and others read
+)
+
+// Formats lists the formats of Export.
+var Formats = []string{CSV, JSON, OpenMetrics}
+
+// Export writes every value of a set. Absent values are omitted.
+func Export(w io.Writer, format string, set *Set) error {
+	out := bufio.NewWriter(w)
+	var err error
+	switch format {
+	case CSV:
+		err = exportCSV(out, set)
+	case JSON:
+		err = exportJSON(out, set)
+	case OpenMetrics:
+		err = exportOpenMetrics(out, set)
+	default:
+		return fmt.Errorf("unknown format %q; use %s", format, strings.Join(Formats, ", "))
+	}
+	if err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// each calls visit with every value that is present.
+func (set *Set) each(s *Series, visit func(at float64, value float64) error) error {
+	for i, v := range s.Values {
+		if math.IsNaN(v) {
+			continue
+		}
+		if err := visit(set.Scrapes[s.Target].TimesS[i], v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// at returns the wall-clock time of seconds after the start.
+func (set *Set) at(seconds float64) time.Time {
+	return set.Started.Add(time.Duration(seconds * float64(time.Second)))
+}
+
+func exportCSV(w io.Writer, set *Set) error {
+	out := csv.NewWriter(w)
+	if err := out.Write([]string{"time", "elapsed_s", "target", "name", "kind", "labels", "value"}); err != nil {
+		return err
+	}
+	for _, s := range set.Series {
+		labels, err := json.Marshal(s.Labels) // of strings, which cannot fail; sorted by name
+		if err != nil {
+			return err
+		}
+		err = set.each(s, func(at, v float64) error {
+			return out.Write([]string{set.at(at).Format(time.RFC3339Nano), text(at), set.Targets[s.Target], s.Name,
+				string(s.Kind), string(labels), text(v)})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// seriesJSON is one line of the JSON format.
+type seriesJSON struct {
+	Target string            `json:"target"`
+	Name   string            `json:"name"`
+	Kind   exposition.Kind   `json:"kind"`
+	Labels map[string]string `json:"labels,omitempty"`
+	TimesS []float64         `json:"t_s"`
+	Values []float64         `json:"values"`
+}
+
+func exportJSON(w io.Writer, set *Set) error {
+	out := json.NewEncoder(w)
+	for _, s := range set.Series {
+		line := seriesJSON{Target: set.Targets[s.Target], Name: s.Name, Kind: s.Kind, Labels: s.Labels,
+			TimesS: []float64{}, Values: []float64{}}
+		_ = set.each(s, func(at, v float64) error {
+			line.TimesS, line.Values = append(line.TimesS, at), append(line.Values, v)
+			return nil
+		})
+		if err := out.Encode(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exportOpenMetrics writes the families one after the other, each series with an added label for its target. Counters
+// that do not end in _total, which OpenMetrics does not allow, are written as unknown.
+func exportOpenMetrics(w io.Writer, set *Set) error {
+	families := map[string][]*Series{}
+	for _, s := range set.Series {
+		families[s.Family] = append(families[s.Family], s)
+	}
+	for _, family := range slices.Sorted(maps.Keys(families)) {
+		name, kind := openMetricsType(family, families[family][0].Kind)
+		if _, err := fmt.Fprintf(w, "# TYPE %s %s\n", name, kind); err != nil {
+			return err
+		}
+		for _, s := range families[family] {
+			labels := openMetricsLabels(s.Labels, set.Targets[s.Target])
+			err := set.each(s, func(at, v float64) error {
+				_, err := fmt.Fprintf(w, "%s{%s} %s %.3f\n", s.Name, labels, text(v), float64(set.at(at).UnixMilli())/1e3)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	_, err := io.WriteString(w, "# EOF\n")
+	return err
+}
+
+func openMetricsType(family string, kind exposition.Kind) (name, declared string) {
+	switch {
+	case kind == exposition.Counter && strings.HasSuffix(family, "_total"):
+		return strings.TrimSuffix(family, "_total"), string(kind)
+	case kind == exposition.Counter || kind == exposition.Untyped:
+		return family, "unknown"
+	}
+	return family, string(kind)
+}
+
+func openMetricsLabels(labels map[string]string, target string) string {
+	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
+	list := []string{`target="` + escape.Replace(target) + `"`}
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		list = append(list, name+`="`+escape.Replace(labels[name])+`"`)
+	}
+	return strings.Join(list, ",")
+}
+
+func text(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
