@@ -1,10 +1,13 @@
 package hostinfo
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -37,17 +40,19 @@ type limit struct {
 	unitName string
 	need     func(Room) uint64
 	used     func() uint64
+	column   int    // of /proc/self/statm, from 1; 0: none
+	spare    uint64 // bytes
 }
 
 var limits = []limit{
 	{unix.RLIMIT_AS, "RLIMIT_AS", "address space", "ulimit -v unlimited, or prlimit --as=unlimited", 1 << 20, "MiB",
-		func(r Room) uint64 { return r.AddressSpace }, nil},
+		func(r Room) uint64 { return r.AddressSpace }, nil, 1, spareAddressSpace},
 	{unix.RLIMIT_DATA, "RLIMIT_DATA", "data segment", "ulimit -d unlimited, or prlimit --data=unlimited", 1 << 20, "MiB",
-		func(r Room) uint64 { return r.Data }, nil},
+		func(r Room) uint64 { return r.Data }, nil, 6, spareData},
 	{unix.RLIMIT_FSIZE, "RLIMIT_FSIZE", "size of a file", "ulimit -f unlimited, or prlimit --fsize=unlimited", 1 << 20,
-		"MiB", func(r Room) uint64 { return r.FileSize }, nil},
+		"MiB", func(r Room) uint64 { return r.FileSize }, nil, 0, 0},
 	{unix.RLIMIT_NPROC, "RLIMIT_NPROC", "number of the user's threads", "ulimit -u, or TasksMax in the service", 1,
-		"threads", func(r Room) uint64 { return r.Threads }, userThreads},
+		"threads", func(r Room) uint64 { return r.Threads }, userThreads, 0, 0},
 }
 
 // CheckRoom returns an error for the first limit that is too low, with the limit, its value, the need, and how to raise
@@ -82,6 +87,52 @@ func (l limit) check(has uint64, r Room) error {
 	}
 	return fmt.Errorf("the limit of the %s (%s) is %d %s%s, but the test needs %d: raise it (%s)", l.what, l.name,
 		has/l.unit, l.unitName, inUse, (need+l.unit-1)/l.unit, l.raise)
+}
+
+// Spare memory below which a process soon dies: the Go runtime takes address space by 64 MiB, and a thread of C code by
+// 128 MiB.
+const (
+	spareAddressSpace = 160 << 20
+	spareData         = 48 << 20
+)
+
+// ErrRoom is wrapped by errors of RoomLeft.
+var ErrRoom = errors.New("memory ran out")
+
+// RoomLeft returns an error if this process has nearly used up a limit of its memory. When it has none left, the Go
+// runtime ends it with a dump and exit code 2.
+func RoomLeft() error {
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return nil // no limit can be compared
+	}
+	return roomLeft(string(text), func(resource int) uint64 {
+		has := unix.Rlimit{Cur: unix.RLIM_INFINITY}
+		_ = unix.Getrlimit(resource, &has) // fails for unknown resources only
+		return has.Cur
+	})
+}
+
+// roomLeft compares /proc/self/statm with limits. Its first number is the address space, the sixth data and stack, both
+// in pages.
+func roomLeft(statm string, limitOf func(resource int) uint64) error {
+	pages := strings.Fields(statm)
+	for i := range limits {
+		l := &limits[i]
+		if l.column == 0 || len(pages) < l.column {
+			continue
+		}
+		used, err := strconv.ParseUint(pages[l.column-1], 10, 64)
+		if err != nil {
+			continue
+		}
+		used *= uint64(os.Getpagesize())
+		if has := limitOf(l.resource); has != unix.RLIM_INFINITY && used+l.spare > has {
+			return fmt.Errorf("%w: the limit of the %s (%s) is %d %s, and %d are in use: raise it (%s)", ErrRoom, l.what,
+				l.name, has/l.unit, l.unitName, used/l.unit, l.raise)
+		}
+	}
+	return nil
 }
 
 // userThreads returns the number of the user's threads that this process can see.

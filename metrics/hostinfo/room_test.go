@@ -1,6 +1,7 @@
 package hostinfo
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
@@ -29,5 +30,38 @@ func TestRoom(t *testing.T) {
 		}
 		require.ErrorContains(t, err, l.name)
 		require.ErrorContains(t, err, l.raise)
+	}
+}
+
+func TestRoomLeft(t *testing.T) {
+	require.NoError(t, RoomLeft(), "tests have no limits")
+	page := uint64(os.Getpagesize())
+	limitOf := func(as, data uint64) func(int) uint64 {
+		return func(resource int) uint64 {
+			return map[int]uint64{unix.RLIMIT_AS: as, unix.RLIMIT_DATA: data}[resource]
+		}
+	}
+	const none = unix.RLIM_INFINITY
+	statm := fmt.Sprintf("%d 5 6 7 0 %d 0\n", 1<<30/page, 100<<20/page)
+	for _, c := range []struct {
+		as, data uint64
+		want     string
+	}{
+		{none, none, ""},
+		{1<<30 + 160<<20, none, ""},
+		{1<<30 + 159<<20, none, "the limit of the address space (RLIMIT_AS) is 1183 MiB, and 1024 are in use"},
+		{none, 148 << 20, ""},
+		{none, 147 << 20, "RLIMIT_DATA) is 147 MiB, and 100 are in use: raise it (ulimit -d unlimited"},
+	} {
+		err := roomLeft(statm, limitOf(c.as, c.data))
+		if c.want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorContains(t, err, c.want)
+		require.ErrorIs(t, err, ErrRoom)
+	}
+	for _, text := range []string{"", "x", "x 1 1 1 1 y 1"} {
+		require.NoError(t, roomLeft(text, limitOf(0, 0)), "another format says nothing")
 	}
 }
