@@ -11,18 +11,21 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run/discover"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // Preflight is preflight.json: what was found before the first query.
 type Preflight struct {
-	Endpoints       []*backends.Probe `json:"endpoints"`
-	OpenFiles       hostinfo.NoFile   `json:"open_files"`
-	LocalPorts      int               `json:"local_ports"` // that connections to one address can come from
-	DiskFreeBytes   uint64            `json:"disk_free_bytes"`
-	ExpectedLatency time.Duration     `json:"expected_latency_ns,omitempty"` // SingleStream: median of the answers
-	Notes           []string          `json:"notes,omitempty"`
+	Backend         *record.BackendChoice `json:"backend"`
+	Endpoints       []*backends.Probe     `json:"endpoints"`
+	OpenFiles       hostinfo.NoFile       `json:"open_files"`
+	LocalPorts      int                   `json:"local_ports"` // that connections to one address can come from
+	DiskFreeBytes   uint64                `json:"disk_free_bytes"`
+	ExpectedLatency time.Duration         `json:"expected_latency_ns,omitempty"` // SingleStream: median of the answers
+	Notes           []string              `json:"notes,omitempty"`
 }
 
 // minFreeBytes is the disk space for the logs of the longest official run, about 200 bytes per sample and line, with a
@@ -93,15 +96,20 @@ func (b *prober) probes(generate bool) int {
 	return 1
 }
 
-// checkLengths rejects a server whose context is shorter than an answer: it would cut every answer silently.
+// checkLengths rejects a server whose context is shorter than an answer, which it would cut silently, or than a prompt
+// with its answer, which it would reject.
 func (b *prober) checkLengths(pre *Preflight) error {
-	p := b.plan
+	answer, prompt := b.plan.Config.Int("max-tokens"), b.plan.LongestPrompt()
 	for _, e := range pre.Endpoints {
-		if e.MaxModelLen > 0 && e.MaxModelLen <= p.Config.Int("max-tokens") {
-			return exit.Environment("context_length", "Start it with a larger --max-model-len",
-				"the server at %s has a context of %d tokens, and answers may "+
-					"have %d", e.URL, e.MaxModelLen, p.Config.Int("max-tokens"))
+		if e.MaxModelLen <= 0 || e.MaxModelLen > answer && e.MaxModelLen >= answer+prompt {
+			continue
 		}
+		lengths := fmt.Sprintf("answers may have %d", answer)
+		if prompt > 0 {
+			lengths = fmt.Sprintf("the longest prompt has %d and its answer may have %d", prompt, answer)
+		}
+		return exit.Environment("context_length", "Start it with a larger --max-model-len",
+			"the server at %s has a context of %d tokens, and %s", e.URL, e.MaxModelLen, lengths)
 	}
 	return nil
 }
@@ -159,17 +167,22 @@ func PreflightOnly(ctx context.Context, of *Plan, o Observer) (*Preflight, error
 		}
 		samples, rows, notes = ds.Samples, len(ds.Samples), ds.Notes
 	}
-	if err := p.Suggest(plan.ProgramOrigin("not used by a preflight"), "target-qps", "1"); err != nil {
+	if err := p.Suggest(plan.NoRate, "target-qps", "1"); err != nil {
 		return nil, err
 	}
-	if err := p.Bind(max(rows, 1)); err != nil {
+	choice, err := bind(ctx, p, max(rows, 1), o)
+	if cause := context.Cause(ctx); cause != nil { // the endpoint is not to blame
+		return nil, fmt.Errorf("the preflight was ended: %w", cause)
+	}
+	if err != nil {
 		return nil, err
 	}
 	d, c, err := p.OpenDriver()
 	if err != nil {
 		return nil, err
 	}
-	pre, err := (&prober{p, d, c, o}).preflight(ctx, samples, ".")
+	pre, err := (&prober{p, d, c, o}).preflight(ctx, samples, p.Folder())
+	pre.choose(choice)
 	if cause := context.Cause(ctx); cause != nil { // the endpoint is not to blame
 		return nil, fmt.Errorf("the preflight was ended: %w", cause)
 	}
@@ -177,6 +190,29 @@ func PreflightOnly(ctx context.Context, of *Plan, o Observer) (*Preflight, error
 		pre.Notes = append(pre.Notes, notes...)
 	}
 	return pre, err
+}
+
+// bind checks the input, asks the endpoints which backend the plan needs, or whether the user's fits, and binds the
+// plan.
+func bind(ctx context.Context, p *plan.Plan, rows int, o Observer) (*record.BackendChoice, error) {
+	if err := p.CheckInput(rows); err != nil {
+		return nil, err
+	}
+	asking, stop := narrate(&backends.Config{}, o)
+	choice, err := discover.Backend(ctx, p, asking.Asking)
+	stop()
+	if err != nil {
+		return nil, err
+	}
+	return choice, p.Bind(rows)
+}
+
+// choose keeps how the backend was chosen.
+func (pre *Preflight) choose(c *record.BackendChoice) {
+	if pre != nil {
+		pre.Backend = c
+		pre.Notes = append(pre.Notes, c.Notes...)
+	}
 }
 
 // notes returns what a user should know about the endpoints.

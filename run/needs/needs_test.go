@@ -1,0 +1,200 @@
+package needs
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	_ "github.com/mlperf-go/mlperf-go/backends/openai" // registers vllm
+	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
+	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/plan"
+)
+
+// realRow is a row of no synthetic data set: llama3.1-8b's, and with a program mixtral-8x7b's.
+const realRow = `{"instruction":"Summarize","input":"The cat sat on the mat.","tok_input":[128000,5,6,7],"output":"A cat sat."}`
+
+// survey returns the survey of a bound plan, with the given settings over a test of llama3.1-8b on rows of its own.
+func survey(t *testing.T, settings plan.Settings) *Survey {
+	t.Helper()
+	data := filepath.Join(t.TempDir(), "rows.jsonl")
+	require.NoError(t, os.WriteFile(data, []byte(strings.Repeat(realRow+"\n", 3)), 0o644))
+	s := plan.Settings{"model": "llama3.1-8b", "scenario": "Server", "target-qps": "2", "endpoint": "http://a:1",
+		"dataset": data}
+	for name, text := range settings {
+		if s[name] = text; text == "" {
+			delete(s, name)
+		}
+	}
+	p, err := plan.New(s)
+	require.NoError(t, err)
+	rows := p.Samples()
+	if p.HasDataset() {
+		ds, err := p.ReadDataset()
+		require.NoError(t, err)
+		rows = len(ds.Samples)
+	}
+	require.NoError(t, p.Bind(rows))
+	return &Survey{Tests: []*plan.Plan{p}, Scored: true, Folder: t.TempDir(), Environ: []string{"HOME=" + t.TempDir()}}
+}
+
+// row returns a row of the survey's table.
+func row(t *testing.T, s *Survey, name string) Check {
+	t.Helper()
+	for _, c := range s.Table(t.Context()) {
+		if c.Name == name {
+			return c
+		}
+	}
+	t.Fatalf("the table has no row %q", name)
+	return Check{}
+}
+
+func answered(e backends.Probe) *run.Preflight {
+	e.URL, e.Server, e.Version, e.Generated = "http://a:1", "vllm", "0.10.2", true
+	return &run.Preflight{Endpoints: []*backends.Probe{&e}, OpenFiles: hostinfo.NoFile{Now: 1024}, LocalPorts: 7}
+}
+
+func TestServerRows(t *testing.T) {
+	s := survey(t, nil)
+	require.Equal(t, Check{Name: "server", State: Unknown, Found: "the server was not asked yet"}, row(t, s, "server"))
+	s.Servers = answered(backends.Probe{MaxModelLen: 4096, TokenIDPrompt: true, ReturnsTokenIDs: true})
+	for name, want := range map[string]string{
+		"server": "vllm 0.10.2 at http://a:1", "model": "meta-llama/Llama-3.1-8B-Instruct",
+		"context": "4096 tokens; prompts have up to 4, answers 128", "token ids": "in prompts and answers",
+		"open files": "1024 allowed; 7 connections to one address",
+	} {
+		require.Equal(t, Check{Name: name, State: OK, Found: want}, row(t, s, name))
+	}
+	s.Servers.Endpoints[0].MaxModelLen, s.Servers.Endpoints[0].TokenIDPrompt = 0, false
+	require.Equal(t, Unknown, row(t, s, "context").State)
+	require.Equal(t, "in answers; prompts are text", row(t, s, "token ids").Found)
+	require.NoError(t, s.Table(t.Context()).Err())
+	s = survey(t, plan.Settings{"endpoint": ""})
+	require.Equal(t, Check{Name: "model", State: NotNeeded, Found: "the simulator will be started"}, row(t, s, "model"))
+}
+
+// A refusal of the preflight is in the row that it belongs to, and is the table's error.
+func TestRefusals(t *testing.T) {
+	fault := func(f backends.Fault) error {
+		return &backends.EndpointError{URL: "http://a:1", Fault: f, Text: "told"}
+	}
+	for _, c := range []struct {
+		refusal error
+		row     string
+	}{
+		{fault(backends.FaultUnreachable), "server"}, {fault(backends.FaultGenerate), "server"},
+		{fault(backends.FaultWrongModel), "model"}, {fault(backends.FaultNoTokenIDs), "token ids"},
+		{exit.Environment("context_length", "longer", "told"), "context"},
+		{exit.Environment("open_files", "more", "told"), "open files"},
+		{exit.Environment("disk_full", "free", "told"), "disk"},
+		{fmt.Errorf("asking: %w", exit.Environment("local_ports", "more", "told")), "open files"},
+	} {
+		s := survey(t, nil)
+		s.Refusal = c.refusal
+		table := s.Table(t.Context())
+		require.ErrorIs(t, table.Err(), c.refusal)
+		require.Equal(t, exit.CodeEnvironment, exit.Classify(table.Err()).Exit)
+		for _, got := range table {
+			require.Equal(t, got.Name == c.row, got.State == Missing, "%s: %+v", c.row, got)
+		}
+	}
+}
+
+func TestTokenizerRow(t *testing.T) {
+	s := survey(t, plan.Settings{"mode": "accuracy", "endpoint": "http://127.0.0.1:1"})
+	require.Equal(t, Unknown, row(t, s, "tokenizer").State, "the server may have it")
+	s.Servers = answered(backends.Probe{})
+	c := row(t, s, "tokenizer")
+	require.Equal(t, Missing, c.State)
+	require.Contains(t, c.Found, "none for meta-llama/Llama-3.1-8B-Instruct")
+	require.Contains(t, c.Do, "--tokenizer")
+	require.Equal(t, exit.CodeUsage, exit.Classify(s.Table(t.Context()).Err()).Exit)
+	s.Scored = false
+	require.Equal(t, Warning, row(t, s, "tokenizer").State, "a log without a score needs none")
+	s = survey(t, plan.Settings{"endpoint": "http://127.0.0.1:1"})
+	s.Servers = answered(backends.Probe{})
+	require.Equal(t, Warning, row(t, s, "tokenizer").State, "a performance test has no score")
+	require.NoError(t, s.Table(t.Context()).Err())
+	s.Servers, s.Refusal = nil, &backends.EndpointError{Fault: backends.FaultUnreachable, Text: "no"}
+	require.Equal(t, Unknown, row(t, s, "tokenizer").State, "the server has it perhaps")
+	s = survey(t, plan.Settings{"mode": "accuracy", "endpoint": "", "dataset": ""})
+	require.Equal(t, NotNeeded, row(t, s, "tokenizer").State)
+}
+
+func TestCodeRow(t *testing.T) {
+	require.Equal(t, NotNeeded, row(t, survey(t, nil), "code").State)
+	data := filepath.Join(t.TempDir(), "rows.jsonl")
+	require.NoError(t, os.WriteFile(data, []byte(`{"input":"Count.","tok_input":[1,5,6],"dataset":"MBXP","gt_output":"x",`+
+		`"id":"python_1","ref_output":"x"}`+"\n"), 0o644))
+	mixtral := plan.Settings{"model": "mixtral-8x7b", "scenario": "Offline", "mode": "accuracy", "dataset": data,
+		"run-code": "false"}
+	s := survey(t, mixtral)
+	require.Equal(t, Warning, row(t, s, "code").State, "the user decided so")
+	require.NoError(t, s.Early(t.Context()))
+	whole, err := plan.New(plan.Settings{"model": "mixtral-8x7b", "mode": "accuracy", "dataset": data})
+	require.NoError(t, err)
+	s.Tests = []*plan.Plan{whole} // not bound: only a rehearsal has a default
+	c := row(t, s, "code")
+	require.Equal(t, Missing, c.State)
+	require.Contains(t, c.Found, "nothing runs the programs among the answers")
+	require.Equal(t, exit.CodeUsage, exit.Classify(c.Err).Exit)
+	s.Scored = false
+	require.Equal(t, Warning, row(t, s, "code").State)
+	mixtral["run-code"], mixtral["code-tests"] = "", data
+	s = survey(t, mixtral)
+	require.Error(t, s.Early(t.Context()), "tests are of no use without --run-code")
+}
+
+func TestOtherRows(t *testing.T) {
+	s := survey(t, nil)
+	require.Equal(t, OK, row(t, s, "memory").State)
+	require.Equal(t, OK, row(t, s, "prompts").State)
+	require.Contains(t, row(t, s, "data set").Found, "rows.jsonl: 3 of 13368 rows")
+	require.Contains(t, row(t, s, "rehearsal").Found, "cannot be submitted: 3 of 13368 rows; min-duration 10s is below")
+	require.Equal(t, OK, row(t, s, "disk").State)
+	require.Equal(t, "about 4m16s", row(t, s, "duration").Found, "512 queries at 2 a second")
+	s.Takes = "about 3h0m0s"
+	require.Equal(t, s.Takes, row(t, s, "duration").Found)
+	s = survey(t, plan.Settings{"min-queries": "9000000000000"})
+	c := row(t, s, "disk")
+	require.Equal(t, Missing, c.State)
+	require.Equal(t, "disk_full", exit.Classify(c.Err).Code)
+	require.Contains(t, c.Found, "the logs need up to")
+}
+
+func TestLoads(t *testing.T) {
+	for name, c := range map[string]struct {
+		settings plan.Settings
+		want     Load
+		takes    time.Duration
+		sure     bool
+	}{
+		"Server": {plan.Settings{"target-qps": "4", "min-queries": "800", "min-duration": "30s"},
+			Load{800, 4, 30 * time.Second}, 200 * time.Second, true},
+		"Server, by its duration": {plan.Settings{"target-qps": "100", "min-queries": "800", "min-duration": "30s"},
+			Load{800, 100, 30 * time.Second}, 30 * time.Second, true},
+		"Server, accuracy": {plan.Settings{"target-qps": "0.5", "mode": "accuracy"}, Load{3, 0.5, 0}, 6 * time.Second, true},
+		"Offline": {plan.Settings{"scenario": "Offline", "target-qps": "", "min-duration": "10s"},
+			Load{512, 0, 10 * time.Second}, 10 * time.Second, false},
+		"Offline, expected rate": {plan.Settings{"scenario": "Offline", "target-qps": "100", "min-duration": "10s"},
+			Load{1100, 100, 10 * time.Second}, 11 * time.Second, true},
+		"SingleStream": {plan.Settings{"model": "llama3.1-8b-edge", "scenario": "SingleStream", "target-qps": "",
+			"expected-latency": "500ms", "min-queries": "100", "min-duration": "0"}, Load{100, 2, 0}, 50 * time.Second, true},
+	} {
+		got := LoadOf(survey(t, c.settings).Tests[0])
+		require.InDelta(t, c.want.Samples, got.Samples, 1, name)
+		got.Samples = c.want.Samples
+		require.Equal(t, c.want, got, name)
+		takes, sure := got.Takes()
+		require.Equal(t, []any{c.takes, c.sure}, []any{takes, sure}, name)
+	}
+	require.Equal(t, "at least 1m2s", About(62*time.Second, false))
+}
