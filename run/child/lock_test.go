@@ -1,4 +1,4 @@
-package campaign
+package child
 
 import (
 	"context"
@@ -11,29 +11,31 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 )
+
+var campaign = Owner{What: "campaign", File: ".lock"}
 
 func TestTwoCampaignsInOneFolder(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "new")
-	require.False(t, Running(folder))
-	first, err := Acquire(context.Background(), folder)
+	require.False(t, campaign.Running(folder))
+	first, err := Acquire(context.Background(), folder, campaign)
 	require.NoError(t, err)
-	require.True(t, Running(folder))
-	_, err = Acquire(context.Background(), folder)
-	require.Equal(t, run.ExitUsage, run.Classify(err).Exit)
+	require.True(t, campaign.Running(folder))
+	_, err = Acquire(context.Background(), folder, campaign)
+	require.Equal(t, exit.CodeUsage, exit.Classify(err).Exit)
 	require.ErrorContains(t, err, fmt.Sprintf("is in use by another campaign (process %d", os.Getpid()))
 	first.Release()
-	require.False(t, Running(folder))
-	second, err := Acquire(context.Background(), folder)
+	require.False(t, campaign.Running(folder))
+	second, err := Acquire(context.Background(), folder, campaign)
 	require.NoError(t, err)
 	second.Release()
 
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err = Acquire(over, folder)
+	_, err = Acquire(over, folder, campaign)
 	require.ErrorIs(t, err, context.Canceled)
-	require.False(t, Running(folder), "who does not get it does not hold it")
+	require.False(t, campaign.Running(folder), "who does not get it does not hold it")
 }
 
 // The process of a step holds the lock of a killed campaign, and the next campaign waits for it.
@@ -41,7 +43,7 @@ func TestTheLockOutlivesItsHolder(t *testing.T) {
 	folder := t.TempDir()
 	dead := exec.Command("true")
 	require.NoError(t, dead.Run())
-	lock, err := Acquire(context.Background(), folder)
+	lock, err := Acquire(context.Background(), folder, campaign)
 	require.NoError(t, err)
 	child := exec.Command("sleep", "600")
 	child.ExtraFiles = []*os.File{lock.file}
@@ -49,15 +51,15 @@ func TestTheLockOutlivesItsHolder(t *testing.T) {
 	_, err = lock.file.WriteAt([]byte(process{dead.Process.Pid, "1"}.String()+"\n"), 0)
 	require.NoError(t, err)
 	require.NoError(t, lock.file.Close()) // as the death of its process does
-	require.True(t, Running(folder))
+	require.True(t, campaign.Running(folder))
 
 	short, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
 	defer cancel()
-	_, err = Acquire(short, folder)
+	_, err = Acquire(short, folder, campaign)
 	require.ErrorIs(t, err, context.DeadlineExceeded, "it waits, and does not refuse")
 	require.NoError(t, child.Process.Kill())
 	_ = child.Wait() // it was killed
-	again, err := Acquire(context.Background(), folder)
+	again, err := Acquire(context.Background(), folder, campaign)
 	require.NoError(t, err)
 	again.Release()
 }

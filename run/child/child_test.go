@@ -1,4 +1,4 @@
-package campaign
+package child
 
 import (
 	"context"
@@ -7,13 +7,14 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
 // begun is a step's process that runs a shell script in a folder that it has locked.
@@ -22,21 +23,35 @@ type begun struct {
 	folder string
 	lock   *Lock
 	cancel context.CancelCauseFunc
-	end    chan ended
+	end    chan Ended
+	starts *startNotice
+}
+
+// startNotice is a context that reports when Run first waits for its end, which is after the start of the process.
+type startNotice struct {
+	context.Context
+	once    sync.Once
+	started chan struct{}
+}
+
+func (n *startNotice) Done() <-chan struct{} {
+	n.once.Do(func() { close(n.started) })
+	return n.Context.Done()
 }
 
 func begin(t *testing.T, grace time.Duration, script string) *begun {
 	t.Helper()
-	lock, err := Acquire(context.Background(), t.TempDir())
+	lock, err := Acquire(context.Background(), t.TempDir(), campaign)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancelCause(context.Background())
-	b := &begun{t, filepath.Dir(lock.file.Name()), lock, cancel, make(chan ended, 1)}
+	notice := &startNotice{Context: ctx, started: make(chan struct{})}
+	b := &begun{t, filepath.Dir(lock.file.Name()), lock, cancel, make(chan Ended, 1), notice}
 	cmd := exec.Command("sh", "-c", script)
 	cmd.Dir = b.folder
 	go func() {
-		e, err := child(ctx, cmd, lock, grace)
+		e, err := Run(notice, cmd, lock, grace)
 		if err != nil {
-			e.why = err.Error()
+			e.Why = err.Error()
 		}
 		b.end <- e
 	}()
@@ -56,14 +71,14 @@ func (b *begun) number(name string) int {
 	return n
 }
 
-func (b *begun) ended() ended {
+func (b *begun) ended() Ended {
 	b.t.Helper()
 	select {
 	case e := <-b.end:
 		return e
 	case <-time.After(30 * time.Second):
 		require.Fail(b.t, "the process goes on")
-		return ended{}
+		return Ended{}
 	}
 }
 
@@ -71,11 +86,12 @@ func (b *begun) ended() ended {
 func TestAStepsProcessHoldsTheLock(t *testing.T) {
 	b := begin(t, time.Minute, "echo $$ > started; exec sleep 600")
 	b.number("started")
+	<-b.starts.started                      // Run has passed the file on
 	require.NoError(t, b.lock.file.Close()) // as the death of the campaign does
-	require.True(t, Running(b.folder))
+	require.True(t, campaign.Running(b.folder))
 	b.cancel(nil)
-	require.Equal(t, 128+int(syscall.SIGTERM), b.ended().exit)
-	require.False(t, Running(b.folder))
+	require.Equal(t, 128+int(syscall.SIGTERM), b.ended().Exit)
+	require.False(t, campaign.Running(b.folder))
 }
 
 // A process that ignores the signal is killed together with its children.
@@ -86,8 +102,8 @@ func TestTheWholeGroupIsKilled(t *testing.T) {
 	require.NotEmpty(t, startOf(grandchild))
 	b.cancel(nil)
 	e := b.ended()
-	require.Equal(t, 128+int(syscall.SIGKILL), e.exit)
-	require.Equal(t, "killed", e.code)
+	require.Equal(t, 128+int(syscall.SIGKILL), e.Exit)
+	require.Equal(t, "killed", e.Code)
 	require.Eventually(t, func() bool { return startOf(grandchild) == "" }, 30*time.Second, 5*time.Millisecond)
 }
 
@@ -99,8 +115,8 @@ func TestTheSignalIsForTheProcess(t *testing.T) {
 			echo $$ > started
 			wait`)
 		b.number("started")
-		b.cancel(run.Interrupt{Signal: signal})
-		require.Equal(t, 7, b.ended().exit)
+		b.cancel(exit.Interrupt{Signal: signal})
+		require.Equal(t, 7, b.ended().Exit)
 		b.number("alive")
 	}
 }

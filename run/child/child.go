@@ -1,4 +1,4 @@
-package campaign
+package child
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/crash"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
 // killGrace is how long a child may take to end after a signal. A test needs up to 3 s to stop early.
@@ -22,22 +22,23 @@ const killGrace = 15 * time.Second
 // maxOutput limits how many bytes of a child's standard output are kept.
 const maxOutput = 1 << 20
 
-// ended is how a step's process ended.
-type ended struct {
-	exit      int
-	code, why string // of the error that it wrote to standard output, if any
+// Ended is how a child ended.
+type Ended struct {
+	Exit      int
+	Code, Why string // of the error that it wrote to standard output, if any
 }
 
-// child runs a process to its end. The process has a group of its own, so that a Ctrl-C at the terminal reaches it only
-// once, through this program. It also holds the lock, so that no other campaign uses the folder while it runs.
-func child(ctx context.Context, cmd *exec.Cmd, lock *Lock, grace time.Duration) (ended, error) {
+// Run runs a process to its end. The process has a group of its own, so that a Ctrl-C at the terminal reaches it only
+// once, through this program. It also holds the lock, so that no other owner uses the folder while it runs. grace is
+// how long it may take to end after a signal; 0: 15 s.
+func Run(ctx context.Context, cmd *exec.Cmd, lock *Lock, grace time.Duration) (Ended, error) {
 	var out bounded
 	cmd.Stdout = &out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	cmd.ExtraFiles = []*os.File{lock.file}
 	cmd.WaitDelay = time.Second // a grandchild may keep the output open
 	if err := cmd.Start(); err != nil {
-		return ended{}, err
+		return Ended{}, err
 	}
 	over := make(chan error, 1)
 	go func() {
@@ -50,7 +51,7 @@ func child(ctx context.Context, cmd *exec.Cmd, lock *Lock, grace time.Duration) 
 	case <-ctx.Done():
 	}
 	signal := syscall.SIGTERM
-	var i run.Interrupt
+	var i exit.Interrupt
 	if errors.As(context.Cause(ctx), &i) {
 		signal = i.Signal
 	}
@@ -75,25 +76,25 @@ func (b *bounded) Write(p []byte) (int, error) {
 }
 
 // ended returns the exit code of a process and the error that it wrote to standard output as JSON.
-func (b *bounded) ended(cmd *exec.Cmd, err error) (ended, error) {
-	var e ended
-	var exit *exec.ExitError
+func (b *bounded) ended(cmd *exec.Cmd, err error) (Ended, error) {
+	var e Ended
+	var failed *exec.ExitError
 	switch {
 	case err == nil || errors.Is(err, exec.ErrWaitDelay):
 		return e, nil
-	case !errors.As(err, &exit):
+	case !errors.As(err, &failed):
 		return e, err
 	}
-	e.exit = exit.ExitCode()
+	e.Exit = failed.ExitCode()
 	if s, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && s.Signaled() {
-		e.exit = 128 + int(s.Signal())
-		e.code, e.why = "killed", fmt.Sprintf("its process was killed by the signal %v", s.Signal())
+		e.Exit = 128 + int(s.Signal())
+		e.Code, e.Why = "killed", fmt.Sprintf("its process was killed by the signal %v", s.Signal())
 	}
 	var said struct {
 		Error struct{ Code, Message string }
 	}
 	if json.Unmarshal(b.Bytes(), &said) == nil && said.Error.Message != "" {
-		e.code, e.why = said.Error.Code, said.Error.Message
+		e.Code, e.Why = said.Error.Code, said.Error.Message
 	}
 	return e, nil
 }

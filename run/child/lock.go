@@ -1,4 +1,4 @@
-package campaign
+package child
 
 import (
 	"context"
@@ -12,31 +12,35 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
-// LockName is the lock file in a campaign's folder.
-const LockName = ".campaign.lock"
+// Owner is what locks a folder.
+type Owner struct {
+	What string // such as "campaign"
+	File string // name of the lock file in the folder
+	Hint string // what a user may do while another one works in the folder
+}
 
-// lockWait is how long the processes of a killed campaign may take to end. They get their signal when it dies.
+// lockWait is how long the children of a killed owner may take to end. They get their signal when it dies.
 const lockWait = 30 * time.Second
 
-// Lock is the right to work in a campaign's folder. Every step's process holds it too, so that after the death of the
-// campaign it lasts for as long as one of them may still write.
+// Lock is the right to work in a folder. Every child holds it too, so that after the death of its owner it lasts for as
+// long as one of them may still write.
 type Lock struct{ file *os.File }
 
-// Acquire creates the folder and takes its lock. A lock held by a live campaign is an error of usage; it waits for the
-// processes of a dead one.
-func Acquire(ctx context.Context, folder string) (*Lock, error) {
+// Acquire creates the folder and takes its lock. A lock held by a live owner is an error of usage; it waits for the
+// children of a dead one.
+func Acquire(ctx context.Context, folder string, o Owner) (*Lock, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return nil, run.EnvironmentError("output_dir", "Choose another --output-dir, or change its permissions",
-			"cannot create the campaign's folder: %w", err)
+		return nil, exit.Environment("output_dir", "Choose another --output-dir, or change its permissions",
+			"cannot create the %s's folder: %w", o.What, err)
 	}
-	path := filepath.Join(folder, LockName)
+	path := filepath.Join(folder, o.File)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o644)
 	if err != nil {
-		return nil, run.EnvironmentError("output_dir", "Choose another --output-dir, or change its permissions",
-			"cannot lock the campaign's folder: %w", err)
+		return nil, exit.Environment("output_dir", "Choose another --output-dir, or change its permissions",
+			"cannot lock the %s's folder: %w", o.What, err)
 	}
 	deadline := time.Now().Add(lockWait)
 	for {
@@ -52,9 +56,8 @@ func Acquire(ctx context.Context, folder string) (*Lock, error) {
 		holder := holder(f)
 		if !errors.Is(err, syscall.EWOULDBLOCK) || holder.alive() || time.Now().After(deadline) {
 			_ = f.Close() // only read
-			return nil, run.UsageError("campaign_running",
-				"Wait for its end, or choose another --output-dir; `mlperf-go submission status` shows its progress",
-				"the folder %s is in use by another campaign (%s): %w", folder, holder, err)
+			return nil, exit.Usage(o.What+"_running", o.Hint,
+				"the folder %s is in use by another %s (%s): %w", folder, o.What, holder, err)
 		}
 		select {
 		case <-time.After(50 * time.Millisecond):
@@ -121,9 +124,9 @@ func startOf(pid int) string {
 	return fields[19]
 }
 
-// Running reports whether a live campaign holds the folder.
-func Running(folder string) bool {
-	f, err := os.Open(filepath.Join(folder, LockName))
+// Running reports whether a live owner holds the folder.
+func (o Owner) Running(folder string) bool {
+	f, err := os.Open(filepath.Join(folder, o.File))
 	if err != nil {
 		return false
 	}

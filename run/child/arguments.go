@@ -1,0 +1,37 @@
+package child
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/internal/config"
+)
+
+// Flags returns the settings that were set, as flags of a child, except those that the caller makes itself. Secrets are
+// in Environ.
+func Flags(e *config.Effective, except map[string]bool) []string {
+	var args []string
+	for _, s := range e.Table() {
+		if except[s.Name] || s.Secret || s.Ignored || !e.IsSet(s.Name) {
+			continue
+		}
+		args = append(args, "--"+s.Name+"="+e.Text(s.Name))
+	}
+	return args
+}
+
+// Environ returns the environment of a child: without the settings, which are flags, and with the secrets, which must
+// not appear in a list of processes.
+func Environ(e *config.Effective, environ []string) []string {
+	table := e.Table()
+	env := slices.DeleteFunc(slices.Clone(environ), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		return slices.ContainsFunc(table, func(s config.Setting) bool { return s.EnvName() == name })
+	})
+	for _, s := range table {
+		if s.Secret && e.IsSet(s.Name) {
+			env = append(env, s.EnvName()+"="+e.String(s.Name))
+		}
+	}
+	return env
+}
