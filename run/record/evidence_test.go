@@ -70,7 +70,30 @@ func TestEachRuleAlone(t *testing.T) {
 			verdict: Interrupted, codes: []Code{CodeInterrupted}, text: "interrupt", exit: exit.CodeInvalid},
 		"interrupted with samples outstanding": {change: func(e *Evidence) {
 			e.Ended, e.Interrupted, e.Logs.Complete, e.Logs.Valid = context.Canceled, true, false, nil
-			e.Record.Samples.Failed = 3
+			e.Record.Samples.Failed, e.Record.Samples.FailedByReason = 3, map[ledger.Reason]int64{"cancelled": 3}
+			e.Record.Samples.Issued++
+			e.Logs.Errors, e.Logs.ErrorTexts = 3, []mllog.Text{{Text: noTokenError + " or more", Count: 3}}
+		}, verdict: Interrupted, codes: []Code{CodeInterrupted}, exit: exit.CodeInvalid},
+		"interrupted, and LoadGen calls the rest too short": {change: func(e *Evidence) {
+			e.Ended, e.Interrupted, e.Logs.Valid = exit.Interrupt{Signal: syscall.SIGTERM}, true, no()
+		}, verdict: Interrupted, codes: []Code{CodeInterrupted}, exit: exit.CodeInvalid},
+		"interrupted after failures": {change: func(e *Evidence) {
+			e.Ended, e.Interrupted, e.Logs.Valid = exit.Interrupt{Signal: syscall.SIGINT}, true, no()
+			e.Record.Samples.Failed = 5
+			e.Record.Samples.FailedByReason = map[ledger.Reason]int64{"cancelled": 3, "http_500": 2}
+			e.Logs.Errors, e.Logs.ErrorTexts = 6, []mllog.Text{{Text: noTokenError, Count: 5}, {Text: "Multiple complete",
+				Count: 1}}
+		}, verdict: Interrupted, codes: []Code{CodeInterrupted, CodeFailedSamples, CodeLoadGenErrors},
+			text: "LoadGen logged 3 errors; the first (2 times): n_tokens", exit: exit.CodeInvalid},
+		"interrupted after another failure": {change: func(e *Evidence) {
+			e.Ended, e.Interrupted = exit.Interrupt{Signal: syscall.SIGINT}, true
+			e.Record.Samples.Failed = 4
+			e.Record.Samples.FailedByReason = map[ledger.Reason]int64{"cancelled": 3, "reset": 1}
+		}, verdict: Interrupted, codes: []Code{CodeInterrupted, CodeFailedSamples},
+			text: "1 of 100 samples failed, reset 1", exit: exit.CodeInvalid},
+		"more answers than samples before an interruption": {change: func(e *Evidence) {
+			e.Ended, e.Interrupted = exit.Interrupt{Signal: syscall.SIGINT}, true
+			e.Record.Samples.Issued = 99
 		}, verdict: Interrupted, codes: []Code{CodeInterrupted, CodeFailedSamples}, exit: exit.CodeInvalid},
 		"the caller's own cause": {change: func(e *Evidence) { e.Ended, e.Interrupted = errors.New("enough"), true },
 			verdict: Interrupted, codes: []Code{CodeInterrupted}, text: "enough", exit: exit.CodeInvalid},

@@ -9,10 +9,13 @@ const (
 	LogFolder     = "mlperf"
 	RequestsName  = "requests.jsonl.zst"
 	FailuresName  = "failures.jsonl"
+	SummaryName   = "summary.txt"  // the result as it is printed; written after the record, which has no hash of it
 	DatasetName   = "dataset.json" // a synthetic data set
 	AuditName     = "audit.config" // copy of --audit-config
 	// ReserveName is a file that holds some disk space while the test runs, so that run.json fits on a disk that fills up.
-	ReserveName = ".reserve"
+	ReserveName   = ".reserve"
+	MetricsFolder = "metrics"
+	MetricsName   = MetricsFolder + "/server.jsonl.zst" // the servers' metrics pages over time, with --metrics
 	// AccuracyTextName is what the submission checker reads of a score, and AccuracyName is the whole score.
 	AccuracyTextName = "accuracy.txt"
 	AccuracyName     = "accuracy.json"
@@ -20,4 +23,4 @@ const (
 
 // Entries are the names that identify a folder as that of a run.
 var Entries = []string{FileName, ConfigName, UserConfName, PreflightName, LogFolder, RequestsName, FailuresName,
-	DatasetName, AuditName, AccuracyTextName, AccuracyName, ReserveName}
+	DatasetName, AuditName, AccuracyTextName, AccuracyName, ReserveName, MetricsFolder, SummaryName}

@@ -3,7 +3,6 @@ package record
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
@@ -13,12 +12,7 @@ const maxBytes = 64 << 20
 
 // Read reads the run.json of a folder. A file with another schema is an error.
 func Read(folder string) (*Record, error) {
-	f, err := atomicfile.OpenBelow(folder, FileName)
-	if err != nil {
-		return nil, fmt.Errorf("the record of %s cannot be read: %w", folder, err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxBytes))
+	text, err := atomicfile.ReadBelow(folder, FileName, maxBytes)
 	if err != nil {
 		return nil, fmt.Errorf("the record of %s cannot be read: %w", folder, err)
 	}

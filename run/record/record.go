@@ -46,15 +46,19 @@ type Record struct {
 	LoadGenModel     string         `json:"loadgen_model"`
 	ServedModel      string         `json:"served_model"`
 	// the round whose limits, counts, targets and, without --seed-override, seeds apply
-	Round     string    `json:"round"`
-	Scenario  string    `json:"scenario"`
-	Mode      string    `json:"mode"`
-	Backend   string    `json:"backend"`
-	Started   time.Time `json:"started"`
-	DurationS float64   `json:"duration_s"` // first issue to last completion
-	Verdict   Verdict   `json:"verdict"`
-	Reasons   []Cause   `json:"reasons"`
-	Notes     []string  `json:"notes,omitempty"`
+	Round    string `json:"round"`
+	Scenario string `json:"scenario"`
+	Mode     string `json:"mode"`
+	Backend  string `json:"backend"`
+	// why it is that backend
+	BackendChoice *BackendChoice `json:"backend_choice,omitempty"`
+	Started       time.Time      `json:"started"`
+	// of the first query; the request log counts from there; zero: none was issued
+	FirstIssue time.Time `json:"first_issue,omitzero"`
+	DurationS  float64   `json:"duration_s"` // first issue to last completion
+	Verdict    Verdict   `json:"verdict"`
+	Reasons    []Cause   `json:"reasons"`
+	Notes      []string  `json:"notes,omitempty"`
 
 	LoadGen    LoadGenResult     `json:"loadgen"`
 	Samples    SampleCounts      `json:"samples"`
@@ -64,7 +68,8 @@ type Record struct {
 	Answers    Answers           `json:"answers"`
 	Client     Client            `json:"client"`
 	Endpoints  []EndpointCounts  `json:"endpoints"`
-	Servers    *servers.Facts    `json:"servers,omitempty"` // with --server-dir
+	Servers    *servers.Facts    `json:"servers,omitempty"`        // with --server-dir
+	Metrics    *ServerMetrics    `json:"server_metrics,omitempty"` // with --metrics
 	Dataset    DatasetFacts      `json:"dataset"`
 	Tokenizer  *finder.Source    `json:"tokenizer,omitempty"` // counted tokens instead of the server, or after it
 	Sampling   map[string]any    `json:"sampling"`
@@ -73,6 +78,24 @@ type Record struct {
 	// of a Server test: its limits against LoadGen's early-stopping criterion
 	Tails []Tail            `json:"tails,omitempty"`
 	Files map[string]string `json:"files"`
+}
+
+// BackendChoice is how the backend of a run was chosen.
+type BackendChoice struct {
+	Backend string        `json:"backend"`
+	Auto    bool          `json:"auto"` // the user left it to the run
+	Why     string        `json:"why"`
+	Servers []ShownServer `json:"servers,omitempty"` // none where they were not asked
+	Notes   []string      `json:"-"`                 // in the notes of the run
+}
+
+// ShownServer is what the routes of an endpoint show of its server.
+type ShownServer struct {
+	URL       string   `json:"url"`
+	Backends  []string `json:"backends"` // kinds that all signs allow
+	Signs     []string `json:"signs"`
+	Version   string   `json:"version,omitempty"`
+	Simulator bool     `json:"simulator,omitempty"` // it is this program's simulator
 }
 
 // LoadGenResult is what LoadGen's own logs contain.

@@ -54,6 +54,14 @@ func reportLag(e *Evidence) *Cause {
 		"the time that the tokens may take")
 }
 
+// ClientLag returns the cause if the client itself was too late for the limits; nil: it was not.
+func (e *Evidence) ClientLag() *Cause {
+	if cause := dispatchLag(e); cause != nil {
+		return cause
+	}
+	return reportLag(e)
+}
+
 // tokenTime returns a limit per token, or 0 if LoadGen does not measure first tokens.
 func (e *Evidence) tokenTime(limit time.Duration) time.Duration {
 	if !e.FirstTokens {

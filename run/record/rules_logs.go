@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
@@ -21,6 +22,9 @@ func logIncomplete(e *Evidence) *Cause {
 
 func loadgenInvalid(e *Evidence) *Cause {
 	if e.Mode == models.Accuracy || e.Audit || e.Logs == nil || e.Logs.Valid != nil && *e.Logs.Valid {
+		return nil
+	}
+	if e.Interrupted { // a test without its end cannot reach LoadGen's minima
 		return nil
 	}
 	if e.Logs.Valid == nil {
@@ -50,20 +54,44 @@ func earlyStopping(logs *mllog.Result) string {
 	return text
 }
 
+// noTokenError begins LoadGen's error about a sample that is completed without a token (loadgen/logging.cc,
+// 6.0.17).
+const noTokenError = "n_tokens argument missing"
+
+// errorsLogged returns the number of LoadGen's errors and their texts, without those about samples that an interruption
+// cancelled.
+func (e *Evidence) errorsLogged() (int, []mllog.Text) {
+	cancelled, errors := int(e.cancelled()), e.Logs.Errors
+	var texts []mllog.Text
+	for _, t := range e.Logs.ErrorTexts {
+		if strings.HasPrefix(t.Text, noTokenError) {
+			follow := min(t.Count, cancelled)
+			t.Count, errors, cancelled = t.Count-follow, errors-follow, cancelled-follow
+		}
+		if t.Count > 0 {
+			texts = append(texts, t)
+		}
+	}
+	return errors, texts
+}
+
 func loadgenErrors(e *Evidence) *Cause {
-	if e.Logs == nil || e.Logs.Errors == 0 {
+	if e.Logs == nil {
 		return nil
 	}
-	c := &Cause{Code: CodeLoadGenErrors, Text: fmt.Sprintf("LoadGen logged %d errors", e.Logs.Errors),
-		Value: e.Logs.Errors,
-		Limit: 0}
-	if len(e.Logs.ErrorTexts) > 0 {
-		first := e.Logs.ErrorTexts[0]
-		c.Text += fmt.Sprintf("; the first (%d times): %s", first.Count, first.Text)
+	errors, texts := e.errorsLogged()
+	if errors <= 0 {
+		return nil
+	}
+	c := &Cause{Code: CodeLoadGenErrors, Text: "LoadGen logged " + plural.Count(errors, "error", "errors"),
+		Value: errors, Limit: 0}
+	if len(texts) > 0 {
+		first := texts[0]
+		c.Text += fmt.Sprintf("; the first (%s): %s", plural.Count(first.Count, "time", "times"), first.Text)
 	}
 	if n := e.OneToken; n > 0 && e.TokenLatencies { // in Offline too, where no first token is reported
-		c.Text += fmt.Sprintf(". %d answers have one token, which LoadGen counts as an error; set --min-tokens 2 where the "+
-			"rules allow", n)
+		c.Text += fmt.Sprintf(". %s one token, which LoadGen counts as an error; set --min-tokens 2 where the rules allow",
+			plural.Count(n, "answer has", "answers have"))
 	}
 	return c
 }

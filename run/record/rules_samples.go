@@ -5,21 +5,36 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/mlperf-go/mlperf-go/internal/plural"
+	"github.com/mlperf-go/mlperf-go/ledger"
 )
 
+// failedSamples leaves out the samples that an interruption cancelled.
 func failedSamples(e *Evidence) *Cause {
 	s := e.Record.Samples
-	if s.Failed == 0 {
+	failed := s.Failed - e.cancelled()
+	if failed <= 0 {
 		return nil
 	}
-	text := fmt.Sprintf("%d of %d samples failed", s.Failed, s.Issued)
+	text := fmt.Sprintf("%d of %d samples failed", failed, s.Issued)
 	for _, reason := range mostFirst(s.FailedByReason) {
-		text += fmt.Sprintf(", %s %d", reason, s.FailedByReason[reason])
+		if !e.Interrupted || reason != ledger.FailCancelled {
+			text += fmt.Sprintf(", %s %d", reason, s.FailedByReason[reason])
+		}
 	}
-	if e.Ended != nil {
+	if e.Ended != nil && !e.Interrupted {
 		text += fmt.Sprintf("; the test was ended: %v", e.Ended)
 	}
-	return &Cause{Code: CodeFailedSamples, Text: text, Value: s.Failed, Limit: 0}
+	return &Cause{Code: CodeFailedSamples, Text: text, Value: failed, Limit: 0}
+}
+
+// cancelled returns how many samples failed only because the test was interrupted.
+func (e *Evidence) cancelled() int64 {
+	if !e.Interrupted {
+		return 0
+	}
+	return e.Record.Samples.FailedByReason[ledger.FailCancelled]
 }
 
 // mostFirst returns the keys, those with large counts first.
@@ -29,18 +44,20 @@ func mostFirst[K cmp.Ordered](counts map[K]int64) []K {
 	})
 }
 
+// unfinishedSamples: LoadGen goes on issuing samples after an interruption.
 func unfinishedSamples(e *Evidence) *Cause {
 	s := e.Record.Samples
-	if s.Issued == s.Completed && s.Issued > 0 {
+	if s.Issued == s.Completed && s.Issued > 0 || e.Interrupted && s.Issued >= s.Completed {
 		return nil
 	}
-	return &Cause{Code: CodeFailedSamples, Text: fmt.Sprintf("%d samples were issued and %d completed", s.Issued,
-		s.Completed), Value: s.Issued - s.Completed, Limit: 0}
+	return &Cause{Code: CodeFailedSamples, Text: fmt.Sprintf("%s issued and %d completed",
+		plural.Count(s.Issued, "sample was", "samples were"), s.Completed), Value: s.Issued - s.Completed, Limit: 0}
 }
 
 func emptyOutputs(e *Evidence) *Cause {
 	if n := e.Record.Samples.Empty; n > 0 {
-		return &Cause{Code: CodeEmptyOutputs, Text: fmt.Sprintf("%d answers have no output token", n), Value: n, Limit: 0}
+		return &Cause{Code: CodeEmptyOutputs, Text: plural.Count(n, "answer has", "answers have") + " no output token",
+			Value: n, Limit: 0}
 	}
 	return nil
 }
@@ -48,7 +65,8 @@ func emptyOutputs(e *Evidence) *Cause {
 func missingFirstTokens(e *Evidence) *Cause {
 	s := e.Record.Samples
 	if missing := s.Completed - s.Failed - s.FirstTokens; e.FirstTokens && missing > 0 {
-		return &Cause{Code: CodeMissingFirstTokens, Text: fmt.Sprintf("%d successful samples have no first token", missing),
+		return &Cause{Code: CodeMissingFirstTokens,
+			Text:  plural.Count(missing, "successful sample has", "successful samples have") + " no first token",
 			Value: missing, Limit: 0}
 	}
 	return nil
@@ -56,8 +74,8 @@ func missingFirstTokens(e *Evidence) *Cause {
 
 func tokenCounts(e *Evidence) *Cause {
 	if n := e.Record.Tokens.Mismatches; n > 0 {
-		return &Cause{Code: CodeTokenMismatch, Text: fmt.Sprintf("in %d answers the server's token count is not the number "+
-			"of its ids", n), Value: n, Limit: 0}
+		return &Cause{Code: CodeTokenMismatch, Text: fmt.Sprintf("in %s the server's token count is not the number "+
+			"of its ids", plural.Count(n, "answer", "answers")), Value: n, Limit: 0}
 	}
 	return nil
 }
@@ -65,8 +83,9 @@ func tokenCounts(e *Evidence) *Cause {
 // promptCounts: a server that cuts prompts, or adds tokens before them, answers another benchmark.
 func promptCounts(e *Evidence) *Cause {
 	if n := e.OtherPrompts; n > 0 {
-		return &Cause{Code: CodeTokenMismatch, Text: fmt.Sprintf("in %d answers the server counted another number of prompt "+
-			"tokens than the token ids that it was sent: does it cut prompts, or put a token before them?", n), Value: n,
+		return &Cause{Code: CodeTokenMismatch, Text: fmt.Sprintf("in %s the server counted another number of prompt "+
+			"tokens than the token ids that it was sent: does it cut prompts, or put a token before them?",
+			plural.Count(n, "answer", "answers")), Value: n,
 			Limit: 0}
 	}
 	return nil
@@ -76,9 +95,9 @@ func promptCounts(e *Evidence) *Cause {
 // their sender may be wrong about more.
 func misreported(e *Evidence) *Cause {
 	if n := e.Misreported; n > 0 {
-		return &Cause{Code: CodeMisreported, Text: fmt.Sprintf("%d times a first token or an end was reported again, or "+
-			"of a "+
-			"sample that LoadGen had not issued: this is a bug, please report it with the run's folder", n), Value: n, Limit: 0}
+		return &Cause{Code: CodeMisreported, Text: fmt.Sprintf("%s a first token or an end was reported again, or of a "+
+			"sample that LoadGen had not issued: this is a bug, please report it with the run's folder",
+			plural.Count(n, "time", "times")), Value: n, Limit: 0}
 	}
 	return nil
 }
@@ -92,11 +111,13 @@ func unaskedAnswers(e *Evidence) *Cause {
 	}
 	switch n := max(a.Unasked, inLoops); {
 	case n > 0:
-		return &Cause{Code: CodeUnaskedAnswers, Text: fmt.Sprintf("%d answers came that nothing had asked for, and one that "+
-			"comes when the next request is out is taken for the answer to that", n), Value: n, Limit: 0}
+		return &Cause{Code: CodeUnaskedAnswers, Text: fmt.Sprintf("%s came that nothing had asked for, and one that "+
+			"comes when the next request is out is taken for the answer to that", plural.Count(n, "answer", "answers")),
+			Value: n, Limit: 0}
 	case a.Strays > 0 && !a.Identified:
-		return &Cause{Code: CodeUnaskedAnswers, Text: fmt.Sprintf("%d times bytes came that nothing had asked for, and the "+
-			"answers carry no ids of their requests: their requests are unknown", a.Strays), Value: a.Strays, Limit: 0}
+		return &Cause{Code: CodeUnaskedAnswers, Text: fmt.Sprintf("%s bytes came that nothing had asked for, and the "+
+			"answers carry no ids of their requests: their requests are unknown", plural.Count(a.Strays, "time", "times")),
+			Value: a.Strays, Limit: 0}
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 // Score is the score of an accuracy test's answers.
 type Score struct {
 	NotScored string              `json:"not_scored,omitempty"` // why there is no score
+	NotJudged string              `json:"not_judged,omitempty"` // why it is compared with no target
 	Pass      *bool               `json:"pass"`                 // null: nothing is claimed
 	Metrics   []accuracy.Metric   `json:"metrics"`
 	Samples   int                 `json:"samples"`
@@ -30,8 +31,8 @@ func NotScored(why string) *Score { return &Score{NotScored: why, Metrics: []acc
 // ScoreOf returns the part of a result that the record contains.
 func ScoreOf(r *accuracy.Result) *Score {
 	return &Score{
-		Pass: r.Pass, Metrics: r.Metrics, Samples: r.Samples, Missing: r.Missing, Unscored: r.Unscored,
-		Unclaimed: r.Unclaimed, Notes: r.Notes, Tokenizer: r.Tokenizer,
+		NotJudged: r.NotJudged, Pass: r.Pass, Metrics: r.Metrics, Samples: r.Samples, Missing: r.Missing,
+		Unscored: r.Unscored, Unclaimed: r.Unclaimed, Notes: r.Notes, Tokenizer: r.Tokenizer,
 	}
 }
 

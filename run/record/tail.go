@@ -3,6 +3,8 @@ package record
 import (
 	"fmt"
 	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 )
 
 // Tail is the state of a Server test against one of its latency limits.
@@ -30,7 +32,7 @@ type LimitLost struct {
 
 // Error returns the sentence of the verdict.
 func (e *LimitLost) Error() string {
-	return fmt.Sprintf("%d queries have a %s over %v; of the %d queries of this test at most %d may, by LoadGen's "+
+	return fmt.Sprintf("%s a %s over %v; of the %d queries of this test at most %d may, by LoadGen's "+
 		"early-stopping criterion: it can no longer become valid (--fail-fast)",
-		e.Over, e.What, e.Limit, e.Queries, e.Bearable)
+		plural.Count(e.Over, "query has", "queries have"), e.What, e.Limit, e.Queries, e.Bearable)
 }

@@ -1,0 +1,32 @@
+package record
+
+import (
+	"fmt"
+
+	"github.com/mlperf-go/mlperf-go/internal/plural"
+)
+
+// headlines are LoadGen's own figures, the ones that a submission reports
+// (docs/reference/benchmarks.md#limits-and-counts), in order of preference.
+var headlines = []struct{ key, unit string }{
+	{"result_completed_tokens_per_second", "tokens/s (LoadGen, completed)"},
+	{"result_tokens_per_second", "tokens/s (LoadGen)"},
+	{"result_completed_samples_per_sec", "samples/s (LoadGen, completed)"},
+	{"result_samples_per_second", "samples/s (LoadGen)"},
+}
+
+// Headline returns the figure that a submission reports, or the number of answers of an accuracy test.
+func (r *Record) Headline() string {
+	if r.Mode == "accuracy" {
+		return plural.Count(r.Samples.Completed, "answer", "answers") + " in the accuracy log"
+	}
+	if ns, ok := r.LoadGen.Result["result_90.00_percentile_latency_ns"]; ok && r.Scenario == "SingleStream" {
+		return fmt.Sprintf("%v ns 90th percentile latency (LoadGen)", ns)
+	}
+	for _, h := range headlines {
+		if v, ok := r.LoadGen.Result[h.key]; ok {
+			return fmt.Sprintf("%v %s", v, h.unit)
+		}
+	}
+	return "LoadGen reported no result"
+}
