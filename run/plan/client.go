@@ -25,38 +25,49 @@ func (cl *Client) OpenDriver() (backends.Driver, *backends.Config, error) {
 	if err != nil {
 		return nil, nil, exit.Usage("backend", "", "%w", err)
 	}
-	endpoints, err := cl.Endpoints()
+	config, err := cl.Reach()
 	if err != nil {
 		return nil, nil, err
 	}
 	c := cl.Config
-	config := &backends.Config{
-		Endpoints: endpoints,
-		RequestOptions: backends.RequestOptions{API: c.String("api"), ServedModel: c.String("served-model"),
-			Sampling: cl.requests.Sampling(), Stream: cl.Scenario.Stream && cl.Row.UseTokenLatencies || c.Bool("stream")},
-		AnswerOptions: backends.AnswerOptions{KeepText: cl.Row.TextAnswers, NeedIDs: !cl.Row.TextAnswers,
-			MinTokens: cl.Row.MinOutputTokens, Vocabulary: cl.Row.Vocabulary},
-		Dispatch: backends.Dispatch{Concurrency: c.Int("concurrency"), Retries: c.Int("retries"),
-			Balance: c.String("lb")},
-		Deadlines: backends.Deadlines{RequestTimeout: c.Duration("request-timeout"),
-			FirstTokenTimeout: c.Duration("first-token-timeout"), TokenTimeout: c.Duration("token-timeout"),
-			ConnectTimeout: c.Duration("connect-timeout"), EndpointTimeout: c.Duration("endpoint-timeout")},
-		Transport: backends.Transport{InsecureSkipVerify: c.Bool("insecure-skip-verify"), CAFile: c.String("ca-file"),
-			Proxy: c.String("proxy")},
-		ProbeOptions: backends.ProbeOptions{ProbeTokens: cl.probeTokens()},
-	}
+	config.RequestOptions = backends.RequestOptions{API: c.String("api"), ServedModel: c.String("served-model"),
+		Sampling: cl.requests.Sampling(), Stream: cl.Scenario.Stream && cl.Row.UseTokenLatencies || c.Bool("stream")}
+	config.AnswerOptions = backends.AnswerOptions{KeepText: cl.Row.TextAnswers, NeedIDs: !cl.Row.TextAnswers,
+		MinTokens: cl.Row.MinOutputTokens, Vocabulary: cl.Row.Vocabulary}
+	config.Dispatch = backends.Dispatch{Concurrency: c.Int("concurrency"), Retries: c.Int("retries"),
+		Balance: c.String("lb")}
+	config.Deadlines = backends.Deadlines{RequestTimeout: c.Duration("request-timeout"),
+		FirstTokenTimeout: c.Duration("first-token-timeout"), TokenTimeout: c.Duration("token-timeout"),
+		ConnectTimeout: c.Duration("connect-timeout"), EndpointTimeout: c.Duration("endpoint-timeout")}
+	config.ProbeOptions = backends.ProbeOptions{ProbeTokens: cl.probeTokens()}
 	if config.Format, err = cl.requests.format(); err != nil {
 		return nil, nil, err
 	}
+	return d, config, cl.place(config)
+}
+
+// Reach returns the part of the configuration that determines how the endpoints are reached.
+func (cl *Client) Reach() (*backends.Config, error) {
+	endpoints, err := cl.Endpoints()
+	if err != nil {
+		return nil, err
+	}
+	c := cl.Config
+	config := &backends.Config{
+		Endpoints: endpoints,
+		Transport: backends.Transport{InsecureSkipVerify: c.Bool("insecure-skip-verify"), CAFile: c.String("ca-file"),
+			HTTP2: c.Bool("http2"), Proxy: c.String("proxy")},
+	}
+	config.ConnectTimeout = c.Duration("connect-timeout")
 	if _, err := backends.Authorities(config.CAFile); err != nil {
-		return nil, nil, exit.Usage("ca_file", "Give the PEM file of the authority that signed the server's certificate",
+		return nil, exit.Usage("ca_file", "Give the PEM file of the authority that signed the server's certificate",
 			"--ca-file: %w", err)
 	}
 	if err := checkProxy(config); err != nil {
-		return nil, nil, exit.Usage("proxy", "Give it as http://host:port, and no endpoint on a Unix socket with it",
+		return nil, exit.Usage("proxy", "Give it as http://host:port, and no endpoint on a Unix socket with it",
 			"--proxy: %w", err)
 	}
-	return d, config, cl.place(config)
+	return config, nil
 }
 
 // checkProxy rejects an invalid proxy, and a proxy for endpoints on Unix sockets.
@@ -119,9 +130,9 @@ func (cl *Client) apiKey() (string, error) {
 	return strings.TrimSpace(line), nil
 }
 
-// offlineSlack is what LoadGen adds to target QPS times duration for the samples of an Offline query
+// OfflineSlack is what LoadGen adds to target QPS times duration for the samples of an Offline query
 // (docs/reference/loadgen.md#effective-settings).
-const offlineSlack = 1.1
+const OfflineSlack = 1.1
 
 // Connections returns how many connections the test may have open at once; 0: the server decides.
 func (cl *Client) Connections(c *backends.Config) int {
@@ -131,7 +142,7 @@ func (cl *Client) Connections(c *backends.Config) int {
 	if cl.Mode != models.Performance {
 		return cl.Config.Int("samples")
 	}
-	byTime := cl.Config.Float("target-qps") * offlineSlack * cl.Config.Duration("min-duration").Seconds()
+	byTime := cl.Config.Float("target-qps") * OfflineSlack * cl.Config.Duration("min-duration").Seconds()
 	return max(cl.Config.Int("min-queries"), int(byTime))
 }
 

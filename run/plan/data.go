@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -111,9 +112,12 @@ func (d *Data) ReadDataset() (*datasets.Dataset, error) {
 	return ds, err
 }
 
-// SendsText reports whether requests carry the text of a row that also has token ids. It is false for an unknown
-// backend, which OpenDriver rejects.
+// SendsText reports whether requests carry the text of a row that also has token ids, or may do so because the backend
+// is still to be chosen. It is false for an unknown backend, which OpenDriver rejects.
 func (d *Data) SendsText() bool {
+	if d.Config.String("backend") == config.Auto && d.HasEndpoint() {
+		return true
+	}
 	driver, err := backends.Lookup(d.Config.String("backend"))
 	if err != nil {
 		return false
@@ -216,7 +220,24 @@ func (d *Data) OfficialRows() int {
 	return d.Row.DatasetSamples
 }
 
-func (d *Data) checkRows(rows int) error {
+// LongestPrompt returns the tokens of the longest prompt of the data set that was read; 0: not known.
+func (d *Data) LongestPrompt() int {
+	ds := d.Dataset
+	if ds == nil {
+		ds = d.file
+	}
+	if ds == nil {
+		return 0
+	}
+	longest := 0
+	for i := range ds.Samples {
+		longest = max(longest, ds.Samples[i].InputLen)
+	}
+	return longest
+}
+
+// checkRows rejects a number of rows that does not fit the benchmark or --samples. A rehearsal caps --samples.
+func (d *Data) checkRows(rows int, rehearsal bool) error {
 	if rows < 1 {
 		return exit.Usage("dataset", "Pass another file with --dataset", "the data set has no rows")
 	}
@@ -224,7 +245,15 @@ func (d *Data) checkRows(rows int) error {
 		return exit.Usage("dataset", "Check that it is the right file; --samples N uses only its first N rows",
 			"the data set has %d rows, more than the %d of %s", rows, want, d.Row.Name)
 	}
-	if n := d.Config.Int("samples"); n > rows {
+	n := d.Config.Int("samples")
+	users := d.Config.Origin("samples").Layer != config.FromProgram // else it is a default
+	if n > rows && (rehearsal || !users) {
+		if users {
+			d.Adjusted = append(d.Adjusted, fmt.Sprintf("--samples %d is capped to the %d rows of the data set", n, rows))
+		}
+		return d.Config.Set("samples", strconv.Itoa(rows), d.Config.Origin("samples"))
+	}
+	if n > rows {
 		return exit.Usage("samples", "Use fewer samples, or a larger data set",
 			"--samples %d exceeds the %d rows of the data set", n, rows)
 	}

@@ -18,10 +18,9 @@ const simBackend = "sim"
 // Bind fixes what depends on the number of rows: sample counts, the reasons of a rehearsal, and then the defaults of
 // all settings that are not set.
 func (p *Plan) Bind(rows int) error {
-	if err := p.checkRows(rows); err != nil {
+	if err := p.CheckInput(rows); err != nil {
 		return err
 	}
-	p.Rehearsal = p.dataReasons(rows)
 	row := config.Origin{Layer: config.FromRegistry, Where: p.Row.Name}
 	size := defaults{row, realDefaults(p)}
 	if len(p.Rehearsal) > 0 {
@@ -35,7 +34,22 @@ func (p *Plan) Bind(rows int) error {
 			}
 		}
 	}
-	if p.needsQPS() && !p.Config.Has("target-qps") {
+	p.addShortfalls(p.settingShortfalls())
+	if why := Profiled(p.Profilers); why != "" {
+		p.addShortfalls([]shortfall{{"", why}})
+	}
+	return nil
+}
+
+// CheckInput rejects settings and a number of rows that make the test impossible whatever the servers are. Bind does so
+// too.
+func (p *Plan) CheckInput(rows int) error {
+	p.Rehearsal, p.Causes = nil, nil
+	p.addShortfalls(p.dataShortfalls(rows))
+	if err := p.checkRows(rows, len(p.Rehearsal) > 0); err != nil {
+		return err
+	}
+	if p.needsQPS() && len(p.Rehearsal) == 0 && !p.Config.Has("target-qps") {
 		return exit.Usage("target_qps", "Give --target-qps QUERIES_PER_SECOND, here or in --user-conf",
 			"a %s test needs the load to offer, and --target-qps is not given",
 			p.Scenario.Scenario)
@@ -44,8 +58,6 @@ func (p *Plan) Bind(rows int) error {
 		return exit.Usage("served_model", "Give the name that the server lists at /v1/models",
 			"no --served-model is given, and the model's row names none")
 	}
-	p.Rehearsal = append(p.Rehearsal, p.settingReasons()...)
-	p.AddRehearsal(Profiled(p.Profilers))
 	return nil
 }
 
@@ -122,16 +134,16 @@ func (p *Plan) simulated() defaults {
 	return defaults{SimulatorOrigin, []suggestion{{"backend", simBackend}}}
 }
 
-// defaultBackend is the driver of vLLM.
-const defaultBackend = "vllm"
-
-// wireDefaults are the backend and its API.
+// wireDefaults are the API of the backend, unless the backend is still to be chosen.
 func (p *Plan) wireDefaults() []suggestion {
-	api := backends.DefaultAPI
-	if d, err := backends.Lookup(cmp.Or(p.Config.String("backend"), defaultBackend)); err == nil {
+	name, api := p.Config.String("backend"), backends.DefaultAPI
+	if name == config.Auto && p.HasEndpoint() {
+		return nil
+	}
+	if d, err := backends.Lookup(name); err == nil {
 		api = cmp.Or(d.Describe().API, api)
 	}
-	return []suggestion{{"backend", defaultBackend}, {"api", api}}
+	return []suggestion{{"api", api}}
 }
 
 // rowDefaults are the values that the benchmark fixes.
@@ -171,6 +183,9 @@ func number(f *float64) string {
 
 // SyntheticDataset is the origin of a data set that was made for the run.
 var SyntheticDataset = ProgramOrigin("a synthetic set, as there is no --dataset")
+
+// NoRate is the origin of a placeholder for the target QPS of a plan whose test is not run.
+var NoRate = ProgramOrigin("not used by a preflight")
 
 func ProgramOrigin(where string) config.Origin {
 	return config.Origin{Layer: config.FromProgram, Where: where}

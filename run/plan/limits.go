@@ -9,8 +9,8 @@ import (
 // Limits are the latency limits of a test.
 type Limits struct{ *Test }
 
-// noLimit is the limit in user.conf of a benchmark without one. LoadGen's own default of 100 ms would be a limit.
-const noLimit = 24 * time.Hour
+// NoLimit is the limit in user.conf of a benchmark without one. LoadGen's own default of 100 ms would be a limit.
+const NoLimit = 24 * time.Hour
 
 // latencyLimit returns the limit of the whole answer in Server; 0: the benchmark limits tokens, or nothing.
 func (l *Limits) latencyLimit() time.Duration {
@@ -24,5 +24,5 @@ func (l *Limits) limit(setting string) time.Duration {
 	if d := l.Config.Duration(setting); d > 0 {
 		return d
 	}
-	return noLimit
+	return NoLimit
 }

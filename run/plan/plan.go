@@ -29,6 +29,8 @@ type Plan struct {
 	Command []string
 	// Rehearsal lists the reasons why the run cannot be submitted; empty: it can.
 	Rehearsal []string
+	// Causes lists which settings and files of the user's are behind these reasons, as they were given.
+	Causes []string
 }
 
 // Settings are settings by the names of their flags, for programs that run a test without a command line.
@@ -53,7 +55,7 @@ func Resolve(c *config.Effective) (*Plan, error) {
 	p.Requests = Requests{Test: t, data: &p.Data}
 	p.Client = Client{Test: t, Secrets: &secret.Redactor{}, requests: &p.Requests}
 	for _, step := range []func() error{p.readDescription, p.findModel, p.suggestCode, p.findRound, p.findScenario,
-		p.readSampling, p.readUserConf, p.readSeeds, p.checkOffline, p.checkBalance, p.checkPaths} {
+		p.readSampling, p.readUserConf, p.readSeeds, p.shortenData, p.checkOffline, p.checkBalance, p.checkPaths} {
 		if err := step(); err != nil {
 			return nil, err
 		}

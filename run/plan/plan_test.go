@@ -54,8 +54,8 @@ func TestDefaultsOfARealRun(t *testing.T) {
 			require.Equal(t, want.ttft, c.Duration("ttft-limit"))
 			require.Equal(t, want.tpot, c.Duration("tpot-limit"))
 			require.Equal(t, want.concurrency, c.Int("concurrency"))
-			require.Equal(t, "vllm", c.String("backend"))
-			require.Equal(t, "completions", c.String("api"))
+			require.Equal(t, config.Auto, c.String("backend"), "its servers are asked first")
+			require.False(t, c.Has("api"), "the backend decides")
 			require.Equal(t, "meta-llama/Llama-3.1-8B-Instruct", c.String("served-model"))
 			require.Zero(t, c.Int("samples"), "LoadGen's own counts stand")
 			for _, deadline := range []string{"request-timeout", "first-token-timeout", "token-timeout", "connect-timeout"} {
@@ -214,6 +214,15 @@ func TestNamesOfModels(t *testing.T) {
 	}
 }
 
+// In a rehearsal more samples than rows are as many as there are.
+func TestSamplesAreCappedInARehearsal(t *testing.T) {
+	p := planned(t, 10, Settings{"model": "llama3.1-8b", "samples": "20"})
+	require.Equal(t, 10, p.Config.Int("samples"))
+	require.Equal(t, []string{"--samples 20 is capped to the 10 rows of the data set"}, p.Adjusted)
+	require.NoError(t, p.Bind(10))
+	require.Len(t, p.Adjusted, 1, "once")
+}
+
 func TestPlansThatCanNotBe(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	for name, c := range map[string]struct {
@@ -246,8 +255,8 @@ func TestPlansThatCanNotBe(t *testing.T) {
 			"dataset": "f"}, 13368, "target_qps", "--target-qps"},
 		"more rows than real": {Settings{"model": "llama3.1-8b"}, 13369, "dataset",
 			"13369 rows, more than the 13368 of llama3.1-8b"},
-		"more samples than rows": {Settings{"model": "llama3.1-8b", "samples": "20"}, 10, "samples",
-			"--samples 20 exceeds the 10 rows"},
+		"more samples than rows": {Settings{"model": "generic", "served-model": "m", "endpoint": "http://a:1", "dataset": "f",
+			"samples": "20"}, 10, "samples", "--samples 20 exceeds the 10 rows"},
 		"no served model": {Settings{"model": "generic"}, 10, "served_model", "/v1/models"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -351,7 +360,9 @@ func TestEndpointsAndKey(t *testing.T) {
 func TestFolder(t *testing.T) {
 	p, err := New(Settings{"model": "llama3.1-8b-interactive", "mode": "accuracy"})
 	require.NoError(t, err)
-	require.Equal(t, "results/llama3.1-8b-Interactive-accuracy", p.Folder())
+	require.Regexp(t, `^results/llama3.1-8b-Interactive-accuracy/\d{8}T\d{6}\.\d{3}Z$`, p.Folder())
+	require.Equal(t, p.Folder(), p.Folder(), "a run has one folder")
+	require.NoDirExists(t, "results")
 	p, err = New(Settings{"model": "llama3.1-8b", "output-dir": "a//b/"})
 	require.NoError(t, err)
 	require.Equal(t, "a/b", p.Folder())

@@ -30,7 +30,7 @@ var unlike = map[string]func(s *loadgen.TestSettings){
 
 func unlimited(s *loadgen.TestSettings) {
 	s.UseTokenLatencies, s.ServerTargetLatencyNS = true, 0
-	s.ServerTTFTLatency, s.ServerTPOTLatency = uint64(noLimit), uint64(noLimit)
+	s.ServerTTFTLatency, s.ServerTPOTLatency = uint64(NoLimit), uint64(NoLimit)
 }
 
 // TestEveryRowHasTheLinkedLoadGensSettings compares what LoadGen makes of a real test of each row, scenario and mode

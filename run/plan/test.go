@@ -1,15 +1,17 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/internal/results"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/rounds"
@@ -25,8 +27,15 @@ type Test struct {
 	Round    *rounds.Round
 	Scenario *models.ScenarioRow
 	Mode     models.Mode
+	// Simulated is set if an endpoint of the user's is the simulator.
+	Simulated bool
+	// Adjusted describes settings that Bind has changed.
+	Adjusted []string
+	// Audit is the name of the audit that the test is for; empty: none.
+	Audit string
 
 	notices []string
+	folder  string // once Folder has chosen it
 }
 
 // Notices returns lines that a user should see once, such as the name behind an alias.
@@ -188,12 +197,14 @@ func (t *Test) LoadGenNotes() []string {
 	return notes
 }
 
-// Folder returns the folder of the run.
+// Folder returns the folder of the run. Without --output-dir it is a new one, or with --resume the latest; later calls
+// return the same.
 func (t *Test) Folder() string {
-	if dir := t.Config.String("output-dir"); dir != "" {
-		return filepath.Clean(dir)
+	if t.folder == "" {
+		home := fmt.Sprintf("%s-%s-%s", t.Row.Name, t.Scenario.Scenario, cmp.Or(t.Audit, string(t.Mode)))
+		t.folder = results.Choose(t.Config.String("output-dir"), home, t.Config.Bool("resume"), time.Now())
 	}
-	return filepath.Join("results", fmt.Sprintf("%s-%s-%s", t.Row.Name, t.Scenario.Scenario, t.Mode))
+	return t.folder
 }
 
 // Access returns who may read the run's files.

@@ -100,7 +100,7 @@ func (l *Load) unknownModelKeys(have []config.KV) []config.KV {
 	case !l.Row.UseTokenLatencies && l.latencyLimit() > 0:
 		return []config.KV{latencyKey(l.latencyLimit())}
 	case !l.Row.UseTokenLatencies:
-		return []config.KV{latencyKey(noLimit)} // LoadGen's own for a model that it does not know are 10 ms
+		return []config.KV{latencyKey(NoLimit)} // LoadGen's own for a model that it does not know are 10 ms
 	}
 	keys := []config.KV{{Key: "use_token_latencies", Text: "1"}}
 	if l.Scenario.LoadGen != models.Server {
@@ -108,7 +108,7 @@ func (l *Load) unknownModelKeys(have []config.KV) []config.KV {
 	}
 	for _, key := range []string{"ttft_latency", "tpot_latency"} {
 		if !slices.ContainsFunc(have, func(kv config.KV) bool { return kv.Key == key }) {
-			keys = append(keys, config.KV{Key: key, Text: strconv.FormatInt(noLimit.Milliseconds(), 10)})
+			keys = append(keys, config.KV{Key: key, Text: strconv.FormatInt(NoLimit.Milliseconds(), 10)})
 		}
 	}
 	return append(keys, latencyKey(0))

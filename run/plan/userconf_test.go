@@ -204,8 +204,8 @@ func TestSettingsThatLoadGenReads(t *testing.T) {
 		"generic has no limits": {job{Settings: Settings{"model": "generic", "served-model": "m", "scenario": "Server"},
 			Rows: 10}, func(t *testing.T, s loadgen.TestSettings) {
 			require.True(t, s.UseTokenLatencies)
-			require.Equal(t, uint64(noLimit), s.ServerTTFTLatency)
-			require.Equal(t, uint64(noLimit), s.ServerTPOTLatency)
+			require.Equal(t, uint64(NoLimit), s.ServerTTFTLatency)
+			require.Equal(t, uint64(NoLimit), s.ServerTPOTLatency)
 			require.Zero(t, s.PerformanceIssueSame)
 			require.False(t, s.SampleConcatenatePermutation)
 		}},

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -17,7 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
-// simulator is a child process that serves vLLM's protocol.
+// simulator is a child process that serves the protocol of the chosen backend.
 type simulator struct {
 	cmd    *exec.Cmd
 	url    string
@@ -54,6 +55,9 @@ func startSimulator(ctx context.Context, p *plan.Plan, program, folder string) (
 	return s, nil
 }
 
+// dialects are the backends for which the simulator plays another server than vLLM.
+var dialects = []string{"sglang", "llamacpp", "ollama"}
+
 // arguments returns the command line of the simulator.
 func arguments(p *plan.Plan, ready string) []string {
 	c := p.Config
@@ -61,6 +65,9 @@ func arguments(p *plan.Plan, ready string) []string {
 		_ = c.Set("served-model", "simulated", plan.SimulatorOrigin) // a string setting accepts every text
 	}
 	args := []string{"sim", "--listen", "127.0.0.1:0", "--ready-file", ready, "--model", c.String("served-model")}
+	if plays := c.String("backend"); slices.Contains(dialects, plays) {
+		args = append(args, "--dialect", plays)
+	}
 	if path := c.String("dataset"); path != "" {
 		args = append(args, "--dataset", path, "--benchmark", p.Row.Name, "--quality", c.Text("sim-quality"))
 		if template := c.String("prompt-template"); template != "" {

@@ -29,6 +29,14 @@ func (j *Judges) Close() error {
 	return j.code.Close()
 }
 
+// Missing returns the languages in which programs cannot be judged, with what is missing for them.
+func (j *Judges) Missing() []string {
+	if j.code == nil {
+		return nil
+	}
+	return j.code.Missing()
+}
+
 // OpenJudges opens the judges that the settings ask for and puts them into in. setting returns a setting's text by its
 // name. Errors are *run.Error: a missing sandbox belongs to the environment, everything else to the settings.
 func OpenJudges(ctx context.Context, environ []string, setting func(name string) string,

@@ -193,6 +193,9 @@ func (l *Log) Score(ctx context.Context, o Options) (*accuracy.Result, error) {
 			return nil, run.UsageError("tokenizer", "", "%w", err)
 		}
 	}
+	if l.Record != nil {
+		in.NotJudged = plan.NotJudged(l.Record.RehearsalReasons, ds)
+	}
 	if in.Punkt, err = punkt(o.Punkt); err != nil {
 		return nil, run.UsageError("punkt", "", "%w", err)
 	}

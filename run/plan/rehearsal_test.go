@@ -1,0 +1,54 @@
+package plan
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/internal/config"
+)
+
+// A rehearsal that was asked for is short on a server and a data set of the user's, however many rows the file has.
+func TestRehearsalOnARealServer(t *testing.T) {
+	for _, rows := range []int{20, RehearsalSamples} {
+		s := real8b("Server")
+		s["rehearsal"] = "true"
+		p := planned(t, rows, s)
+		require.Equal(t, rows, p.Config.Int("samples"))
+		require.Equal(t, 10*time.Second, p.Config.Duration("min-duration"))
+		require.Equal(t, []string{"a rehearsal was asked for", strconv.Itoa(rows) + " of 13368 rows",
+			"min-duration 10s is below 10m0s"}, p.Rehearsal)
+		require.Equal(t, "--rehearsal true", p.Causes[0])
+		require.Equal(t, "the data set file ("+strconv.Itoa(rows)+" of 13368 rows)", p.Causes[1])
+		require.Len(t, p.Causes, 2)
+	}
+	s := real8b("Server")
+	s["rehearsal"], s["samples"] = "true", "30"
+	require.Equal(t, []string{"--samples 30 is capped to the 20 rows of the data set"}, planned(t, 20, s).Adjusted,
+		"a wish of the user's is not changed silently")
+	require.NotContains(t, planned(t, 13368, real8b("Server")).Rehearsal, "a rehearsal was asked for")
+}
+
+// Causes contains what the user set, as it was given, and not what follows from it.
+func TestCausesOfARehearsal(t *testing.T) {
+	c := config.New(config.RunSettings())
+	for name, text := range real8b("Server") {
+		require.NoError(t, c.Set(name, text, config.Origin{Layer: config.FromFlag, Where: "--" + name}))
+	}
+	for _, s := range []struct {
+		layer             config.Layer
+		name, text, where string
+	}{{config.FromEnvironment, "samples", "100", "MLPERF_GO_SAMPLES"}, {config.FromFile, "tpot-limit", "1s", "a.yaml:3"},
+		{config.FromFlag, "seed-override", "v6.0", "--seed-override"}} {
+		require.NoError(t, c.Set(s.name, s.text, config.Origin{Layer: s.layer, Where: s.where}))
+	}
+	p, err := Resolve(c)
+	require.NoError(t, err)
+	p.Profilers = []string{"nsys"}
+	require.NoError(t, p.Bind(100))
+	require.Equal(t, []string{"MLPERF_GO_SAMPLES=100", "tpot-limit: 1s (a.yaml:3)", "--seed-override v6.0",
+		"profiled: the servers were started with a profiler (nsys)"}, p.Causes)
+	require.Greater(t, len(p.Rehearsal), len(p.Causes))
+}

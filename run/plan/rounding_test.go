@@ -1,0 +1,14 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestIsNumber(t *testing.T) {
+	for text, want := range map[string]bool{"1000": true, "0x3e8": true, "1000.0000001": true, "1000.1": false,
+		"999.9": false, "x": false} {
+		require.Equal(t, want, isNumber(text, 1000), text)
+	}
+}
