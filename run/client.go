@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 	"github.com/mlperf-go/mlperf-go/run/exit"
@@ -53,8 +54,8 @@ func (t *test) openBackends(driver backends.Driver) error {
 	c := t.plan.Config
 	shards := c.Int("shards")
 	if bound := atMost(shards, t.config.Concurrency, t.config.PerEndpoint); bound < shards {
-		t.notes = append(t.notes, fmt.Sprintf("%d shards instead of %d: the requests that may be in flight allow no more",
-			bound, shards))
+		t.notes = append(t.notes, fmt.Sprintf("%s instead of %d: the requests that may be in flight allow no more",
+			plural.Count(bound, "shard", "shards"), shards))
 		shards = bound
 	}
 	pins, err := pinning(c.String("pin-loop"), shards)

@@ -54,7 +54,7 @@ func (s *sink) Complete(q loadgen.Query, o *backends.Outcome) {
 		reason = backends.FailNoFirstToken
 	}
 	first := s.ledger.Complete(q.Seq, &ledger.Completion{
-		Reason: reason, Source: o.TokenSource, Endpoint: o.Endpoint, Retries: o.Retries,
+		Reason: reason, Source: o.TokenSource, FinishReason: o.FinishReason, Endpoint: o.Endpoint, Retries: o.Retries,
 		InputTokens: o.InputTokens, OutputTokens: o.NTokens, Events: o.Events, Merged: o.Merged,
 		DequeuedNS: o.DequeuedNS, SentNS: o.SentNS, FirstByteNS: o.FirstByteNS, FirstTokenNS: o.FirstTokenNS,
 		LastTokenNS: o.LastTokenNS, ReadableNS: o.ReadableNS, DoneNS: s.now(),

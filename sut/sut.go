@@ -44,10 +44,17 @@ var errUnserved = errors.New("the backend returned before the test had ended")
 
 const defaultRingCapacity = 1 << 16
 
+// Shard is a queue of queries and the receiver of their answers: a ring of LoadGen's, or a schedule without LoadGen.
+type Shard interface {
+	loadgen.Source
+	loadgen.Reporter
+}
+
 // SUT drives one backend per shard.
 type SUT struct {
 	o       Options
-	loadgen *loadgen.SUT
+	loadgen *loadgen.SUT // nil: the queries do not come from LoadGen
+	shards  []Shard
 	cancel  context.CancelCauseFunc
 	ctx     context.Context
 	running sync.WaitGroup
@@ -80,18 +87,30 @@ func New(o Options) (*SUT, error) {
 	if o.RingCapacity == 0 {
 		o.RingCapacity = defaultRingCapacity
 	}
+	l, err := loadgen.ConstructSUT(o.Name, len(o.Backends), o.RingCapacity)
+	if err != nil {
+		return nil, err
+	}
+	shards := make([]Shard, len(o.Backends))
+	for i, s := range l.Shards() {
+		shards[i] = s
+	}
+	s := NewWithout(o, shards)
+	s.loadgen = l
+	return s, nil
+}
+
+// NewWithout returns a system under test whose queries come from other shards than LoadGen's, one for each backend. Its
+// LoadGen() is nil.
+func NewWithout(o Options, shards []Shard) *SUT {
 	if o.Failed == nil {
 		o.Failed = func(backends.Attempt) {}
 	}
 	if o.Unusual == nil {
 		o.Unusual = func(string) {}
 	}
-	l, err := loadgen.ConstructSUT(o.Name, len(o.Backends), o.RingCapacity)
-	if err != nil {
-		return nil, err
-	}
-	return &SUT{o: o, loadgen: l, errs: make([]error, len(o.Backends)), counts: make([]counts, len(o.Backends)),
-		stopWatch: make(chan struct{})}, nil
+	return &SUT{o: o, shards: shards, errs: make([]error, len(o.Backends)), counts: make([]counts, len(o.Backends)),
+		stopWatch: make(chan struct{})}
 }
 
 // LoadGen returns the argument for StartTest.
@@ -102,7 +121,7 @@ func (s *SUT) LoadGen() *loadgen.SUT { return s.loadgen }
 func (s *SUT) Start(ctx context.Context) {
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	now := wallClock()
-	for i, shard := range s.loadgen.Shards() {
+	for i, shard := range s.shards {
 		pen := s.o.Ledger.Shard(i)
 		src := &source{ctx: s.ctx, ring: shard, ledger: pen, counts: &s.counts[i]}
 		out := &sink{ledger: pen, loadgen: shard, firstTokens: s.o.FirstTokens, failed: s.o.Failed, unusual: s.o.Unusual,
@@ -142,7 +161,9 @@ func (s *SUT) Wait() error {
 	s.running.Wait()
 	close(s.stopWatch)
 	s.watching.Wait()
-	loadgen.DestroySUT(s.loadgen)
+	if s.loadgen != nil {
+		loadgen.DestroySUT(s.loadgen)
+	}
 	return errors.Join(s.errs...)
 }
 

@@ -1,0 +1,196 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/ledger"
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/plan"
+	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/sut"
+)
+
+// ProbeClient is the client of a test without LoadGen: the same requests, connections, event loops and ledger, under
+// another schedule. It can send any number of probes, and none of them is a result.
+type ProbeClient struct{ t *test }
+
+// Probe is what one probe left.
+type Probe struct {
+	Data    *ledger.Test
+	Metrics ledger.Metrics
+	Spoiled string // why the probe does not count; empty: it does
+}
+
+// OpenProbes prepares a client in a folder that exists: it reads the data set, asks the endpoints, builds the requests
+// of all samples that a performance test draws from, and opens one backend per shard. The plan's data set and endpoint
+// must be there.
+func OpenProbes(ctx context.Context, p *Plan, o Observer, folder string) (*ProbeClient, error) {
+	if !loadgen.Built {
+		return nil, exit.Environment("no_loadgen", "Build it with 'make build'", "this program was built without LoadGen")
+	}
+	if o == nil {
+		o = silent{}
+	}
+	t := newTest(p.inner(), o, folder)
+	if err := t.prepareProbes(ctx); err != nil {
+		return nil, err
+	}
+	return &ProbeClient{t}, nil
+}
+
+func (t *test) prepareProbes(ctx context.Context) error {
+	p := t.plan
+	var err error
+	if t.dataset, err = p.ReadDataset(); err != nil {
+		return err
+	}
+	choice, err := bind(ctx, p, len(t.dataset.Samples), t.observer)
+	if err != nil {
+		return err
+	}
+	if t.driver, t.config, err = p.OpenDriver(); err != nil {
+		return err
+	}
+	if err := errors.Join(t.findKeys(), t.findCounter(ctx)); err != nil {
+		return err
+	}
+	if t.pre, err = (&prober{p, t.driver, t.config, t.observer}).preflight(ctx, t.dataset.Samples, t.folder); err != nil {
+		return err
+	}
+	t.pre.choose(choice)
+	t.observer.Preflighted(t.pre, t.pre.notes())
+	conf := filepath.Join(t.folder, record.UserConfName)
+	if err := p.WriteUserConf(conf); err != nil {
+		return err
+	}
+	if t.settings, err = p.TestSettings(conf); err != nil {
+		return err
+	}
+	if err := t.newLibrary(t.driver); err != nil {
+		return err
+	}
+	if err := t.openBackends(t.driver); err != nil {
+		return err
+	}
+	indices := make([]int, t.performanceCount())
+	for i := range indices {
+		indices[i] = i
+	}
+	if err := t.load(indices); err != nil {
+		return err
+	}
+	t.quiet()
+	return nil
+}
+
+// Load returns the settings that decide how many queries the full-length test has.
+// set is the number of samples of which LoadGen issues each equally often; 0: any number of queries.
+func (c *ProbeClient) Load() (scheduleSeed uint64, minDuration time.Duration, minQueries, set int) {
+	l := c.t.serverLoad()
+	return l.Seed, l.MinDuration, l.MinQueries, l.Set
+}
+
+// SampleSeed returns the seed of LoadGen's order of the samples.
+func (c *ProbeClient) SampleSeed() uint64 { return c.t.settings.SampleIndexRNGSeed }
+
+// Limits returns the limits of the full-length test, and the percentile of the queries that must meet each.
+func (c *ProbeClient) Limits() (limits []record.Tail, percentile float64) {
+	for _, l := range liveLimits(&c.t.settings) {
+		if l.Limit > 0 && l.Limit < plan.NoLimit {
+			limits = append(limits, l.Tail)
+		}
+	}
+	return limits, c.t.settings.ServerTargetLatencyPercentile
+}
+
+// Shards returns how many shards a probe needs.
+func (c *ProbeClient) Shards() int { return len(c.t.backends) }
+
+// Samples returns how many samples a probe draws from.
+func (c *ProbeClient) Samples() int { return c.t.performanceCount() }
+
+// Send runs one probe to the end of its queries: shards issue the queries and receive the answers. schedule has the due
+// times in ns after start by Seq; nil: latencies count from the issue. A failed query ends the probe.
+func (c *ProbeClient) Send(ctx context.Context, shards []sut.Shard, schedule []int64, start int64) (*Probe, error) {
+	t := c.t
+	if err := t.emptyCaches(ctx); err != nil {
+		return nil, err
+	}
+	book := ledger.New(len(t.backends), min(max(len(schedule), 1), maxPreallocated))
+	open := make([]backends.Backend, len(t.backends))
+	for i, b := range t.backends {
+		open[i] = staysOpen{b}
+	}
+	var first backends.Attempt
+	failed := make(chan backends.Attempt, 1)
+	s := sut.NewWithout(sut.Options{Backends: open, Ledger: book, FirstTokens: t.plan.FirstTokens(), MaxErrors: 0,
+		DrainTimeout: t.plan.Config.Duration("drain-timeout"),
+		Failed: func(a backends.Attempt) {
+			select {
+			case failed <- a:
+			default:
+			}
+		}}, shards)
+	s.Start(ctx)
+	err := s.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	p := &Probe{Data: &ledger.Test{Entries: book.Entries(), Names: book.Names(), Schedule: schedule, T0NS: start,
+		Origin: ledger.FromSchedule}}
+	if schedule == nil {
+		p.Data.Origin = ledger.FromIssue
+	}
+	p.Metrics = p.Data.Metrics()
+	select {
+	case first = <-failed:
+	default:
+	}
+	switch counts := book.Counts(); {
+	case counts.Failed > 0 || first.Detail != "":
+		p.Spoiled = fmt.Sprintf("%d of %d queries failed; the first: %s: %s", counts.Failed, counts.Issued, first.Reason,
+			first.Detail)
+	case err != nil:
+		p.Spoiled = err.Error()
+	default:
+		p.Spoiled = c.lag(&p.Metrics, p.Data.Entries)
+	}
+	return p, nil
+}
+
+// lag returns why the client itself was too late, by the rule that a run is judged by.
+func (c *ProbeClient) lag(m *ledger.Metrics, entries []ledger.Entry) string {
+	e := record.Evidence{Terms: c.t.plan.Terms(), MedianTokens: medianOutput(entries),
+		Logs: &mllog.Result{}, Record: &record.Record{
+			Client: record.Client{DispatchLagUS: m.DispatchLag.LagUS(), ReportLagUS: m.ReportLag.LagUS()}}}
+	if cause := e.ClientLag(); cause != nil {
+		return cause.Text
+	}
+	return ""
+}
+
+// Close frees the requests.
+func (c *ProbeClient) Close() error {
+	err := c.t.library.Close()
+	if c.t.dataset.Store != nil {
+		err = errors.Join(err, c.t.dataset.Store.Close())
+	}
+	return err
+}
+
+// staysOpen is a backend whose connections stay open for the next probe.
+type staysOpen struct{ backends.Backend }
+
+func (b staysOpen) Serve(ctx context.Context, src loadgen.Source, sink backends.Sink) error {
+	if serve := b.Features().WarmUp; serve != nil {
+		return serve(ctx, src, sink)
+	}
+	return b.Backend.Serve(ctx, src, sink)
+}
