@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 if [ -d "$package" ]; then
   src=$package
 else
-  tar -xzf "$package" -C "$work"
+  tar -xzof "$package" -C "$work"
   src=$(dirname "$(find "$work" -name loadgen.h | head -n 1)")
 fi
 units="early_stopping issue_query_controller loadgen logging results test_settings_internal utils version generated/version_generated"

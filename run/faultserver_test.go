@@ -48,7 +48,8 @@ type call struct {
 	usage  bool
 	path   string
 	id     string // X-Request-Id or rid
-	hangUp bool   // the reply ends the connection
+	byRID  bool
+	hangUp bool // the reply ends the connection
 }
 
 func serveFaults(t *testing.T, reply func(*call)) *faultServer {
@@ -166,6 +167,7 @@ func (s *faultServer) read(c net.Conn, r *http.Request) (*call, error) {
 		Prompt        json.RawMessage `json:"prompt"`
 		InputIDs      []int32         `json:"input_ids"`
 		Stream        bool            `json:"stream"`
+		TokenIDs      []int32         `json:"token_ids"`
 		RID           string          `json:"rid"`
 		StreamOptions struct {
 			IncludeUsage bool `json:"include_usage"`
@@ -181,8 +183,9 @@ func (s *faultServer) read(c net.Conn, r *http.Request) (*call, error) {
 	if err := json.Unmarshal(text, &body); err != nil {
 		return nil, err
 	}
-	x := &call{server: s, conn: c, prompt: body.InputIDs, stream: body.Stream, usage: body.StreamOptions.IncludeUsage,
-		path: r.URL.Path, id: r.Header.Get("X-Request-Id") + body.RID}
+	x := &call{server: s, conn: c, prompt: append(body.InputIDs, body.TokenIDs...), stream: body.Stream,
+		usage: body.StreamOptions.IncludeUsage,
+		path:  r.URL.Path, id: r.Header.Get("X-Request-Id") + body.RID, byRID: body.RID != ""}
 	if len(body.Prompt) > 0 {
 		if err := json.Unmarshal(body.Prompt, &x.prompt); err != nil {
 			return nil, err
@@ -246,7 +249,13 @@ func (x *call) named(document string) string {
 	if !x.server.echo.Load() {
 		return document
 	}
-	return strings.ReplaceAll(document, `"id":"cmpl-1"`, `"id":"cmpl-`+x.id+`"`)
+	id := `"id":"cmpl-` + x.id + `"`
+	if x.byRID {
+		id = `"id":"` + x.id + `"`
+	}
+	document = strings.ReplaceAll(document, `"id":"cmpl-1"`, id)
+	document = strings.ReplaceAll(document, `"request_id":"1"`, `"request_id":"generate-tokens-`+x.id+`"`)
+	return document
 }
 
 // trailer is what follows the last token.
@@ -275,6 +284,8 @@ func (x *call) status(line, contentType, body string, headers ...string) {
 
 func (x *call) good() {
 	switch {
+	case strings.HasSuffix(x.path, "/inference/v1/generate"):
+		x.goodGenerate()
 	case strings.HasSuffix(x.path, "/generate"):
 		x.goodNative()
 	case x.stream:
@@ -282,6 +293,19 @@ func (x *call) good() {
 	default:
 		x.status("200 OK", "application/json", x.whole())
 	}
+}
+
+// goodGenerate answers on vLLM's generate route.
+func (x *call) goodGenerate() {
+	document := func(ids, finish string, n int) string {
+		return x.named(fmt.Sprintf(`{"request_id":"1","choices":[{"index":0,"token_ids":[%s],"finish_reason":%s}],"usage":{"prompt_tokens":3,"completion_tokens":%d}}`, ids, finish, n))
+	}
+	if !x.stream {
+		x.status("200 OK", "application/json", document("10,11,12,13", `"length"`, 4))
+		return
+	}
+	x.raw(streamHead, data(document("10,11", "null", 2)), data(document("12,13", `"length"`, 4)), data("[DONE]"),
+		lastChunk)
 }
 
 // native is an event of SGLang's own route: ids up to here, or since the event before, as the row likes.

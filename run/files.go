@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -43,6 +44,25 @@ func CheckFolder(folder string, force bool) error {
 func used(folder, name string) error {
 	return exit.Usage("output_used", "Choose another --output-dir, or give --resume or --force (with make: OUT=folder, "+
 		"ARGS=--force)", "the output folder %s holds an earlier run (%s)", folder, name)
+}
+
+// missing returns the folders of a path that do not exist yet, the deepest first.
+func missing(folder string) []string {
+	var folders []string
+	for {
+		if _, err := os.Lstat(folder); !errors.Is(err, fs.ErrNotExist) {
+			return folders
+		}
+		folders = append(folders, folder)
+		folder = filepath.Dir(folder)
+	}
+}
+
+// removeEmpty removes the run's folder, and the folders above it that the run created, as far as they are empty.
+func (o *output) removeEmpty() {
+	for _, path := range append([]string{o.path(record.LogFolder), o.folder}, o.created...) {
+		_ = os.Remove(path) // fails if it contains something
+	}
 }
 
 // claim creates the run's folder and locks it until the lock is released.
@@ -99,10 +119,41 @@ func ownFolder(path string) error {
 	if err != nil {
 		return err
 	}
-	if stat, ok := info.Sys().(*syscall.Stat_t); !ok || !info.IsDir() || int(stat.Uid) != os.Geteuid() {
+	return isOwn(info, path)
+}
+
+func isOwn(info fs.FileInfo, path string) error {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !ok || !info.IsDir() || int(stat.Uid) != os.Geteuid():
 		return fmt.Errorf("%s is no folder of this user's", path)
+	case info.Mode().Perm()&0o022 != 0:
+		return fmt.Errorf("others may write to %s: chmod go-w %[1]s", path)
 	}
 	return nil
+}
+
+// openLogFolder opens the folder of LoadGen's logs, and returns a path by which LoadGen reaches this folder even if
+// another user, who may write to the run's folder, replaces it by a link.
+func (o *output) openLogFolder() (path string, err error) {
+	logs := o.path(record.LogFolder)
+	o.logFolder, err = os.OpenFile(logs, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return "", notMade(err)
+	}
+	info, err := o.logFolder.Stat()
+	if err == nil {
+		err = isOwn(info, logs)
+	}
+	if err != nil {
+		return "", notMade(err)
+	}
+	path = filepath.Join("/proc/self/fd", strconv.Itoa(int(o.logFolder.Fd())))
+	if _, err := os.Stat(path); err != nil { // LoadGen would wait for its logs for ever
+		return "", exit.Environment("proc", "Mount it: `mount -t proc proc /proc`", "LoadGen reaches its log folder through "+
+			"/proc, which is missing: %w", err)
+	}
+	return path, nil
 }
 
 // hideLogs makes LoadGen's logs, which LoadGen creates for everybody, private unless the run is shared.
@@ -211,15 +262,12 @@ func (f *failures) close() error {
 // hashFiles returns the SHA-256 of every regular file under a folder except the record.
 func hashFiles(folder string) (map[string]string, error) {
 	sums := map[string]string{}
-	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
+	// DirFS and not the path: the user's folder may be a link.
+	err := fs.WalkDir(os.DirFS(folder), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() || name == record.FileName {
 			return err
 		}
-		name, err := filepath.Rel(folder, path)
-		if err != nil || name == record.FileName {
-			return err
-		}
-		sums[name], err = atomicfile.SHA256(path)
+		sums[name], err = atomicfile.SHA256(filepath.Join(folder, name))
 		return err
 	})
 	return sums, err

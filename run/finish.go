@@ -34,6 +34,8 @@ func (t *test) finish(ctx context.Context) (*record.Record, error) {
 		return nil, err
 	}
 	t.models.end(t.ended == nil)
+	metrics, notes := t.metrics.stop()
+	t.notes = append(t.notes, notes...)
 	lost := errors.Join(t.failures.close(), t.freeReserve())
 	gone := t.folderLost()
 	if gone != nil {
@@ -50,6 +52,7 @@ func (t *test) finish(ctx context.Context) (*record.Record, error) {
 	lost = errors.Join(lost, unwritten, t.scorer.close())
 	data := t.timed() // once: after an early end LoadGen may go on issuing
 	r := t.record(data, logs, process, drift, result, score)
+	r.Metrics = metrics
 	if lost = errors.Join(lost, t.writeRequests(data)); lost != nil {
 		r.Lose(lost)
 	}
@@ -72,6 +75,10 @@ func (t *test) finish(ctx context.Context) (*record.Record, error) {
 		return nil, exit.Environment("output_lost", "Leave a folder alone while a test writes it, and run again",
 			"%s; what was measured is saved in %s, and is not valid",
 			gone.words(), t.folder)
+	}
+	if errors.Is(t.ended, hostinfo.ErrRoom) {
+		return nil, exit.Environment("limits", "", "%w; what was measured is saved in %s, and is not valid", t.ended,
+			t.folder)
 	}
 	return r, nil
 }
@@ -109,7 +116,8 @@ func (t *test) record(data *ledger.Test, logs *mllog.Result, process hostinfo.Pr
 		Tool: record.ThisTool(), Host: hostinfo.Collect(), Command: p.Command,
 		Model: p.Row.Name, LoadGenModel: p.LoadGenModel(), ServedModel: t.config.ServedModel, Round: p.Round.Name,
 		Scenario: string(p.Scenario.Scenario), Mode: string(p.Mode), Backend: p.Config.String("backend"),
-		Started: t.started.UTC(), DurationS: m.DurationS,
+		BackendChoice: t.pre.Backend,
+		Started:       t.started.UTC(), FirstIssue: wallTime(m.FirstIssueNS), DurationS: m.DurationS,
 		Notes:   slices.Concat(t.pre.notes(), p.LoadGenNotes(), t.notes, t.models.notes),
 		LoadGen: loadgenResult(logs), Throughput: m.Throughput,
 		LatencyS:  record.NewLatencies(&m, t.ledger.ITL().Stats()),
@@ -136,6 +144,14 @@ func (t *test) record(data *ledger.Test, logs *mllog.Result, process hostinfo.Pr
 	e.MedianTokens, e.OtherModels = medianOutput(data.Entries), t.models.others
 	r.Verdict, r.Reasons = e.Judge()
 	return r
+}
+
+// wallTime returns a time in ns since 1970; zero for 0.
+func wallTime(ns int64) time.Time {
+	if ns == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, ns).UTC()
 }
 
 // timed joins the entries with LoadGen's schedule, which LoadGen does not log.

@@ -132,7 +132,7 @@ func TestWhatCouldNotBeWrittenIsTold(t *testing.T) {
 
 // What the record counts, from a ledger in which everything happened.
 func TestCountsOfTheRecord(t *testing.T) {
-	run := ended(t, Settings{"scenario": "Offline"})
+	run := ended(t, Settings{"scenario": "Offline", "backend": "vllm"})
 	ids, usage := ledger.TokensFromIDs, ledger.TokensFromUsage
 	run.complete(0, 0, ledger.Completion{OutputTokens: 5, InputTokens: 3, Source: ids, Endpoint: 0, Events: 4, Merged: 1})
 	// another prompt than was sent

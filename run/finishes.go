@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 )
 
 // maxFinishes bounds the number of different finish reasons, which are the server's words.
@@ -38,11 +40,12 @@ func (f *finishes) notes() []string {
 	defer f.mu.Unlock()
 	var notes []string
 	for _, reason := range slices.Sorted(maps.Keys(f.counts)) {
-		notes = append(notes, fmt.Sprintf("%d answers ended with finish_reason %q, which is unusual: they "+
-			"count as whole", f.counts[reason], reason))
+		notes = append(notes, fmt.Sprintf("%s ended with finish_reason %q, which is unusual: counted as "+
+			"whole", plural.Count(f.counts[reason], "answer", "answers"), reason))
 	}
 	if f.others > 0 {
-		notes = append(notes, fmt.Sprintf("%d answers ended with further unusual finish reasons", f.others))
+		notes = append(notes, fmt.Sprintf("%s ended with further unusual finish reasons",
+			plural.Count(f.others, "answer", "answers")))
 	}
 	return notes
 }

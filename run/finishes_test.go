@@ -17,7 +17,7 @@ func TestFinishesAreBounded(t *testing.T) {
 	}
 	notes := f.notes()
 	require.Len(t, notes, maxFinishes+1)
-	require.Equal(t, `12 answers ended with finish_reason "0", which is unusual: they count as whole`,
+	require.Equal(t, `12 answers ended with finish_reason "0", which is unusual: counted as whole`,
 		notes[0])
 	require.Equal(t, "3 answers ended with further unusual finish reasons", notes[maxFinishes])
 }
@@ -38,5 +38,5 @@ func TestAnUnusualFinishIsToldOf(t *testing.T) {
 	}
 	require.Positive(t, struck)
 	require.Contains(t, r.Notes, strconv.Itoa(struck)+
-		` answers ended with finish_reason "budget", which is unusual: they count as whole`)
+		` answers ended with finish_reason "budget", which is unusual: counted as whole`)
 }

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -17,26 +18,39 @@ import (
 )
 
 // A server that sends ids back and answers some requests with what an earlier one was due: exactly these samples fail.
+// Each way that an id comes back is tried: behind a prefix, in vLLM's generate route, and as SGLang's rid.
 func TestFaultOtherRequestsAnswer(t *testing.T) {
 	program(t)
-	t.Parallel()
-	for _, kind := range []string{"offline", "calm"} {
-		var asked atomic.Int64
-		server := serveFaults(t, func(x *call) {
-			other := *x
-			if asked.Add(1) == 1 { // the preflight's
-				x.good()
-				return
-			}
-			other.id = fmt.Sprintf("%032d", 7)
-			other.good()
+	for _, c := range []struct {
+		kind string
+		args []string
+	}{
+		{"offline", nil},
+		{"calm", nil},
+		{"offline", []string{"--api", "generate", "--model", "llama3.1-8b", "--min-tokens", "1"}},
+		{"calm", []string{"--api", "generate", "--model", "llama3.1-8b", "--min-tokens", "1"}},
+		{"calm native", []string{"--api", "completions"}},
+		{"calm native", []string{"--api", "completions", "--stream=false"}},
+	} {
+		t.Run(strings.Join(append([]string{c.kind}, c.args...), " "), func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int64
+			server := serveFaults(t, func(x *call) {
+				other := *x
+				if asked.Add(1) == 1 { // the preflight's
+					x.good()
+					return
+				}
+				other.id = fmt.Sprintf("%032d", 7)
+				other.good()
+			})
+			server.echo.Store(true)
+			r := askedRun(t, c.kind, []string{server.url}, c.args...)
+			r.holdsTogether(t, requestsOf(t, r))
+			r.failedBy(t, "wrong_answer")
+			require.EqualValues(t, asked.Load()-1, r.Samples.Failed)
+			require.True(t, r.Answers.Identified)
 		})
-		server.echo.Store(true)
-		r := askedRun(t, kind, []string{server.url})
-		r.holdsTogether(t, requestsOf(t, r))
-		r.failedBy(t, "wrong_answer")
-		require.EqualValues(t, asked.Load()-1, r.Samples.Failed)
-		require.True(t, r.Answers.Identified)
 	}
 }
 

@@ -32,12 +32,14 @@ type inputs struct {
 
 // output is the folder of a run while the test writes it.
 type output struct {
-	folder   string
-	claimed  bool        // the folder contains only files of this run
-	lock     *folderLock // nil: not claimed yet
-	failures *failures
-	logs     *logWatch // nil: LoadGen was not started
-	unsaved  error     // what could not be closed or written after the test
+	folder    string
+	created   []string    // the folders that the run created for its files, the deepest first
+	claimed   bool        // the folder contains only files of this run
+	lock      *folderLock // nil: not claimed yet
+	failures  *failures
+	logFolder *os.File  // of LoadGen's logs; LoadGen may write after an early end, so it is not closed
+	logs      *logWatch // nil: LoadGen was not started
+	unsaved   error     // what could not be closed or written after the test
 }
 
 // evidence is what was observed of a test, from its start until its record is made.
@@ -58,7 +60,8 @@ type evidence struct {
 	caches   []record.PrefixCache // by endpoint; nil: no cache was emptied
 	lost     *record.LimitLost    // the limit that cannot be met any more; nil: none
 	ended    error                // why the test ended early
-	outside  bool                 // a signal or the caller's context ended it
+	metrics  serverMetrics
+	outside  bool // a signal or the caller's context ended it
 }
 
 // keepDataset copies a synthetic data set from its temporary folder to the run's, for later scoring.

@@ -39,14 +39,7 @@ func (e *evidence) newLive() *live {
 	if e.plan.Scenario.LoadGen != models.Server || e.plan.Mode != models.Performance || e.plan.Config.Has("audit-config") {
 		return nil
 	}
-	count := schedule.Load{
-		Seed: s.ScheduleRNGSeed, QPS: s.ServerTargetQPS, MinDuration: time.Duration(s.MinDurationMS) * time.Millisecond,
-		MinQueries: int(s.MinQueryCount),
-	}
-	if s.SampleConcatenatePermutation {
-		count.Set = e.performanceCount()
-	}
-	n := schedule.ServerCount(count)
+	n := schedule.ServerCount(e.serverLoad())
 	bearable := earlystop.Bearable(s.ServerTargetLatencyPercentile, n)
 	if n == 0 || bearable < 0 {
 		return nil
@@ -60,6 +53,19 @@ func (e *evidence) newLive() *live {
 	}
 	if len(l.tails) == 0 {
 		return nil
+	}
+	return l
+}
+
+// serverLoad returns the settings that decide how many queries a Server test has.
+func (in *inputs) serverLoad() schedule.Load {
+	s := &in.settings
+	l := schedule.Load{
+		Seed: s.ScheduleRNGSeed, QPS: s.ServerTargetQPS, MinDuration: time.Duration(s.MinDurationMS) * time.Millisecond,
+		MinQueries: int(s.MinQueryCount),
+	}
+	if s.SampleConcatenatePermutation {
+		l.Set = in.performanceCount()
 	}
 	return l
 }

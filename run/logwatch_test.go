@@ -205,7 +205,7 @@ func hashed(t *testing.T, folder string, r *record.Record) {
 	t.Helper()
 	now := map[string]string{}
 	require.NoError(t, filepath.WalkDir(folder, func(path string, e os.DirEntry, err error) error {
-		if err != nil || e.IsDir() || e.Name() == record.FileName {
+		if err != nil || e.IsDir() || e.Name() == record.FileName || e.Name() == record.SummaryName {
 			return err
 		}
 		name, err := filepath.Rel(folder, path)

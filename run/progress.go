@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/crash"
+	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
@@ -45,6 +46,9 @@ func (t *test) watch() (stop func()) {
 			case <-tick.C:
 				now := t.progress(w)
 				t.assert(now.Tails)
+				if err := hostinfo.RoomLeft(); err != nil {
+					t.sut.Stop(err)
+				}
 				t.observer.Progress(now)
 			}
 		}

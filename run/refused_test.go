@@ -79,8 +79,9 @@ func TestADataSetWhoseNameBreaksLoadGensLog(t *testing.T) {
 	rows := filepath.Join(t.TempDir(), "rows\".jsonl")
 	require.NoError(t, os.WriteFile(rows, []byte("{\"tok_input\":[4,5,6]}\n"), 0o644))
 	folder := filepath.Join(t.TempDir(), "run")
-	cmd := exec.Command(program(t), "run", "--no-progress", "--model", "generic", "--served-model", "m", "--endpoint",
-		serveFaults(t, (*call).good).url, "--dataset", rows,
+	cmd := exec.Command(program(t), "run", "--no-progress", "--model", "generic", "--served-model", "m", "--backend",
+		"vllm",
+		"--endpoint", serveFaults(t, (*call).good).url, "--dataset", rows,
 		"--max-tokens", "4", "--min-queries", "4", "--min-duration", "0", "--no-preflight-query", "--output-dir", folder)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

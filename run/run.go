@@ -1,13 +1,16 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync/atomic"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/results"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/qsl"
 	"github.com/mlperf-go/mlperf-go/run/exit"
@@ -84,7 +87,8 @@ func (t *test) prepare(ctx context.Context) error {
 	if t.dataset, err = p.ReadDataset(); err != nil {
 		return err
 	}
-	if err := p.Bind(len(t.dataset.Samples)); err != nil {
+	choice, err := bind(ctx, p, len(t.dataset.Samples), t.observer)
+	if err != nil {
 		return err
 	}
 	if t.scorer, err = newScorer(ctx, p, t.dataset); err != nil {
@@ -95,27 +99,29 @@ func (t *test) prepare(ctx context.Context) error {
 		return err
 	}
 	t.config, t.driver = c, driver
-	if err := t.findKeys(); err != nil {
+	if err := cmp.Or(t.findKeys(), t.findMetrics()); err != nil {
 		return err
 	}
 	if err := t.findCounter(ctx); err != nil {
 		return err
 	}
+	t.created = missing(t.folder)
 	if t.lock, err = claim(t.folder, p.Config.Bool("force"), p.Access()); err != nil {
 		return err
 	}
 	t.claimed = !p.Config.Bool("force")
-	if t.pre, err = (&prober{p, driver, c, t.observer}).preflight(ctx, t.dataset.Samples, t.folder); err != nil {
+	t.pre, err = (&prober{p, driver, c, t.observer}).preflight(ctx, t.dataset.Samples, t.folder)
+	if err = cmp.Or(err, t.scorer.refusal()); err != nil { // an unusable server is the better reason
 		_ = os.Remove(t.path(record.LogFolder)) // neither goes unless it is empty
 		_ = os.Remove(t.folder)
 		return err
 	}
-	t.pre.Notes = append(t.pre.Notes, t.dataset.Notes...)
-	t.addProfiled()
-	if t.scorer != nil && t.scorer.notScored != "" {
-		t.pre.Notes = append(t.pre.Notes, "the answers will not be scored, which makes the run INVALID (not_scored): "+
-			t.scorer.notScored+"; --no-score asks for the log only")
+	t.pre.choose(choice)
+	t.pre.Notes = slices.Concat(t.pre.Notes, p.Adjusted, t.dataset.Notes)
+	if err := results.Check(t.folder); err != nil {
+		t.pre.Notes = append(t.pre.Notes, err.Error())
 	}
+	t.addProfiled()
 	if !t.claimed { // an earlier run is given up only now, when nothing but the test itself can fail
 		if err := replace(t.folder, p.Access()); err != nil {
 			return err
@@ -149,6 +155,6 @@ func (t *test) release(err error) error {
 	for _, name := range record.Entries {
 		_ = os.RemoveAll(t.path(name)) // the next run into this folder reports what remains
 	}
-	_ = os.Remove(t.folder) // fails if it contains other files
+	t.removeEmpty()
 	return err
 }

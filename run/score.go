@@ -42,7 +42,7 @@ func newScorer(ctx context.Context, p *plan.Plan, ds *datasets.Dataset) (*scorer
 	}
 	s := &scorer{input: accuracy.Input{
 		Benchmark: p.Row.Name, Round: p.Round.Name, Scenario: p.Scenario.Scenario, References: refs,
-		Progress: p.Scoring.Progress,
+		Progress: p.Scoring.Progress, NotJudged: plan.NotJudged(p.Rehearsal, ds),
 	}}
 	if s.input.Punkt, err = accuracy.EnglishPunkt(); err != nil {
 		return nil, err
@@ -56,10 +56,23 @@ func newScorer(ctx context.Context, p *plan.Plan, ds *datasets.Dataset) (*scorer
 			return &scorer{notScored: err.Error()}, nil
 		}
 	}
+	if c := p.Config; datasets.AsksForPrograms(p.Row) && !c.IsSet("run-code") && !c.Has("code-service") {
+		return &scorer{notScored: "nothing runs the programs among them; pass --run-code or --code-service URL, or " +
+			"--run-code=false to leave them without a score"}, nil
+	}
 	if p.Scoring.Judges != nil {
 		s.judges, err = p.Scoring.Judges(ctx, &s.input)
 	}
 	return s, err
+}
+
+// refusal returns why a test whose answers could not be scored must not start. It may be called on nil.
+func (s *scorer) refusal() error {
+	if s == nil || s.notScored == "" {
+		return nil
+	}
+	return exit.Usage(string(record.CodeNotScored), "--no-score asks for the log only",
+		"the answers could not be scored: %s", s.notScored)
 }
 
 // close closes the judges. It may be called twice, and on nil.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/crash"
+	"github.com/mlperf-go/mlperf-go/internal/results"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 	"github.com/mlperf-go/mlperf-go/run/record"
@@ -28,6 +29,14 @@ func (t *test) run(ctx context.Context) (*record.Record, error) {
 	if err != nil {
 		return nil, t.release(err)
 	}
+	logFolder, err := t.openLogFolder()
+	if err != nil {
+		return nil, t.release(err)
+	}
+	if err := results.Point(t.folder); err != nil && results.Check(t.folder) == nil { // else preflight.json has it
+		t.notes = append(t.notes, err.Error())
+	}
+	t.startMetrics(ctx)
 	t.quiet()
 	t.started = time.Now()
 	t.failures.start = t.started.UnixNano()
@@ -40,7 +49,7 @@ func (t *test) run(ctx context.Context) (*record.Record, error) {
 	go func() {
 		defer crash.Catch()
 		info, err := loadgen.StartTest(t.sut.LoadGen(), library, t.settings, loadgen.LogSettings{
-			OutDir: t.path(record.LogFolder), Prefix: "mlperf_log_", EnableTrace: t.plan.Config.Bool("enable-trace"),
+			OutDir: logFolder, Prefix: "mlperf_log_", EnableTrace: t.plan.Config.Bool("enable-trace"),
 		}, t.audit)
 		t.thread = info
 		returned <- err
@@ -50,6 +59,7 @@ func (t *test) run(ctx context.Context) (*record.Record, error) {
 	stopProgress()
 	if err != nil {
 		t.logs.stop()
+		_, _ = t.metrics.stop()
 		return nil, t.notStarted(err)
 	}
 	if t.ended == nil {

@@ -46,7 +46,7 @@ func TestSilentEndpointIsToldOf(t *testing.T) {
 	require.NoError(t, err)
 	_, err = PreflightOnly(context.Background(), FromPlan(p), l)
 	require.ErrorContains(t, err, "HTTP 418")
-	require.Regexp(t, "^waiting for an answer to GET "+s.URL+`/health, for \d+ s so far and 25s at most$`, l.text)
+	require.Regexp(t, "^waiting for an answer to GET "+s.URL+`/v1/models, for \d+ s so far and 15s at most$`, l.text)
 }
 
 // Who ends a preflight is not told that the endpoint is wrong.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/crash"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
@@ -54,7 +55,7 @@ func (t *test) warmUp(ctx context.Context) error {
 	for i := range loads {
 		failed += loads[i].failed
 	}
-	note := fmt.Sprintf("warm-up: %d requests", len(indices)*len(t.backends))
+	note := "warm-up: " + plural.Count(len(indices)*len(t.backends), "request", "requests")
 	if failed > 0 {
 		note = fmt.Sprintf("warm-up: %d of %d requests failed", failed, len(indices)*len(t.backends))
 	}

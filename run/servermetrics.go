@@ -1,0 +1,98 @@
+package run
+
+import (
+	"context"
+	"net/url"
+	"slices"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/httpclient"
+	"github.com/mlperf-go/mlperf-go/metrics/scrape"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/record"
+)
+
+// metricsPath is where servers and gateways publish their metrics (docs/reference/metrics.md#page).
+const metricsPath = "/metrics"
+
+// serverMetrics records the metrics pages of the servers beside a test. Its failures are notes of the record: they
+// never change a verdict.
+type serverMetrics struct {
+	pages     []scrape.Target   // none: metrics were not asked for
+	collector *scrape.Collector // nil: it does not run
+	path      string
+	failed    error // why it does not run
+}
+
+// findMetrics lists the pages of --metrics and --metrics-url, which implies --metrics.
+func (t *test) findMetrics() error {
+	c := t.plan.Config
+	urls := c.Strings("metrics-url")
+	if !c.Bool("metrics") && len(urls) == 0 {
+		return nil
+	}
+	pages, err := metricsPages(t.config, urls)
+	if err != nil {
+		return err
+	}
+	for _, page := range pages {
+		if u, err := url.Parse(page.URL); err == nil {
+			password, _ := u.User.Password()
+			t.plan.Secrets.Add(password)
+		}
+	}
+	t.metrics.pages, t.metrics.path = pages, t.path(record.MetricsName)
+	return nil
+}
+
+// metricsPages returns the metrics page of each endpoint, and further pages, which get no key.
+func metricsPages(c *backends.Config, urls []string) ([]scrape.Target, error) {
+	web := httpclient.Options{InsecureSkipVerify: c.InsecureSkipVerify}
+	web.Proxy, _ = backends.ParseProxy(c.Proxy) // OpenDriver reports errors in these two
+	web.Authorities, _ = backends.Authorities(c.CAFile)
+	client := httpclient.New(web)
+	var pages []scrape.Target
+	for _, e := range c.Endpoints {
+		page := scrape.Target{Name: e.URL, URL: e.URL + metricsPath, APIKey: e.APIKey, Client: client}
+		if socket := e.Socket(); socket != "" {
+			page.URL = "http://localhost" + metricsPath
+			page.Client = httpclient.New(httpclient.Options{Socket: socket})
+		}
+		pages = append(pages, page)
+	}
+	for _, text := range urls {
+		u, err := url.Parse(text)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return nil, exit.Usage("metrics_url", "Write --metrics-url http://host:port/metrics", "%q is no URL of a page", text)
+		}
+		if !slices.ContainsFunc(pages, func(p scrape.Target) bool { return p.URL == text }) { // else its sums count twice
+			pages = append(pages, scrape.Target{Name: u.Redacted(), URL: text, Client: client})
+		}
+	}
+	return pages, nil
+}
+
+// startMetrics begins to record, and returns after the first reading of each page.
+func (t *test) startMetrics(ctx context.Context) {
+	m := &t.metrics
+	if len(m.pages) > 0 {
+		m.collector, m.failed = scrape.Start(ctx, t.plan.Access(), m.path, m.pages,
+			t.plan.Config.Duration("metrics-interval"))
+	}
+}
+
+// stop ends the recording and returns its summary for the record; nil without --metrics.
+func (m *serverMetrics) stop() (*record.ServerMetrics, []string) {
+	switch {
+	case m.failed != nil:
+		return nil, []string{"the servers' metrics were not recorded: " + m.failed.Error()}
+	case m.collector == nil:
+		return nil, nil
+	}
+	outcomes, err := m.collector.Stop()
+	m.collector = nil
+	if err != nil {
+		return nil, []string{"the servers' metrics were lost: " + err.Error()}
+	}
+	return record.ReadServerMetrics(m.path, outcomes)
+}
