@@ -106,7 +106,7 @@ func BenchmarkEvent(b *testing.B) {
 	s, err := New(fastConfig())
 	require.NoError(b, err)
 	s.engine = &engine{pace: &pacer{base: time.Now()}}
-	r := &request{dialect: completions, id: "0123456789abcdef", prompts: []prompt{{ids: make([]int32, 1000), row: -1}},
+	r := &request{protocol: completions, id: "0123456789abcdef", prompts: []prompt{{ids: make([]int32, 1000), row: -1}},
 		limits: []limits{{maxTokens: 128, ignoreEOS: true}},
 		stream: true, returnIDs: true, interval: 1}
 	rp := s.prepare(nil, r, plan{tail: wholeTail}, 0)

@@ -24,6 +24,8 @@ const (
 // Config holds the settings of a simulated server. DefaultConfig returns the defaults of the command line; New adds no
 // defaults.
 type Config struct {
+	Dialect     string            // kind of server to play, one of Dialects
+	Incremental bool              // SGLang's native streams carry new tokens only, and not everything so far
 	Model       string            // served model name
 	Dataset     *datasets.Dataset // prompts and reference outputs; nil: none
 	Row         *models.Row       // benchmark that defines the form of answers; nil: unchanged reference outputs
@@ -64,6 +66,7 @@ func defaultModel() string {
 // and limits (256 sequences, 131,072 tokens each) that only tests of the limits reach.
 func DefaultConfig() Config {
 	return Config{
+		Dialect:        DefaultDialect,
 		Model:          defaultModel(),
 		Answers:        AnswerReference,
 		Quality:        1,

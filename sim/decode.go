@@ -18,6 +18,7 @@ const maxBody = 64 << 20
 type wireRequest struct {
 	Model               *string
 	Prompts             []wirePrompt
+	List                bool // the prompts came as a list, though perhaps of one
 	Messages            json.RawMessage
 	Tools               json.RawMessage
 	ToolChoice          json.RawMessage
@@ -35,13 +36,18 @@ type wireRequest struct {
 	StreamInterval *int
 	ReturnTokenIDs *bool
 	RequestID      *string
-	Tokens         []int32 // of /detokenize
-	SkipSpecial    *bool   // of SGLang's /detokenize
-	TokenStrs      *bool   // of /tokenize
+	RequestIDs     json.RawMessage // SGLang's rid: a text, or one for each prompt
+	SamplingParams json.RawMessage // of SGLang's native route
+	Tokens         []int32         // of /detokenize
+	SkipSpecial    *bool           // of SGLang's /detokenize
+	TokenStrs      *bool           // of /tokenize
 	Options        *struct {
 		NumPredict *int `json:"num_predict"`
 	} // of Ollama
 }
+
+// fields are the supported fields of a route, by name; all others are ignored.
+type fields map[string]func(*wireRequest) any
 
 // wirePrompt is one prompt: ids if IDs is not nil, else text.
 type wirePrompt struct {
@@ -49,8 +55,8 @@ type wirePrompt struct {
 	IDs  []int32
 }
 
-// requestFields lists the supported fields; all others are ignored, as in vLLM.
-var requestFields = map[string]func(*wireRequest) any{
+// requestFields are the fields of vLLM's routes, which ignores all others.
+var requestFields = fields{
 	"model":                 func(q *wireRequest) any { return &q.Model },
 	"messages":              func(q *wireRequest) any { return &q.Messages },
 	"tools":                 func(q *wireRequest) any { return &q.Tools },
@@ -82,7 +88,7 @@ func (e *fieldError) Error() string { return e.field + ": " + e.reason }
 
 // decodeRequest decodes a request body with the fields of a route. It reads prompt ids, which are nearly all of its
 // bytes, in place, and the other fields with encoding/json.
-func decodeRequest(body []byte, fields map[string]func(*wireRequest) any) (*wireRequest, error) {
+func decodeRequest(body []byte, known fields) (*wireRequest, error) {
 	q := new(wireRequest)
 	c := cursor{b: body}
 	if !c.take('{') {
@@ -96,7 +102,7 @@ func decodeRequest(body []byte, fields map[string]func(*wireRequest) any) (*wire
 		if !ok {
 			return nil, errNotJSON
 		}
-		if err := q.field(key, &c, fields); err != nil {
+		if err := q.field(key, &c, known); err != nil {
 			return nil, classify(err, body)
 		}
 		switch {
@@ -117,15 +123,23 @@ func classify(err error, body []byte) error {
 	return err
 }
 
-func (q *wireRequest) field(key string, c *cursor, fields map[string]func(*wireRequest) any) error {
-	if key == "prompt" {
+// isPrompt reports whether a field is the prompt: SGLang's native route has two others.
+func (f fields) isPrompt(key string) bool {
+	if _, native := f["sampling_params"]; native {
+		return key == "text" || key == "input_ids"
+	}
+	return key == "prompt"
+}
+
+func (q *wireRequest) field(key string, c *cursor, of fields) error {
+	if of.isPrompt(key) {
 		return q.prompt(c)
 	}
 	raw, ok := c.value()
 	if !ok {
 		return errNotJSON
 	}
-	target, known := fields[key]
+	target, known := of[key]
 	if !known {
 		if !json.Valid(raw) {
 			return errNotJSON
@@ -140,7 +154,6 @@ func (q *wireRequest) field(key string, c *cursor, fields map[string]func(*wireR
 
 // prompt reads string | [string] | [int] | [[int]] | null.
 func (q *wireRequest) prompt(c *cursor) error {
-	q.Prompts = nil
 	switch c.peek() {
 	case '"', 'n':
 		raw, ok := c.value()
@@ -153,6 +166,7 @@ func (q *wireRequest) prompt(c *cursor) error {
 		}
 		return nil
 	case '[':
+		q.Prompts = nil
 		return q.promptList(c)
 	}
 	return &fieldError{"prompt", "a string, a list of strings, a list of token ids or a list of such lists is needed"}
@@ -166,7 +180,7 @@ func (q *wireRequest) promptList(c *cursor) error {
 		c.take(']')
 		return nil
 	case '"':
-		c.i = at
+		q.List, c.i = true, at
 		raw, ok := c.value()
 		if !ok {
 			return errNotJSON
@@ -183,6 +197,7 @@ func (q *wireRequest) promptList(c *cursor) error {
 		}
 		return nil
 	case '[':
+		q.List = true
 		for {
 			ids, err := c.ids()
 			if err != nil {

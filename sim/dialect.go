@@ -2,62 +2,64 @@ package sim
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 )
 
-// encoder writes the answers of one kind of server. Its event and tail are called by the engine thread: they may not
-// allocate per token.
-type encoder interface {
-	// event appends the event for tokens [from, to) of q.
-	event(dst []byte, q *sequence, from, to int) []byte
-	// tail appends the end of a stream, after the last token.
-	tail(dst []byte, r *reply) []byte
-	// body returns the JSON of a reply without a stream.
-	body(r *reply) []byte
-}
-
-// dialect describes the requests and answers of a route of one kind of server.
+// dialect is a kind of inference server that the simulator plays: its routes, and what they have in common.
 type dialect struct {
-	chat   bool // messages instead of a prompt
-	fields map[string]func(*wireRequest) any
-	// translates the route's field names into those of OpenAI's routes; nil: no difference
-	adopt     func(q *wireRequest) *apiError
-	anyModel  bool   // accept any model name
-	unlimited bool   // an answer without a limit extends to the end of the context
-	head      string // headers of a stream
+	version string // as the server reports it; the local part "sim" marks the simulator
+	owner   string // owned_by in the list of models
+	routes  routes
+	// form of errors of routes that do not generate, and where the server's framework rejects a request
 	fail      func(*apiError) []byte
-	encoder   func(s *Server, r *request, p *plan, created int64) encoder
+	notFound  func(status int) []byte
+	anyModel  bool // /tokenize and /detokenize ignore the name of the model
+	plainText bool // /detokenize omits special tokens by default and calls its answer "text"
+	byHeader  bool // answers carry the X-Request-Id of their request
+	// closes a connection behind a stream without announcing it
+	// (docs/reference/wire-protocols.md#differences-between-servers)
+	closes bool
 }
 
-var (
-	completions = &dialect{fields: requestFields, head: streamHeaders, fail: (*apiError).body, encoder: newOpenAI}
-	chat        = &dialect{chat: true, unlimited: true, fields: requestFields, head: streamHeaders, fail: (*apiError).body,
-		encoder: newOpenAI}
-	llamaCpp = &dialect{anyModel: true, unlimited: true, fields: llamaFields, adopt: adoptLlama, head: streamHeaders,
-		fail: llamaError, encoder: newLlama}
-	ollama = &dialect{unlimited: true, fields: ollamaFields, adopt: adoptOllama, head: lineHeaders, fail: ollamaError,
-		encoder: newOllama}
-	ollamaChat = &dialect{chat: true, unlimited: true, fields: ollamaFields, adopt: adoptOllama, head: lineHeaders,
-		fail: ollamaError, encoder: newOllama}
-)
+// DefaultDialect is the kind of server that the simulator plays unless told otherwise.
+const DefaultDialect = "vllm"
 
-// generating returns the handler of a route that generates text.
-func generating(d *dialect) map[string]handler {
-	return map[string]handler{"POST": func(s *Server, c *conn, req *http.Request, b []byte, at int64) after {
-		return s.generate(c, req, b, at, d)
-	}}
-}
+// dialects are the kinds of servers by name. It is filled by init because the routes refer to it.
+var dialects map[string]*dialect
 
-// limitOf converts a token limit of llama.cpp or Ollama; a negative one means no limit.
-func limitOf(n *int) *int {
-	if n != nil && *n < 0 {
-		return nil
+func init() {
+	dialects = map[string]*dialect{
+		DefaultDialect: {version: Version, owner: "vllm", routes: vllmRoutes, fail: (*apiError).body, notFound: detailBody,
+			byHeader: true},
+		"sglang": {version: "0.5.23+sim", owner: "sglang", routes: sglangRoutes, fail: flatError, notFound: detailBody,
+			anyModel: true, plainText: true},
+		"llamacpp": {version: "b0-sim", owner: "llamacpp", routes: llamaRoutes, fail: llamaError, notFound: llamaNotFound,
+			closes: true},
+		"ollama": {version: "0.17.4+sim", owner: "library", routes: ollamaRoutes, fail: ollamaError, notFound: plainNotFound},
 	}
-	return n
 }
 
-// emptyCache implements vLLM's route to reset the prefix cache, as in development mode. The simulator has no cache: it
-// reports success unless requests are running, which would hold their blocks.
-func (s *Server) emptyCache() []byte {
-	return fmt.Appendf(nil, `{"success":%t}`, s.meters.inFlight.Load() == 0)
+// Dialects returns the names of the kinds of servers that the simulator plays.
+func Dialects() []string { return slices.Sorted(maps.Keys(dialects)) }
+
+func findDialect(name string) (*dialect, error) {
+	if d := dialects[name]; d != nil {
+		return d, nil
+	}
+	return nil, fmt.Errorf("simulator settings: the dialect is %q; it must be one of %s", name,
+		strings.Join(Dialects(), ", "))
+}
+
+// detailBody is the error of the framework below vLLM and SGLang.
+func detailBody(status int) []byte { return []byte(`{"detail":"` + http.StatusText(status) + `"}`) }
+
+func llamaNotFound(int) []byte {
+	return []byte(`{"error":{"message":"File Not Found","type":"not_found_error","code":404}}`)
+}
+
+func plainNotFound(status int) []byte {
+	return fmt.Appendf(nil, "%d %s", status, strings.ToLower(http.StatusText(status)))
 }

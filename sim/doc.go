@@ -1,9 +1,9 @@
-// Package sim is a simulated LLM inference server: a continuous-batching engine on a clock, behind vLLM's wire
-// and the native routes of llama.cpp and Ollama.
+// Package sim is a simulated LLM inference server: a continuous-batching engine on a clock, behind the routes of vLLM,
+// SGLang, llama.cpp or Ollama (Config.Dialect).
 //
 // It owns the engine (arrival queue, sequence slots, KV budget, one serial prefill resource, decode schedule), the
 // HTTP/1.1 connections, the answers and the faults. In comes a net.Listener and a Config; out go HTTP responses whose
-// bytes have the shape of vLLM's, at times fixed by an absolute schedule, and counters (Stats, /metrics).
+// bytes have the shape of the real server's, at times fixed by an absolute schedule, and counters (Stats, /metrics).
 //
 // Answers have the form of the benchmark (letters, boxed numbers, programs, JSON, calls, harmony sections). A share of
 // them, Config.Quality, is right, which determines the score of an accuracy run.

@@ -45,6 +45,7 @@ type reply struct {
 	seqs    []*sequence
 	stream  bool
 	plain   []byte // the whole answer if it is not streamed
+	closes  bool   // the connection ends with it
 	group   int    // tokens in one event
 	arrival int64
 	done    chan struct{} // closed when the engine has released it
@@ -324,7 +325,11 @@ func (e *engine) finish(r *reply, out []byte) {
 	if then == keepOpen {
 		r.conn.idleFrom(time.Now())
 	}
-	r.conn.after(then)
+	if r.closes && then == keepOpen {
+		r.conn.after(hangUp)
+	} else {
+		r.conn.after(then)
+	}
 	if then == die {
 		e.onDie()
 	}

@@ -102,7 +102,8 @@ var wholeTail = tail{usage: true, done: true, terminator: true}
 
 // substitute is an answer that replaces a completion.
 type substitute struct {
-	status  int // 0: no status line at all
+	failure *apiError // in the server's own form; nil: the fields below
+	status  int       // 0: no status line at all
 	headers []string
 	body    string
 	head    bool // the head of the true answer is sent
@@ -123,7 +124,7 @@ var faultTable = []faultRow{
 	{"http_400", "status 400", failWith(400, "BadRequestError", "The request was refused on purpose.")},
 	{"http_401", "status 401", replaceBy(substitute{status: 401, headers: jsonType, body: unauthorizedBody})},
 	{"http_404", "status 404", func(s *Server, p *plan) {
-		p.instead = &substitute{status: 404, headers: jsonType, body: string(s.unknownModel("another-model").body())}
+		p.instead = &substitute{failure: s.unknownModel("another-model"), headers: jsonType}
 	}},
 	{"html", "status 200 with an HTML page", replaceBy(substitute{status: 200,
 		headers: []string{"content-type: text/html; charset=utf-8"},
@@ -166,8 +167,8 @@ const unauthorizedBody = `{"error":"Unauthorized"}`
 var jsonType = []string{"content-type: application/json"}
 
 func failWith(status int, kind, message string, headers ...string) func(*Server, *plan) {
-	e := apiError{status: status, kind: kind, message: message}
-	return replaceBy(substitute{status: status, headers: append(headers, jsonType...), body: string(e.body())})
+	return replaceBy(substitute{failure: &apiError{status: status, kind: kind, message: message},
+		headers: append(headers, jsonType...)})
 }
 
 func replaceBy(x substitute) func(*Server, *plan) { return func(_ *Server, p *plan) { p.instead = &x } }

@@ -52,7 +52,7 @@ func serve(t testing.TB, change func(*Config)) *served {
 		defer close(ended)
 		serveErr = s.Serve(ctx, ln)
 	}()
-	tr := &http.Transport{MaxIdleConnsPerHost: 10000}
+	tr := &http.Transport{MaxIdleConnsPerHost: 10000, DisableKeepAlives: s.dialect.closes}
 	v := &served{Server: s, t: t, addr: ln.Addr().String(), client: &http.Client{Transport: tr, Timeout: time.Minute,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 	v.stop = func() error {

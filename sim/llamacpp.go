@@ -7,8 +7,11 @@ import (
 	"strconv"
 )
 
+const llamaHeaders = "x-accel-buffering: no\r\ncontent-type: text/event-stream\r\nkeep-alive: timeout=5, max=100\r\n" +
+	"transfer-encoding: chunked\r\n\r\n"
+
 // llamaFields lists the supported fields of llama.cpp's native route.
-var llamaFields = map[string]func(*wireRequest) any{
+var llamaFields = fields{
 	"n_predict":     func(q *wireRequest) any { return &q.MaxTokens },
 	"ignore_eos":    func(q *wireRequest) any { return &q.IgnoreEOS },
 	"stream":        func(q *wireRequest) any { return &q.Stream },
@@ -153,5 +156,5 @@ func (e *llamaEncoder) body(r *reply) []byte {
 func (s *Server) props() []byte {
 	b := fmt.Appendf(nil, `{"default_generation_settings":{"n_ctx":%d},"total_slots":%d,"model_path":"`, s.cfg.MaxModelLen,
 		s.cfg.MaxNumSeqs)
-	return append(appendEscaped(b, s.cfg.Model), `","build_info":"`+Version+`"}`...)
+	return append(appendEscaped(b, s.cfg.Model), `","build_info":"`+s.dialect.version+`"}`...)
 }

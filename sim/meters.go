@@ -128,11 +128,10 @@ func (s *Server) Stats() Stats {
 	return st
 }
 
-// exposition returns /metrics: the names, labels and bounds of vLLM, Prometheus text format.
+// exposition returns vLLM's /metrics: its names, labels and bounds in Prometheus' text format.
 func (s *Server) exposition() []byte {
 	m := s.meters
-	x := &exposition{labels: `engine="0",model_name="` + escapeLabel(s.cfg.Model) + `"`,
-		created: formatFloat(float64(m.createdNS) / 1e9)}
+	x := s.newExposition(`engine="0",`)
 	x.one("gauge", "vllm:num_requests_running", "Sequences that hold a slot.", float64(m.running.Load()))
 	x.one("gauge", "vllm:num_requests_waiting", "Sequences that wait for a slot.", float64(m.waiting.Load()))
 	x.one("gauge", "vllm:kv_cache_usage_perc", "Share of the KV budget in use, 0 to 1.",
@@ -152,7 +151,42 @@ func (s *Server) exposition() []byte {
 	return x.b
 }
 
+// sglangMetrics returns SGLang's /metrics.
+func (s *Server) sglangMetrics() []byte {
+	m, x := s.meters, s.newExposition(`engine_type="unified",`)
+	x.one("gauge", "sglang:num_running_reqs", "Sequences that hold a slot.", float64(m.running.Load()))
+	x.one("gauge", "sglang:num_queue_reqs", "Sequences that wait for a slot.", float64(m.waiting.Load()))
+	x.one("gauge", "sglang:token_usage", "Share of the KV budget in use, 0 to 1.",
+		float64(m.kvUsed.Load())/float64(s.cfg.kvTokens()))
+	x.counter("sglang:prompt_tokens", "Prompt tokens of admitted sequences.", []string{""}, m.promptTokens.Load())
+	x.counter("sglang:generation_tokens", "Output tokens.", []string{""}, m.generatedTokens.Load())
+	x.histogram("sglang:time_to_first_token_seconds", "Arrival to first token.", &m.ttft)
+	x.histogram("sglang:inter_token_latency_seconds", "Between tokens of one sequence.", &m.itl)
+	x.histogram("sglang:e2e_request_latency_seconds", "Arrival to last token.", &m.e2e)
+	x.histogram("sglang:queue_time_seconds", "Arrival to admission.", &m.queue)
+	return x.b
+}
+
+// llamaMetrics returns llama.cpp's /metrics, whose values have no labels.
+func (s *Server) llamaMetrics() []byte {
+	m := s.meters
+	x := &exposition{bare: true}
+	x.one("gauge", "llamacpp:requests_processing", "Sequences that hold a slot.", float64(m.running.Load()))
+	x.one("gauge", "llamacpp:requests_deferred", "Sequences that wait for a slot.", float64(m.waiting.Load()))
+	x.one("counter", "llamacpp:prompt_tokens_total", "Prompt tokens of admitted sequences.",
+		float64(m.promptTokens.Load()))
+	x.one("counter", "llamacpp:tokens_predicted_total", "Output tokens.", float64(m.generatedTokens.Load()))
+	return x.b
+}
+
+// newExposition returns an empty exposition whose values have the given labels and the model's.
+func (s *Server) newExposition(labels string) *exposition {
+	return &exposition{labels: labels + `model_name="` + escapeLabel(s.cfg.Model) + `"`,
+		created: formatFloat(float64(s.meters.createdNS) / 1e9)}
+}
+
 type exposition struct {
+	bare            bool // values without labels
 	b               []byte
 	labels, created string
 }
@@ -162,6 +196,10 @@ func (x *exposition) head(kind, name, help string) {
 }
 
 func (x *exposition) line(name, labels, value string) {
+	if x.bare {
+		x.b = append(x.b, name+" "+value+"\n"...)
+		return
+	}
 	if labels != "" {
 		labels = "," + labels
 	}

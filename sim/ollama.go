@@ -4,6 +4,7 @@ package sim
 
 import (
 	"fmt"
+	"net/http"
 	"strconv"
 	"time"
 )
@@ -11,7 +12,7 @@ import (
 const lineHeaders = "content-type: application/x-ndjson\r\ntransfer-encoding: chunked\r\n\r\n"
 
 // ollamaFields lists the supported fields of Ollama's native routes.
-var ollamaFields = map[string]func(*wireRequest) any{
+var ollamaFields = fields{
 	"model":    func(q *wireRequest) any { return &q.Model },
 	"messages": func(q *wireRequest) any { return &q.Messages },
 	"stream":   func(q *wireRequest) any { return &q.Stream },
@@ -21,11 +22,8 @@ var ollamaFields = map[string]func(*wireRequest) any{
 // adoptOllama reads the limit from the options; a negative one means no limit. It streams unless stream is false, and
 // it accepts only text.
 func adoptOllama(q *wireRequest) *apiError {
-	for _, p := range q.Prompts {
-		if p.IDs != nil || len(q.Prompts) > 1 {
-			return badRequest("prompt", "json: cannot unmarshal array into Go struct field GenerateRequest.prompt of type "+
-				"string")
-		}
+	if e := textOnly(q); e != nil {
+		return e
 	}
 	if q.Options != nil {
 		q.MaxTokens = limitOf(q.Options.NumPredict)
@@ -37,7 +35,28 @@ func adoptOllama(q *wireRequest) *apiError {
 	return nil
 }
 
-// ollamaError is Ollama's form of an error.
+// textOnly rejects prompts that are not one text.
+func textOnly(q *wireRequest) *apiError {
+	for _, p := range q.Prompts {
+		if p.IDs != nil || len(q.Prompts) > 1 {
+			return badRequest("prompt", "json: cannot unmarshal array into Go struct field CompletionRequest.prompt of type "+
+				"string")
+		}
+	}
+	return nil
+}
+
+// ollamaOpenError is the form of an error of Ollama's OpenAI routes.
+func ollamaOpenError(e *apiError) []byte {
+	kind := "api_error"
+	if e.status == http.StatusBadRequest {
+		kind = "invalid_request_error"
+	}
+	b := appendEscaped([]byte(`{"error":{"message":"`), e.message)
+	return append(b, `","type":"`+kind+`","param":null,"code":null}}`...)
+}
+
+// ollamaError is the form of an error of Ollama's native routes.
 func ollamaError(e *apiError) []byte {
 	return append(appendEscaped([]byte(`{"error":"`), e.message), `"}`...)
 }
@@ -56,7 +75,7 @@ func newOllama(s *Server, r *request, p *plan, created int64) encoder {
 	e.begin = append(appendEscaped([]byte(`{"model":"`), s.cfg.Model), `","created_at":"`...)
 	e.begin = append(time.Unix(created, 0).UTC().AppendFormat(e.begin, time.RFC3339Nano), `",`...)
 	e.open = []byte(`"response":"`)
-	if r.dialect.chat {
+	if r.protocol.chat {
 		e.open, e.close = []byte(`"message":{"role":"assistant","content":"`), `"}`
 	}
 	return e

@@ -4,9 +4,9 @@ import "net/http"
 
 // prepare makes the whole answer to a request except its times.
 func (s *Server) prepare(c *conn, r *request, p plan, arrival int64) *reply {
-	rp := &reply{conn: c, fail: r.dialect.fail, plan: p, stream: r.stream, group: r.interval, arrival: arrival,
-		done: make(chan struct{})}
-	rp.enc = r.dialect.encoder(s, r, &p, s.engine.pace.wall(arrival)/1e9)
+	rp := &reply{conn: c, fail: r.protocol.fail, plan: p, stream: r.stream, group: r.interval, arrival: arrival,
+		closes: r.stream && s.dialect.closes, done: make(chan struct{})}
+	rp.enc = r.protocol.encoder(s, r, &p, s.engine.pace.wall(arrival)/1e9)
 	for i := range r.prompts {
 		rp.seqs = append(rp.seqs, s.sequence(rp, i, r.prompts[i], r.limits[i]))
 		if q := rp.seqs[i]; r.tools && q.finish == finishStop {

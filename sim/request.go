@@ -55,8 +55,10 @@ func malformed(err error) *apiError {
 
 // request is an accepted request.
 type request struct {
-	dialect    *dialect
-	id         string // without the prefix cmpl- or chatcmpl-
+	protocol   *protocol
+	id         string   // without the prefix cmpl- or chatcmpl-
+	ids        []string // one a prompt, where SGLang's client gave a list of them
+	model      string   // as the client named it
 	prompts    []prompt
 	limits     []limits // one a prompt
 	stream     bool
@@ -65,6 +67,7 @@ type request struct {
 	returnIDs  bool
 	interval   int  // tokens in one event
 	tools      bool // answers may be function calls
+	list       bool // the prompts came as a list
 }
 
 type prompt struct {
@@ -73,12 +76,15 @@ type prompt struct {
 }
 
 // accept checks a decoded body against the server's settings, as vLLM's front end does.
-func (s *Server) accept(q *wireRequest, d *dialect) (*request, *apiError) {
+func (s *Server) accept(q *wireRequest, d *protocol) (*request, *apiError) {
 	if !d.anyModel && q.Model != nil && *q.Model != s.cfg.Model {
 		return nil, s.unknownModel(*q.Model)
 	}
-	r := &request{dialect: d, stream: isTrue(q.Stream), returnIDs: isTrue(q.ReturnTokenIDs),
+	r := &request{protocol: d, stream: isTrue(q.Stream), returnIDs: isTrue(q.ReturnTokenIDs), list: q.List,
 		interval: s.cfg.TokensPerEvent}
+	if q.Model != nil && d.anyModel {
+		r.model = *q.Model
+	}
 	if e := r.options(q); e != nil {
 		return nil, e
 	}
@@ -99,7 +105,23 @@ func (s *Server) accept(q *wireRequest, d *dialect) (*request, *apiError) {
 		}
 		r.limits = append(r.limits, l)
 	}
+	if e := r.readRID(q.RequestIDs); e != nil {
+		return nil, e
+	}
 	return r, r.checkForced()
+}
+
+// readRID reads SGLang's id of a request: a text, or one for each prompt.
+func (r *request) readRID(raw json.RawMessage) *apiError {
+	switch {
+	case len(raw) == 0 || string(raw) == "null" || json.Unmarshal(raw, &r.id) == nil:
+		return nil
+	case json.Unmarshal(raw, &r.ids) != nil:
+		return badRequest("rid", "The rid should be a string or a list of strings.")
+	case len(r.ids) != len(r.prompts):
+		return badRequest("rid", "The specified rids length mismatch with the batch_size for batch processing.")
+	}
+	return nil
 }
 
 // maxForced bounds the output tokens that a request can force, because an answer is made before its first token is due.

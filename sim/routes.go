@@ -14,32 +14,79 @@ import (
 // handler answers one request and returns what to do with the connection.
 type handler func(s *Server, c *conn, req *http.Request, body []byte, arrival int64) after
 
-// routes maps every path to its methods.
-var routes = map[string]map[string]handler{
-	"/v1/completions":      generating(completions),
-	"/v1/chat/completions": generating(chat),
-	"/completion":          generating(llamaCpp),
-	"/api/generate":        generating(ollama),
-	"/api/chat":            generating(ollamaChat),
-	"/props":               {"GET": fixed("application/json", (*Server).props)},
-	"/api/version": {"GET": fixed("application/json",
-		func(*Server) []byte { return []byte(`{"version":"` + Version + `"}`) })},
-	"/api/tags":           {"GET": fixed("application/json", (*Server).tags)},
-	"/reset_prefix_cache": {"POST": fixed("application/json", (*Server).emptyCache)},
-	"/v1/models":          {"GET": fixed("application/json", (*Server).models)},
-	"/health":             {"GET": fixed("", nothing)},
-	"/ping":               {"GET": fixed("", nothing), "POST": fixed("", nothing)},
-	"/version": {"GET": fixed("application/json",
-		func(*Server) []byte { return []byte(`{"version":"` + Version + `"}`) })},
-	"/load": {"GET": fixed("application/json", func(s *Server) []byte {
-		return fmt.Appendf(nil, `{"server_load":%d}`, s.meters.inFlight.Load())
-	})},
-	"/metrics":    {"GET": fixed("text/plain; version=0.0.4; charset=utf-8", (*Server).exposition)},
-	"/tokenize":   {"POST": (*Server).tokenize},
-	"/detokenize": {"POST": (*Server).detokenize},
+// routes maps paths to their methods.
+type routes map[string]map[string]handler
+
+var (
+	vllmRoutes = routes{
+		"/v1/completions":      generating(completions),
+		"/v1/chat/completions": generating(chat),
+		"/v1/models":           get("application/json", (*Server).models),
+		"/reset_prefix_cache":  {"POST": fixed("application/json", (*Server).emptyCache)},
+		"/health":              get("", nothing),
+		"/ping":                {"GET": fixed("", nothing), "POST": fixed("", nothing)},
+		"/version":             get("application/json", (*Server).versionOnly),
+		"/load":                get("application/json", (*Server).load),
+		"/metrics":             get(metricsType, (*Server).exposition),
+		"/tokenize":            {"POST": (*Server).tokenize},
+		"/detokenize":          {"POST": (*Server).detokenize},
+	}
+	sglangRoutes = routes{
+		"/generate":            generating(generateSGLang),
+		"/v1/completions":      generating(completionsSGLang),
+		"/v1/chat/completions": generating(chatSGLang),
+		"/v1/models":           get("application/json", (*Server).models),
+		"/model_info":          get("application/json", (*Server).modelInfo),
+		"/get_model_info":      get("application/json", (*Server).modelInfo),
+		"/server_info":         get("application/json", (*Server).serverInfo),
+		"/get_server_info":     get("application/json", (*Server).serverInfo),
+		"/flush_cache":         {"GET": (*Server).flushCache, "POST": (*Server).flushCache},
+		"/health":              get("", nothing),
+		"/health_generate":     get("", nothing),
+		"/ping":                get("", nothing),
+		"/metrics":             get(metricsType, (*Server).sglangMetrics),
+		"/api/tags":            get("application/json", (*Server).tags), // it has some of Ollama's routes
+		"/tokenize":            {"POST": (*Server).tokenize},
+		"/detokenize":          {"POST": (*Server).detokenize},
+	}
+	llamaRoutes = routes{
+		"/completion":          generating(llamaCpp),
+		"/v1/completions":      generating(completionsLlama),
+		"/v1/chat/completions": generating(chatLlama),
+		"/v1/models":           get("application/json", (*Server).models),
+		"/props":               get("application/json", (*Server).props),
+		"/health":              get("application/json", func(*Server) []byte { return []byte(`{"status":"ok"}`) }),
+		"/metrics":             get(metricsType, (*Server).llamaMetrics),
+	}
+	ollamaRoutes = routes{
+		"/api/generate":        generating(ollama),
+		"/api/chat":            generating(ollamaChat),
+		"/v1/completions":      generating(completionsOllama),
+		"/v1/chat/completions": generating(chatOllama),
+		"/v1/models":           get("application/json", (*Server).models),
+		"/api/version":         get("application/json", (*Server).versionOnly),
+		"/api/tags":            get("application/json", (*Server).tags),
+		"/":                    get(plainText, func(*Server) []byte { return []byte("Ollama is running") }),
+	}
+)
+
+const (
+	metricsType = "text/plain; version=0.0.4; charset=utf-8"
+	plainText   = "text/plain; charset=utf-8"
+)
+
+func (s *Server) versionOnly() []byte { return []byte(`{"version":"` + s.dialect.version + `"}`) }
+
+func (s *Server) load() []byte {
+	return fmt.Appendf(nil, `{"server_load":%d}`, s.meters.inFlight.Load())
 }
 
 func nothing(*Server) []byte { return nil }
+
+// get returns the methods of a route that answers GET with a text.
+func get(contentType string, body func(*Server) []byte) map[string]handler {
+	return map[string]handler{"GET": fixed(contentType, body)}
+}
 
 // fixed returns a handler that ignores the request.
 func fixed(contentType string, body func(*Server) []byte) handler {
@@ -59,11 +106,11 @@ func (c *conn) reply(status int, headers []string, body []byte) after {
 	return keepOpen
 }
 
-func (c *conn) fail(e *apiError) after { return c.reply(e.status, jsonType, e.body()) }
+func (c *conn) fail(e *apiError) after { return c.reply(e.status, jsonType, c.srv.dialect.fail(e)) }
 
 // route finds the handler of a request.
 func (s *Server) route(c *conn, req *http.Request, body []byte, arrival int64) after {
-	methods, ok := routes[req.URL.Path]
+	methods, ok := s.dialect.routes[req.URL.Path]
 	if strings.HasPrefix(req.URL.Path, "/v1") && s.cfg.APIKey != "" &&
 		req.Header.Get("Authorization") != "Bearer "+s.cfg.APIKey {
 		return c.reply(http.StatusUnauthorized, jsonType, []byte(unauthorizedBody))
@@ -84,7 +131,7 @@ func (s *Server) route(c *conn, req *http.Request, body []byte, arrival int64) a
 
 // detail is the framework's own error form, without a body for HEAD.
 func (c *conn) detail(req *http.Request, status int, headers ...string) after {
-	body := `{"detail":"` + http.StatusText(status) + `"}`
+	body := string(c.srv.dialect.notFound(status))
 	c.write(answer(status, append(headers, jsonType...), body, req.Method == http.MethodHead))
 	c.idleFrom(time.Now())
 	return keepOpen
@@ -94,7 +141,8 @@ func (s *Server) models() []byte {
 	name := string(appendEscaped(nil, s.cfg.Model))
 	created := strconv.FormatInt(s.meters.createdNS/1e9, 10)
 	return []byte(`{"object":"list","data":[{"id":"` + name + `","object":"model","created":` + created +
-		`,"owned_by":"vllm","root":"` + name + `","parent":null,"max_model_len":` + strconv.Itoa(s.cfg.MaxModelLen) +
+		`,"owned_by":"` + s.dialect.owner + `","root":"` + name + `","parent":null,"max_model_len":` +
+		strconv.Itoa(s.cfg.MaxModelLen) +
 		`,"permission":[{"id":"modelperm-0","object":"model_permission","created":` + created +
 		`,"allow_create_engine":false,"allow_sampling":true,"allow_logprobs":true,"allow_search_indices":false,` +
 		`"allow_view":true,` +
@@ -102,16 +150,24 @@ func (s *Server) models() []byte {
 }
 
 // readJSON checks the content type and decodes the body.
-func readJSON(req *http.Request, body []byte, fields map[string]func(*wireRequest) any) (*wireRequest, *apiError) {
+func readJSON(req *http.Request, body []byte, known fields) (*wireRequest, *apiError) {
 	if t, _, err := mime.ParseMediaType(req.Header.Get("Content-Type")); err != nil || t != "application/json" {
 		return nil, &apiError{status: http.StatusBadRequest, kind: "Bad Request", param: "header.content-type",
 			message: "The content type must be application/json."}
 	}
-	q, err := decodeRequest(body, fields)
+	q, err := decodeRequest(body, known)
 	if err != nil {
 		return nil, malformed(err)
 	}
 	return q, nil
+}
+
+// checkModel rejects an unknown model where text is turned into tokens or back. SGLang ignores the name.
+func (s *Server) checkModel(q *wireRequest) *apiError {
+	if q.Model != nil && *q.Model != s.cfg.Model && !s.dialect.anyModel {
+		return s.unknownModel(*q.Model)
+	}
+	return nil
 }
 
 func (s *Server) tokenize(c *conn, req *http.Request, body []byte, _ int64) after {
@@ -119,8 +175,8 @@ func (s *Server) tokenize(c *conn, req *http.Request, body []byte, _ int64) afte
 	if e != nil {
 		return c.fail(e)
 	}
-	if q.Model != nil && *q.Model != s.cfg.Model {
-		return c.fail(s.unknownModel(*q.Model))
+	if e := s.checkModel(q); e != nil {
+		return c.fail(e)
 	}
 	var ids []int32
 	switch {
@@ -158,22 +214,26 @@ func (s *Server) detokenize(c *conn, req *http.Request, body []byte, _ int64) af
 	if e != nil {
 		return c.fail(e)
 	}
-	if q.Model != nil && *q.Model != s.cfg.Model {
-		return c.fail(s.unknownModel(*q.Model))
+	if e := s.checkModel(q); e != nil {
+		return c.fail(e)
 	}
 	if q.Tokens == nil {
 		return c.fail(malformed(&fieldError{"tokens", "a list of token ids is needed"}))
 	}
 	b := appendEscaped([]byte(`{"prompt":"`), s.cfg.Tokenizer.Decode(q.Tokens))
-	if isTrue(q.SkipSpecial) { // only SGLang supports it, and its answer has another field name
-		b = appendEscaped(append(b, `","text":"`...), s.cfg.Tokenizer.Decode(withoutSpecial(s.cfg.Tokenizer, q.Tokens)))
+	if s.dialect.plainText {
+		tokens := q.Tokens
+		if q.SkipSpecial == nil || *q.SkipSpecial {
+			tokens = withoutSpecial(s.cfg.Tokenizer, tokens)
+		}
+		b = appendEscaped([]byte(`{"text":"`), s.cfg.Tokenizer.Decode(tokens))
 	}
 	return c.reply(http.StatusOK, jsonType, append(b, `"}`...))
 }
 
 // generate answers a completion: it checks the request, draws its faults, prepares the whole answer and passes it to
 // the engine, which sends it when it is due.
-func (s *Server) generate(c *conn, req *http.Request, body []byte, arrival int64, d *dialect) after {
+func (s *Server) generate(c *conn, req *http.Request, body []byte, arrival int64, d *protocol) after {
 	q, e := readJSON(req, body, d.fields)
 	if e == nil && d.adopt != nil {
 		e = d.adopt(q)
@@ -185,7 +245,7 @@ func (s *Server) generate(c *conn, req *http.Request, body []byte, arrival int64
 	if e != nil {
 		return c.reply(e.status, jsonType, d.fail(e))
 	}
-	if h := req.Header.Get("X-Request-Id"); h != "" {
+	if h := req.Header.Get("X-Request-Id"); h != "" && s.dialect.byHeader {
 		r.id = h
 	}
 	ordinal := uint64(s.meters.requests.Add(1))
@@ -210,10 +270,12 @@ func (s *Server) generate(c *conn, req *http.Request, body []byte, arrival int64
 // substitute sends the answer of a fault instead of a completion.
 func (c *conn) substitute(r *request, x *substitute) after {
 	switch {
+	case x.failure != nil:
+		return c.reply(x.failure.status, x.headers, r.protocol.fail(x.failure))
 	case x.status != 0:
 		return c.reply(x.status, x.headers, []byte(x.body))
 	case x.head && r.stream:
-		c.write(append(appendHead(nil, http.StatusOK), r.dialect.head...))
+		c.write(append(appendHead(nil, http.StatusOK), r.protocol.head...))
 	case x.head:
 		c.write(append(appendHead(nil, http.StatusOK), "content-type: application/json\r\ncontent-length: 4096\r\n\r\n"...))
 	}

@@ -17,6 +17,7 @@ import (
 // Server is a simulated inference server. It serves one listener, once.
 type Server struct {
 	cfg     Config
+	dialect *dialect
 	library *library
 	speller *speller
 	meters  *meters
@@ -33,6 +34,10 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
+	plays, err := findDialect(cfg.Dialect)
+	if err != nil {
+		return nil, err
+	}
 	if cfg.Tokenizer == nil {
 		row := cfg.Row
 		if row == nil {
@@ -42,6 +47,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	return &Server{
 		cfg:     cfg,
+		dialect: plays,
 		library: newLibrary(&cfg),
 		speller: newSpeller(cfg.Tokenizer, cfg.Vocabulary, cfg.EOS),
 		meters:  newMeters(),

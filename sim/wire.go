@@ -27,7 +27,7 @@ type openAI struct {
 }
 
 func newOpenAI(s *Server, r *request, p *plan, created int64) encoder {
-	e := &openAI{chat: r.dialect.chat, returnIDs: r.returnIDs && !p.hideIDs, usage: r.usage && !p.hideUsage,
+	e := &openAI{chat: r.protocol.chat, returnIDs: r.returnIDs && !p.hideIDs, usage: r.usage && !p.hideUsage,
 		everyUsage: r.everyUsage && !p.hideUsage,
 		noUsage:    p.hideUsage, usageError: p.usageError, garble: p.garble}
 	prefix, object, chunk := "cmpl-", "text_completion", "text_completion"
