@@ -97,6 +97,13 @@ func TestInvalidFiles(t *testing.T) {
 	require.ErrorContains(t, err, "server config: open there-is-none.yaml")
 }
 
+// The error of a key below config names the file and the line once.
+func TestAnErrorBelowConfigHasOnePlace(t *testing.T) {
+	_, err := Parse("s.yaml", strings.NewReader("model: x\nconfig:\n  port: 1"))
+	require.EqualError(t, err, `server config s.yaml line 3: unknown key "port" below config; the keys are `+
+		strings.Join(below, ", "))
+}
+
 func TestArgumentsAsMap(t *testing.T) {
 	c := parse(t, `
 model: x

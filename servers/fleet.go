@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/mlperf-go/mlperf-go/internal/crash"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 )
 
 // Fleet is the set of running servers of a plan. One goroutine per replica starts, watches and stops it. The methods
@@ -412,7 +413,8 @@ func (f *Fleet) explain(r Replica, p *process, err error, alive bool, lines []st
 func (f *Fleet) Finish(log *zap.Logger) error {
 	for _, r := range f.State().Replicas {
 		if r.Unhealthy > 0 {
-			log.Warn(fmt.Sprintf("replica %d (%s) stopped answering %d times during the test", r.Index, r.URL, r.Unhealthy),
+			log.Warn(fmt.Sprintf("replica %d (%s) stopped answering %s during the test", r.Index, r.URL,
+				plural.Count(r.Unhealthy, "time", "times")),
 				zap.Int("replica", r.Index), zap.String("endpoint", r.URL))
 		}
 	}

@@ -20,6 +20,7 @@ const deepest = 32
 // parser parses one file.
 type parser struct {
 	config *Config
+	line   int            // of the key that is being read
 	seen   map[string]int // key → line; keys under "config" share the names of top-level keys
 }
 
@@ -81,14 +82,19 @@ func (p *parser) file(r io.Reader) error {
 	if err := plain(root, 0); err != nil {
 		return fmt.Errorf("server config %s %w", p.config.Name, err)
 	}
-	return p.walk(root, true)
+	if err := p.walk(root, true); err != nil {
+		return fmt.Errorf("server config %s line %d: %w", p.config.Name, p.line, err)
+	}
+	return nil
 }
 
+// walk reads the keys of a map. After an error, p.line is the line of the innermost key that has it.
 func (p *parser) walk(m *yaml.Node, top bool) error {
 	for i := 0; i+1 < len(m.Content); i += 2 {
 		key, value := m.Content[i], m.Content[i+1]
+		p.line = key.Line
 		if err := p.key(key, value, top); err != nil {
-			return fmt.Errorf("server config %s line %d: %w", p.config.Name, key.Line, err)
+			return err
 		}
 	}
 	return nil

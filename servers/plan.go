@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/internal/secret"
 )
 
@@ -113,7 +114,8 @@ func NewPlan(c *Config, o Options) (*Plan, error) {
 		p.Notes = append(p.Notes, "GPUs: "+gpus.Note+
 			"; every server sees all of them, because gpus_per_replica is 0 or not set")
 	} else {
-		p.Notes = append(p.Notes, fmt.Sprintf("GPUs: %s; %d for each of %d replicas", gpus.Note, per, len(ports)))
+		p.Notes = append(p.Notes, fmt.Sprintf("GPUs: %s; %s, %s", gpus.Note,
+			plural.Count(per, "GPU per replica", "GPUs per replica"), plural.Count(len(ports), "replica", "replicas")))
 	}
 	p.environ, p.set = c.environ(o.Environ, gpus, per), c.Environment
 	e, _ := c.engine()
@@ -225,14 +227,14 @@ func (c *Config) perReplica(o Options, gpus GPUs, replicas int, args []string) (
 	case !isSet:
 		per = need
 	case known && per > 0 && need > per:
-		return 0, nil, fmt.Errorf("the engine's arguments need %d GPUs per replica, but gpus_per_replica is %d: change it "+
-			"or --%s", need, per, e.tensor)
+		return 0, nil, fmt.Errorf("the engine's arguments need %s per replica, but gpus_per_replica is %d: change it "+
+			"or --%s", plural.Count(need, "GPU", "GPUs"), per, e.tensor)
 	case known && per > 1 && need == 1:
 		args = append(slices.Clone(args), "--"+e.tensor, strconv.Itoa(per))
 	}
 	if per > len(gpus.IDs)/replicas {
-		return 0, nil, fmt.Errorf("%w: %d replicas with %d each need %d, but only %d are available: %s", ErrGPUs, replicas,
-			per, per*replicas, len(gpus.IDs), gpus.Note)
+		return 0, nil, fmt.Errorf("%w: %s %d (%d each); available: %d (%s)", ErrGPUs,
+			plural.Count(replicas, "replica needs", "replicas need"), per*replicas, per, len(gpus.IDs), gpus.Note)
 	}
 	return per, args, nil
 }

@@ -60,7 +60,7 @@ func TestReplicasGetPortsAndGPUs(t *testing.T) {
 	require.Equal(t, "/logs/cache/replica-3/vllm_cache_root", p.Replicas[3].Env["VLLM_CACHE_ROOT"])
 	require.Equal(t, "/logs/replica-3.log", p.Replicas[3].Log)
 	require.Contains(t, p.Replicas[3].Command, "0.0.0.0")
-	require.Equal(t, []string{"GPUs: 8 × test; 2 for each of 4 replicas"}, p.Notes)
+	require.Equal(t, []string{"GPUs: 8 × test; 2 GPUs per replica, 4 replicas"}, p.Notes)
 
 	p = plan(t, "model: m\nports: [7, 9]", Options{GPUsPerReplica: 4, GPUs: eight()})
 	require.Equal(t, []string{"http://127.0.0.1:7", "http://127.0.0.1:9"}, p.URLs())
@@ -86,9 +86,8 @@ func TestWithoutGPU(t *testing.T) {
 
 	_, err := NewPlan(parse(t, "model: m"), Options{GPUsPerReplica: 1, GPUs: none})
 	require.ErrorIs(t, err, ErrGPUs)
-	require.ErrorContains(t, err, "not enough GPUs: 1 replicas with 1 each need 1, but only 0 are available: this "+
-		"machine has no GPU "+
-		"(the driver is absent)")
+	require.ErrorContains(t, err, "not enough GPUs: 1 replica needs 1 (1 each); available: 0 (this machine has no GPU "+
+		"(the driver is absent))")
 }
 
 func TestInvalidPlans(t *testing.T) {
@@ -100,12 +99,10 @@ func TestInvalidPlans(t *testing.T) {
 		"backend: sim\nmodel: m\nreplicas: 2\nlaunch_command: [a]": "launch_command has no {port}",
 		"model: m\ngpus_per_replica: 2\nserver_args: {tp: 4}":      "need 4 GPUs per replica, but gpus_per_replica is 2",
 		"model: m\nserver_args: {tp: x}":                           `--tensor-parallel-size is "x"`,
-		"model: m\nserver_args: {tp: 2, pp: 2, dp: 3}": "1 replicas with 12 each need 12, but only 8 are " +
-			"available",
-		"model: m\ngpus: [a, b]\nreplicas: 3": "3 replicas with 1 each need 3, but only 2 are available: listed in " +
-			"s.yaml",
-		"model: m\nreplicas: 3\nenv_vars: {CUDA_VISIBLE_DEVICES: '4,5'}": "only 2 are available: CUDA_VISIBLE_DEVICES=4,5 " +
-			"in s.yaml",
+		"model: m\nserver_args: {tp: 2, pp: 2, dp: 3}":             "1 replica needs 12 (12 each); available: 8 (",
+		"model: m\ngpus: [a, b]\nreplicas: 3": "3 replicas need 3 (1 each); available: 2 " +
+			"(listed in s.yaml)",
+		"model: m\nreplicas: 3\nenv_vars: {CUDA_VISIBLE_DEVICES: '4,5'}": "available: 2 (CUDA_VISIBLE_DEVICES=4,5 in s.yaml)",
 	} {
 		_, err := NewPlan(parse(t, text), Options{GPUsPerReplica: unset, GPUs: eight()})
 		require.ErrorContains(t, err, want, text)

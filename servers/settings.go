@@ -32,8 +32,11 @@ func ConfigFrom(e *config.Effective) (*Config, error) {
 	if err == nil && folder != "" {
 		err = c.SetModel(folder)
 	}
-	if err == nil && path == "" && e.Has("backend") {
+	if err == nil && path == "" && e.IsSet("backend") {
 		err = c.SetBackend(e.String("backend"))
+	}
+	if err == nil && e.IsSet("host") { // of the older harness
+		c.Hosts = e.Strings("host")
 	}
 	if err == nil && e.Has("python") {
 		err = c.SetPython(e.String("python"))
