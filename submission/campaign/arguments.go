@@ -4,12 +4,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 
-	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run/child"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
@@ -35,10 +33,14 @@ func (p *Plan) arguments(t Task) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	args := append([]string{"--model", p.row.Name, "--scenario", string(t.Scenario)}, flagsOf(e)...)
-	if found := t.Settings[KeyExpectedLatency]; found != "" && !e.IsSet(KeyExpectedLatency) {
-		args = append(args, "--"+KeyExpectedLatency+"="+found)
+	for name := range measured {
+		if found := t.Settings[name]; found != "" && (name != keyTargetQPS || t.MostPerS > 0) {
+			if err := e.Set(name, found, measuredOrigin); err != nil {
+				return nil, err
+			}
+		}
 	}
+	args := append([]string{"--model", p.row.Name, "--scenario", string(t.Scenario)}, child.Flags(e, stepSettings)...)
 	if p.forScript && t.Scenario == models.SingleStream && t.IsRun() && t.Test != layout.Performance &&
 		!e.IsSet(KeyExpectedLatency) {
 		args = append(args, "--"+KeyExpectedLatency+"="+scriptLatency)
@@ -63,22 +65,18 @@ func (p *Plan) arguments(t Task) ([]string, error) {
 
 func (p *Plan) scoreArguments(t Task, folder string) []string {
 	args := append([]string{"accuracy", "--log", folder}, p.scoreFlags...)
+	if urls := p.settings.Strings("endpoint"); len(urls) > 0 { // its /tokenize serves where no file is found
+		args = append(args, "--endpoint", urls[0])
+		for _, name := range []string{"served-model", "proxy", "ca-file"} {
+			if text := p.settings.String(name); text != "" {
+				args = append(args, "--"+name, text)
+			}
+		}
+	}
 	for _, o := range p.overrides {
 		if o.covers(Step{Scenario: t.Scenario, Test: layout.Accuracy}) && o.name == "dataset" {
 			args = append(args, "--dataset", o.text)
 		}
-	}
-	return args
-}
-
-// flagsOf returns the settings that were set, as flags. Secrets go through the environment.
-func flagsOf(e *config.Effective) []string {
-	var args []string
-	for _, s := range e.Table() {
-		if stepSettings[s.Name] || s.Secret || s.Ignored || !e.IsSet(s.Name) {
-			continue
-		}
-		args = append(args, "--"+s.Name+"="+e.Text(s.Name))
 	}
 	return args
 }
@@ -96,18 +94,5 @@ func (p *Plan) command(t Task) *exec.Cmd {
 	return cmd
 }
 
-// environ returns the environment of a step's process: without the settings, which are flags, and with the secrets,
-// which must not appear in a list of processes.
-func (p *Plan) environ() []string {
-	table := p.settings.Table()
-	env := slices.DeleteFunc(slices.Clone(p.options.Environ), func(pair string) bool {
-		name, _, _ := strings.Cut(pair, "=")
-		return slices.ContainsFunc(table, func(s config.Setting) bool { return s.EnvName() == name })
-	})
-	for _, s := range table {
-		if s.Secret && p.settings.IsSet(s.Name) {
-			env = append(env, s.EnvName()+"="+p.settings.String(s.Name))
-		}
-	}
-	return env
-}
+// environ returns the environment of a step's process.
+func (p *Plan) environ() []string { return child.Environ(p.settings, p.options.Environ) }

@@ -11,6 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/compliance"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/needs"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/rehearse"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
@@ -18,6 +19,7 @@ import (
 
 // Bind resolves the settings of every step, and rejects a campaign that could not be submitted.
 func (p *Plan) Bind() error {
+	p.plans = nil
 	for i := range p.Tasks {
 		if err := p.bindTask(&p.Tasks[i]); err != nil {
 			return fmt.Errorf("%s: %w", p.Tasks[i].ID(), err)
@@ -31,15 +33,16 @@ func (p *Plan) bindTask(t *Task) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(refuseRehearsal(plan), p.refuseBreaches(plan)); err != nil {
+	if err := errors.Join(p.refuseRehearsal(plan), p.refuseBreaches(plan)); err != nil {
 		return err
 	}
-	t.Load = loadOf(plan)
+	t.Load = needs.LoadOf(plan)
 	if t.IsRun() {
 		t.Settings = PlanSettings(plan, sum)
+		p.plans = append(p.plans, plan)
 	}
-	if !t.Audit() {
-		return nil
+	if err := p.deferLoad(t, plan); err != nil || !t.Audit() {
+		return err
 	}
 	audit, err := findAudit(t.Step, p.row)
 	if err != nil {
@@ -65,6 +68,7 @@ func (p *Plan) resolve(s Step) (*plan.Plan, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	plan.Simulated = p.simulated
 	if p.options.Servers != nil {
 		plan.Profilers = p.options.Servers.Profilers
 	}
@@ -83,6 +87,7 @@ func (p *Plan) resolve(s Step) (*plan.Plan, string, error) {
 			return nil, "", err
 		}
 		p.readers[e.String("dataset")] = plan
+		p.fileRows[e.String("dataset")] = len(ds.Samples)
 		rows, sum = len(ds.Samples), ds.SHA256
 	} else if sum, err = p.syntheticSum(plan); err != nil {
 		return nil, "", err
@@ -114,14 +119,14 @@ func (p *Plan) syntheticSum(plan *plan.Plan) (string, error) {
 	return p.syntheticSums[rows], nil
 }
 
-// refuseRehearsal: with a real server and a real data set, no setting may shorten a submission
+// refuseRehearsal: with a server and a data set of the user's, a rehearsal must be asked for
 // (docs/reference/runs.md#rehearsals).
-func refuseRehearsal(plan *plan.Plan) error {
-	if !isReal(plan) || len(plan.Rehearsal) == 0 {
+func (p *Plan) refuseRehearsal(plan *plan.Plan) error {
+	if !p.Real || len(plan.Rehearsal) == 0 {
 		return nil
 	}
-	return run.UsageError("rehearsal", "Leave the setting out, or leave --endpoint or --dataset out for a rehearsal",
-		"this would be a rehearsal, not a submission: %s", strings.Join(plan.Rehearsal, "; "))
+	return run.UsageError("rehearsal", "Leave that out for a submission, or add --rehearsal to rehearse the campaign on "+
+		"this server", "this would be a rehearsal, not a submission, because of %s", strings.Join(plan.Causes, ", "))
 }
 
 // refuseBreaches rejects what the division does not allow, which would otherwise be found hours later. A rehearsal's
@@ -135,27 +140,11 @@ func (p *Plan) refuseBreaches(plan *plan.Plan) error {
 		"the %s division does not allow this: %s", p.Division, breaches[0])
 }
 
-// loadOf returns how much a bound plan's test has to do.
-func loadOf(plan *plan.Plan) Load {
-	c := plan.Config
-	l := Load{Samples: c.Int("min-queries"), MinDuration: c.Duration("min-duration")}
-	if plan.Scenario.LoadGen == models.Server {
-		l.PerS = c.Float("target-qps")
-	}
-	if plan.Mode == models.Accuracy {
-		l.Samples, l.MinDuration = plan.Row.DatasetSamples, 0
-		if n := c.Int("samples"); n > 0 {
-			l.Samples = n
-		}
-	}
-	return l
-}
-
 // Before judges what a plan's folder holds from an earlier run: a valid run with the plan's settings is Done. A
 // plan that cannot be resolved has the zero Finding: its run will report why.
 func Before(test *plan.Plan) Finding {
 	p := &Plan{settings: test.Config.Clone(), row: test.Row,
-		syntheticSums: map[int]string{}, readers: map[string]*plan.Plan{}}
+		syntheticSums: map[int]string{}, readers: map[string]*plan.Plan{}, fileRows: map[string]int{}}
 	step := Step{Scenario: test.Scenario.Scenario, Test: string(test.Mode)}
 	bound, sum, err := p.resolve(step)
 	if err != nil {

@@ -7,12 +7,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
 	"go.uber.org/zap"
 
+	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/child"
+	"github.com/mlperf-go/mlperf-go/run/needs"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
@@ -21,7 +25,9 @@ import (
 type Task struct {
 	Step
 	Settings Settings
-	Load     Load
+	Load     needs.Load
+	// MostPerS makes the target QPS a share of the Offline run's rate, and at most this; 0: the settings have it.
+	MostPerS float64
 }
 
 // Campaign is the work to do in a folder.
@@ -45,13 +51,16 @@ type Campaign struct {
 	// Ready returns an error while the endpoints do not answer; nil: they are not asked. It is called before every step.
 	// An error with ErrEnded means that they never will.
 	Ready func(context.Context) error
+	// Begin is called once, after Ready and before the first step that uses the endpoints; nil: nothing is.
+	Begin func(context.Context) error
 	// Wait is how long to wait for endpoints that do not answer.
 	Wait time.Duration
 	// Log receives a line for each event, with the fields step, scenario and code where they apply; nil: no log.
 	Log *zap.Logger
 
+	fresh bool // the folder is new, and the user did not name it
 	state *State
-	lock  *Lock
+	lock  *child.Lock
 	kept  map[string]bool // steps that were done before
 	grace time.Duration   // for a child to end after a signal; 0: killGrace
 }
@@ -83,10 +92,14 @@ func (c *Campaign) report(s Step, code, format string, args ...any) {
 	c.Log.Info(fmt.Sprintf(format, args...), fields...)
 }
 
+// owner is a campaign as the owner of its folder.
+var owner = child.Owner{What: "campaign", File: ".campaign.lock",
+	Hint: "Wait for its end, or choose another --output-dir; `mlperf-go submission status` shows its progress"}
+
 // Open takes the folder's lock and reads its state. Without campaign.json the runs in the folder are the state. The
 // folder of another campaign is an error.
 func (c *Campaign) Open(ctx context.Context) error {
-	lock, err := Acquire(ctx, c.Folder)
+	lock, err := child.Acquire(ctx, c.Folder, owner)
 	if err != nil {
 		return err
 	}
@@ -98,8 +111,29 @@ func (c *Campaign) Open(ctx context.Context) error {
 	return nil
 }
 
-// Close releases the folder.
-func (c *Campaign) Close() { c.lock.Release() }
+// Close releases the folder. A new folder without --output-dir disappears if no test was begun in it.
+func (c *Campaign) Close() {
+	defer c.lock.Release()
+	if !c.fresh {
+		return
+	}
+	known := []string{owner.File, layout.StateName, record.DatasetName}
+	entries, err := os.ReadDir(c.Folder)
+	if err != nil || slices.ContainsFunc(entries, func(e os.DirEntry) bool { return !slices.Contains(known, e.Name()) }) {
+		return
+	}
+	for _, name := range known {
+		_ = os.Remove(filepath.Join(c.Folder, name)) // what remains keeps the folder
+	}
+	results.Discard(c.Folder)
+}
+
+// point makes the link latest point to a folder without --output-dir.
+func (c *Campaign) point() {
+	if err := results.Point(c.Folder); err != nil && c.Log != nil {
+		c.Log.Warn(err.Error())
+	}
+}
 
 func (c *Campaign) adopt() error {
 	s, err := ReadState(c.Folder)
@@ -184,6 +218,9 @@ func (c *Campaign) Run(ctx context.Context) error {
 		}
 		c.report(t.Step, "", "[%d/%d] %s%s%s", i+1, len(c.Tasks), t.ID(), c.where(t), c.left(i))
 		c.reckon(i)
+		if t.IsRun() {
+			c.point()
+		}
 		if err := c.attempt(ctx, t, entry); err != nil {
 			return errors.Join(err, c.state.write(c.Folder))
 		}
@@ -208,8 +245,7 @@ func (c *Campaign) keep(entry *Entry, t Task, f Finding) {
 		c.kept = map[string]bool{}
 	}
 	c.kept[t.ID()] = true
-	entry.Status, entry.Code, entry.Exit = Done, "", 0
-	entry.Why = f.Why
+	entry.Status, entry.Code, entry.Why, entry.Exit = Done, f.Code, f.Why, 0
 	entry.Settings, entry.Hash = t.Settings, t.Settings.Hash()
 	if entry.Started.IsZero() && f.Record != nil {
 		entry.Started, entry.TookS = f.Record.Started, f.Record.DurationS
@@ -227,8 +263,14 @@ func (c *Campaign) announce(entry *Entry, t Task, f Finding) {
 
 // blocked returns which required step of a task is not done; empty: all of them are done.
 func (c *Campaign) blocked(t Task) string {
+	needs := []Step{}
 	for _, test := range t.Needs() {
-		s := Step{t.Scenario, test}
+		needs = append(needs, Step{t.Scenario, test})
+	}
+	if t.MostPerS > 0 {
+		needs = append(needs, offlineRun)
+	}
+	for _, s := range needs {
 		for _, other := range c.Tasks {
 			if e := c.state.Entry(s); other.Step == s && e.Status != Done {
 				return fmt.Sprintf("it needs %s, which is %s", s.ID(), e.Status)
@@ -289,6 +331,12 @@ func (c *Campaign) once(ctx context.Context, t Task, entry *Entry) error {
 	if err := c.ready(ctx, t, entry); err != nil {
 		return err
 	}
+	if begin := c.Begin; begin != nil && t.Test != Score {
+		c.Begin = nil
+		if err := begin(ctx); err != nil {
+			return err
+		}
+	}
 	if err := c.moveAside(t, entry); err != nil {
 		return err
 	}
@@ -299,11 +347,11 @@ func (c *Campaign) once(ctx context.Context, t Task, entry *Entry) error {
 		return err
 	}
 	started := time.Now()
-	end, err := child(ctx, c.Command(t), c.lock, c.grace)
+	end, err := child.Run(ctx, c.Command(t), c.lock, c.grace)
 	if err != nil {
 		return fmt.Errorf("cannot start the process of %s: %w", t.ID(), err)
 	}
-	entry.TookS, entry.Exit = time.Since(started).Seconds(), end.exit
+	entry.TookS, entry.Exit = time.Since(started).Seconds(), end.Exit
 	c.read(t, entry, end)
 	if err := c.state.write(c.Folder); err != nil {
 		return err
@@ -311,14 +359,14 @@ func (c *Campaign) once(ctx context.Context, t Task, entry *Entry) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case t.Test != Score && entry.Status == Failed && (end.exit == run.ExitUsage || end.exit == run.ExitEnvironment):
-		return &run.Error{Exit: end.exit, Code: "step", Err: fmt.Errorf("%s could not be run: %s", t.ID(), entry.Why)}
+	case t.Test != Score && entry.Status == Failed && (end.Exit == run.ExitUsage || end.Exit == run.ExitEnvironment):
+		return &run.Error{Exit: end.Exit, Code: "step", Err: fmt.Errorf("%s could not be run: %s", t.ID(), entry.Why)}
 	}
 	return nil
 }
 
 // read judges a task whose process has ended. The exit code can only make the judgement worse, never better.
-func (c *Campaign) read(t Task, entry *Entry, end ended) {
+func (c *Campaign) read(t Task, entry *Entry, end child.Ended) {
 	f := Finding{Status: Done}
 	switch {
 	case t.IsRun():
@@ -326,29 +374,29 @@ func (c *Campaign) read(t Task, entry *Entry, end ended) {
 	case t.Test == Score:
 		f = lookScored(c.folder(t.Step), c.AnyScore)
 		switch {
-		case f.Status != Pending && end.exit == run.ExitInvalid:
+		case f.Status != Pending && end.Exit == run.ExitInvalid:
 			// accuracy.json contains what the exit code reports
-			end.exit, entry.Exit = 0, map[Status]int{Invalid: run.ExitInvalid}[f.Status]
+			end.Exit, entry.Exit = 0, map[Status]int{Invalid: run.ExitInvalid}[f.Status]
 		// such as a missing tokenizer: the log is there, and has no score
-		case f.Status == Pending && end.exit == run.ExitUsage:
-			f = Finding{Status: Invalid, Code: string(record.CodeNotScored), Why: "the answers were not scored: " + end.why}
-			end = ended{}
+		case f.Status == Pending && end.Exit == run.ExitUsage:
+			f = Finding{Status: Invalid, Code: string(record.CodeNotScored), Why: "the answers were not scored: " + end.Why}
+			end = child.Ended{}
 			entry.Exit = run.ExitInvalid
 		}
 	}
 	switch {
 	case f.Status == Pending: // the folder has nothing of this test
 		f.Status = Failed
-	case f.Status == Done && end.exit != 0:
-		f.Status, f.Code, f.Why = Failed, end.code, end.why
+	case f.Status == Done && end.Exit != 0:
+		f.Status, f.Code, f.Why = Failed, end.Code, end.Why
 	}
-	if f.Status != Done && f.Status != Invalid && end.why != "" {
-		f.Code, f.Why = end.code, end.why
+	if f.Status != Done && f.Status != Invalid && end.Why != "" {
+		f.Code, f.Why = end.Code, end.Why
 	}
 	if f.Status != Done && f.Why == "" {
-		f.Code, f.Why = "exit", "its process ended with exit code "+strconv.Itoa(end.exit)
+		f.Code, f.Why = "exit", "its process ended with exit code "+strconv.Itoa(end.Exit)
 	}
-	if f.Status == Crashed && (end.exit == run.ExitUsage || end.exit == run.ExitEnvironment) {
+	if f.Status == Crashed && (end.Exit == run.ExitUsage || end.Exit == run.ExitEnvironment) {
 		f.Status = Failed
 	}
 	entry.Status, entry.Code, entry.Why = f.Status, f.Code, f.Why

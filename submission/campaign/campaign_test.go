@@ -402,7 +402,7 @@ func TestAChangedSettingRepeatsOnlyTheStepsItAffects(t *testing.T) {
 		}
 		s.again(s.Folder)
 		s.Resume = true
-		s.survey()
+		s.peek()
 		f := s.Look(s.Tasks[6])
 		require.Equal(t, []Change{{"tpot-limit", map[bool]string{false: "100ms", true: "50ms"}[lost], s.limit}}, f.Changes)
 		out := s.resume()

@@ -1,19 +1,13 @@
 package campaign
 
 import (
-	"fmt"
 	"time"
 
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run/needs"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
-
-// Load is how much a task has to do, as far as this is known in advance.
-type Load struct {
-	Samples     int           // answers to receive
-	PerS        float64       // offered load in samples per second; 0: as fast as the server answers
-	MinDuration time.Duration // of the test
-}
 
 // overhead is the time that a test's process needs beside its test: reading the data set, probing the endpoint, reading
 // the logs.
@@ -38,14 +32,12 @@ func (c *Campaign) estimate(t Task) (time.Duration, bool) {
 	if !t.IsRun() {
 		return overhead / 2, true
 	}
-	rate := t.Load.PerS
-	if rate == 0 {
-		rate = c.measured(t)
+	load := c.follow(t).Load
+	if measured := c.measured(t); measured > 0 && (t.Scenario == models.Offline || load.PerS == 0) {
+		load.PerS = measured
 	}
-	if rate == 0 {
-		return overhead + t.Load.MinDuration, false
-	}
-	return overhead + max(t.Load.MinDuration, time.Duration(float64(t.Load.Samples)/rate*float64(time.Second))), true
+	took, sure := load.Takes()
+	return overhead + took, sure
 }
 
 // measured returns the speed of a scenario's earlier run in answers per second; 0: unknown.
@@ -91,14 +83,5 @@ func Remaining(outcomes []Outcome, now time.Time) (left time.Duration, sure bool
 // left returns the estimate as the end of a line.
 func (c *Campaign) left(from int) string {
 	d, sure := c.Estimate(from)
-	return ", " + About(d, sure) + " left"
-}
-
-// About returns an estimate as text.
-func About(d time.Duration, sure bool) string {
-	word := "about"
-	if !sure {
-		word = "at least"
-	}
-	return fmt.Sprintf("%s %v", word, d.Round(time.Second))
+	return ", " + needs.About(d, sure) + " left"
 }

@@ -180,6 +180,8 @@ func lookScored(folder string, anyScore bool) Finding {
 	case len(score.Unclaimed) > 0:
 		return Finding{Status: Invalid, Code: belowTarget,
 			Why: "the score cannot be claimed: " + strings.Join(score.Unclaimed, "; ")}
+	case r.Rehearsal && score.NotJudged != "":
+		return Finding{Status: Done, Code: "not_judged", Why: score.NotJudged}
 	case score.Reached(r.Rehearsal):
 		return Finding{Status: Done}
 	case anyScore:

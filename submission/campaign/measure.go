@@ -4,16 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
-	"github.com/mlperf-go/mlperf-go/accuracy"
+	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/reach"
 	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/discover"
+	"github.com/mlperf-go/mlperf-go/run/needs"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/rehearse"
-	"github.com/mlperf-go/mlperf-go/run/score"
 	"github.com/mlperf-go/mlperf-go/servers"
 )
 
@@ -23,7 +24,10 @@ func (p *Plan) Measure(ctx context.Context) (outcomes []Outcome, exit int, err e
 	if err := p.Bind(); err != nil {
 		return nil, 0, err
 	}
-	if err := p.tryJudges(ctx); err != nil {
+	if err := p.chooseBackend(ctx); err != nil {
+		return nil, 0, err
+	}
+	if err := p.survey(ctx); err != nil {
 		return nil, 0, err
 	}
 	if err := p.Open(ctx); err != nil {
@@ -48,10 +52,46 @@ func (p *Plan) Measure(ctx context.Context) (outcomes []Outcome, exit int, err e
 	}
 	defer stop()
 	d, sure := p.Estimate(0)
-	p.Log.Info(fmt.Sprintf("%s: %d steps, %s", p.Of, len(p.Tasks), About(d, sure)))
+	p.Log.Info(fmt.Sprintf("%s: %s, %s", p.Of, plural.Count(len(p.Tasks), "step", "steps"), needs.About(d, sure)))
 	err = p.Run(ctx)
 	outcomes = p.Outcomes()
 	return outcomes, ExitCode(outcomes), err
+}
+
+// chooseBackend asks the user's servers what they are, so that all steps use the same backend. It is left to the steps
+// if the servers do not answer yet.
+func (p *Plan) chooseBackend(ctx context.Context) error {
+	if !p.settings.Has("endpoint") || p.options.Servers != nil {
+		return nil
+	}
+	e, err := p.stepConfig(p.All[0])
+	if err != nil {
+		return err
+	}
+	plan, err := plan.Resolve(e)
+	if err != nil {
+		return err
+	}
+	choice, err := discover.Backend(ctx, plan, nil)
+	var late *backends.EndpointError
+	switch {
+	case errors.As(err, &late):
+		return nil
+	case err != nil:
+		return err
+	}
+	p.simulated = plan.Simulated
+	if !choice.Auto {
+		if p.simulated { // which the steps would find out one by one
+			return p.Bind()
+		}
+		return nil
+	}
+	p.Log.Info(fmt.Sprintf("backend %s, chosen automatically: %s", choice.Backend, choice.Why))
+	if err := p.settings.Set("backend", choice.Backend, plan.Config.Origin("backend")); err != nil {
+		return err
+	}
+	return p.Bind()
 }
 
 func (p *Plan) startServers(ctx context.Context) (*servers.Fleet, error) {
@@ -67,18 +107,6 @@ func (p *Plan) startServers(ctx context.Context) (*servers.Fleet, error) {
 		return nil, run.EnvironmentError("server_start", "", "%w", err)
 	}
 	return fleet, nil
-}
-
-// tryJudges opens what the scores will need, so that a missing part is reported before hours of tests.
-func (p *Plan) tryJudges(ctx context.Context) error {
-	if !slices.ContainsFunc(p.Tasks, func(t Task) bool { return t.Test == Score }) {
-		return nil
-	}
-	j, err := score.OpenJudges(ctx, p.options.Environ, p.settings.Text, &accuracy.Input{Benchmark: p.row.Name})
-	if err != nil {
-		return err
-	}
-	return j.Close()
 }
 
 // rehearse starts the simulator and makes the data set where the user has none. Every step then uses them.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,9 +15,11 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/compliance"
 	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/needs"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/score"
 	"github.com/mlperf-go/mlperf-go/servers"
@@ -46,7 +49,19 @@ type Options struct {
 	Environ []string  // of the steps' processes
 	Global  []string  // arguments of the steps' processes before their command
 	Stderr  io.Writer // of the steps' processes
-	Log     *zap.Logger
+	// Needs receives what the campaign needs, before its first test; it may be nil
+	Needs func(needs.Table)
+	Log   *zap.Logger
+
+	pair bool // of performance and accuracy in one scenario
+}
+
+// home returns the name of the folder of such campaigns.
+func (o *Options) home(test *plan.Plan) string {
+	if o.pair {
+		return fmt.Sprintf("%s-%s-%s", test.Row.Name, test.Scenario.Scenario, "submission")
+	}
+	return test.Row.Name
 }
 
 // Plan is a campaign with the settings of each of its steps.
@@ -58,12 +73,16 @@ type Plan struct {
 	settings   *config.Effective // of every step
 	row        *models.Row
 	overrides  []override
+	foreign    bool // the endpoints are the user's, and not simulators
 	size       rehearsalSize
-	scoreFlags []string // of the score steps
-	forScript  bool     // the steps' commands are printed, not run
+	scoreFlags []string     // of the score steps
+	forScript  bool         // the steps' commands are printed, not run
+	plans      []*plan.Plan // of the tests that run, as Bind has made them
+	simulated  bool         // an endpoint of the user's is the simulator
 
 	syntheticSums map[int]string        // SHA-256 of synthetic data sets, by their rows
 	readers       map[string]*plan.Plan // a plan that has read a data set, by the file
+	fileRows      map[string]int        // rows that were read, by the file
 }
 
 // override is a setting of one scenario or test.
@@ -80,7 +99,8 @@ func New(o Options) (*Plan, error) {
 		o.Log = zap.NewNop()
 	}
 	e := o.Settings
-	p := &Plan{options: o, settings: e, syntheticSums: map[int]string{}, readers: map[string]*plan.Plan{}}
+	p := &Plan{options: o, settings: e, syntheticSums: map[int]string{}, readers: map[string]*plan.Plan{},
+		fileRows: map[string]int{}}
 	if e.String("mode") != string(models.Performance) { // each step sets its own
 		if err := e.Set("mode", string(models.Performance), programOrigin); err != nil {
 			return nil, err
@@ -97,13 +117,14 @@ func New(o Options) (*Plan, error) {
 	for _, text := range test.Notices() {
 		o.Log.Info(text)
 	}
-	for _, step := range []func(*plan.Plan) error{p.describe, p.readOverrides, p.findSize, p.findSteps} {
+	for _, step := range []func(*plan.Plan) error{p.findKind, p.describe, p.readOverrides, p.findSize, p.findSteps} {
 		if err := step(test); err != nil {
 			return nil, err
 		}
 	}
-	p.Folder = cmp.Or(e.String("output-dir"), filepath.Join("results", p.row.Name))
-	p.Real = isReal(test)
+	p.Folder = results.Choose(e.String("output-dir"), o.home(test), e.Bool("resume"), time.Now())
+	p.noteUnfinished()
+	p.fresh = !e.Has("output-dir") && untouched(p.Folder)
 	p.Resume, p.Force = e.Bool("resume"), e.Bool("force")
 	p.AnyScore = strings.EqualFold(p.Division, layout.Open)
 	p.Attempts = max(1, cmp.Or(o.Attempts, p.size.attempts))
@@ -111,8 +132,22 @@ func New(o Options) (*Plan, error) {
 	return p, p.completeSettings(test)
 }
 
+// noteUnfinished reports that the campaign before this one has work left.
+func (p *Plan) noteUnfinished() {
+	before := results.Latest(filepath.Dir(p.Folder))
+	if before == "" || before == p.Folder || p.settings.Has("output-dir") {
+		return
+	}
+	s, err := ReadState(before)
+	if err == nil && slices.ContainsFunc(s.Steps, func(e *Entry) bool { return e.Status != Done }) {
+		p.options.Log.Info("the campaign in " + before + " is not complete; --resume continues it instead of starting " +
+			"a new one")
+	}
+}
+
 // NewPair plans performance and accuracy of one scenario alone, in the folders <scenario>/<test>.
 func NewPair(o Options) (*Plan, error) {
+	o.pair = true
 	p, err := New(o)
 	if err != nil {
 		return nil, err
@@ -122,6 +157,25 @@ func NewPair(o Options) (*Plan, error) {
 	p.Tasks = slices.DeleteFunc(p.Tasks, func(t Task) bool { return other(t.Step) })
 	p.Place = func(s Step) string { return filepath.Join(p.Folder, string(s.Scenario), s.Test) }
 	return p, nil
+}
+
+// findKind finds out whether the campaign is a submission or a rehearsal. With a server and a data set of the user's it
+// is a rehearsal only if one was asked for.
+func (p *Plan) findKind(test *plan.Plan) error {
+	given := func(name string) bool {
+		return test.Config.IsSet(name) && test.Config.Origin(name).Layer > config.FromRegistry
+	}
+	own := test.Config.String("backend") != "sim"
+	p.foreign = own && given("endpoint")
+	p.Real = own && given("endpoint") && given("dataset")
+	if p.Real && p.options.RehearsalSize != "" && !p.settings.Bool("rehearsal") {
+		from := config.Origin{Layer: config.FromFlag, Where: "--rehearsal-size " + p.options.RehearsalSize}
+		if err := p.settings.Set("rehearsal", "true", from); err != nil {
+			return err
+		}
+	}
+	p.Real = p.Real && !p.settings.Bool("rehearsal")
+	return nil
 }
 
 // describe finds out whose campaign it is: the options come before the system's description.
@@ -287,18 +341,13 @@ func (p *Plan) stepConfig(s Step) (*config.Effective, error) {
 		return nil, err
 	}
 	for _, d := range p.size.defaults(row, e) {
+		if rows, read := p.fileRows[e.String("dataset")]; read && d.name == "samples" {
+			d.text = strconv.Itoa(min(rows, p.size.rows()))
+		}
 		if err := e.Set(d.name, d.text, config.Origin{Layer: config.FromProgram,
 			Where: "default of a rehearsal of --rehearsal-size " + p.size.name}); err != nil {
 			return nil, err
 		}
 	}
 	return e, nil
-}
-
-// isReal reports whether a plan has an endpoint and a data set of the user's, so that only a submission can be meant.
-func isReal(plan *plan.Plan) bool {
-	given := func(name string) bool {
-		return plan.Config.IsSet(name) && plan.Config.Origin(name).Layer > config.FromRegistry
-	}
-	return given("endpoint") && given("dataset") && plan.Config.String("backend") != "sim"
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run/child"
+	"github.com/mlperf-go/mlperf-go/run/needs"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
@@ -86,17 +88,17 @@ func TestSettingsOfAPlanReadBack(t *testing.T) {
 
 func TestEstimate(t *testing.T) {
 	c := &Campaign{Folder: t.TempDir(), state: &State{}, Tasks: []Task{
-		{Step: Step{models.Server, "performance"}, Load: Load{Samples: 100, PerS: 10, MinDuration: time.Minute}},
-		{Step: Step{models.Server, "accuracy"}, Load: Load{Samples: 1000, PerS: 10}},
+		{Step: Step{models.Server, "performance"}, Load: needs.Load{Samples: 100, PerS: 10, MinDuration: time.Minute}},
+		{Step: Step{models.Server, "accuracy"}, Load: needs.Load{Samples: 1000, PerS: 10}},
 	}}
 	d, sure := c.Estimate(0)
 	require.True(t, sure)
 	require.Equal(t, time.Minute+100*time.Second+2*overhead, d)
 	c.Tasks = append(c.Tasks, Task{Step: Step{models.Offline, "performance"},
-		Load: Load{Samples: 100, MinDuration: time.Minute}})
+		Load: needs.Load{Samples: 100, MinDuration: time.Minute}})
 	d, sure = c.Estimate(2)
 	require.False(t, sure, "nobody knows the server's own speed yet")
-	require.Equal(t, "at least 1m2s", About(d, sure))
+	require.Equal(t, "at least 1m2s", needs.About(d, sure))
 
 	folder := c.folder(Step{models.Offline, "performance"})
 	require.NoError(t, os.MkdirAll(folder, 0o755))
@@ -118,7 +120,7 @@ func TestInspectOfACampaignThatIsRunningOrDied(t *testing.T) {
 	require.NoError(t, os.Truncate(filepath.Join(s.folder(s.Tasks[1].Step), "mlperf/mlperf_log_detail.txt"), 3))
 	for _, running := range []bool{false, true} {
 		if running {
-			lock, err := Acquire(context.Background(), s.Folder)
+			lock, err := child.Acquire(context.Background(), s.Folder, owner)
 			require.NoError(t, err)
 			defer lock.Release()
 		}
@@ -165,7 +167,7 @@ func TestRemaining(t *testing.T) {
 func TestTheStateContainsTheTimeOfEachStep(t *testing.T) {
 	s := newStage(t, map[string]string{"Server/performance": "invalid"})
 	for i := range s.Tasks {
-		s.Tasks[i].Load = Load{Samples: 1000, PerS: 10}
+		s.Tasks[i].Load = needs.Load{Samples: 1000, PerS: 10}
 	}
 	_, err := s.do(context.Background())
 	require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run/needs"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
@@ -26,13 +27,13 @@ type Planned struct {
 
 // Preview returns what Run would do. It changes no file.
 func (c *Campaign) Preview() []Planned {
-	c.survey()
+	c.peek()
 	var list []Planned
 	kept := map[string]bool{}
 	for _, t := range c.Tasks {
 		f := c.Look(t)
 		took, sure := c.estimate(t)
-		p := Planned{ID: t.ID(), Action: "to do", Takes: About(took, sure), Why: f.Why, Change: f.Changes}
+		p := Planned{ID: t.ID(), Action: "to do", Takes: needs.About(took, sure), Why: f.Why, Change: f.Changes}
 		switch {
 		case f.Status == Done && !c.Force || t.Test == Preflight && !c.Force && !c.wanted(t):
 			p.Action, p.Takes, kept[t.ID()] = "done", "-", true
@@ -47,8 +48,8 @@ func (c *Campaign) Preview() []Planned {
 	return list
 }
 
-// survey reads the state without the lock.
-func (c *Campaign) survey() {
+// peek reads the state without the lock.
+func (c *Campaign) peek() {
 	c.state = &State{}
 	if s, err := ReadState(c.Folder); err == nil && s.Of == c.Of {
 		c.state = s
@@ -66,7 +67,7 @@ func Inspect(folder string) (*State, []Outcome, error) {
 		return nil, nil, err
 	}
 	c := &Campaign{Of: s.Of, Folder: folder, state: s}
-	running := Running(folder)
+	running := owner.Running(folder)
 	for _, e := range s.Steps {
 		scenario, test, _ := strings.Cut(e.ID, "/")
 		t := Task{Step: Step{models.Scenario(scenario), test}}

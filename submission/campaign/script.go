@@ -16,10 +16,10 @@ import (
 // a step that is not valid and does not repeat a step that is done. engineArgs are arguments of the engine of servers
 // that the campaign would start. The plan cannot be run afterwards.
 func (p *Plan) Script(engineArgs []string) (string, error) {
+	p.forScript = true
 	if err := p.Bind(); err != nil {
 		return "", err
 	}
-	p.forScript = true
 	var b strings.Builder
 	b.WriteString(scriptHead)
 	fmt.Fprintf(&b, "out=%s\nmkdir -p \"$out\"\n", servers.Quote(p.Folder))

@@ -14,7 +14,6 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
-	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
 // Settings are the settings of a step by name, as far as its result depends on them.
@@ -41,12 +40,14 @@ const (
 // irrelevant are settings on which no valid result depends: where files go, how long the client waits, secrets.
 var irrelevant = map[string]bool{
 	"output-dir": true, "resume": true, "force": true, "request-log": true, "shared-output": true, "max-errors": true,
-	"fail-fast": true, "enable-trace": true,
+	"fail-fast": true, "enable-trace": true, "metrics": true, "metrics-interval": true, "metrics-url": true,
+	"debug-mode": true, "host": true,
 	"api-key": true, "api-key-file": true, "ca-file": true, "insecure-skip-verify": true, "request-memory": true,
 	"preflight-query": true,
 	"request-timeout": true, "first-token-timeout": true, "token-timeout": true, "connect-timeout": true,
 	"drain-timeout": true,
 	"model":         true, "model-category": true, "scenario": true, "mode": true, // part of a step's name
+	"rehearsal":    true,                                            // it sets others, which count
 	"audit-config": true, "user-conf": true, "dataset-config": true, // their contents count, not the file's name
 	"endpoint": true, "dataset": true, // replaced by keyEndpoints and keyDataset
 	// replaced by the endpoints that they start
@@ -66,9 +67,9 @@ var scenariosOf = map[string][]models.Scenario{
 	"concurrency": {models.Offline}, KeyExpectedLatency: {models.SingleStream},
 }
 
-// measured are settings that a test measures itself where the user does not set them. A plan without them does not
+// measured are settings that a test finds out itself where the user does not set them. A plan without them does not
 // differ from a run with them.
-var measured = map[string]bool{KeyExpectedLatency: true}
+var measured = map[string]bool{KeyExpectedLatency: true, keyTargetQPS: true, "backend": true, "api": true}
 
 // PlanSettings returns the settings of a bound plan, whose data set has the given SHA-256. FolderSettings returns the
 // same settings for the run of the plan.
@@ -100,6 +101,9 @@ func of(c *config.Effective, scenario models.Scenario) Settings {
 			continue
 		}
 		if only, some := scenariosOf[row.Name]; some && !slices.Contains(only, scenario) {
+			continue
+		}
+		if row.Auto && c.Text(row.Name) == config.Auto {
 			continue
 		}
 		s[row.Name] = c.Text(row.Name)
@@ -150,29 +154,8 @@ func sentence(list []Change) string {
 	return strings.Join(words, "; ")
 }
 
-// follow adds to a task the settings that its scenario's performance run measured: all tests of a scenario share one
-// user.conf.
-func (c *Campaign) follow(t Task) Task {
-	if !t.IsRun() || t.Test == layout.Performance || t.Scenario != models.SingleStream {
-		return t
-	}
-	folder := c.folder(Step{t.Scenario, layout.Performance})
-	r, err := record.Read(folder)
-	if err != nil {
-		return t
-	}
-	was, err := FolderSettings(folder, r)
-	if err != nil {
-		return t
-	}
-	for name := range measured {
-		if t.Settings[name] == "" && was[name] != "" {
-			t.Settings = maps.Clone(t.Settings)
-			t.Settings[name] = was[name]
-		}
-	}
-	return t
-}
-
-// KeyExpectedLatency is the setting that a SingleStream performance run measures itself.
-const KeyExpectedLatency = "expected-latency"
+// Names of settings that a campaign can measure.
+const (
+	KeyExpectedLatency = "expected-latency" // by a SingleStream performance run
+	keyTargetQPS       = "target-qps"       // from the Offline performance run of a rehearsal
+)

@@ -36,11 +36,7 @@ var rehearsalSizes = []rehearsalSize{
 // findSize looks up the size of a rehearsal. A real campaign has no size, and its audits are whole.
 func (p *Plan) findSize(plan *plan.Plan) error {
 	name := p.options.RehearsalSize
-	if isReal(plan) {
-		if name != "" {
-			return run.UsageError("rehearsal", "Leave it out, or leave --endpoint or --dataset out for a rehearsal",
-				"--rehearsal-size %s: a campaign with a server and a data set is not a rehearsal", name)
-		}
+	if p.Real {
 		return nil
 	}
 	i := slices.IndexFunc(rehearsalSizes, func(s rehearsalSize) bool {
@@ -52,9 +48,9 @@ func (p *Plan) findSize(plan *plan.Plan) error {
 	p.size = rehearsalSizes[i]
 	// Audits are scaled to the rows of the data set; a whole data set has enough rows for whole audits.
 	rows := p.row.DatasetSamples
-	if n := plan.Config.Int("samples"); n > 0 {
-		rows = n
-	} else if !plan.HasDataset() {
+	if p.settings.IsSet("samples") {
+		rows = p.settings.Int("samples")
+	} else if !plan.HasDataset() || p.settings.Bool("rehearsal") || p.size.table != nil {
 		rows = p.size.rows()
 	}
 	p.size.auditQueries = min(p.size.auditQueries, rows)

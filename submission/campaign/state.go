@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -75,23 +74,16 @@ var ErrNoState = errors.New("there is no " + layout.StateName)
 
 // ReadState reads a folder's campaign.json.
 func ReadState(folder string) (*State, error) {
-	path := filepath.Join(folder, layout.StateName)
-	info, err := os.Stat(path)
+	text, err := atomicfile.ReadBelow(folder, layout.StateName, maxState)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%s: %w", folder, ErrNoState)
 	case err != nil:
 		return nil, err
-	case info.Size() > maxState:
-		return nil, fmt.Errorf("%s has %d bytes, and a campaign's state at most %d", path, info.Size(), maxState)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
 	}
 	s, err := parseState(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", filepath.Join(folder, layout.StateName), err)
 	}
 	return s, nil
 }

@@ -1,0 +1,91 @@
+package campaign
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/plan"
+	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/submission/layout"
+)
+
+// offlineRun is the step that measures how fast the servers answer.
+var offlineRun = Step{models.Offline, layout.Performance}
+
+// measuredOrigin is the origin of settings that a campaign has measured. The user's own take precedence.
+var measuredOrigin = config.Origin{Layer: config.FromProgram, Where: "measured by an earlier test of the campaign"}
+
+// loadShare is the share of the Offline rate that a rehearsal offers in Server and Interactive where the user named no
+// rate. Most servers meet the latency limits at a quarter of their throughput.
+const loadShare = 0.25
+
+// follow adds to a task the settings that earlier runs of the campaign measured.
+func (c *Campaign) follow(t Task) Task {
+	switch {
+	case t.MostPerS > 0:
+		return c.followOffline(t)
+	case t.Scenario == models.SingleStream && t.IsRun() && t.Test != layout.Performance:
+		return c.followPerformance(t)
+	}
+	return t
+}
+
+// followPerformance sets what the scenario's performance run measured: all tests of a scenario share one user.conf.
+func (c *Campaign) followPerformance(t Task) Task {
+	folder := c.folder(Step{t.Scenario, layout.Performance})
+	r, err := record.Read(folder)
+	if err != nil {
+		return t
+	}
+	was, err := FolderSettings(folder, r)
+	if err != nil {
+		return t
+	}
+	if t.Settings[KeyExpectedLatency] == "" && was[KeyExpectedLatency] != "" {
+		t.Settings = maps.Clone(t.Settings)
+		t.Settings[KeyExpectedLatency] = was[KeyExpectedLatency]
+	}
+	return t
+}
+
+// followOffline sets the load of a rehearsal's test from the rate of its Offline run, rounded to two digits.
+func (c *Campaign) followOffline(t Task) Task {
+	r, err := record.Read(c.folder(offlineRun))
+	if err != nil || r.Throughput.Requests <= 0 {
+		return t
+	}
+	text := strconv.FormatFloat(min(t.MostPerS, loadShare*r.Throughput.Requests), 'g', 2, 64)
+	rate, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return t
+	}
+	t.Settings, t.Load.PerS = maps.Clone(t.Settings), rate
+	t.Settings[keyTargetQPS] = strconv.FormatFloat(rate, 'f', -1, 64)
+	return t
+}
+
+// deferLoad makes the load of a rehearsal's test follow from the Offline run, unless the user named one: on a server of
+// the user's no default fits. The default is the most that will be offered.
+func (p *Plan) deferLoad(t *Task, plan *plan.Plan) error {
+	most := plan.Config.Float(keyTargetQPS)
+	if p.Real || !p.foreign || !t.IsRun() || plan.Scenario.LoadGen != models.Server ||
+		!slices.Contains(p.All, offlineRun) || plan.Config.Origin(keyTargetQPS).Layer != config.FromProgram {
+		return nil
+	}
+	_, err := record.Read(p.folder(offlineRun))
+	switch {
+	case p.forScript:
+		return run.UsageError("target_qps", "Pass --target-qps too",
+			"a script needs the load of %s, which a campaign takes from its Offline test", t.ID())
+	case err != nil && !slices.ContainsFunc(p.Tasks, func(t Task) bool { return t.Step == offlineRun }):
+		return run.UsageError("target_qps", "Pass --target-qps, or run "+offlineRun.ID()+" too",
+			"no --target-qps given, and no Offline test has measured what the server can do")
+	}
+	t.MostPerS, t.Load.PerS = most, 0
+	delete(t.Settings, keyTargetQPS)
+	return nil
+}

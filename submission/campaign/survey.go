@@ -1,0 +1,118 @@
+package campaign
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/needs"
+	"github.com/mlperf-go/mlperf-go/run/plan"
+	"github.com/mlperf-go/mlperf-go/submission/layout"
+)
+
+// survey reports what the campaign needs before anything is written, and returns an error if something is missing. If
+// the servers do not answer yet, the first step that needs them repeats it.
+func (p *Plan) survey(ctx context.Context) error {
+	if p.peek(); p.idle() {
+		return nil
+	}
+	ask := p.Probes() && answers(ctx, p.settings) == nil
+	if !ask && p.settings.Has("endpoint") {
+		p.Begin = func(ctx context.Context) error { return p.report(ctx, true) }
+	}
+	return p.report(ctx, ask)
+}
+
+func (p *Plan) report(ctx context.Context, ask bool) error {
+	table, err := p.Needs(ctx, ask)
+	if err != nil {
+		return err
+	}
+	if p.options.Needs != nil {
+		p.options.Needs(table)
+	}
+	return table.Err()
+}
+
+// idle reports whether every step of the campaign is done already.
+func (p *Plan) idle() bool {
+	return !p.Force && !slices.ContainsFunc(p.Tasks, func(t Task) bool {
+		return t.Test != Preflight && p.Look(t).Status != Done
+	})
+}
+
+// Needs returns what the tests of the campaign need, after Bind. ask probes the servers.
+func (p *Plan) Needs(ctx context.Context, ask bool) (needs.Table, error) {
+	if len(p.plans) == 0 {
+		return nil, nil
+	}
+	s := &needs.Survey{Tests: p.plans, Environ: p.options.Environ, Folder: p.Folder,
+		Scored: slices.ContainsFunc(p.Tasks, func(t Task) bool { return t.Test == Score })}
+	if ask {
+		test, _, err := p.resolve(Step{p.probed(), layout.Performance})
+		if err != nil {
+			return nil, err
+		}
+		s.Servers, s.Refusal = run.PreflightOnly(ctx, run.FromPlan(test), waiting{func(text string) { p.Log.Info(text) }})
+		if ctx.Err() != nil {
+			return nil, s.Refusal
+		}
+	}
+	s.Takes = p.takes()
+	return s.Table(ctx), nil
+}
+
+// probed returns the scenario whose requests the probe sends: one that streams, if there is one, and SingleStream last,
+// because its probe measures the latency of three whole answers.
+func (p *Plan) probed() models.Scenario {
+	rank := func(test *plan.Plan) int {
+		switch {
+		case test.Scenario.LoadGen == models.SingleStream:
+			return 2
+		case test.Scenario.Stream:
+			return 0
+		}
+		return 1
+	}
+	return slices.MinFunc(p.plans, func(a, b *plan.Plan) int { return rank(a) - rank(b) }).Scenario.Scenario
+}
+
+// takes returns how long the campaign takes, in all and by scenario.
+func (p *Plan) takes() string {
+	if p.state == nil { // else the campaign runs, and its state is newer than the file
+		p.peek()
+	}
+	var parts []string
+	total, all := time.Duration(0), true
+	for i, t := range p.Tasks {
+		if i > 0 && p.Tasks[i-1].Scenario == t.Scenario {
+			continue
+		}
+		sum, sure := time.Duration(0), true
+		for _, other := range p.Tasks {
+			if other.Scenario == t.Scenario {
+				took, known := p.estimate(other)
+				sum, sure = sum+took, sure && known
+			}
+		}
+		parts = append(parts, string(t.Scenario)+" "+needs.About(sum, sure))
+		total, all = total+sum, all && sure
+	}
+	if len(parts) == 1 {
+		return needs.About(total, all)
+	}
+	return needs.About(total, all) + ": " + strings.Join(parts, ", ")
+}
+
+// waiting is the observer of a probe: it reports late answers.
+type waiting struct{ report func(text string) }
+
+func (w waiting) Waiting(text string)                { w.report(text) }
+func (waiting) Preflighted(*run.Preflight, []string) {}
+func (waiting) Progress(run.Progress)                {}
+
+// Probes reports whether a preview probes the servers: those of the user's, which run already.
+func (p *Plan) Probes() bool { return p.settings.Has("endpoint") && p.options.Servers == nil }
