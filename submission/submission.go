@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
@@ -150,7 +151,8 @@ func Pack(ctx context.Context, o PackOptions) (*pack.Result, *check.Report, erro
 			hint = "It is a rehearsal: give --rehearsal to pack it as one"
 		}
 		return nil, nil, &run.Error{Exit: run.ExitInvalid, Code: "not_valid", Hint: hint,
-			Err: fmt.Errorf("the tree %s has %d errors and is not packed", o.Root, report.Counts.Errors)}
+			Err: fmt.Errorf("the tree %s has %s and is not packed", o.Root,
+				plural.Count(report.Counts.Errors, "error", "errors"))}
 	}
 	r, err := pack.Pack(ctx, o.Options)
 	var refused *pack.Refusal

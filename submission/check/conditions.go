@@ -48,4 +48,7 @@ func offlineLog(s *scope) bool {
 
 func scored(s *scope) bool { return s.result.scores.err == nil && s.model() != nil }
 
+// judged reports whether the scores are compared with their targets. The official checker always does so.
+func judged(s *scope) bool { return s.o.Mode != Strict || !s.result.scores.notJudged }
+
 func exceptions(s *scope) bool { return s.o.SubmissionExceptions }

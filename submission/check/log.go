@@ -9,6 +9,7 @@ import (
 	"io/fs"
 
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 )
 
 // detail holds the values of a LoadGen detail log, or of the equivalent files of another client, that rules need.
@@ -92,7 +93,8 @@ func (c *checker) readDetail(ctx context.Context, name string) *detail {
 	case first != 1 && stats.FirstBroken != 1:
 		d.err = errors.New("its first line does not begin with :::MLLOG")
 	case stats.Broken > 0:
-		d.err = fmt.Errorf("%d of %d lines are unreadable, line %d first", stats.Broken, stats.Lines, stats.FirstBroken)
+		d.err = fmt.Errorf("%s cannot be read (of %d), line %d first",
+			plural.Count(stats.Broken, "line", "lines"), stats.Lines, stats.FirstBroken)
 	case stats.Truncated:
 		d.err = errors.New("its last line is incomplete")
 	case noJSON > 0:

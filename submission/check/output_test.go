@@ -38,7 +38,7 @@ invalid  closed/ExampleOrg/results/sim-8x/llama3.1-8b/Server   1008.82 Tokens/s
 
 error [min-duration, rehearsal] closed/ExampleOrg/results/sim-8x/llama3.1-8b/Server/performance/run_1/mlperf_log_detail.txt, effective_min_duration_ms: found 10000, expected at least 600000; run with min_duration 600000 or more
 
-round v6.1, compat rules: 1 results valid, 1 not; 1 errors, 0 warnings
+round v6.1, compat rules: 1 result valid, 1 not; 1 error, 0 warnings
 The submission is not valid.
 `, b.String())
 }
@@ -79,7 +79,7 @@ func TestBenchmarksWithoutRules(t *testing.T) {
 	require.Len(t, r.Results, 2)
 	var b bytes.Buffer
 	require.NoError(t, r.Text(&b))
-	require.Contains(t, b.String(), "2 results valid, 0 not, 2 not judged; 0 errors, 1 warnings\nThe submission is "+
+	require.Contains(t, b.String(), "2 results valid, 0 not, 2 not judged; 0 errors, 1 warning\nThe submission is "+
 		"valid, except for results that were not judged.")
 	r = checked(t, Options{OnlyKnown: true}, other)
 	require.Equal(t, Counts{Valid: 2}, r.Counts)

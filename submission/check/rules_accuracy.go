@@ -21,8 +21,10 @@ var accuracyRules = atLevel(resultLevel,
 	Rule{ID: "score-missing", Class: Score, when: []condition{scored, byLoadGen, enforced}, check: scoreMissing,
 		Advice: "copy the scorer's output unchanged: the colon of a length or an exact match is followed by one blank " +
 			"and a plain decimal"},
-	Rule{ID: "score-low", Class: Score, when: []condition{scored, byLoadGen, enforced}, check: scoreLow(false),
+	Rule{ID: "score-low", Class: Score, when: []condition{scored, judged, byLoadGen, enforced}, check: scoreLow(false),
 		Advice: "look for a wrong model, prompt or sampling; or submit in open"},
+	Rule{ID: "score-not-judged", Class: Rehearsal, Strict: true, when: []condition{scored, byLoadGen, enforced},
+		check: scoreNotJudged, Advice: "run the benchmark's own data set"},
 	Rule{ID: "score-length-low", Class: Rehearsal, when: []condition{scored, byLoadGen, enforced}, check: scoreLow(true),
 		Advice: "run the whole data set with the reference's output limits"},
 	Rule{ID: "score-length-high", Class: Rehearsal, when: []condition{scored, byLoadGen, enforced}, check: scoreHigh,
@@ -69,6 +71,13 @@ func scoreLow(lengths bool) func(*scope, breachFunc) {
 				breach(s.result.scores.path, b.metric, b.found, "at least "+models.Figure(b.bound))
 			}
 		}
+	}
+}
+
+// scoreNotJudged reports scores of a data set whose right answers the server could not know.
+func scoreNotJudged(s *scope, breach breachFunc) {
+	if !judged(s) {
+		breach(s.result.scores.path, "", "not judged", "scores of the benchmark's data set")
 	}
 }
 

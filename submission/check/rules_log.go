@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 )
 
 // logRules check that the detail logs exist, are complete and contain no errors
@@ -52,7 +54,8 @@ func logWhole(d *detail, breach breachFunc) {
 const maxListed = 3
 
 func (d *detail) errorList() string {
-	return fmt.Sprintf("%d errors: %s", d.errors, strings.Join(d.texts[:min(len(d.texts), maxListed)], "; "))
+	return fmt.Sprintf("%s: %s", plural.Count(d.errors, "error", "errors"),
+		strings.Join(d.texts[:min(len(d.texts), maxListed)], "; "))
 }
 
 func performanceGraveErrors(s *scope, breach breachFunc) {

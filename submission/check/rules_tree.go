@@ -8,19 +8,21 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
 // treeRules check names and sizes of files; most come from the older checker
-// (docs/reference/submission-rules.md#files-and-names).
+// (docs/reference/submission-rules.md#files-and-names). The first one comes first in reports: a folder that is no tree
+// breaks the others in consequence.
 var treeRules = []Rule{
+	{ID: "no-result", Class: Tree, Strict: true, level: rootLevel, check: noResult,
+		Advice: "check the folder that contains closed, open or network, with at least one " +
+			"results/<system>/<benchmark>/<scenario>"},
 	{ID: "root-folder", Class: Tree, Strict: true, level: rootLevel, check: rootFolders,
 		Advice: "move it out of the tree, or below a submitter's folder"},
 	{ID: "root-file", Class: Tree, Strict: true, level: rootLevel, check: rootFiles,
 		Advice: "move it out of the tree; only .md and .pdf files may lie beside the divisions"},
-	{ID: "no-result", Class: Tree, Strict: true, level: rootLevel, check: noResult,
-		Advice: "check the folder that contains closed, open or network, with at least one " +
-			"results/<system>/<benchmark>/<scenario>"},
 	{ID: "link-outside", Class: Tree, level: rootLevel, check: linksOutside,
 		Advice: "replace the link by the folder: only files inside the tree are read and packed"},
 	{ID: "benchmark-not-judged", Class: Tree, Severity: Warning, level: rootLevel, check: benchmarksNotJudged,
@@ -87,7 +89,8 @@ func benchmarksNotJudged(s *scope, breach breachFunc) {
 		}
 	})
 	if len(names) > 0 {
-		breach(s.path, "", fmt.Sprintf("%d results of %s", s.notJudged(), strings.Join(sortedKeys(names), ", ")),
+		breach(s.path, "", fmt.Sprintf("%s of %s", plural.Count(s.notJudged(), "result", "results"),
+			strings.Join(sortedKeys(names), ", ")),
 			"language and vision-language benchmarks")
 	}
 }

@@ -32,6 +32,9 @@ var corpusMetrics = map[string]bool{"GEN_LEN": true, "TOKENS_PER_SAMPLE": true}
 
 var hashLine = regexp.MustCompile(`^hash=(\w+)$`)
 
+// notJudgedLine begins the line with which package accuracy states that the scores are compared with no target.
+const notJudgedLine = "not judged: "
+
 // scores is the content of accuracy.txt.
 type scores struct {
 	path   string
@@ -43,6 +46,8 @@ type scores struct {
 	low    []breach
 	high   []breach
 	hash   string
+	// notJudged: the scorer states that the scores are compared with no target
+	notJudged bool
 }
 
 type breach struct {
@@ -96,6 +101,7 @@ func (t *scores) take(line string, low, high targets) {
 	if m := hashLine.FindStringSubmatch(line); m != nil {
 		t.hash = m[1]
 	}
+	t.notJudged = t.notJudged || strings.HasPrefix(line, notJudgedLine)
 	for _, l := range low {
 		text, value, ok := t.value(l.Metric, line)
 		if !ok {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
+
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 )
 
 // JSON writes the report as one indented object.
@@ -27,8 +29,9 @@ func (r *Report) Text(w io.Writer) error {
 	for _, f := range r.Findings {
 		fmt.Fprintf(out, "\n%s\n", f)
 	}
-	fmt.Fprintf(out, "\nround %s, %s rules: %d results valid, %d not%s; %d errors, %d warnings\n",
-		r.Round, r.Mode, r.Counts.Valid, r.Counts.Invalid, r.notJudged(), r.Counts.Errors, r.Counts.Warnings)
+	fmt.Fprintf(out, "\nround %s, %s rules: %s valid, %d not%s; %s, %s\n",
+		r.Round, r.Mode, plural.Count(r.Counts.Valid, "result", "results"), r.Counts.Invalid, r.notJudged(),
+		plural.Count(r.Counts.Errors, "error", "errors"), plural.Count(r.Counts.Warnings, "warning", "warnings"))
 	fmt.Fprintln(out, r.verdict())
 	return out.Flush()
 }

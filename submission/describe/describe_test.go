@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -127,7 +128,7 @@ func TestBadDescriptions(t *testing.T) {
 		"system: {}\nbenchmark_names: [a]":                "line 2, benchmark_names",
 		"nonsense: 1":                                     `unknown key "nonsense"`,
 		"system: {}\n---\nsystem: {}":                     "more than one document",
-		strings.Repeat("#", 2<<20):                        "larger than",
+		strings.Repeat("#", 2<<20):                        "has more than 1048576 bytes",
 		"system: &a {other_software_stack: {x: *a}}":      "line 1",
 		"system: {other_software_stack: {1: a, true: b}}": "",
 	} {
@@ -142,6 +143,10 @@ func TestBadDescriptions(t *testing.T) {
 	}
 	_, err := Read(filepath.Join(t.TempDir(), "none"))
 	require.ErrorContains(t, err, "submission init")
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	_, err = Read(pipe)
+	require.ErrorContains(t, err, "pipe is a pipe, a socket or a device; give a regular file", "no other end is awaited")
 }
 
 func TestWrongValues(t *testing.T) {

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
@@ -60,15 +60,17 @@ const (
 var fileKeys = []string{keySubmitter, keyDivision, keySystem, keyMeasurements, keyReadme, keyCalibration, keySource,
 	keyNames, keyPower}
 
+// maxDescription limits a description in bytes.
+const maxDescription = 1 << 20
+
 // Read reads a description of at most 1 MiB, in the form of the template or of a plain systems/<system>.json. Paths in
 // it are relative to the file's folder. An unknown key is an error that suggests similar ones.
 func Read(path string) (*Description, error) {
-	f, err := os.Open(path)
+	content, err := atomicfile.ReadWhole(path, maxDescription)
 	if err != nil {
 		return nil, fmt.Errorf("read the system's description: %w; create one with `mlperf-go submission init`", err)
 	}
-	defer f.Close()
-	root, err := config.ReadYAML(path, f)
+	root, err := config.ReadYAML(path, bytes.NewReader(content))
 	if err != nil {
 		return nil, fmt.Errorf("read the system's description: %w", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 )
 
 // archive writes the files and their folders in order. Times, owners and permissions are fixed, so that the same tree
@@ -106,7 +107,7 @@ func compare(ctx context.Context, out *os.Root, tarball string, files []file, pa
 		switch {
 		case err == io.EOF:
 			if len(want) > 0 {
-				return fmt.Errorf("%d files are missing", len(want))
+				return fmt.Errorf("%s missing", plural.Count(len(want), "file is", "files are"))
 			}
 			_, err := io.Copy(io.Discard, z) // verifies the checksum at the end
 			return err

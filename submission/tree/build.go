@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/submission/describe"
@@ -67,7 +68,8 @@ func (r *Refusal) Error() string {
 		}
 	}
 	if len(empty) > 0 {
-		fmt.Fprintf(&b, "the description lacks %d fields that are neither set nor detected: %s\n", len(empty),
+		fmt.Fprintf(&b, "the description lacks %s neither set nor detected: %s\n",
+			plural.Count(len(empty), "field that is", "fields that are"),
 			strings.Join(empty, ", "))
 	}
 	return b.String() + "nothing was written"

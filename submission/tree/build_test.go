@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -495,4 +496,29 @@ func TestAReadOnlyPlace(t *testing.T) {
 	var known *run.Error
 	require.ErrorAs(t, err, &known)
 	require.Equal(t, run.ExitEnvironment, known.Exit)
+}
+
+// The file with the nameplate power is copied where the round has one. Anything but a small regular file is refused.
+func TestPowerFile(t *testing.T) {
+	e := campaign(t)
+	o := e.options()
+	path := filepath.Join(t.TempDir(), "power.yaml")
+	o.Description.Power = path
+	for _, bad := range []struct {
+		want   string
+		create func() error
+	}{
+		{"no such file", func() error { return nil }},
+		{"a pipe", func() error { return syscall.Mkfifo(path, 0o600) }},
+		{"a folder", func() error { return os.Mkdir(path, 0o700) }},
+		{"more than 1048576 bytes", func() error { return os.WriteFile(path, make([]byte, 1<<20+1), 0o600) }},
+	} {
+		require.NoError(t, bad.create())
+		require.Contains(t, e.refused(o, "power_file@power_file").Error(), bad.want)
+		require.NoError(t, os.RemoveAll(path))
+	}
+	e.write(path, "watts: 1000")
+	text, err := os.ReadFile(filepath.Join(e.build(o).Root, "closed/ExampleOrg/systems", systemName+"_power.yaml"))
+	require.NoError(t, err)
+	require.Equal(t, "watts: 1000", string(text))
 }

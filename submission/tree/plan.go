@@ -29,7 +29,7 @@ import (
 // entry is one file of the tree: a copy of a file, or a text.
 type entry struct {
 	to   string   // path relative to the tree's root, with slashes
-	in   *os.Root // root of from; nil: from is a path that the user gave
+	in   *os.Root // root of from
 	from string   // file to copy; "": write text
 	text []byte
 }
@@ -128,14 +128,15 @@ func (b *builder) plan() error {
 	if err != nil {
 		return err
 	}
+	power := b.power()
 	mapping := map[string]string{}
 	for _, s := range b.scenarios {
 		b.text(b.submitter.System(s.system), system)
 		b.text(s.place.Measurements(), measurements)
 		b.scenarioFiles(s)
 		b.text(path.Join(s.place.Code(), layout.ReadmeName), b.codeReadme(s.benchmark))
-		if b.words.Power != "" && b.round.Layout.PowerFile {
-			b.entries = append(b.entries, entry{to: b.submitter.SystemPower(s.system), from: b.words.Power})
+		if power != nil {
+			b.text(b.submitter.SystemPower(s.system), power)
 		}
 		if err := b.source(s.place.Code()); err != nil {
 			return err
@@ -156,6 +157,21 @@ func (b *builder) plan() error {
 	}
 	b.unique()
 	return nil
+}
+
+// maxPower limits the file with the nameplate power in bytes.
+const maxPower = 1 << 20
+
+// power returns the file with the system's nameplate power; nil: none.
+func (b *builder) power() []byte {
+	if b.words.Power == "" || !b.round.Layout.PowerFile {
+		return nil
+	}
+	text, err := atomicfile.ReadWhole(b.words.Power, maxPower)
+	if err != nil {
+		b.word("power_file", "power_file", "cannot copy the file with the system's power: %v", err)
+	}
+	return text
 }
 
 // unique removes repeated entries of files that several scenarios share.
@@ -265,10 +281,7 @@ func (b *builder) noteOnce(format string, args ...any) {
 
 // open opens the entry's file.
 func (e *entry) open() (*os.File, error) {
-	if e.in != nil {
-		return atomicfile.OpenIn(e.in, e.from)
-	}
-	return os.Open(e.from)
+	return atomicfile.OpenIn(e.in, e.from)
 }
 
 // hash returns the SHA-256 of the entry's content.
