@@ -1,0 +1,178 @@
+package report
+
+import (
+	"math"
+	"slices"
+
+	"github.com/mlperf-go/mlperf-go/ledger"
+)
+
+// Bins of the time axis (docs/reference/report.md#bins).
+const (
+	mostBins    = 240
+	leastPerBin = 20 // requests, below which a bin's percentiles would be single requests
+)
+
+// sample is one request on the time axis.
+type sample struct {
+	entry *ledger.Entry
+	dueS  float64 // since the first query was due
+	times ledger.Times
+}
+
+// timeline divides the time of a run into bins of equal width.
+type timeline struct {
+	samples []sample
+	zeroNS  int64 // wall clock of the log at the axis' zero
+	endS    float64
+	bins    int
+}
+
+func newTimeline(t *ledger.Test) *timeline {
+	l := &timeline{samples: make([]sample, len(t.Entries))}
+	due := make([]int64, len(t.Entries))
+	for i := range t.Entries {
+		due[i] = ledger.ScheduledNS(&t.Entries[i], t.Schedule, t.T0NS, t.Origin)
+	}
+	l.zeroNS = slices.Min(due)
+	for i := range t.Entries {
+		e := &t.Entries[i]
+		l.samples[i] = sample{e, l.at(due[i]), ledger.TimesOf(e, due[i])}
+		l.endS = max(l.endS, l.at(max(e.DoneNS, e.IssuedNS)))
+	}
+	l.bins = min(max(len(l.samples)/leastPerBin, 1), mostBins)
+	return l
+}
+
+// at returns a wall clock time of the log on the axis.
+func (l *timeline) at(ns int64) float64 { return float64(ns-l.zeroNS) / 1e9 }
+
+func (l *timeline) width() float64 { return max(l.endS, 1e-9) / float64(l.bins) }
+
+// bin returns the bin of a time.
+func (l *timeline) bin(s float64) int { return min(max(int(s/l.width()), 0), l.bins-1) }
+
+// middles returns the middle of each bin.
+func (l *timeline) middles() []float64 {
+	x := make([]float64, l.bins)
+	for i := range x {
+		x[i] = (float64(i) + 0.5) * l.width()
+	}
+	return x
+}
+
+// percentiles returns for each bin the percentiles of a duration of the requests that were due in it. NaN: none had it.
+func (l *timeline) percentiles(of func(*ledger.Times) float64, ps ...float64) [][]float64 {
+	values := make([][]float64, l.bins)
+	for i := range l.samples {
+		s := &l.samples[i]
+		if v := of(&s.times); !math.IsNaN(v) {
+			b := l.bin(s.dueS)
+			values[b] = append(values[b], v)
+		}
+	}
+	lines := make([][]float64, len(ps))
+	for k := range ps {
+		lines[k] = make([]float64, l.bins)
+	}
+	for b := range values {
+		slices.Sort(values[b])
+		for k, p := range ps {
+			lines[k][b] = percentile(values[b], p)
+		}
+	}
+	return lines
+}
+
+// percentile is element trunc(n·p) of sorted values, as in the record; NaN of none.
+func percentile(sorted []float64, p float64) float64 {
+	if len(sorted) == 0 {
+		return math.NaN()
+	}
+	return sorted[min(int(float64(len(sorted))*p), len(sorted)-1)]
+}
+
+// rate returns for each bin the amount per second of events, each with a time and a weight.
+func (l *timeline) rate(each func(add func(atS, weight float64))) []float64 {
+	r := make([]float64, l.bins)
+	each(func(at, weight float64) { r[l.bin(at)] += weight / l.width() })
+	return r
+}
+
+// spread adds weight evenly over the bins from one time to another.
+func (l *timeline) spread(r []float64, from, to, weight float64) {
+	first, last := l.bin(from), l.bin(to)
+	if first == last || to <= from {
+		r[last] += weight / l.width()
+		return
+	}
+	for b := first; b <= last; b++ {
+		low, high := max(from, float64(b)*l.width()), min(to, float64(b+1)*l.width())
+		r[b] += weight * max(high-low, 0) / (to - from) / l.width()
+	}
+}
+
+// inFlight returns the requests that were sent and not answered at the end of each bin.
+func (l *timeline) inFlight() []float64 {
+	change := make([]float64, l.bins+1)
+	for i := range l.samples {
+		e := l.samples[i].entry
+		change[l.bin(l.at(e.IssuedNS))]++
+		if e.DoneNS != 0 {
+			change[l.bin(l.at(e.DoneNS))]--
+		}
+	}
+	now := 0.0
+	for b := range change {
+		now += change[b]
+		change[b] = now
+	}
+	return change[:l.bins]
+}
+
+// distribution returns the values at which a share of the requests is at or below it, with more points in the tail.
+func (l *timeline) distribution(of func(*ledger.Times) float64) (values, shares []float64) {
+	var sorted []float64
+	for i := range l.samples {
+		if v := of(&l.samples[i].times); !math.IsNaN(v) {
+			sorted = append(sorted, v)
+		}
+	}
+	slices.Sort(sorted)
+	if len(sorted) == 0 {
+		return nil, nil
+	}
+	for _, p := range distributionShares {
+		values, shares = append(values, percentile(sorted, p)), append(shares, 100*p)
+	}
+	return append(values, sorted[len(sorted)-1]), append(shares, 100)
+}
+
+// distributionShares are every half percent up to 99 %, then finer.
+var distributionShares = func() (ps []float64) {
+	for i := range 198 {
+		ps = append(ps, float64(i)/200)
+	}
+	for p := 0.99; p < 0.9999; p += 0.0005 {
+		ps = append(ps, p)
+	}
+	return ps
+}()
+
+// histogram counts values in bins of equal width over 0 to the largest.
+func histogram(values []float64) (edges, counts []float64) {
+	if len(values) == 0 {
+		return nil, nil
+	}
+	const bars = 40
+	high := slices.Max(values)
+	step := max(high/bars, 1e-9)
+	edges, counts = make([]float64, bars), make([]float64, bars)
+	for i := range edges {
+		edges[i] = (float64(i) + 0.5) * step
+	}
+	for _, v := range values {
+		counts[min(int(v/step), bars-1)]++
+	}
+	return edges, counts
+}

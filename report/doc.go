@@ -1,0 +1,15 @@
+// Package report reads the folders of finished runs and shows them as one page of HTML that opens without a network.
+//
+//	run, err := report.Read(folder)       // the record, the request log, the servers' metrics, the failures
+//	err = report.WriteHTML(w, []*report.Run{run})
+//
+// Read takes a folder as far as it goes: what is missing or damaged is a note. Figures computes the curves of a run:
+// latencies over time and as distributions, rates, requests in flight, the client's own lags, lengths, and the servers'
+// signals, with the same definitions as the record (ledger.TimesOf). A run of a million requests becomes a few hundred
+// bins (docs/reference/report.md#bins).
+//
+// Charts are SVG text, drawn here for readers without scripts, and drawn again by report.js for zoom and hover. Why not
+// a chart library: each would add some 200 KB to every page, load its parts from elsewhere, or need npm to build.
+//
+// It imports run/record and ledger, and prints nothing.
+package report

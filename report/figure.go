@@ -1,0 +1,312 @@
+package report
+
+import (
+	"math"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/metrics/series"
+)
+
+// Figure is one chart of a report.
+type Figure struct {
+	ID     string
+	Title  string
+	Look   string // what to look for
+	X, Y   string // axes with their units
+	Time   bool   // X is the time of the run, which such figures share when they are zoomed
+	Curves []Curve
+	Limits []Limit
+}
+
+// Curve is a line, in the order of X. NaN in Y leaves a gap.
+type Curve struct {
+	Name string
+	X, Y []float64
+}
+
+// Limit is a value that is drawn across a chart: of Y, or of X in a distribution.
+type Limit struct {
+	Name  string
+	Value float64
+	OnX   bool
+	Far   bool // it is so far above every value that it is only named
+}
+
+// farAbove is the ratio of a limit to the largest value from which on drawing it would flatten the curves.
+const farAbove = 4
+
+// duration is a kind of latency that is drawn.
+type duration struct {
+	id, name string
+	unit     string
+	scale    float64 // units per second
+	of       func(*ledger.Times) float64
+	limit    string // the name of its limit in record.Tail
+}
+
+var durations = []duration{
+	{"ttft", "TTFT", "ms", 1e3, func(t *ledger.Times) float64 { return t.TTFT }, "time to first token"},
+	{"tpot", "TPOT", "ms per token", 1e3, func(t *ledger.Times) float64 { return t.TPOT }, "time per output token"},
+	{"e2e", "Time per request", "s", 1, func(t *ledger.Times) float64 { return t.E2E }, "latency"},
+}
+
+const (
+	timeAxis  = "seconds since the first query was due"
+	shareAxis = "% of the requests"
+)
+
+// Figures returns the charts of a run in the order of the page.
+func (r *Run) Figures() []Figure {
+	if r.Requests == nil {
+		return r.figures(nil)
+	}
+	return r.figures(newTimeline(r.Requests))
+}
+
+// figures is Figures with the timeline of the requests; nil: no request log.
+func (r *Run) figures(l *timeline) []Figure {
+	var list []Figure
+	if l != nil {
+		for _, d := range durations {
+			list = append(list, r.overTime(l, d))
+		}
+		list = append(list, r.rates(l), r.tokens(l), inFlight(l), lags(l))
+		list = append(list, r.signals()...)
+		for _, d := range durations {
+			list = append(list, r.distributed(l, d))
+		}
+		list = append(list, lengths(l)...)
+	} else {
+		list = r.signals()
+	}
+	return withValues(list)
+}
+
+// withValues drops figures without any value.
+func withValues(list []Figure) []Figure {
+	var kept []Figure
+	for _, f := range list {
+		var curves []Curve
+		for _, c := range f.Curves {
+			for _, v := range c.Y {
+				if !math.IsNaN(v) {
+					curves = append(curves, c)
+					break
+				}
+			}
+		}
+		if f.Curves = curves; len(curves) > 0 {
+			f.nameLimits()
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+// nameLimits adds the values to the names of limits, and marks the far ones.
+func (f *Figure) nameLimits() {
+	for i := range f.Limits {
+		l := &f.Limits[i]
+		highest, unit := 0.0, f.Y
+		for _, c := range f.Curves {
+			for k, v := range c.Y {
+				switch {
+				case math.IsNaN(v):
+				case l.OnX:
+					highest = max(highest, c.X[k])
+				default:
+					highest = max(highest, v)
+				}
+			}
+		}
+		if l.OnX {
+			unit = f.X[strings.LastIndex(f.X, " in ")+len(" in "):]
+		}
+		l.Name += " " + short(l.Value) + " " + unit
+		if l.Far = l.Value > farAbove*highest; l.Far {
+			l.Name += ", above the chart"
+		}
+	}
+}
+
+func (r *Run) overTime(l *timeline, d duration) Figure {
+	lines := l.percentiles(d.of, 0.5, 0.9, 0.99)
+	f := Figure{ID: d.id, Title: d.name + " over time", X: timeAxis, Y: d.unit, Time: true,
+		Look: "Curves that rise through the run mean that the rate is above what the server sustains; a single peak is an " +
+			"event. Compare it with the requests in flight and the client's lag at the same time.",
+		Limits: r.limits(d, false)}
+	for i, name := range []string{"p50", "p90", "p99"} {
+		f.Curves = append(f.Curves, Curve{name, l.middles(), scaled(lines[i], d.scale)})
+	}
+	return f
+}
+
+func (r *Run) distributed(l *timeline, d duration) Figure {
+	values, shares := l.distribution(d.of)
+	return Figure{ID: d.id + "-cdf", Title: "Distribution of " + d.name, X: d.name + " in " + d.unit, Y: shareAxis,
+		Look:   "How many requests were at or below a value. The limit must be to the right of 99 %.",
+		Curves: []Curve{{"requests", scaled(values, d.scale), shares}}, Limits: r.limits(d, true)}
+}
+
+// limits returns the limit of a duration that the verdict uses.
+func (r *Run) limits(d duration, onX bool) []Limit {
+	for _, tail := range r.Record.Tails {
+		if tail.What == d.limit {
+			return []Limit{{Name: "limit of p99", Value: tail.Limit.Seconds() * d.scale, OnX: onX}}
+		}
+	}
+	return nil
+}
+
+func (r *Run) rates(l *timeline) Figure {
+	due := l.rate(func(add func(at, w float64)) {
+		for i := range l.samples {
+			add(l.samples[i].dueS, 1)
+		}
+	})
+	done := l.rate(func(add func(at, w float64)) {
+		for i := range l.samples {
+			if e := l.samples[i].entry; e.Succeeded() {
+				add(l.at(e.DoneNS), 1)
+			}
+		}
+	})
+	failed := l.rate(func(add func(at, w float64)) {
+		for i := range l.samples {
+			if e := l.samples[i].entry; e.DoneNS != 0 && !e.Succeeded() {
+				add(l.at(e.DoneNS), 1)
+			}
+		}
+	})
+	f := Figure{ID: "rates", Title: "Scheduled and answered requests", X: timeAxis, Y: "requests/s", Time: true,
+		Look:   "Answers that stay below the schedule mean that a queue grows.",
+		Curves: []Curve{{"scheduled", l.middles(), due}, {"answered", l.middles(), done}}}
+	if r.Record.Samples.Failed > 0 {
+		f.Curves = append(f.Curves, Curve{"failed", l.middles(), failed})
+	}
+	return f
+}
+
+// tokens spreads the tokens of an answer evenly from its first token to its end, because the log has no time for each.
+func (r *Run) tokens(l *timeline) Figure {
+	out := make([]float64, l.bins)
+	for i := range l.samples {
+		e := l.samples[i].entry
+		if !e.Succeeded() {
+			continue
+		}
+		from := e.FirstTokenNS
+		if from == 0 {
+			from = e.IssuedNS
+		}
+		l.spread(out, l.at(from), l.at(e.DoneNS), float64(e.OutputTokens))
+	}
+	return Figure{ID: "tokens", Title: "Output tokens per second", X: timeAxis, Y: "tokens/s", Time: true,
+		Look:   "The server's throughput. Dips at the same time as peaks of TTFT are pauses of the server.",
+		Curves: []Curve{{"output", l.middles(), out}}}
+}
+
+func inFlight(l *timeline) Figure {
+	return Figure{ID: "inflight", Title: "Requests in flight", X: timeAxis, Y: "requests", Time: true,
+		Look:   "A number that grows through the run means that the server does not keep up.",
+		Curves: []Curve{{"in flight", l.middles(), l.inFlight()}}}
+}
+
+func lags(l *timeline) Figure {
+	f := Figure{ID: "lag", Title: "Lag of the client", X: timeAxis, Y: "us, p99", Time: true,
+		Look: "What the client itself adds: due until sent, and bytes readable until reported. A peak here explains a peak " +
+			"of TTFT or TPOT; without one, the server is the cause."}
+	for _, d := range []struct {
+		name string
+		of   func(*ledger.Times) float64
+	}{{"due to sent", func(t *ledger.Times) float64 { return t.DispatchLag }},
+		{"readable to reported", func(t *ledger.Times) float64 { return t.ReportLag }}} {
+		f.Curves = append(f.Curves, Curve{d.name, l.middles(), scaled(l.percentiles(d.of, 0.99)[0], 1e6)})
+	}
+	return f
+}
+
+// signals returns a figure for each signal of the servers' metrics, with a curve per page.
+func (r *Run) signals() []Figure {
+	if r.Metrics == nil {
+		return nil
+	}
+	shift := r.metricsShift()
+	var list []Figure
+	for i := range series.Signals {
+		signal := &series.Signals[i]
+		f := Figure{ID: "server-" + signal.Key, Title: signal.Title + ", as the server reports", X: timeAxis, Y: signal.Unit,
+			Time: true, Look: signalLooks[signal.Key]}
+		for target, name := range r.Metrics.Targets {
+			line := signal.Of(r.Metrics, target)
+			x := make([]float64, len(line.TimesS))
+			for k, at := range line.TimesS {
+				x[k] = at + shift
+			}
+			f.Curves = append(f.Curves, Curve{name, x, line.Values})
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// metricsShift is the time of the metrics' zero on the axis of the figures.
+func (r *Run) metricsShift() float64 {
+	zero := r.Record.FirstIssue
+	if zero.IsZero() {
+		zero = r.Record.Started
+	}
+	return r.Metrics.Started.Sub(zero).Seconds()
+}
+
+// signalLooks are what to look for in the servers' signals.
+var signalLooks = map[string]string{
+	"running":       "Requests that the engine computes at the same time.",
+	"waiting":       "Requests that the engine has not begun. Growth means that the rate is above what it sustains.",
+	"kv_cache":      "Near 1 the engine waits for memory, or drops and repeats work.",
+	"output_tokens": "The engine's own count, to compare with the client's.",
+	"input_tokens":  "Prompt tokens that the engine processed.",
+	"preemptions":   "Requests whose work was dropped for lack of memory. Any is lost work.",
+	"prefix_hits":   "Share of prompt tokens that the engine had computed before.",
+	"ttft_p99":      "The engine's own measure. What the client sees above it is network, gateway and client.",
+	"itl_p99":       "The engine's own measure of the time between tokens.",
+}
+
+func lengths(l *timeline) []Figure {
+	var input, output, ratio []float64
+	for i := range l.samples {
+		e := l.samples[i].entry
+		if !e.Succeeded() {
+			continue
+		}
+		if e.InputTokens > 0 {
+			input = append(input, float64(e.InputTokens))
+			ratio = append(ratio, float64(e.OutputTokens)/float64(e.InputTokens))
+		}
+		output = append(output, float64(e.OutputTokens))
+	}
+	var list []Figure
+	for _, h := range []struct {
+		id, title, axis, look string
+		values                []float64
+	}{
+		{"input", "Input lengths", "input tokens", "Long prompts cost prefill time, which is TTFT.", input},
+		{"output", "Output lengths", "output tokens", "A peak at the largest length means that answers were cut.", output},
+		{"ratio", "Output per input", "output tokens per input token", "Whether prefill or decode is the larger part.",
+			ratio},
+	} {
+		x, y := histogram(h.values)
+		list = append(list, Figure{ID: "length-" + h.id, Title: h.title, Look: h.look, X: h.axis, Y: "requests",
+			Curves: []Curve{{"requests", x, y}}})
+	}
+	return list
+}
+
+func scaled(values []float64, by float64) []float64 {
+	out := make([]float64, len(values))
+	for i, v := range values {
+		out[i] = v * by
+	}
+	return out
+}

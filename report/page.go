@@ -1,0 +1,331 @@
+package report
+
+import (
+	"crypto/sha256"
+	_ "embed" // page.html and what belongs to it
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/run/record"
+)
+
+var (
+	//go:embed page.html
+	pageHTML string
+	//go:embed page.css
+	pageCSS string
+	//go:embed page.js
+	pageJS string
+)
+
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+	"colour": func(i int) int { return i % colours },
+}).Parse(pageHTML))
+
+// page is what the template shows.
+type page struct {
+	Title   string
+	Policy  string // the content security policy: nothing but this page's own style and script
+	Style   template.CSS
+	Script  template.JS
+	Version string
+	Runs    []runView
+}
+
+// row is a name with a text.
+type row struct{ Name, Text string }
+
+// limitView is a limit with its value.
+type limitView struct{ What, Value, Limit, Word, Class string }
+
+// table has a column per figure of a latency.
+type table struct {
+	Head []string
+	Rows []tableRow
+}
+
+type tableRow struct {
+	Name  string
+	Cells []string
+}
+
+// runView is one run as the page shows it.
+type runView struct {
+	*Run
+	Heading, Kind, Headline string
+	Limits                  []limitView
+	Latencies               table
+	Share                   string
+	Counts, Facts           []row
+	Bins                    string
+	Figures                 []figureView
+	Command                 string
+}
+
+// figureView is a figure with what its part of the page needs.
+type figureView struct {
+	Figure
+	Anchor  string
+	Data    template.JS
+	Rows    [][]string
+	Thinned string
+}
+
+// WriteHTML writes the page of some runs.
+func WriteHTML(w io.Writer, runs []*Run) error {
+	p := page{Style: template.CSS(pageCSS), Script: template.JS(pageJS), Policy: policy(), //nolint:gosec // our own files
+		Version: record.ThisTool().Version, Title: "Report of " + strconv.Itoa(len(runs)) + " runs"}
+	for i, r := range runs {
+		view, err := r.view(i)
+		if err != nil {
+			return err
+		}
+		p.Runs = append(p.Runs, view)
+	}
+	if len(runs) == 1 {
+		p.Title = p.Runs[0].Heading
+	}
+	return pageTemplate.Execute(w, &p)
+}
+
+// policy allows the style and the script of the page by their hashes, and nothing else.
+func policy() string {
+	hash := func(text string) string {
+		sum := sha256.Sum256([]byte(text))
+		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	return "default-src 'none'; style-src " + hash(pageCSS) + "; script-src " + hash(pageJS) +
+		"; base-uri 'none'; form-action 'none'"
+}
+
+func (r *Run) view(number int) (runView, error) {
+	rec := r.Record
+	v := runView{Run: r, Heading: fmt.Sprintf("%s %s %s: %s", rec.Model, rec.Scenario, rec.Mode, r.Name),
+		Headline: rec.Headline(), Limits: r.limitViews(), Latencies: latencies(rec), Share: r.share(), Counts: counts(rec),
+		Facts: facts(rec), Command: command(rec)}
+	if rec.Rehearsal {
+		v.Kind = "(rehearsal)"
+	}
+	var l *timeline
+	if r.Requests != nil {
+		l = newTimeline(r.Requests)
+		v.Bins = fmt.Sprintf("%d requests in %d bins of %s s.", len(l.samples), l.bins, short(l.width()))
+	}
+	for _, f := range r.figures(l) {
+		view, err := f.view(number)
+		if err != nil {
+			return v, err
+		}
+		v.Figures = append(v.Figures, view)
+	}
+	return v, nil
+}
+
+// limitViews holds the measured 99th percentiles of LoadGen against the limits.
+func (r *Run) limitViews() []limitView {
+	var list []limitView
+	measured := map[string]*ledger.Stats{"time to first token": r.Record.LatencyS.TTFT,
+		"time per output token": r.Record.LatencyS.TPOT, "latency": r.Record.LatencyS.E2E}
+	for _, t := range r.Record.Tails {
+		v := limitView{What: t.What, Limit: milliseconds(t.Limit.Seconds()), Value: "-", Word: "not measured"}
+		if s := measured[t.What]; s != nil {
+			v.Value = milliseconds(s.P99)
+			v.Word, v.Class = "ok", string(record.Valid)
+			if s.P99 >= t.Limit.Seconds() {
+				v.Word, v.Class = "over", string(record.Invalid)
+			}
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+func milliseconds(s float64) string { return short(s*1e3) + " ms" }
+
+// share states how much of the time to the first token is the client's own.
+func (r *Run) share() string {
+	ttft := r.Record.LatencyS.TTFT
+	if ttft == nil || ttft.P99 <= 0 {
+		return ""
+	}
+	lag := r.Record.Client.DispatchLagUS.P99 / 1e6
+	return fmt.Sprintf("Client or server? The p99 of TTFT is %s; the client's own p99 from due to sent is %s, %s %% "+
+		"of it.",
+		milliseconds(ttft.P99), milliseconds(lag), short(100*lag/ttft.P99))
+}
+
+var percentileHeads = []string{"mean", "p50", "p90", "p95", "p99", "p99.9", "max"}
+
+func latencies(r *record.Record) table {
+	t := table{Head: percentileHeads}
+	l := r.LatencyS
+	for _, one := range []struct {
+		name  string
+		s     *ledger.Stats
+		scale float64
+	}{{"TTFT (ms)", l.TTFT, 1e3}, {"TPOT (ms per token)", l.TPOT, 1e3}, {"ITL (ms)", l.ITL, 1e3},
+		{"time per request (s)", l.E2E, 1}, {"NTPOT (ms per token)", l.NTPOT, 1e3}} {
+		if one.s == nil {
+			continue
+		}
+		cells := tableRow{Name: one.name}
+		for _, v := range []float64{one.s.Mean, one.s.P50, one.s.P90, one.s.P95, one.s.P99, one.s.P999, one.s.Max} {
+			cells.Cells = append(cells.Cells, short(v*one.scale))
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	return t
+}
+
+func counts(r *record.Record) []row {
+	list := []row{
+		{"requests", strconv.FormatInt(r.Samples.Issued, 10)},
+		{"failed", strconv.FormatInt(r.Samples.Failed, 10)},
+		{"repeated", strconv.FormatInt(r.Samples.Retried, 10)},
+		{"duration", short(r.DurationS) + " s"},
+		{"requests/s", short(r.Throughput.Requests)},
+		{"output tokens/s", short(r.Throughput.OutputTokens)},
+		{"input tokens/s", short(r.Throughput.InputTokens)},
+		{"client CPU per sample", short(r.Client.CPUUSPerSample) + " us"},
+	}
+	for _, e := range r.Endpoints {
+		list = append(list, row{"requests to " + e.URL, fmt.Sprintf("%d, %d failed", e.Requests, e.Failed)})
+	}
+	return list
+}
+
+func facts(r *record.Record) []row {
+	list := []row{
+		{"started", r.Started.Format(time.RFC3339)},
+		{"program", "mlperf-go " + r.Tool.Version + ", LoadGen " + r.Tool.LoadGen},
+		{"served model", r.ServedModel}, {"backend", r.Backend}, {"round", r.Round},
+		{"data set", fmt.Sprintf("%s, %d rows, SHA-256 %s", r.Dataset.Path, r.Dataset.Samples, r.Dataset.SHA256)},
+	}
+	for _, n := range r.Notes {
+		list = append(list, row{"note", n})
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Files)) {
+		list = append(list, row{name, "SHA-256 " + r.Files[name]})
+	}
+	return list
+}
+
+// command returns the command line, quoted for a shell.
+func command(r *record.Record) string {
+	var words []string
+	for _, w := range r.Command {
+		if w == "" || strings.ContainsFunc(w, func(c rune) bool {
+			return !strings.ContainsRune("-_=+./,:@%", c) && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')
+		}) {
+			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+		words = append(words, w)
+	}
+	return strings.Join(words, " ")
+}
+
+// short returns four digits.
+func short(v float64) string {
+	if math.IsNaN(v) {
+		return "-"
+	}
+	return strconv.FormatFloat(round(v), 'f', -1, 64)
+}
+
+// round keeps four digits, and whole numbers.
+func round(v float64) float64 {
+	if v == 0 || math.Abs(v) >= 1e4 {
+		return math.Round(v)
+	}
+	scale := math.Pow(10, 3-math.Floor(math.Log10(math.Abs(v))))
+	return math.Round(v*scale) / scale
+}
+
+// tableRows bounds the rows of a figure's table.
+const tableRows = 60
+
+func (f *Figure) view(run int) (figureView, error) {
+	v := figureView{Figure: *f, Anchor: fmt.Sprintf("run%d-%s", run, f.ID)}
+	data, err := json.Marshal(f.data(run))
+	if err != nil {
+		return v, fmt.Errorf("the chart %s: %w", f.ID, err)
+	}
+	v.Data = template.JS(data) //nolint:gosec // json.Marshal escapes what could end the element
+	n := len(f.Curves[0].X)
+	every := (n + tableRows - 1) / tableRows
+	if every > 1 {
+		v.Thinned = fmt.Sprintf(" (one of %d)", every)
+	}
+	for i := 0; i < n; i += every {
+		cells := []string{short(f.Curves[0].X[i])}
+		for c := range f.Curves {
+			cells = append(cells, f.Curves[c].at(i, f.Curves[0].X[i]))
+		}
+		v.Rows = append(v.Rows, cells)
+	}
+	return v, nil
+}
+
+// at returns the value at index i, or at the first X from x on where the curve has other places.
+func (c *Curve) at(i int, x float64) string {
+	if i >= len(c.X) || c.X[i] != x {
+		i, _ = slices.BinarySearch(c.X, x)
+	}
+	if i >= len(c.Y) {
+		return "-"
+	}
+	return short(c.Y[i])
+}
+
+// chartData is what page.js draws.
+type chartData struct {
+	X      string      `json:"x"`
+	Y      string      `json:"y"`
+	Time   bool        `json:"time"`
+	Group  int         `json:"group"` // charts over time of one run are zoomed together
+	Curves []curveData `json:"curves"`
+	Limits []limitData `json:"limits"`
+}
+
+type curveData struct {
+	Name string     `json:"name"`
+	X    []float64  `json:"x"`
+	Y    []*float64 `json:"y"` // null: a gap
+}
+
+type limitData struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	OnX   bool    `json:"on_x"`
+}
+
+func (f *Figure) data(run int) chartData {
+	d := chartData{X: f.X, Y: f.Y, Time: f.Time, Group: run, Limits: []limitData{}}
+	for _, c := range f.Curves {
+		one := curveData{Name: c.Name}
+		for i, v := range c.Y {
+			one.X = append(one.X, round(c.X[i]))
+			value := round(v)
+			if math.IsNaN(v) {
+				one.Y = append(one.Y, nil)
+			} else {
+				one.Y = append(one.Y, &value)
+			}
+		}
+		d.Curves = append(d.Curves, one)
+	}
+	for _, l := range f.near() {
+		d.Limits = append(d.Limits, limitData{l.Name, l.Value, l.OnX})
+	}
+	return d
+}

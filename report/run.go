@@ -1,0 +1,149 @@
+package report
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/metrics/series"
+	"github.com/mlperf-go/mlperf-go/run/record"
+)
+
+// Run is what a run's folder contains.
+type Run struct {
+	Name     string // the folder that was named
+	Record   *record.Record
+	Requests *ledger.Test // nil: no request log
+	Metrics  *series.Set  // nil: none were recorded
+	Failures []*Failure   // by cause, the most frequent first
+	Config   string       // config.yaml
+	Notes    []string     // what could not be read
+}
+
+// Failure is a cause of failed and repeated requests.
+type Failure struct {
+	Reason   ledger.Reason
+	Count    int
+	Retried  int     // of them, attempts that were repeated
+	FirstS   float64 // seconds since the start of the run
+	LastS    float64
+	Endpoint string    // of the example
+	Detail   string    // of the example
+	Body     string    // of the example: the beginning of what the server sent
+	TimesS   []float64 // of at most maxFailureTimes of them
+}
+
+// Bounds of what is read. A folder may come from another machine.
+const (
+	maxConfig       = 1 << 20 // bytes
+	maxFailureLine  = 64 << 10
+	maxFailures     = 1_000_000
+	maxFailureTimes = 100_000
+	maxReasons      = 200
+)
+
+// Read reads a run's folder. Only a folder without a readable record is an error.
+func Read(folder string) (*Run, error) {
+	rec, err := record.Read(folder)
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{Name: folder, Record: rec}
+	r.note("request log", func() error {
+		t, err := ledger.ReadRequests(filepath.Join(folder, record.RequestsName))
+		if err == nil && len(t.Entries) > 0 {
+			r.Requests = t
+		}
+		return err
+	})
+	if rec.Metrics != nil {
+		r.note("servers' metrics", func() error {
+			r.Metrics, err = series.Read(filepath.Join(folder, filepath.FromSlash(record.MetricsName)), series.IsSignal)
+			return err
+		})
+	}
+	if rec.Samples.Failed+rec.Samples.Retried > 0 {
+		r.note("failures", func() error { return r.readFailures(folder) })
+	}
+	r.note("configuration", func() error {
+		text, err := atomicfile.ReadBelow(folder, record.ConfigName, maxConfig)
+		r.Config = string(text)
+		return err
+	})
+	return r, nil
+}
+
+// note reads one part, and notes why it cannot be shown.
+func (r *Run) note(part string, read func() error) {
+	err := read()
+	switch {
+	case err == nil:
+	case errors.Is(err, fs.ErrNotExist):
+		r.Notes = append(r.Notes, "the folder has no "+part)
+	default:
+		r.Notes = append(r.Notes, fmt.Sprintf("the %s cannot be shown: %v", part, err))
+	}
+}
+
+// failureLine is a line of failures.jsonl.
+type failureLine struct {
+	Endpoint string        `json:"endpoint"`
+	AtS      float64       `json:"at_s"`
+	Reason   ledger.Reason `json:"reason"`
+	Retried  bool          `json:"retried"`
+	Detail   string        `json:"detail"`
+	Body     string        `json:"body"`
+}
+
+func (r *Run) readFailures(folder string) error {
+	f, err := atomicfile.OpenBelow(folder, record.FailuresName)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	causes := map[ledger.Reason]*Failure{}
+	in := bufio.NewScanner(f)
+	in.Buffer(nil, maxFailureLine)
+	n, end := 0, error(nil)
+	for ; in.Scan() && n < maxFailures; n++ {
+		var line failureLine
+		if err := json.Unmarshal(in.Bytes(), &line); err != nil {
+			end = fmt.Errorf("line %d is no JSON object: %w", n+1, err)
+			break
+		}
+		if causes[line.Reason] == nil {
+			if len(causes) == maxReasons {
+				continue
+			}
+			causes[line.Reason] = &Failure{Reason: line.Reason, FirstS: line.AtS, Endpoint: line.Endpoint, Detail: line.Detail,
+				Body: line.Body}
+		}
+		causes[line.Reason].add(&line)
+	}
+	r.Failures = slices.SortedFunc(maps.Values(causes), func(a, b *Failure) int {
+		if a.Count != b.Count {
+			return b.Count - a.Count
+		}
+		return strings.Compare(string(a.Reason), string(b.Reason))
+	})
+	return errors.Join(end, in.Err())
+}
+
+func (f *Failure) add(line *failureLine) {
+	f.Count++
+	if line.Retried {
+		f.Retried++
+	}
+	f.LastS = line.AtS
+	if len(f.TimesS) < maxFailureTimes {
+		f.TimesS = append(f.TimesS, line.AtS)
+	}
+}
