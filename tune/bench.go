@@ -1,0 +1,141 @@
+package tune
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/crash"
+	"github.com/mlperf-go/mlperf-go/internal/schedule"
+	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+// bench measures the steps of a search with the client of a run.
+type bench struct {
+	client *run.ProbeClient
+	goal   *Goal
+	order  []int // of the samples
+	next   int   // in order: each probe goes on where the last one ended, so that its prompts are in no prefix cache
+}
+
+// newBench returns a bench whose samples come in an order of the given seed.
+func newBench(c *run.ProbeClient, g *Goal, seed uint64) *bench {
+	return &bench{client: c, goal: g, order: rand.New(rand.NewPCG(seed, 0)).Perm(c.Samples())}
+}
+
+// samples returns the next n samples of the order, which begins again at its end.
+func (b *bench) samples(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = b.order[b.next]
+		b.next = (b.next + 1) % len(b.order)
+	}
+	return list
+}
+
+// measured is what a step measured, with the probe behind it.
+type measured struct {
+	Measured
+	data    *ledger.Test
+	spoiled string
+}
+
+// measure performs a step. It returns when the server has answered everything, so that the next step finds it idle.
+func (b *bench) measure(ctx context.Context, step Step) (*measured, error) {
+	begun := time.Now()
+	var l *load
+	var arrivals []Arrival
+	rate, err := step.Rate, error(nil)
+	if step.Concurrency > 0 {
+		n := step.Queries + step.Concurrency // the last ones keep the server busy until enough have ended
+		arrivals = everyCounted(n)
+		l, err = newLoad(nil, b.samples(n), step.Concurrency, b.client.Shards())
+		rate = 1
+	} else {
+		deltas := schedule.ServerDeltas(b.goal.Load.Seed, step.Rate, b.goal.Queries(step.Rate))
+		arrivals = Hardest(deltas, int64(step.Answer), step.Queries)
+		due := make([]int64, len(arrivals))
+		for i, a := range arrivals {
+			due[i] = a.AtNS
+		}
+		l, err = newLoad(due, b.samples(len(due)), 0, b.client.Shards())
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer l.close()
+	m := &measured{Measured: Measured{Kind: step.Kind, Rate: step.Rate, Concurrency: step.Concurrency}}
+	if err := b.send(ctx, l, step, m, NewMeter(b.goal, rate, arrivals)); err != nil {
+		return nil, err
+	}
+	m.Took = time.Since(begun)
+	return m, nil
+}
+
+// send sends a load through the client and notes what it measured.
+func (b *bench) send(ctx context.Context, l *load, step Step, m *measured, meter *Meter) error {
+	over, decided := make(chan struct{}), make(chan Decision, 1)
+	figures := newFigures(b.goal, step)
+	go func() {
+		defer crash.Catch()
+		decided <- l.follow(meter, step.Kind == Rate, over, func(e end, values []time.Duration) {
+			figures.add(e.at, e.at-l.starts[e.seq], values)
+			if step.Concurrency > 0 && figures.ended >= step.Queries {
+				l.stop()
+			}
+		})
+	}()
+	p, err := b.client.Send(ctx, l.sutShards(), l.due, l.startNS())
+	close(over)
+	m.Decision = <-decided
+	if err != nil {
+		return err
+	}
+	m.data, m.spoiled = p.Data, p.Spoiled
+	m.Counts = meter.Counts()
+	figures.fill(&m.Measured)
+	if step.Kind != Rate {
+		m.Decision = ""
+	}
+	return nil
+}
+
+// figures are the medians of a step, and the answers per second of a closed loop.
+type figures struct {
+	step         Step
+	tail         float64 // the percentile that is limited
+	ended        int
+	settled, end int64 // ns: when a third had ended, and all
+	answers      []time.Duration
+	values       [][]time.Duration // by limit
+}
+
+func newFigures(g *Goal, step Step) *figures {
+	return &figures{step: step, tail: g.Percentile, values: make([][]time.Duration, len(g.Limits))}
+}
+
+func (f *figures) add(at, took int64, values []time.Duration) {
+	f.ended++
+	f.answers = append(f.answers, time.Duration(took))
+	for i, v := range values {
+		f.values[i] = append(f.values[i], v)
+	}
+	if f.ended == f.step.Queries/3 {
+		f.settled = at
+	}
+	if f.ended == f.step.Queries {
+		f.end = at
+	}
+}
+
+func (f *figures) fill(m *Measured) {
+	m.Answer = quantile(f.answers, 0.5)
+	for _, v := range f.values {
+		m.Medians = append(m.Medians, quantile(v, 0.5).Seconds())
+		m.Tails = append(m.Tails, quantile(v, f.tail).Seconds())
+	}
+	if f.step.Concurrency > 0 && f.end > f.settled {
+		m.Answers = float64(f.step.Queries-f.step.Queries/3) / time.Duration(f.end-f.settled).Seconds()
+	}
+}

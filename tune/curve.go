@@ -1,0 +1,158 @@
+package tune
+
+import "math"
+
+// The grid of a Curve.
+const (
+	rateSteps  = 400
+	slopeSteps = 24
+	leastSlope = 10.0  // change of the log-odds of a late query by the logarithm of the rate
+	mostSlope  = 400.0 // 4 per percent: a queue that fills
+)
+
+// far is how many times the bearable share an observation may exceed before only its direction counts: the logistic
+// form holds near the threshold, and must not be bent by a probe far above it.
+const far = 6.0
+
+// Grid is what the posterior is computed on: rates and slopes, both on a logarithmic scale.
+type Grid struct {
+	rates    [rateSteps]float64
+	shares   [rateSteps]float64 // of late queries, that a full-length run at that rate may have
+	logShare [rateSteps]float64 // their log-odds
+	slopes   [slopeSteps]float64
+}
+
+// NewGrid returns a grid between two rates. bearable returns the share of late queries that a run of the full length at
+// a rate may have.
+func NewGrid(low, high float64, bearable func(rate float64) float64) *Grid {
+	g := &Grid{}
+	for i := range g.rates {
+		g.rates[i] = low * math.Pow(high/low, float64(i)/(rateSteps-1))
+		g.shares[i] = bearable(g.rates[i])
+		g.logShare[i] = math.Log(g.shares[i] / (1 - g.shares[i]))
+	}
+	for k := range g.slopes {
+		g.slopes[k] = leastSlope * math.Pow(mostSlope/leastSlope, float64(k)/(slopeSteps-1))
+	}
+	return g
+}
+
+// Curve is the posterior of one limit. It models the log-odds of a late query as linear in the logarithm of the rate,
+// with two unknowns: the highest rate that meets the limit at full length, and the slope there.
+type Curve struct {
+	*Grid
+	logPost [rateSteps][slopeSteps]float64
+	weights *[rateSteps][slopeSteps]float64 // of logPost; nil: not computed
+}
+
+// unlikely is the logarithm of how much less likely a rate below the expected ones is.
+const unlikely = -4
+
+// NewCurve returns the prior: each rate from likely on and each slope is equally likely, and a lower rate less so.
+func NewCurve(g *Grid, likely float64) *Curve {
+	c := &Curve{Grid: g}
+	for i := range c.logPost {
+		for k := range c.logPost[i] {
+			if c.rates[i] < likely {
+				c.logPost[i][k] = unlikely
+			}
+		}
+	}
+	return c
+}
+
+// late returns the share of late queries at a rate, if the i-th rate is the highest valid one and k the slope.
+func (c *Curve) late(rate float64, i, k int) float64 {
+	odds := c.logShare[i] + c.slopes[k]*math.Log(rate/c.rates[i])
+	return 1 / (1 + math.Exp(-max(-40, min(40, odds))))
+}
+
+// Add updates the posterior with the late queries of a run, or of what a probe expects of one. bursts is how many
+// independent bursts of late queries a barely valid run has: so much, and no more, such a count is worth.
+func (c *Curve) Add(rate float64, queries int, late, bursts float64) {
+	if queries == 0 {
+		return
+	}
+	c.weights = nil
+	n := float64(queries)
+	for i := range c.rates {
+		seen := late / n
+		most := min(far*c.shares[i], 0.5)
+		dispersion := max(1, n*c.shares[i]/bursts)
+		for k := range c.slopes {
+			p := c.late(rate, i, k)
+			if seen > most {
+				if p >= most {
+					continue
+				}
+				seen := most
+				c.logPost[i][k] += n / dispersion * (seen*math.Log(p/seen) + (1-seen)*math.Log((1-p)/(1-seen)))
+				continue
+			}
+			c.logPost[i][k] += n / dispersion * (seen*math.Log(p) + (1-seen)*math.Log1p(-p))
+		}
+	}
+}
+
+// posterior returns the weights, which sum to 1.
+func (c *Curve) posterior() *[rateSteps][slopeSteps]float64 {
+	if c.weights != nil {
+		return c.weights
+	}
+	top := math.Inf(-1)
+	for i := range c.logPost {
+		for _, v := range c.logPost[i] {
+			top = max(top, v)
+		}
+	}
+	w, sum := new([rateSteps][slopeSteps]float64), 0.0
+	for i := range w {
+		for k := range w[i] {
+			w[i][k] = math.Exp(c.logPost[i][k] - top)
+			sum += w[i][k]
+		}
+	}
+	for i := range w {
+		for k := range w[i] {
+			w[i][k] /= sum
+		}
+	}
+	c.weights = w
+	return w
+}
+
+// above returns, for each rate of the grid, the probability that the highest valid rate is at least that.
+func (c *Curve) above() [rateSteps]float64 {
+	w, sum := c.posterior(), 0.0
+	var out [rateSteps]float64
+	for i := rateSteps - 1; i >= 0; i-- {
+		for _, v := range w[i] {
+			sum += v
+		}
+		out[i] = sum
+	}
+	return out
+}
+
+// Valid returns the probability that a run of the given number of queries at a rate has no more late ones than the
+// given share: over the posterior, and over the chance of that run.
+func (c *Curve) Valid(rate float64, queries int, share, bursts float64) float64 {
+	w, sum := c.posterior(), 0.0
+	bearable := share * float64(queries)
+	dispersion := max(1, bearable/bursts)
+	for i := range w {
+		for k, v := range w[i] {
+			if v < 1e-9 {
+				continue
+			}
+			p := c.late(rate, i, k)
+			mean := p * float64(queries)
+			deviation := math.Sqrt(dispersion*mean*(1-p)) + 1e-9
+			sum += v * normal((bearable+0.5-mean)/deviation)
+		}
+	}
+	return sum
+}
+
+// normal is the standard normal distribution function.
+func normal(z float64) float64 { return 0.5 * math.Erfc(-z/math.Sqrt2) }

@@ -1,0 +1,77 @@
+package tune
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/schedule"
+)
+
+// Metric is a latency that LoadGen limits in Server.
+type Metric string
+
+// The metrics.
+const (
+	TTFT   Metric = "time to first token"
+	TPOT   Metric = "time per output token"
+	Answer Metric = "latency"
+)
+
+// Limit is one latency limit of a Server run.
+type Limit struct {
+	Metric Metric        `json:"metric"`
+	Limit  time.Duration `json:"limit_ns"`
+}
+
+// Goal is what a run of the full length must meet to be VALID.
+type Goal struct {
+	Percentile float64       `json:"percentile"` // of the queries that must meet each limit
+	Limits     []Limit       `json:"limits"`
+	Load       schedule.Load `json:"load"`       // of the full-length run; QPS is the search's
+	Confidence float64       `json:"confidence"` // of each decision, and of the interval
+}
+
+// Queries returns the number of queries of a full-length run at a rate.
+func (g *Goal) Queries(rate float64) int {
+	l := g.Load
+	l.QPS = rate
+	return schedule.ServerCount(l)
+}
+
+// Duration returns the length of a full-length run at a rate, without its last answers.
+func (g *Goal) Duration(rate float64) time.Duration {
+	return time.Duration(float64(g.Queries(rate)) / rate * float64(time.Second))
+}
+
+// equal reports whether two goals are the same.
+func (g *Goal) equal(o *Goal) bool {
+	return g.Percentile == o.Percentile && slices.Equal(g.Limits, o.Limits) && g.Load == o.Load &&
+		g.Confidence == o.Confidence
+}
+
+// maxLimits is how many limits a meter can mark.
+const maxLimits = 8
+
+// check rejects a goal that no search can have.
+func (g *Goal) check() error {
+	switch {
+	case !(g.Percentile > 0.5 && g.Percentile < 1):
+		return fmt.Errorf("the percentile %v is not between 0.5 and 1", g.Percentile)
+	case !(g.Confidence >= 0.5 && g.Confidence < 1):
+		return fmt.Errorf("the confidence %v is not between 0.5 and 1", g.Confidence)
+	case len(g.Limits) == 0 || len(g.Limits) > maxLimits:
+		return errors.New("a goal has 1 to 8 limits")
+	case g.Load.MinDuration < 0 || g.Load.MinDuration > maxDuration || g.Load.MinQueries < 0 ||
+		g.Load.MinQueries > maxQueries || g.Load.Set < 0 || g.Load.Set > maxQueries:
+		return errors.New("its full-length run is too long")
+	}
+	return nil
+}
+
+// Bounds of a full-length run.
+const (
+	maxDuration = 30 * 24 * time.Hour
+	maxQueries  = 1 << 27
+)

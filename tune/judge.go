@@ -1,0 +1,61 @@
+package tune
+
+import (
+	"math"
+
+	"github.com/mlperf-go/mlperf-go/internal/earlystop"
+)
+
+// Decision is what a probe predicts for a run of the full length at its rate.
+type Decision string
+
+// The decisions.
+const (
+	WouldPass Decision = "would pass"
+	WouldFail Decision = "would fail"
+	Neither   Decision = "neither"
+)
+
+// Judge is the sequential test of one probe against one limit. A probe sends the hardest parts of a full run, so what
+// it counts as late the run would count too.
+type Judge struct {
+	full     int     // queries of a run of the full length
+	bearable int     // late queries that it may have
+	share    float64 // of its queries
+	alpha    float64
+	looks    int // for a pass
+}
+
+// NewJudge returns the test for a run of the given number of queries.
+func NewJudge(percentile float64, queries int, confidence float64) *Judge {
+	return &Judge{full: queries, bearable: earlystop.Bearable(percentile, queries), share: Bearable(percentile, queries),
+		alpha: 1 - confidence}
+}
+
+// Bearable returns the share of late queries with which a run of so many queries passes. A run that may have none gets
+// half of one: no number of queries could show that the share is 0.
+func Bearable(percentile float64, queries int) float64 {
+	const half = 0.5
+	return max(half, float64(earlystop.Bearable(percentile, queries))) / float64(max(queries, 1))
+}
+
+// Look decides at the end of a part, by the late ones among the queries so far. The looks for a pass share the error:
+// each spends half of what is left, so that all together are wrong no more often than the confidence allows.
+func (j *Judge) Look(queries, late int) Decision {
+	switch {
+	case late > j.bearable:
+		return WouldFail
+	case queries >= j.full: // the whole run, by LoadGen's own rule
+		return WouldPass
+	}
+	if j.looks++; earlystop.AtMost(queries, late, j.share) < math.Ldexp(j.alpha, -j.looks) {
+		return WouldPass
+	}
+	return Neither
+}
+
+// Hopeless reports whether so many queries are late that a probe need not reach the end of a part.
+func (j *Judge) Hopeless(late int) bool { return late > hopeless*max(j.bearable, 1) }
+
+// hopeless is how many times the bearable number of late queries ends a probe at once.
+const hopeless = 4

@@ -1,0 +1,100 @@
+package tune
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/mlperf-go/mlperf-go/internal/schedule"
+)
+
+func TestJudge(t *testing.T) {
+	const full = 20_000 // of which LoadGen bears 167 late ones
+	for _, c := range []struct {
+		queries, late int
+		want          Decision
+	}{
+		{300, 0, Neither}, // too few, whatever they show
+		{600, 0, WouldPass},
+		{2000, 16, Neither},
+		{10_000, 50, WouldPass},
+		{10_000, 90, Neither},
+		{10_000, 168, WouldFail}, // more than the whole run may have
+		{full, 167, WouldPass},   // the whole run, by LoadGen's rule
+	} {
+		j := NewJudge(0.99, full, 0.95)
+		require.Equal(t, 167, j.bearable)
+		require.Equal(t, c.want, j.Look(c.queries, c.late), "%+v", c)
+	}
+	short := NewJudge(0.99, 500, 0.95)
+	require.Equal(t, WouldFail, short.Look(100, 1), "a run of 500 bears no late query")
+	require.Equal(t, WouldPass, short.Look(500, 0))
+}
+
+// Each look spends half of the error that is left.
+func TestLooksShareTheError(t *testing.T) {
+	j := NewJudge(0.99, 20_000, 0.95)
+	sum := 0.0
+	for range 50 {
+		j.Look(1, 0)
+		sum += 0.05 / float64(uint64(1)<<j.looks)
+	}
+	require.Less(t, sum, 0.05+1e-9)
+}
+
+func TestHardestIsTheDensestPartOfTheSchedule(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		qps := rapid.Float64Range(1, 200).Draw(t, "qps")
+		n := rapid.IntRange(10, 3000).Draw(t, "n")
+		answer := time.Duration(rapid.IntRange(100, 5000).Draw(t, "answer ms")) * time.Millisecond
+		deltas := schedule.ServerDeltas(officialSeed, qps, n)
+		all := Hardest(deltas, int64(answer), 10*n)
+		counted, seen := 0, map[int]bool{}
+		for i, a := range all {
+			if i > 0 {
+				require.GreaterOrEqual(t, a.AtNS, all[i-1].AtNS, "in order of time")
+				require.GreaterOrEqual(t, a.Part, all[i-1].Part)
+			}
+			if a.Counted {
+				counted++
+				require.False(t, seen[a.Query], "each query counts once")
+				seen[a.Query] = true
+			}
+		}
+		require.Equal(t, n, counted, "all parts together are the whole run")
+		require.Equal(t, all[:len(all)/2], Hardest(deltas, int64(answer), len(all)/2))
+	})
+}
+
+func TestMeterTakesAnyOrderAndStopsAtAGap(t *testing.T) {
+	g := &Goal{Percentile: 0.99, Confidence: 0.95, Limits: []Limit{{TTFT, time.Second}},
+		Load: schedule.Load{Seed: 1, MinQueries: 1000}}
+	m := NewMeter(g, 10, everyCounted(4))
+	for _, seq := range []int{3, 0, 0, 1} {
+		m.Ended(seq, []time.Duration{time.Duration(seq) * time.Second})
+	}
+	require.Equal(t, []Count{{Queries: 2, Late: 1, Full: 1}}, m.Counts(), "query 3 is certainly late, 2 is open")
+	m.Ended(2, []time.Duration{0})
+	require.Equal(t, 4, m.Counts()[0].Queries)
+}
+
+func FuzzState(f *testing.F) {
+	s := State{Schema: Schema, Kind: "tune", Goal: *shapes[0].goal(), Probes: []Probe{{Measured: Measured{Kind: Saturate,
+		Concurrency: 16, Answers: 20, Counts: make([]Count, 2), Medians: make([]float64, 2), Tails: make([]float64, 2)}}}}
+	text, err := json.Marshal(s)
+	require.NoError(f, err)
+	f.Add(text)
+	f.Add([]byte(`{"schema":"mlperf-go/tune/1"}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s, err := parseState(text)
+		if err != nil {
+			return
+		}
+		for i := range s.Probes {
+			require.NoError(t, s.Probes[i].check(len(s.Goal.Limits)))
+		}
+	})
+}

@@ -1,0 +1,153 @@
+package tune
+
+import (
+	"math"
+	"time"
+)
+
+// Meter counts the queries of one probe against the limits, and decides when the probe may end. Queries may end in any
+// order. One goroutine uses it.
+type Meter struct {
+	goal     *Goal
+	full     int // queries of the full-length run
+	arrivals []Arrival
+	judges   []*Judge
+	said     []Decision
+	ended    []bool
+	late     []uint8 // a bit for each limit
+	prefix   int     // every query before it has ended
+	parts    []int   // counted queries before prefix, by part
+	lates    [][]int // by limit and part: the late ones among them
+	certain  []int   // late ones among all that have ended
+}
+
+// NewMeter returns the meter of a probe at a rate.
+func NewMeter(g *Goal, rate float64, arrivals []Arrival) *Meter {
+	m := &Meter{goal: g, full: g.Queries(rate), arrivals: arrivals, ended: make([]bool, len(arrivals)),
+		late:  make([]uint8, len(arrivals)),
+		lates: make([][]int, len(g.Limits)), certain: make([]int, len(g.Limits))}
+	for range g.Limits {
+		m.judges = append(m.judges, NewJudge(g.Percentile, m.full, g.Confidence))
+		m.said = append(m.said, Neither)
+	}
+	return m
+}
+
+// Ended records the end of a query with its value for each limit.
+func (m *Meter) Ended(seq int, values []time.Duration) {
+	if m.ended[seq] {
+		return
+	}
+	m.ended[seq] = true
+	for i, v := range values {
+		if v > m.goal.Limits[i].Limit && m.arrivals[seq].Counted {
+			m.late[seq] |= 1 << i
+			m.certain[i]++
+		}
+	}
+	for ; m.prefix < len(m.ended) && m.ended[m.prefix]; m.prefix++ {
+		m.settle(m.arrivals[m.prefix], m.late[m.prefix])
+	}
+}
+
+func (m *Meter) settle(a Arrival, late uint8) {
+	for len(m.parts) <= a.Part {
+		if len(m.parts) > 0 {
+			m.look()
+		}
+		m.parts = append(m.parts, 0)
+		for i := range m.lates {
+			m.lates[i] = append(m.lates[i], 0)
+		}
+	}
+	if !a.Counted {
+		return
+	}
+	m.parts[a.Part]++
+	for i := range m.lates {
+		m.lates[i][a.Part] += int(late >> i & 1)
+	}
+}
+
+// look asks the judges at the end of a part.
+func (m *Meter) look() {
+	for i, j := range m.judges {
+		said := j.Look(sum(m.parts), sum(m.lates[i]))
+		if said == WouldFail || said == WouldPass && len(m.parts) >= leastParts && m.said[i] == Neither {
+			m.said[i] = said
+		}
+	}
+}
+
+// leastParts is how many parts a probe needs to pass: late queries come in bursts, and the densest part of the schedule
+// need not contain the worst.
+const leastParts = 2
+
+func sum(counts []int) (n int) {
+	for _, c := range counts {
+		n += c
+	}
+	return n
+}
+
+// Decide returns the decision so far. The probe fails with the first limit that fails, and passes when all pass.
+func (m *Meter) Decide() Decision {
+	pass := true
+	for i, j := range m.judges {
+		if m.said[i] == WouldFail || j.Hopeless(m.certain[i]) {
+			return WouldFail
+		}
+		pass = pass && m.said[i] == WouldPass
+	}
+	if pass {
+		return WouldPass
+	}
+	return Neither
+}
+
+// Count is the outcome of a probe against one limit.
+type Count struct {
+	Queries int `json:"queries"` // that counted and ended
+	Late    int `json:"late"`    // of them
+	// Full is the number of late queries to expect of a run of the full length.
+	Full float64 `json:"full"`
+}
+
+// Counts returns what a probe has measured against each limit.
+func (m *Meter) Counts() []Count {
+	counts := make([]Count, len(m.lates))
+	for i, late := range m.lates {
+		counts[i] = Count{Queries: sum(m.parts), Late: max(sum(late), m.certain[i])}
+		counts[i].Full = max(float64(m.certain[i]), extrapolate(late, m.parts, m.full))
+	}
+	return counts
+}
+
+// usualFall is the share of late queries in a part over that in the part before it, which is harder, if two parts
+// cannot tell it.
+const usualFall = 0.7
+
+// extrapolate adds to the late queries of a probe's parts, the hardest first, those that the easier rest of the
+// schedule would have: the number falls from part to part.
+func extrapolate(late, queries []int, full int) float64 {
+	n := len(late)
+	if n == 0 || sum(queries) == 0 {
+		return 0
+	}
+	if n > 1 && queries[n-1] < queries[n-2]/2 { // a part that was hardly begun
+		n--
+	}
+	half := (n + 1) / 2
+	hard, easy := sum(late[:half]), sum(late[n-half:n])
+	fall := usualFall
+	if n > 2 && hard > 0 {
+		fall = min(1, math.Pow(float64(easy)/float64(hard), 1/float64(n-half)))
+	}
+	total, rest := float64(sum(late)), float64(full-sum(queries))
+	size := float64(sum(queries[:n])) / float64(n)
+	for at := float64(easy) / float64(half); rest > 0 && at > 1e-3; rest -= size {
+		at *= fall
+		total += at * min(1, rest/size)
+	}
+	return total
+}

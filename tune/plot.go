@@ -1,0 +1,44 @@
+package tune
+
+import (
+	"cmp"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/mlperf-go/mlperf-go/internal/plot"
+)
+
+// crowded is how many times the limit a chart shows: a probe far above the highest valid rate would flatten the rest.
+const crowded = 3
+
+// Plot writes the tails of the probes against their rates as SVG, a chart for each limit.
+func (s *State) Plot(w io.Writer) error {
+	probes := slices.DeleteFunc(slices.Clone(s.Probes), func(p Probe) bool {
+		return p.Kind != Rate && p.Kind != Reference || p.Spoiled != ""
+	})
+	slices.SortStableFunc(probes, func(a, b Probe) int { return cmp.Compare(a.Rate, b.Rate) })
+	charts := make([]plot.Chart, len(s.Goal.Limits))
+	for i, l := range s.Goal.Limits {
+		limit := l.Limit.Seconds()
+		curve := plot.Curve{Name: "probes", Points: true}
+		for _, p := range probes {
+			curve.X, curve.Y = append(curve.X, p.Rate), append(curve.Y, min(p.Tails[i], crowded*limit))
+		}
+		charts[i] = plot.Chart{Title: string(l.Metric) + ", " + percentileName(s.Goal.Percentile),
+			X: "queries per second", Y: "seconds", Curves: []plot.Curve{curve},
+			Limits: []plot.Limit{{Name: "limit", Value: limit}}}
+		if r := s.Result; r != nil && r.TargetQPS > 0 && !math.IsInf(r.High, 0) {
+			charts[i].Curves = append(charts[i].Curves, plot.Curve{Name: "result",
+				X: []float64{r.TargetQPS, r.TargetQPS}, Y: []float64{0, limit}})
+		}
+	}
+	return plot.WriteCharts(w, plot.SVG, charts)
+}
+
+// percentileName returns a percentile as people write it, such as "99th percentile".
+func percentileName(p float64) string {
+	const percent, digits = 100, 4
+	return strconv.FormatFloat(p*percent, 'g', digits, 64) + "th percentile"
+}

@@ -1,0 +1,373 @@
+package tune
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/earlystop"
+)
+
+// Kind is the kind of a step.
+type Kind string
+
+// The steps of a search, in the order of their first occurrence.
+const (
+	Idle      Kind = "idle"      // one query at a time: the latencies that no rate can lower
+	Saturate  Kind = "saturate"  // a closed loop: how much the server can answer at all
+	Reference Kind = "reference" // always the same load: does the server drift?
+	Rate      Kind = "rate"      // LoadGen's schedule at a rate
+	Confirm   Kind = "confirm"   // a LoadGen run of the full length
+	Finished  Kind = "finished"
+)
+
+// Step is what to measure next.
+type Step struct {
+	Kind        Kind
+	Rate        float64       // of Reference, Rate and Confirm, in queries per second
+	Concurrency int           // of Idle and Saturate
+	Queries     int           // at most
+	Answer      time.Duration // of Reference and Rate: how long an answer takes under load
+}
+
+// Measured is what a step has measured.
+type Measured struct {
+	Kind        Kind          `json:"kind"`
+	Rate        float64       `json:"rate,omitempty"`
+	Concurrency int           `json:"concurrency,omitempty"`
+	Decision    Decision      `json:"decision,omitempty"`
+	Counts      []Count       `json:"counts,omitempty"` // by limit
+	Answers     float64       `json:"answers_per_s,omitempty"`
+	Medians     []float64     `json:"medians_s,omitempty"` // by limit
+	Tails       []float64     `json:"tails_s,omitempty"`   // by limit: the percentile that is limited
+	Answer      time.Duration `json:"answer_ns,omitempty"` // median time of a whole answer
+	Took        time.Duration `json:"took_ns"`
+	Valid       bool          `json:"valid,omitempty"` // of Confirm
+}
+
+// Settings of the search.
+const (
+	idleQueries      = 8
+	firstConcurrency = 16
+	concurrencyStep  = 4
+	mostConcurrency  = 16384
+	saturatedGain    = 1.15 // of answers per second by four times the concurrency
+	halfLate         = 0.5
+	aboveCapacity    = 1.1  // a run ends before its queue is endless, and the capacity is a short measurement
+	leastShare       = 1e-3 // of the capacity: the lowest rate that it looks for
+	belowCapacity    = 0.3
+	referenceShare   = 0.5 // of the capacity
+	referenceQueries = 64
+	shortRun         = 1000 // queries: a run that is not longer is probed whole, since it bears next to no late query
+	memoryShare      = 0.01 // of a full-length run: a server remembers a burst for at least as long
+	probesBetween    = 3    // between two reference probes
+	noticeableDrift  = 0.05 // of the pace; above it the interval is wider
+	mostDrift        = 0.3
+	percent          = 100
+	probeShare       = 0.25 // of a full-length run, that one undecided probe may take
+	likelyShare      = 0.9  // of the answers per second of a closed loop that met all limits
+	probeBursts      = 3.0  // independent bursts of late queries that a barely valid run has: so much a probe is worth
+	runBursts        = 30.0 // and so much a run
+	closeEnough      = 0.99 // confirmed rate over the median of the highest valid one
+	mostProbes       = 7
+	mostConfirms     = 4
+	validChance      = 0.88 // of a confirmation
+)
+
+// Search decides what to measure next. It is a pure function of the goal and of what was measured.
+type Search struct {
+	goal     *Goal
+	measured []Measured
+	curves   []*Curve
+	capacity float64       // answers per second of the saturated server
+	met      float64       // most answers per second of a closed loop that met all limits
+	answer   time.Duration // time of a whole answer there
+	grid     *Grid
+	done     *Outcome
+}
+
+// Outcome is how a search ended.
+type Outcome struct {
+	Confirmed bool
+	Rate      float64 // the confirmed one, or the best guess
+	Low, High float64 // interval of the highest valid rate
+	Why       string  // if not confirmed
+}
+
+// NewSearch returns a search that has measured nothing.
+func NewSearch(g *Goal) *Search { return &Search{goal: g} }
+
+// Observe records what a step has measured.
+func (s *Search) Observe(m Measured) {
+	s.measured = append(s.measured, m)
+	if s.curves != nil {
+		s.fit()
+	}
+}
+
+func (s *Search) last(k Kind) *Measured {
+	for i := len(s.measured) - 1; i >= 0; i-- {
+		if s.measured[i].Kind == k {
+			return &s.measured[i]
+		}
+	}
+	return nil
+}
+
+func (s *Search) count(k Kind) (n int) {
+	for i := range s.measured {
+		if s.measured[i].Kind == k {
+			n++
+		}
+	}
+	return n
+}
+
+// Next returns the next step.
+func (s *Search) Next() Step {
+	idle := s.last(Idle)
+	if idle == nil {
+		return Step{Kind: Idle, Concurrency: 1, Queries: idleQueries}
+	}
+	if i := s.hopeless(idle); i >= 0 {
+		return s.finish(&Outcome{Why: fmt.Sprintf("no rate meets the limit: the %s is %.4g s with one query at a time, and "+
+			"the limit is %v", s.goal.Limits[i].Metric, idle.Medians[i], s.goal.Limits[i].Limit)})
+	}
+	if step, more := s.saturate(); more {
+		return step
+	}
+	if step, due := s.reference(false); due {
+		return step
+	}
+	if d := s.drift(); math.Abs(d) > mostDrift {
+		return s.unconfirmed(fmt.Sprintf("the server drifts: at the same load its pace has changed by %+.0f %% since the "+
+			"start; cool it, or keep other work off it", percent*d))
+	}
+	return s.narrow()
+}
+
+// hopeless returns the limit that even an idle server misses; -1: none.
+func (s *Search) hopeless(idle *Measured) int {
+	for i, c := range idle.Counts {
+		if float64(c.Late) > halfLate*float64(c.Queries) {
+			return i
+		}
+	}
+	return -1
+}
+
+// saturate raises the concurrency until the server answers no more per second, or misses a limit half the time.
+func (s *Search) saturate() (Step, bool) {
+	if s.curves != nil {
+		return Step{}, false
+	}
+	before, level, met := 0.0, firstConcurrency, 0.0
+	for _, m := range s.measured {
+		if m.Kind != Saturate {
+			continue
+		}
+		full := m.Answers < before*saturatedGain
+		for _, c := range m.Counts {
+			full = full || float64(c.Late) > halfLate*float64(c.Queries)
+		}
+		before, level = max(before, m.Answers), m.Concurrency*concurrencyStep
+		if full {
+			s.open(before, met)
+			return Step{}, false
+		}
+		met, s.answer = m.Answers, m.Answer
+	}
+	if level > mostConcurrency {
+		return s.finish(&Outcome{Rate: before, Low: before, High: math.Inf(1), Why: fmt.Sprintf("the server was not "+
+			"saturated by %d requests in flight, with which it answered %.4g per second", level/concurrencyStep, before)}), true
+	}
+	return Step{Kind: Saturate, Concurrency: level, Queries: level * 3}, true
+}
+
+func (s *Search) open(capacity, met float64) {
+	s.capacity, s.met = capacity, met
+	s.draw(capacity * belowCapacity)
+}
+
+// draw makes the grid from a rate on.
+func (s *Search) draw(low float64) {
+	s.grid = NewGrid(low, s.capacity*aboveCapacity, func(rate float64) float64 {
+		return Bearable(s.goal.Percentile, s.goal.Queries(rate))
+	})
+	s.fit()
+}
+
+// fit computes the curves from all measurements.
+func (s *Search) fit() {
+	s.curves = nil
+	for i := range s.goal.Limits {
+		c := NewCurve(s.grid, likelyShare*s.met)
+		for _, m := range s.measured {
+			if m.Kind == Rate || m.Kind == Confirm {
+				bursts := float64(probeBursts)
+				if m.Kind == Confirm {
+					bursts = runBursts
+				}
+				c.Add(m.Rate, s.goal.Queries(m.Rate), m.Counts[i].Full, bursts)
+			}
+		}
+		s.curves = append(s.curves, c)
+	}
+	if low := s.grid.rates[0]; s.quantile(0.5) <= s.grid.rates[rateSteps/50] && low > s.capacity*leastShare {
+		s.draw(low * belowCapacity)
+	}
+}
+
+// memory returns how long the server remembers a burst at a rate: as long as an answer takes, and longer near its
+// capacity, where queues drain slowly.
+func (s *Search) memory(rate float64) time.Duration {
+	return max(s.answer, time.Duration(memoryShare*float64(s.goal.Duration(rate))))
+}
+
+// drift returns by how much the server's pace has changed since the first reference probe, as a share. The pace is the
+// time per output token, or that of a whole answer if tokens are not limited.
+func (s *Search) drift() float64 {
+	first, last := 0.0, 0.0
+	for _, m := range s.measured {
+		if m.Kind != Reference {
+			continue
+		}
+		last = m.Answer.Seconds()
+		for i, l := range s.goal.Limits {
+			if l.Metric == TPOT && i < len(m.Medians) {
+				last = m.Medians[i]
+			}
+		}
+		if first == 0 {
+			first = last
+		}
+	}
+	if first <= 0 {
+		return 0
+	}
+	return last/first - 1
+}
+
+// reference returns the reference probe if it is due: at the start, after a few probes, and before a confirmation.
+func (s *Search) reference(confirming bool) (Step, bool) {
+	since := 0
+	for i := len(s.measured) - 1; i >= 0 && s.measured[i].Kind != Reference; i-- {
+		if s.measured[i].Kind == Rate {
+			since++
+		}
+	}
+	if s.last(Reference) != nil && since < probesBetween && (!confirming || since == 0) {
+		return Step{}, false
+	}
+	rate := round(s.capacity * referenceShare)
+	return Step{Kind: Reference, Rate: rate, Queries: referenceQueries, Answer: s.answer}, true
+}
+
+// narrow probes at the median of the highest valid rate until the rate to confirm is close to it.
+func (s *Search) narrow() Step {
+	if c := s.last(Confirm); c != nil && c.Valid {
+		low, high, _ := s.Interval()
+		return s.finish(&Outcome{Confirmed: true, Rate: c.Rate, Low: min(low, c.Rate), High: max(high, c.Rate)})
+	}
+	median, rate := s.quantile(0.5), s.candidate()
+	if s.count(Confirm) == mostConfirms {
+		return s.unconfirmed(fmt.Sprintf("%d confirmations failed", mostConfirms))
+	}
+	if rate >= closeEnough*median || s.count(Rate) >= mostProbes*(1+s.count(Confirm)) {
+		if step, due := s.reference(true); due {
+			return step
+		}
+		if n, need := s.goal.Queries(rate), earlystop.Need(s.goal.Percentile, 0); n < need {
+			return s.unconfirmed(fmt.Sprintf("a run at %.4g QPS has %d queries, and LoadGen's early stopping needs %d; give "+
+				"--min-queries %[3]d", rate, n, need))
+		}
+		return Step{Kind: Confirm, Rate: rate}
+	}
+	full := s.goal.Queries(median)
+	return Step{Kind: Rate, Rate: round(median), Queries: max(int(probeShare*float64(full)), min(full, shortRun)),
+		Answer: s.memory(median)}
+}
+
+// unconfirmed ends the search with its best guess.
+func (s *Search) unconfirmed(why string) Step {
+	low, high, _ := s.Interval()
+	return s.finish(&Outcome{Rate: s.candidate(), Low: low, High: high, Why: why})
+}
+
+func (s *Search) finish(o *Outcome) Step {
+	s.done = o
+	return Step{Kind: Finished}
+}
+
+// Outcome returns how the search ended; nil: it has not.
+func (s *Search) Outcome() *Outcome { return s.done }
+
+// Interval returns the credible interval of the highest valid rate; ok is false before the server was saturated.
+func (s *Search) Interval() (low, high float64, ok bool) {
+	if s.curves == nil {
+		return 0, 0, false
+	}
+	tail := (1 - s.goal.Confidence) / 2
+	low, high = s.quantile(tail), s.quantile(1-tail)
+	if d := math.Abs(s.drift()); d > noticeableDrift {
+		low, high = low/(1+d), high*(1+d)
+	}
+	return low, high, true
+}
+
+// overBudget returns the outcome of a search that has no time for its next step.
+func (s *Search) overBudget(budget time.Duration, step Step, about time.Duration) *Outcome {
+	o := &Outcome{Why: fmt.Sprintf("the budget of %v is over: the next step (%s) would take about %v", budget, step.Kind,
+		about.Round(time.Second))}
+	if low, high, ok := s.Interval(); ok {
+		o.Rate, o.Low, o.High = s.candidate(), low, high
+	}
+	return o
+}
+
+// quantile returns the rate below which the highest valid rate lies with probability p.
+func (s *Search) quantile(p float64) float64 {
+	above := make([][rateSteps]float64, len(s.curves))
+	for i, c := range s.curves {
+		above[i] = c.above()
+	}
+	grid := &s.grid.rates
+	for i := range grid {
+		all := 1.0
+		for k := range above {
+			all *= above[k][i]
+		}
+		if 1-all >= p {
+			return grid[max(i-1, 0)]
+		}
+	}
+	return grid[rateSteps-1]
+}
+
+// candidate returns the highest rate at which a full-length run is valid with validChance.
+func (s *Search) candidate() float64 {
+	grid := &s.grid.rates
+	low, high := 0, rateSteps-1 // the chance falls with the rate
+	for low < high {
+		mid := (low + high + 1) / 2
+		chance := 1.0
+		for _, c := range s.curves {
+			chance *= c.Valid(grid[mid], s.goal.Queries(grid[mid]), s.grid.shares[mid], runBursts)
+		}
+		if chance >= validChance {
+			low = mid
+		} else {
+			high = mid - 1
+		}
+	}
+	return round(grid[low])
+}
+
+// round rounds a rate down to four digits.
+func round(rate float64) float64 {
+	if rate <= 0 {
+		return 0
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(rate))-3)
+	return math.Floor(rate/unit) * unit
+}

@@ -1,0 +1,137 @@
+package tune
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+)
+
+// The files of a tune's folder.
+const (
+	FileName  = "tune.json"
+	PlotName  = "tune.svg"
+	ProbeName = "probe.json"
+)
+
+// Schema names the form of tune.json; docs/explanation/tuning.md describes it.
+const Schema = "mlperf-go/tune/1"
+
+// probeKind is the kind of a probe's folder: no reader of runs takes it for one.
+const probeKind = "probe"
+
+// State is tune.json.
+type State struct {
+	Schema   string    `json:"schema"`
+	Kind     string    `json:"kind"` // always "tune"
+	Model    string    `json:"model"`
+	Scenario string    `json:"scenario"`
+	Settings []string  `json:"settings"` // of the runs, as flags
+	Goal     Goal      `json:"goal"`
+	Started  time.Time `json:"started"`
+	Updated  time.Time `json:"updated"`
+	SpentS   float64   `json:"spent_s"` // measuring, over all processes
+	Probes   []Probe   `json:"probes"`
+	Result   *Result   `json:"result"` // null while the tune goes on
+}
+
+// Probe is one step in tune.json.
+type Probe struct {
+	Measured
+	Folder  string    `json:"folder"` // below the tune's
+	Started time.Time `json:"started"`
+	Spoiled string    `json:"spoiled,omitempty"` // why it does not count
+	Low     float64   `json:"low,omitempty"`     // of the highest valid rate, after this step
+	High    float64   `json:"high,omitempty"`
+}
+
+// Result is what a tune found.
+type Result struct {
+	TargetQPS float64 `json:"target_qps"` // the confirmed rate, or the best guess
+	Low       float64 `json:"low"`        // interval of the highest valid rate
+	High      float64 `json:"high"`
+	Confirmed bool    `json:"confirmed"`
+	Run       string  `json:"run,omitempty"`         // folder of the confirming run, below the tune's
+	RunS      float64 `json:"run_seconds,omitempty"` // its duration
+	Why       string  `json:"why,omitempty"`         // if not confirmed
+}
+
+// maxState limits the size of tune.json in bytes.
+const maxState = 16 << 20
+
+// ErrNoState reports that a folder has no tune.json.
+var ErrNoState = errors.New("there is no " + FileName)
+
+// ReadState reads a folder's tune.json.
+func ReadState(folder string) (*State, error) {
+	text, err := atomicfile.ReadBelow(folder, FileName, maxState)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s: %w", folder, ErrNoState)
+	case err != nil:
+		return nil, err
+	}
+	s, err := parseState(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(folder, FileName), err)
+	}
+	return s, nil
+}
+
+func parseState(text []byte) (*State, error) {
+	s := &State{}
+	if err := json.Unmarshal(text, s); err != nil {
+		return nil, fmt.Errorf("not the JSON of a tune: %w", err)
+	}
+	if s.Schema != Schema {
+		return nil, fmt.Errorf("it has the schema %q; this program reads %q", s.Schema, Schema)
+	}
+	if err := s.Goal.check(); err != nil {
+		return nil, err
+	}
+	for i, p := range s.Probes {
+		if err := p.check(len(s.Goal.Limits)); err != nil {
+			return nil, fmt.Errorf("its probe %d: %w", i, err)
+		}
+	}
+	return s, nil
+}
+
+// check rejects a measurement that no step can have made: a search computes with it.
+func (m *Measured) check(limits int) error {
+	known := false
+	for _, k := range []Kind{Idle, Saturate, Reference, Rate, Confirm} {
+		known = known || k == m.Kind
+	}
+	closed := m.Kind == Idle || m.Kind == Saturate
+	switch {
+	case !known:
+		return fmt.Errorf("the kind %q is unknown", m.Kind)
+	case len(m.Counts) != limits || m.Kind != Confirm && (len(m.Medians) != limits || len(m.Tails) != limits):
+		return fmt.Errorf("it has not a count, a median and a tail for each of %d limits", limits)
+	case !closed && !(m.Rate > 0 && m.Rate < maxRate):
+		return fmt.Errorf("the rate %v is not between 0 and %v", m.Rate, maxRate)
+	case m.Kind == Saturate && !(m.Answers > 0 && m.Answers < maxRate && m.Concurrency > 0 &&
+		m.Concurrency <= mostConcurrency):
+		return fmt.Errorf("a closed loop of %d queries with %v answers per second", m.Concurrency, m.Answers)
+	}
+	for _, c := range m.Counts {
+		if c.Queries < 0 || c.Late < 0 || !(c.Full >= 0 && c.Full < 1e12) {
+			return fmt.Errorf("the count %+v is impossible", c)
+		}
+	}
+	return nil
+}
+
+// maxRate bounds the rates of a tune in queries per second.
+const maxRate = 1e7
+
+// write replaces tune.json in a folder.
+func (s *State) write(folder string, access atomicfile.Access) error {
+	s.Updated = time.Now()
+	return access.WriteJSON(filepath.Join(folder, FileName), s)
+}

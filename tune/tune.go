@@ -1,0 +1,408 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/backends/reach"
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/child"
+	"github.com/mlperf-go/mlperf-go/run/plan"
+	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/run/rehearse"
+)
+
+// Observer receives the progress of a tune. Its methods are never called concurrently.
+type Observer interface {
+	run.Observer
+	// Begins is called before each step.
+	Begins(s Step, about time.Duration)
+	// Measured is called after each step, with about how long the rest will take.
+	Measured(p *Probe, left time.Duration)
+	// Repeats is called when a probe does not count and is repeated.
+	Repeats(why string)
+}
+
+// Options configure a tune.
+type Options struct {
+	Plan       *plan.Plan
+	Folder     string
+	Confidence float64       // of the decisions and of the interval, between 0.5 and 1
+	Budget     time.Duration // for measuring, over all processes of the tune; 0: no limit
+	Resume     bool
+	Environ    []string // of the confirming run
+	Global     []string // flags of the confirming run before its command
+	Stderr     io.Writer
+	Observer   Observer
+}
+
+// owner is a tune as the owner of its folder.
+var owner = child.Owner{What: "tune", File: ".tune.lock", Hint: "Wait for its end, or choose another --output-dir"}
+
+// made are the settings that a tune makes for its confirming runs.
+var made = map[string]bool{"target-qps": true, "output-dir": true, "resume": true, "force": true, "mode": true}
+
+// tuner is one tune in this process.
+type tuner struct {
+	Options
+	state  *State
+	search *Search
+	bench  *bench
+	lock   *child.Lock
+}
+
+// Run searches for the highest target QPS at which a run of the plan is VALID, and confirms it by such a run. It
+// returns the state. After an error tune.json has what was measured, and --resume continues it.
+func Run(ctx context.Context, o Options) (*State, error) {
+	t := &tuner{Options: o}
+	if err := t.check(); err != nil {
+		return nil, err
+	}
+	var err error
+	if t.lock, err = child.Acquire(ctx, o.Folder, owner); err != nil {
+		return nil, err
+	}
+	defer t.lock.Release()
+	before, err := t.earlier()
+	if err != nil {
+		return nil, err
+	}
+	if before != nil && before.Result != nil && before.Result.Confirmed {
+		return before, nil
+	}
+	rehearsal, err := rehearse.Start(ctx, o.Plan, rehearse.Options{Folder: o.Folder})
+	if err != nil {
+		return nil, err
+	}
+	defer rehearsal.Stop()
+	if err := o.Plan.Suggest(plan.ProgramOrigin("found by tune"), "target-qps", "1"); err != nil {
+		return nil, err
+	}
+	client, err := run.OpenProbes(ctx, run.FromPlan(o.Plan), o.Observer, o.Folder)
+	if err != nil {
+		return nil, err
+	}
+	err = t.run(ctx, client, before)
+	return t.state, errors.Join(err, client.Close())
+}
+
+// check rejects what cannot be tuned.
+func (t *tuner) check() error {
+	p := t.Plan
+	switch {
+	case p.Scenario.LoadGen != models.Server || p.Mode != models.Performance:
+		return run.UsageError("scenario", "Give --scenario Server or --scenario Interactive, and no --mode",
+			"a tune finds the highest rate of a performance test in Server or Interactive, not in %s %s", p.Scenario.Scenario,
+			p.Mode)
+	case p.Config.IsSet("target-qps"):
+		return run.UsageError("target_qps", "Leave --target-qps out", "--target-qps is what a tune finds")
+	case p.Config.Has("audit-config"):
+		return run.UsageError("audit_config", "Leave --audit-config out", "an audit cannot be tuned")
+	case !(t.Confidence >= 0.5 && t.Confidence < 1):
+		return run.UsageError("confidence", "Give a share such as 0.95", "--confidence %v is not between 0.5 and 1",
+			t.Confidence)
+	}
+	return nil
+}
+
+// earlier returns the state of the folder, if it has one that --resume continues.
+func (t *tuner) earlier() (*State, error) {
+	s, err := ReadState(t.Folder)
+	switch {
+	case errors.Is(err, ErrNoState):
+		if err := run.CheckFolder(t.Folder, false); err != nil {
+			return nil, err
+		}
+		return nil, nil
+	case err != nil && t.Resume:
+		return nil, run.UsageError("tune_state", "Choose another --output-dir", "the tune cannot be continued: %w", err)
+	case !t.Resume:
+		return nil, run.UsageError("output_used", "Choose another --output-dir, or give --resume",
+			"the output folder %s holds an earlier tune", t.Folder)
+	}
+	return s, nil
+}
+
+// begin makes the state, or continues that of an earlier process.
+func (t *tuner) begin(client *run.ProbeClient, before *State) error {
+	p := t.Plan
+	tails, percentile := client.Limits()
+	goal := Goal{Percentile: percentile, Confidence: t.Confidence}
+	goal.Load.Seed, goal.Load.MinDuration, goal.Load.MinQueries, goal.Load.Set = client.Load()
+	for _, l := range tails {
+		goal.Limits = append(goal.Limits, Limit{Metric(l.What), l.Limit})
+	}
+	if len(goal.Limits) == 0 {
+		return run.UsageError("limit", "Give --ttft-limit D and --tpot-limit D", "%s %s has no latency limit, so that every "+
+			"rate would be valid", p.Row.Name, p.Scenario.Scenario)
+	}
+	t.state = &State{Schema: Schema, Kind: "tune", Model: p.Row.Name, Scenario: string(p.Scenario.Scenario),
+		Settings: t.settings(), Goal: goal, Started: time.Now(), Probes: []Probe{}}
+	t.search = NewSearch(&t.state.Goal)
+	t.bench = newBench(client, &t.state.Goal, client.SampleSeed())
+	if before == nil {
+		return nil
+	}
+	if before.Model != t.state.Model || before.Scenario != t.state.Scenario || !slices.Equal(before.Settings,
+		t.state.Settings) || !before.Goal.equal(&goal) {
+		return run.UsageError("tune_changed", "Give the same settings, or choose another --output-dir",
+			"the tune in %s had other settings (%s %s, %v)", t.Folder, before.Model, before.Scenario, before.Settings)
+	}
+	t.state.Started, t.state.SpentS, t.state.Probes = before.Started, before.SpentS, before.Probes
+	for i := range t.state.Probes {
+		if t.state.Probes[i].Spoiled == "" {
+			t.search.Observe(t.state.Probes[i].Measured)
+		}
+	}
+	t.bench.next = len(t.state.Probes) * 997 % max(client.Samples(), 1) // not the prompts of the first probe again
+	return nil
+}
+
+// settings returns the settings of the runs as flags, without what differs from tune to tune: the simulator's address.
+func (t *tuner) settings() []string {
+	except := map[string]bool{}
+	for name := range made {
+		except[name] = true
+	}
+	if t.Plan.Config.Origin("endpoint") == plan.SimulatorOrigin {
+		except["endpoint"] = true
+	}
+	return child.Flags(t.Plan.Config, except)
+}
+
+// mostRepeats is how often a spoiled probe is repeated.
+const mostRepeats = 2
+
+func (t *tuner) run(ctx context.Context, client *run.ProbeClient, before *State) error {
+	if err := t.begin(client, before); err != nil {
+		return err
+	}
+	spoiled := 0
+	for step := t.search.Next(); step.Kind != Finished; step = t.search.Next() {
+		about := t.about(step)
+		if t.Budget > 0 && t.spent()+about > t.Budget {
+			return t.end(t.search.overBudget(t.Budget, step, about))
+		}
+		t.Observer.Begins(step, about)
+		p, err := t.step(ctx, step)
+		if err != nil {
+			return err
+		}
+		if p.Spoiled == "" {
+			spoiled = 0
+			t.search.Observe(p.Measured)
+			if low, high, ok := t.search.Interval(); ok {
+				p.Low, p.High = low, high
+			}
+		}
+		t.state.Probes = append(t.state.Probes, *p)
+		t.state.SpentS += p.Took.Seconds()
+		if err := t.state.write(t.Folder, t.Plan.Access()); err != nil {
+			return err
+		}
+		if p.Spoiled != "" {
+			if spoiled++; spoiled > mostRepeats {
+				return run.EnvironmentError("probe_spoiled", "Repair the cause, and continue with --resume",
+					"a probe was spoiled %d times in a row; the last time: %s", spoiled, p.Spoiled)
+			}
+			t.Observer.Repeats(p.Spoiled)
+			if err := t.awaitEndpoints(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		t.Observer.Measured(p, t.left())
+	}
+	return t.end(t.search.Outcome())
+}
+
+// end writes the result.
+func (t *tuner) end(o *Outcome) error {
+	r := &Result{TargetQPS: o.Rate, Low: o.Low, High: o.High, Confirmed: o.Confirmed, Why: o.Why}
+	if o.Confirmed {
+		for _, p := range t.state.Probes {
+			if p.Kind == Confirm && p.Valid {
+				r.Run, r.RunS = p.Folder, p.Took.Seconds()
+			}
+		}
+	}
+	t.state.Result = r
+	return errors.Join(t.state.write(t.Folder, t.Plan.Access()),
+		t.Plan.Access().Write(filepath.Join(t.Folder, PlotName), func(w io.Writer) error { return t.state.Plot(w) }))
+}
+
+func (t *tuner) spent() time.Duration { return time.Duration(t.state.SpentS * float64(time.Second)) }
+
+// step performs a step, and writes its folder.
+func (t *tuner) step(ctx context.Context, step Step) (*Probe, error) {
+	if step.Kind == Confirm {
+		return t.confirm(ctx, step)
+	}
+	p := &Probe{Started: time.Now(), Folder: filepath.Join("probes", fmt.Sprintf("%03d", len(t.state.Probes)+1))}
+	m, err := t.bench.measure(ctx, step)
+	if err != nil {
+		return nil, err
+	}
+	p.Measured, p.Spoiled = m.Measured, m.spoiled
+	folder := filepath.Join(t.Folder, p.Folder)
+	if err := os.MkdirAll(folder, t.Plan.Access().Folder()); err != nil {
+		return nil, err
+	}
+	err = ledger.WriteRequests(t.Plan.Access(), filepath.Join(folder, record.RequestsName), m.data)
+	return p, errors.Join(err, p.write(folder, t.Plan.Access()))
+}
+
+// probeFile is probe.json.
+type probeFile struct {
+	Schema string `json:"schema"`
+	Kind   string `json:"kind"`
+	Probe
+}
+
+func (p *Probe) write(folder string, access atomicfile.Access) error {
+	return access.WriteJSON(filepath.Join(folder, ProbeName), probeFile{"mlperf-go/probe/1", probeKind, *p})
+}
+
+// confirm runs LoadGen's test of the full length in a process of its own.
+func (t *tuner) confirm(ctx context.Context, step Step) (*Probe, error) {
+	n := 1
+	for _, p := range t.state.Probes {
+		if p.Kind == Confirm {
+			n++
+		}
+	}
+	p := &Probe{Started: time.Now(), Folder: filepath.Join("confirm", strconv.Itoa(n))}
+	folder := filepath.Join(t.Folder, p.Folder)
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	args := slices.Concat([]string{"--json"}, t.Global, []string{"run"}, child.Flags(t.Plan.Config, made),
+		[]string{"--target-qps=" + strconv.FormatFloat(step.Rate, 'g', -1, 64), "--output-dir=" + folder, "--force"})
+	cmd := exec.Command(self, args...)
+	cmd.Stderr, cmd.Env = t.Stderr, child.Environ(t.Plan.Config, t.Environ)
+	end, err := child.Run(ctx, cmd, t.lock, 0)
+	if cause := context.Cause(ctx); cause != nil {
+		return nil, fmt.Errorf("the tune was ended: %w", cause)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if end.Exit != run.ExitValid && end.Exit != run.ExitInvalid {
+		return nil, &run.Error{Exit: end.Exit, Code: end.Code, Err: fmt.Errorf("the confirming run in %s failed: %s", folder,
+			end.Why)}
+	}
+	r, err := record.Read(folder)
+	if err != nil {
+		return nil, err
+	}
+	p.Measured, p.Spoiled = t.confirmed(step, r)
+	p.Took = time.Since(p.Started)
+	return p, nil
+}
+
+// confirmed reads a confirming run. A run that is INVALID for another reason than its latencies is spoiled.
+func (t *tuner) confirmed(step Step, r *record.Record) (Measured, string) {
+	m := Measured{Kind: Confirm, Rate: step.Rate, Valid: r.Verdict == record.Valid}
+	worst := false
+	for i, l := range t.state.Goal.Limits {
+		c := Count{}
+		if i < len(r.Tails) && r.Tails[i].What == string(l.Metric) {
+			c = Count{Queries: r.Tails[i].Queries, Late: r.Tails[i].Over, Full: float64(r.Tails[i].Over)}
+			worst = worst || r.Tails[i].Lost()
+		}
+		m.Counts = append(m.Counts, c)
+	}
+	if m.Valid {
+		return m, ""
+	}
+	for _, cause := range r.Reasons {
+		if cause.Code != record.CodeLoadGenInvalid && cause.Code != record.CodeScenarioLimit {
+			return m, fmt.Sprintf("the confirming run was INVALID: %s", cause.Text)
+		}
+	}
+	if !worst { // LoadGen saw one late query more than this program is certain of
+		n := t.state.Goal.Queries(step.Rate)
+		for i := range m.Counts {
+			m.Counts[i].Full = max(m.Counts[i].Full, Bearable(t.state.Goal.Percentile, n)*float64(n)+1)
+		}
+	}
+	return m, ""
+}
+
+// How long a tune waits for an endpoint that does not answer, and how often it asks.
+const (
+	endpointWait  = 10 * time.Minute
+	endpointEvery = 2 * time.Second
+	answerWithin  = 5 * time.Second
+)
+
+// awaitEndpoints waits until every endpoint answers.
+func (t *tuner) awaitEndpoints(ctx context.Context) error {
+	deadline := time.Now().Add(endpointWait)
+	c := t.Plan.Config
+	for _, url := range c.Strings("endpoint") {
+		for {
+			err := reach.Try(ctx, url, c.String("proxy"), answerWithin)
+			if err == nil {
+				break
+			}
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if time.Now().After(deadline) {
+				return run.EnvironmentError("endpoint", "Start the server again, and continue with --resume",
+					"an endpoint has not answered for %v: %w", endpointWait, err)
+			}
+			t.Observer.Waiting(fmt.Sprintf("waiting for %s: %v", url, err))
+			select {
+			case <-time.After(endpointEvery):
+			case <-ctx.Done():
+			}
+		}
+	}
+	return nil
+}
+
+// about returns about how long a step takes.
+func (t *tuner) about(step Step) time.Duration {
+	answer := step.Answer
+	if idle := t.search.last(Idle); idle != nil {
+		answer = max(answer, idle.Answer)
+	}
+	switch step.Kind {
+	case Confirm:
+		return t.state.Goal.Duration(step.Rate) + answer
+	case Idle, Saturate:
+		return time.Duration(float64(step.Queries)/float64(step.Concurrency)) * answer
+	case Reference:
+		return time.Duration(float64(step.Queries)/step.Rate*float64(time.Second)) + (fill+1)*answer
+	}
+	return (fill + leastParts*(part+leadIn) + 1) * answer
+}
+
+// left returns about how long the rest of the tune takes: a few more probes, and the confirming run.
+func (t *tuner) left() time.Duration {
+	o := t.search.Outcome()
+	if o != nil || t.search.grid == nil {
+		return 0
+	}
+	if c := t.search.last(Confirm); c != nil && c.Valid {
+		return 0
+	}
+	rate := t.search.candidate()
+	probes := max(2, 4-t.search.count(Rate))
+	return t.about(Step{Kind: Confirm, Rate: rate}) + time.Duration(probes)*t.about(Step{Kind: Rate, Rate: rate,
+		Answer: t.search.answer})
+}

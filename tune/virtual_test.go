@@ -1,0 +1,401 @@
+package tune
+
+import (
+	"container/heap"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/internal/earlystop"
+	"github.com/mlperf-go/mlperf-go/internal/schedule"
+)
+
+// A virtual server answers queries in virtual time. Each shape has another reason for which its latencies grow.
+type shape struct {
+	name       string
+	ttft, tpot float64 // limits in s; 0: none
+	slots      int     // sequences that run at the same time
+	base, per  float64 // s for a token: base + per*running
+	noise      float64 // deviation of the speed, as a share; it changes every 5 s
+	meanTokens float64
+	spread     float64 // deviation of the logarithm of the answers' lengths
+}
+
+var shapes = []shape{
+	{name: "sharp knee", ttft: 0.5, tpot: 0.1, slots: 256, base: 0.02, noise: 0.01, meanTokens: 128, spread: 0.5},
+	{name: "soft knee", ttft: 2, tpot: 0.1, slots: 4096, base: 0.02, per: 0.0001, noise: 0.01, meanTokens: 128,
+		spread: 0.6},
+	{name: "noisy", ttft: 2, tpot: 0.1, slots: 4096, base: 0.02, per: 0.0001, noise: 0.04, meanTokens: 128, spread: 0.6},
+}
+
+// virtual is one server: its randomness goes on from probe to probe.
+type virtual struct {
+	shape
+	rng *rand.Rand
+	now float64 // virtual time spent, in s
+}
+
+type sequence struct {
+	seq        int
+	ends       float64 // on the clock of tokens
+	due, first float64
+	tokens     float64
+}
+
+type running []*sequence
+
+func (r running) Len() int           { return len(r) }
+func (r running) Less(i, j int) bool { return r[i].ends < r[j].ends }
+func (r running) Swap(i, j int)      { r[i], r[j] = r[j], r[i] }
+func (r *running) Push(x any)        { *r = append(*r, x.(*sequence)) }
+func (r *running) Pop() any {
+	last := (*r)[len(*r)-1]
+	*r = (*r)[:len(*r)-1]
+	return last
+}
+
+// engine is the state of the server during one probe.
+type engine struct {
+	*virtual
+	at, tokens float64 // s, tokens
+	speed      float64
+	speedUntil float64
+	active     running
+	queue      []*sequence
+}
+
+func (e *engine) perToken() float64 { return (e.base + e.per*float64(len(e.active))) / e.speed }
+
+// until runs the engine to a time, or to the next end if that is earlier, which it returns.
+func (e *engine) until(t float64) *sequence {
+	for {
+		if e.at >= e.speedUntil {
+			e.speed = 1
+			if e.noise > 0 {
+				e.speed = math.Exp(e.noise * e.rng.NormFloat64())
+			}
+			e.speedUntil = e.at + 5
+		}
+		stop := min(t, e.speedUntil)
+		if len(e.active) > 0 {
+			if end := e.at + max(0, e.active[0].ends-e.tokens)*e.perToken(); end <= stop {
+				e.at, e.tokens = end, e.active[0].ends
+				s := heap.Pop(&e.active).(*sequence)
+				e.admit()
+				return s
+			}
+		}
+		if !math.IsInf(stop, 1) {
+			e.tokens += (stop - e.at) / e.perToken()
+			e.at = stop
+		}
+		if e.at >= t {
+			return nil
+		}
+	}
+}
+
+func (e *engine) admit() {
+	for len(e.active) < e.slots && len(e.queue) > 0 {
+		s := e.queue[0]
+		e.queue = e.queue[1:]
+		s.first = e.at + 0.05
+		s.ends = e.tokens + s.tokens
+		heap.Push(&e.active, s)
+	}
+}
+
+func (e *engine) arrive(s *sequence) {
+	e.queue = append(e.queue, s)
+	e.admit()
+}
+
+func (v *virtual) engine() *engine { return &engine{virtual: v, speed: 1, speedUntil: 0} }
+
+const officialSeed = 16159082839903944936
+
+// otherLengths is how much the answers of a probe differ in length from those of the run at the same place, as the
+// deviation of the logarithm: a probe sends another sample of about the same expected length.
+const otherLengths = 0.1
+
+// length returns the tokens of the answer to a query of the run, whose samples come in LoadGen's order.
+func (v *virtual) length(query int, other float64) float64 {
+	fixed := rand.New(rand.NewPCG(uint64(query), 3)).NormFloat64()*v.spread - v.spread*v.spread/2
+	return max(2, math.Round(math.Exp(fixed+other*v.rng.NormFloat64())*v.meanTokens))
+}
+
+// outcome is one query's end.
+type outcome struct {
+	seq        int
+	at         float64 // when it ended
+	ttft, tpot float64
+}
+
+// serve offers arrivals, and calls ended with each end; if that returns false, no further query is issued.
+func (v *virtual) serve(arrivals []Arrival, other float64, ended func(o outcome) bool) {
+	e := v.engine()
+	more := true
+	report := func(s *sequence) {
+		if !ended(outcome{s.seq, e.at, s.first - s.due, (e.at - s.first) / (s.tokens - 1)}) {
+			more = false
+		}
+	}
+	for i := 0; i < len(arrivals) && more; i++ {
+		due := float64(arrivals[i].AtNS) / 1e9
+		for s := e.until(due); s != nil && more; s = e.until(due) {
+			report(s)
+		}
+		if more {
+			e.arrive(&sequence{seq: i, due: due, tokens: v.length(arrivals[i].Query, other)})
+		}
+	}
+	for len(e.active) > 0 {
+		if s := e.until(math.Inf(1)); s != nil {
+			report(s)
+		}
+	}
+	v.now += e.at
+}
+
+// values returns the outcome as the values of the limits of a goal.
+func (o outcome) values() []time.Duration {
+	return []time.Duration{seconds(o.ttft), seconds(o.tpot)}
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+func (sh shape) goal() *Goal {
+	return &Goal{Percentile: 0.99, Confidence: 0.95,
+		Limits: []Limit{{TTFT, seconds(sh.ttft)}, {TPOT, seconds(sh.tpot)}},
+		Load:   schedule.Load{Seed: officialSeed, MinDuration: 600 * time.Second, MinQueries: 100}}
+}
+
+// measure performs a step in virtual time.
+func (v *virtual) measure(g *Goal, step Step) Measured {
+	from := v.now
+	m := Measured{Kind: step.Kind, Rate: step.Rate, Concurrency: step.Concurrency}
+	switch step.Kind {
+	case Idle, Saturate:
+		v.closed(g, step, &m)
+	default:
+		deltas := schedule.ServerDeltas(officialSeed, step.Rate, g.Queries(step.Rate))
+		var arrivals []Arrival
+		other := otherLengths
+		if step.Kind == Confirm {
+			for i, d := range deltas {
+				arrivals = append(arrivals, Arrival{AtNS: d, Query: i, Counted: true})
+			}
+			other = 0
+		} else {
+			arrivals = Hardest(deltas, int64(step.Answer), step.Queries)
+		}
+		meter := NewMeter(g, step.Rate, arrivals)
+		var ttfts, tpots []time.Duration
+		m.Decision = Neither
+		v.serve(arrivals, other, func(o outcome) bool {
+			meter.Ended(o.seq, o.values())
+			ttfts, tpots = append(ttfts, seconds(o.ttft)), append(tpots, seconds(o.tpot))
+			if step.Kind == Rate && m.Decision == Neither {
+				m.Decision = meter.Decide()
+			}
+			return m.Decision == Neither
+		})
+		m.Counts = meter.Counts()
+		m.Medians = []float64{quantile(ttfts, 0.5).Seconds(), quantile(tpots, 0.5).Seconds()}
+		if step.Kind == Confirm {
+			m.Valid = valid(g, m.Counts)
+		}
+	}
+	m.Took = seconds(v.now - from)
+	return m
+}
+
+func valid(g *Goal, counts []Count) bool {
+	for _, c := range counts {
+		if c.Late > earlystop.Bearable(g.Percentile, c.Queries) {
+			return false
+		}
+	}
+	return true
+}
+
+// closed keeps a number of queries in flight.
+func (v *virtual) closed(g *Goal, step Step, m *Measured) {
+	e := v.engine()
+	meter := NewMeter(g, 100, everyCounted(4*step.Queries))
+	issued, ended, settled := 0, 0, 0.0
+	var took []float64
+	var ttfts, tpots []time.Duration
+	for ended < step.Queries {
+		for issued < step.Queries+step.Concurrency && issued-ended < step.Concurrency {
+			e.arrive(&sequence{seq: issued, due: e.at, tokens: v.length(issued, otherLengths)})
+			issued++
+		}
+		s := e.until(math.Inf(1))
+		o := outcome{s.seq, e.at, s.first - s.due, (e.at - s.first) / (s.tokens - 1)}
+		meter.Ended(s.seq, o.values())
+		ttfts, tpots = append(ttfts, seconds(o.ttft)), append(tpots, seconds(o.tpot))
+		took = append(took, e.at-s.due)
+		if ended++; ended == step.Queries/3 {
+			settled = e.at
+		}
+	}
+	slices.Sort(took)
+	m.Answer = seconds(took[len(took)/2])
+	m.Answers = float64(ended-step.Queries/3) / (e.at - settled)
+	m.Counts = meter.Counts()
+	m.Medians = []float64{quantile(ttfts, 0.5).Seconds(), quantile(tpots, 0.5).Seconds()}
+	v.now += e.at
+}
+
+// tuneVirtually runs a search to its end, and returns also its measurements and the virtual time in s.
+func tuneVirtually(sh shape, seed uint64) (*Outcome, []Measured, float64) {
+	v := &virtual{shape: sh, rng: rand.New(rand.NewPCG(seed, 7))}
+	g := sh.goal()
+	s := NewSearch(g)
+	for step := s.Next(); step.Kind != Finished; step = s.Next() {
+		s.Observe(v.measure(g, step))
+	}
+	return s.Outcome(), s.measured, v.now
+}
+
+// highestValid returns the highest rate at which at least half of 20 full-length runs are valid.
+func highestValid(sh shape, runs int) float64 {
+	g := sh.goal()
+	good := func(rate float64) bool {
+		n := 0
+		for seed := range uint64(runs) {
+			v := &virtual{shape: sh, rng: rand.New(rand.NewPCG(seed, 11))}
+			if v.measure(g, Step{Kind: Confirm, Rate: rate}).Valid {
+				n++
+			}
+		}
+		return 2*n >= runs
+	}
+	low, high := 1.0, 100.0
+	for high/low > 1.002 {
+		if mid := math.Sqrt(low * high); good(mid) {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return low
+}
+
+// tally is what the tunes of one shape came to.
+type tally struct {
+	tunes, confirmed, within, confirms, failed int
+	farthest                                   float64 // from the highest valid rate, as a share
+	seconds                                    float64
+}
+
+func tuneShape(sh shape, tunes int) tally {
+	truth, c := highestValid(sh, 20), tally{tunes: tunes}
+	for seed := range uint64(tunes) {
+		o, steps, took := tuneVirtually(sh, seed)
+		for _, m := range steps {
+			if m.Kind == Confirm {
+				c.confirms++
+				if !m.Valid {
+					c.failed++
+				}
+			}
+		}
+		c.seconds += took
+		if !o.Confirmed {
+			continue
+		}
+		c.confirmed++
+		off := math.Abs(o.Rate/truth - 1)
+		c.farthest = max(c.farthest, off)
+		if off <= 0.03 {
+			c.within++
+		}
+	}
+	return c
+}
+
+// bisection is how long a search without probes would take: full-length runs until the rate is known to 1 % of the
+// capacity, with the answers after the last query.
+func bisection(g *Goal, capacity float64) float64 {
+	const runs, answers = 7, 10 // 2^7 > 100
+	return runs * (g.Duration(capacity).Seconds() + answers)
+}
+
+// TestVirtualTunes searches in virtual time with the code that decides in a real tune. TUNE_BENCH=1, as make bench
+// sets it, does it for 50 seeds and prints the figures of docs/explanation/tuning.md.
+func TestVirtualTunes(t *testing.T) {
+	tunes := 4
+	if os.Getenv("TUNE_BENCH") != "" {
+		tunes = 50
+	}
+	for _, sh := range shapes {
+		t.Run(sh.name, func(t *testing.T) {
+			t.Parallel()
+			c := tuneShape(sh, tunes)
+			share := c.seconds / float64(c.tunes) / bisection(sh.goal(), 60)
+			fmt.Printf("tune %s: %d tunes, %d confirmed, %d within 3 %%, farthest %.1f %%; %d of %d confirmations failed; "+
+				"%.0f %% of the time of bisection\n", sh.name, c.tunes, c.confirmed, c.within, 100*c.farthest, c.failed,
+				c.confirms, 100*share)
+			require.Equal(t, c.tunes, c.confirmed)
+			require.Less(t, c.farthest, 0.15)
+			require.GreaterOrEqual(t, 4*c.within, 2*c.tunes, "at least half are within 3 %")
+			require.LessOrEqual(t, 2*c.failed, c.confirms)
+			require.Less(t, share, 0.6)
+		})
+	}
+}
+
+// No rate meets a limit that the idle server misses, and the search ends there.
+func TestHopelessLimit(t *testing.T) {
+	sh := shapes[0]
+	sh.ttft = 0.01
+	o, steps, _ := tuneVirtually(sh, 1)
+	require.False(t, o.Confirmed)
+	require.Contains(t, o.Why, "no rate meets the limit: the time to first token is 0.05 s with one query at a time")
+	require.Len(t, steps, 1)
+}
+
+// A server that answers everything at once is never saturated.
+func TestNeverSaturated(t *testing.T) {
+	sh := shape{name: "endless", ttft: 10, tpot: 1, slots: math.MaxInt, base: 0.02, meanTokens: 10}
+	o, _, _ := tuneVirtually(sh, 1)
+	require.False(t, o.Confirmed)
+	require.Contains(t, o.Why, "the server was not saturated by")
+}
+
+// The search is a function of what was measured: told the same again, it takes the same step.
+func TestSearchContinuesFromItsMeasurements(t *testing.T) {
+	g := shapes[0].goal()
+	_, steps, _ := tuneVirtually(shapes[0], 3)
+	again := NewSearch(g)
+	for _, m := range steps {
+		step := again.Next()
+		require.Equal(t, m.Kind, step.Kind)
+		require.Equal(t, m.Rate, step.Rate)
+		again.Observe(m)
+	}
+	require.Equal(t, Finished, again.Next().Kind)
+}
+
+func TestDriftEndsTheSearch(t *testing.T) {
+	sh := shapes[0]
+	v := &virtual{shape: sh, rng: rand.New(rand.NewPCG(1, 7))}
+	g := sh.goal()
+	s := NewSearch(g)
+	for step := s.Next(); step.Kind != Finished; step = s.Next() {
+		s.Observe(v.measure(g, step))
+		if step.Kind == Reference {
+			v.base *= 1.5
+		}
+	}
+	require.False(t, s.Outcome().Confirmed)
+	require.Contains(t, s.Outcome().Why, "the server drifts: at the same load its pace has changed by +")
+}
