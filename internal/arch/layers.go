@@ -6,9 +6,9 @@ package arch
 var Layers = [][]string{
 	{"cmd"},
 	{"submission", "tune", "workload"},
-	{"compliance"},
+	{"compliance", "report"},
 	{"run"},
-	{"sut", "qsl", "servers", "report", "accuracy"},
+	{"sut", "qsl", "servers", "accuracy"},
 	{"backends"},
 	{"ledger", "datasets"},
 	{"rounds"},
@@ -16,7 +16,7 @@ var Layers = [][]string{
 	{"internal/config", "internal/mllog", "internal/schedule", "internal/earlystop", "tokenizer",
 		"metrics", "loadgen-cgo"},
 	{"internal/plot", "internal/spill", "internal/atomicfile", "internal/sandbox", "internal/pyrepr", "internal/foreign",
-		"internal/httpclient", "internal/secret"},
+		"internal/httpclient", "internal/secret", "internal/results", "internal/plural"},
 	{"internal/earlylimit", "internal/crash"},
 }
 
