@@ -19,6 +19,7 @@ func TestSeedsDrawEverything(t *testing.T) {
 		}
 		drawn[sc.Protocol.Backend+sc.Protocol.API+sc.Protocol.Model+sc.Protocol.Prompt] = true
 		drawn["client "+sc.Client], drawn["action "+sc.Action], drawn[sc.Test] = true, true, true
+		drawn[sc.Earlier], drawn["audit"] = true, drawn["audit"] || sc.Audit
 		for _, f := range sc.Faults {
 			drawn["fault "+f.Name] = true
 			require.True(t, f.fault.can == nil || f.fault.can(sc), "%s: %s", f.Name, sc)
@@ -34,7 +35,7 @@ func TestSeedsDrawEverything(t *testing.T) {
 		require.True(t, drawn["action "+name], name)
 	}
 	for _, name := range []string{"client loop", "client unix", "client https", "client proxy", "client https+proxy",
-		"Offline", "Server", "SingleStream"} {
+		"Offline", "Server", "SingleStream", "--force", "--resume", "audit"} {
 		require.True(t, drawn[name], name)
 	}
 }

@@ -38,6 +38,8 @@ type scenario struct {
 	MaxErrors            int // -1: not given
 	FailFast             bool
 	Further              []string // flags that must not change the outcome
+	Earlier              string   // --force or --resume over an earlier run; empty: the folder is new
+	Audit                bool     // LoadGen reads an audit configuration
 
 	Echo       bool // the server returns ids of requests
 	NoUsage    bool // it counts no tokens
@@ -100,6 +102,10 @@ func draw(seed uint64) *scenario {
 	sc.drawFaults(r)
 	sc.drawAction(r)
 	sc.drawFurther(r)
+	if r.IntN(8) == 0 {
+		sc.Earlier = pick(r, "--force", "--resume")
+	}
+	sc.Audit = !sc.Accuracy && r.IntN(8) == 0
 	return sc
 }
 
@@ -290,6 +296,8 @@ func (sc *scenario) args(folder string, urls []string, proxy, ca string) []strin
 	add(sc.FailFast, "--fail-fast")
 	add(sc.tls(), "--ca-file", ca)
 	add(sc.proxied(), "--proxy", proxy)
+	add(sc.Earlier != "", sc.Earlier)
+	add(sc.Audit, "--audit-config", filepath.Join(folder, auditFile))
 	return append(list, sc.Further...)
 }
 
@@ -322,5 +330,7 @@ func (sc *scenario) String() string {
 	add(sc.Action != "", "%s at %d", sc.Action, sc.ActionAt)
 	add(sc.MaxErrors >= 0, "--max-errors %d", sc.MaxErrors)
 	add(sc.FailFast, "--fail-fast")
+	add(sc.Earlier != "", "%s over an earlier run", sc.Earlier)
+	add(sc.Audit, "audit")
 	return text
 }

@@ -77,6 +77,7 @@ type result struct {
 	answers  []answered
 	attempts int // lines of failures.jsonl
 	files    []string
+	stale    bool // the folder has the record of the earlier run
 }
 
 // readResult reads a run's folder.
@@ -85,6 +86,9 @@ func readResult(folder string, form *jsonschema.Schema) (*result, error) {
 	text, err := os.ReadFile(filepath.Join(folder, "run.json"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
+	}
+	if string(text) == earlier["run.json"] {
+		return &result{stale: true}, nil
 	}
 	if err == nil {
 		r.record = &record{}

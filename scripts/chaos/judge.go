@@ -176,7 +176,13 @@ func (j *judge) process() {
 	if text := crashed.FindString(j.stderr.String()); text != "" && !j.hung {
 		j.violate("it crashed: %q in what it printed", text)
 	}
+	if j.stale && j.begun() {
+		j.violate("the record of an earlier run stayed in the folder of this one")
+	}
 	for _, name := range j.files {
+		if name == earlierLog && j.begun() {
+			j.violate("a log of an earlier run stayed in the folder of this one")
+		}
 		if strings.Contains(name, ".tmp") && !(j.action != nil && j.action.abrupt) {
 			j.violate("a temporary file was left: %s", name)
 		}

@@ -74,6 +74,9 @@ func try(sc *scenario, o *options) (*trial, error) {
 	if err := sc.writeSet(filepath.Join(t.folder, "rows.jsonl")); err != nil {
 		return nil, err
 	}
+	if err := t.prepare(); err != nil {
+		return nil, err
+	}
 	sockets, err := os.MkdirTemp("", "chaos") // the names of sockets are short
 	if err != nil {
 		return nil, err
@@ -84,6 +87,44 @@ func try(sc *scenario, o *options) (*trial, error) {
 	}
 	defer t.close()
 	return t, t.start(o)
+}
+
+// auditFile is the name of the audit configuration in a trial's folder.
+const auditFile = "audit-of-a-trial.config"
+
+// auditText makes LoadGen log the answers of some samples of a performance test, as TEST06 does of all.
+const auditText = "*.*.accuracy_log_rng_seed = 720381539243781796\n*.*.accuracy_log_sampling_target = 8\n"
+
+// earlierLog is a log that this program's LoadGen does not write.
+const earlierLog = "mlperf/mlperf_log_other.txt"
+
+// earlier are the files of an earlier run whose record contains VALID but was cut off.
+var earlier = map[string]string{
+	"run.json":                        `{"schema": "mlperf-go/run/1", "verdict": "VALID", "samples": {"issued": 9`,
+	"requests.jsonl.zst":              "of another test",
+	"mlperf/mlperf_log_detail.txt":    ":::MLLOG {}\n",
+	"mlperf/mlperf_log_accuracy.json": "[\n]\n",
+	earlierLog:                        "x",
+}
+
+// prepare writes what the program finds: an earlier run, an audit configuration.
+func (t *trial) prepare() error {
+	files := map[string]string{}
+	if t.sc.Earlier != "" {
+		for name, text := range earlier {
+			files[filepath.Join(runFolder, name)] = text
+		}
+	}
+	if t.sc.Audit {
+		files[auditFile] = auditText
+	}
+	for name, text := range files {
+		path := filepath.Join(t.folder, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // listen starts the servers.

@@ -4,16 +4,21 @@
 //	go run ./scripts/mutate -n 20 -seed 1 submission/campaign
 //	go run ./scripts/mutate -n 0 -run Limits run/limits.go
 //	go run ./scripts/mutate -tests './run ./sut' backends/internal/http1
+//	go run ./scripts/mutate -n 200 -short -skip '^(scripts|cmd|internal/arch)' ./...
+//	go run ./scripts/mutate -n 10 loadgen-cgo/bridge.cc
 //
 // The second line takes all mutants of a file and some tests of its package. The third runs the tests of other packages
-// too, after the package's own.
+// too, after the package's own. The fourth draws from all packages that have tests, each with its own, so that large
+// packages get more mutants. The fifth mutates C++, by patterns (cpp.go).
 //
 // A mutant negates a condition, moves a boundary, drops an operand, a statement or the check of an error, returns early
 // or without the error, or changes an operator or a constant (find.go). Tests, log calls and files of other platforms
-// have none. The seed chooses the sample; mutants that do not compile are passed over. A package's tests run without a
-// mutant first, which sets the time limit (gotest.go). A mutant that exceeds it counts as noticed. The tree is never
-// written: the go command reads the mutant through an overlay, and so does a go build that a test starts. Where the
-// machine allows it, tests run in a process namespace of their own, because a mutant may signal any process.
+// have none. The seed chooses the sample; mutants that do not compile are passed over.
+//
+// A package's tests run without a mutant first, which sets the time limit (gotest.go). A mutant that exceeds it gets a
+// longer one, since the machine may be busy, and counts as noticed when it exceeds that too. The tree is never written:
+// the go command reads the mutant through an overlay, and so does a go build that a test starts. Where the machine
+// allows it, tests run in a process namespace of their own, because a mutant may signal any process.
 //
 // Standard output gets the survivors with their changes, and tables by file and kind; standard error gets a line per
 // mutant. The exit code is 0 when -goal percent of the mutants were noticed, 1 when fewer were, and 2 when nothing was

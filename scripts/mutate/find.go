@@ -72,6 +72,9 @@ type finder struct {
 
 // find returns the mutants of a file in the order of their places. Not every one compiles.
 func find(path, source string, logs *regexp.Regexp) ([]mutant, error) {
+	if strings.HasSuffix(path, ".cc") {
+		return findCPP(path, source), nil
+	}
 	f := &finder{path: path, source: source, fset: token.NewFileSet(), logs: logs, checks: map[ast.Expr]bool{}}
 	file, err := parser.ParseFile(f.fset, path, source, parser.SkipObjectResolution)
 	if err != nil {

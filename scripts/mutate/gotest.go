@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,6 +36,7 @@ type tester struct {
 	work     string // a folder of its own for overlays
 	goflags  string
 	run      string   // -run of go test
+	short    bool     // -short of go test
 	more     []string // packages whose tests run after the mutated package's own
 	isolated bool
 	limits   map[string]time.Duration // by test package
@@ -71,6 +73,9 @@ func (t *tester) goTest(ctx context.Context, pkg, overlay string, limit time.Dur
 	args := []string{"go", "test", "-count=1", "-failfast", "-vet=off", "-ldflags=-w", "-timeout=" + limit.String()}
 	if t.run != "" {
 		args = append(args, "-run="+t.run)
+	}
+	if t.short {
+		args = append(args, "-short")
 	}
 	args = append(args, pkg)
 	if t.isolated {
@@ -136,24 +141,59 @@ func (t *tester) baseline(ctx context.Context, pkg string) (time.Duration, error
 	return took, nil
 }
 
-// try runs the tests of a mutant until one fails.
-func (t *tester) try(ctx context.Context, m *mutant, source string) (outcome, error) {
-	file := filepath.Join(t.work, "mutant.go")
+// measure runs the tests of a mutant's package, and of the others, without a mutant, unless they ran before. Tests that
+// fail once run a second time, because the machine may be busy.
+func (t *tester) measure(ctx context.Context, of string, progress io.Writer) error {
+	for _, pkg := range t.packages(of) {
+		if _, ok := t.limits[pkg]; ok {
+			continue
+		}
+		took, err := t.baseline(ctx, pkg)
+		if err != nil && ctx.Err() == nil {
+			took, err = t.baseline(ctx, pkg)
+		}
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(progress, "tests of %s: %.1f s without a mutant, at most %.0f s with one\n", pkg, took.Seconds(),
+			t.limits[pkg].Seconds())
+	}
+	return nil
+}
+
+// patience is by how much the limit of a mutant grows that ran into it. Tests that end within the longer one were slow
+// because the machine was busy.
+const patience = 4
+
+// failed is the name of the first failed test in the output of go test.
+var failed = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+
+// try runs the tests of a mutant until one fails, and names that test where it can.
+func (t *tester) try(ctx context.Context, m *mutant, source string) (outcome, string, error) {
+	file := filepath.Join(t.work, "mutant"+filepath.Ext(m.path))
 	overlay := filepath.Join(t.work, "overlay.json")
 	text, err := json.Marshal(map[string]map[string]string{"Replace": {filepath.Join(t.root, m.path): file}})
 	if err != nil {
-		return 0, err
+		return 0, "", err
 	}
 	if err := errors.Join(os.WriteFile(file, []byte(m.apply(source)), 0o644),
 		os.WriteFile(overlay, text, 0o644)); err != nil {
-		return 0, err
+		return 0, "", err
 	}
 	for _, pkg := range t.packages(m.pkg()) {
-		if o, _, err := t.goTest(ctx, pkg, overlay, t.limits[pkg]); err != nil || o != survived {
-			return o, err
+		o, out, err := t.goTest(ctx, pkg, overlay, t.limits[pkg])
+		if err == nil && o == timedOut {
+			o, out, err = t.goTest(ctx, pkg, overlay, patience*t.limits[pkg])
+		}
+		if err != nil || o != survived {
+			by := ""
+			if f := failed.FindStringSubmatch(out); o == killed && f != nil {
+				by = " by " + f[1]
+			}
+			return o, by, err
 		}
 	}
-	return survived, nil
+	return survived, "", nil
 }
 
 // apply returns the source with the mutant in it.

@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -35,6 +36,8 @@ type options struct {
 	goal    float64
 	tests   string
 	run     string
+	short   bool
+	skip    string
 	logs    string
 	isolate bool
 	list    bool
@@ -56,13 +59,15 @@ func mainCode(ctx context.Context, args []string, out, progress io.Writer) int {
 	flags.Float64Var(&o.goal, "goal", 95, "percent of the mutants that must be noticed for exit code 0")
 	flags.StringVar(&o.tests, "tests", "", "packages whose tests run after the mutated package's own, separated by spaces")
 	flags.StringVar(&o.run, "run", "", "run only the tests that match, as go test -run")
+	flags.BoolVar(&o.short, "short", false, "leave out the tests that go test -short leaves out")
+	flags.StringVar(&o.skip, "skip", "", "leave out the packages of FOLDER/... whose folder matches, a regular expression")
 	flags.StringVar(&o.logs, "logs", logCalls, "calls that are left as they are, with their arguments: a regular "+
 		"expression on their text")
 	flags.BoolVar(&o.isolate, "isolate", canIsolate(),
 		"run tests in a process namespace; the default is whether the machine allows it")
 	flags.BoolVar(&o.list, "list", false, "list the mutants and try none")
 	flags.Usage = func() {
-		fmt.Fprintln(progress, "usage: mutate [flags] PACKAGE-FOLDER | FILE.go | FILE.go:LINE ...")
+		fmt.Fprintln(progress, "usage: mutate [flags] PACKAGE-FOLDER | FOLDER/... | FILE.go | FILE.go:LINE ...")
 		flags.PrintDefaults()
 	}
 	if flags.Parse(args) != nil {
@@ -93,9 +98,13 @@ func mutate(ctx context.Context, o options, places []string, out, progress io.Wr
 	if err != nil {
 		return tally{}, err
 	}
+	folders, err := expand(root, places, o.skip)
+	if err != nil {
+		return tally{}, err
+	}
 	sources := map[string]string{}
 	var mutants []mutant
-	for _, place := range places {
+	for _, place := range folders {
 		found, err := mutantsOf(root, place, logs, sources)
 		if err != nil {
 			return tally{}, err
@@ -120,8 +129,8 @@ func mutate(ctx context.Context, o options, places []string, out, progress io.Wr
 		return tally{}, err
 	}
 	defer os.RemoveAll(work)
-	t := &tester{root: root, work: work, goflags: goflags, run: o.run, more: strings.Fields(o.tests), isolated: o.isolate,
-		limits: map[string]time.Duration{}}
+	t := &tester{root: root, work: work, goflags: goflags, run: o.run, short: o.short, more: strings.Fields(o.tests),
+		isolated: o.isolate, limits: map[string]time.Duration{}}
 	if !o.isolate {
 		fmt.Fprintln(progress, "mutate: without a process namespace; a mutant that signals a wrong number may hit a "+
 			"process of yours")
@@ -141,28 +150,27 @@ func shuffle(mutants []mutant, seed uint64) {
 		func(i, j int) { mutants[i], mutants[j] = mutants[j], mutants[i] })
 }
 
-// sample tries mutants in their order until n of them compile. After an interruption it returns what there is, with the
-// error.
+// sample tries mutants in their order until n of them compile. It leaves out packages whose tests fail without a
+// mutant. After an interruption it returns what there is, with the error.
 func sample(ctx context.Context, t *tester, mutants []mutant, n int, sources map[string]string,
-	progress io.Writer) ([]result, error) {
-	var results []result
+	progress io.Writer) (results []result, err error) {
+	failing := map[string]error{}
 	for _, m := range mutants {
 		if len(results) == n {
-			break
+			return results, nil
 		}
-		for _, pkg := range t.packages(m.pkg()) {
-			if _, ok := t.limits[pkg]; ok {
-				continue
-			}
-			took, err := t.baseline(ctx, pkg)
-			if err != nil {
-				return results, err
-			}
-			fmt.Fprintf(progress, "tests of %s: %.1f s without a mutant, at most %.0f s with one\n", pkg, took.Seconds(),
-				t.limits[pkg].Seconds())
+		if _, ok := failing[m.pkg()]; ok {
+			continue
+		}
+		if err := t.measure(ctx, m.pkg(), progress); ctx.Err() != nil {
+			return results, context.Cause(ctx)
+		} else if err != nil {
+			failing[m.pkg()] = err
+			fmt.Fprintf(progress, "mutate: %v\n", err)
+			continue
 		}
 		begun := time.Now()
-		o, err := t.try(ctx, &m, sources[m.path])
+		o, by, err := t.try(ctx, &m, sources[m.path])
 		if err != nil {
 			return results, err
 		}
@@ -170,7 +178,11 @@ func sample(ctx context.Context, t *tester, mutants []mutant, n int, sources map
 			continue
 		}
 		results = append(results, result{m, o, sources[m.path]})
-		fmt.Fprintf(progress, "[%d/%d] %s: %v, %.1f s\n", len(results), n, m.String(), o, time.Since(begun).Seconds())
+		fmt.Fprintf(progress, "[%d/%d] %s: %v%s, %.1f s\n", len(results), n, m.String(), o, by,
+			time.Since(begun).Seconds())
+	}
+	if len(results) == 0 && len(failing) > 0 {
+		return nil, errors.New("no tests to measure")
 	}
 	return results, nil
 }
@@ -185,8 +197,42 @@ func module() (root, goflags string, err error) {
 	return filepath.Dir(lines[0]), lines[1], nil
 }
 
+// expand replaces places that end in /... by the folders of the packages below them that have tests of their own.
+func expand(root string, places []string, skip string) ([]string, error) {
+	leave, err := regexp.Compile(skip)
+	if err != nil {
+		return nil, fmt.Errorf("-skip: %w", err)
+	}
+	var list []string
+	for _, place := range places {
+		if !strings.HasSuffix(place, "...") {
+			list = append(list, place)
+			continue
+		}
+		cmd := exec.Command("go", "list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}",
+			"./"+strings.TrimPrefix(place, "./"))
+		cmd.Dir, cmd.Stderr = root, os.Stderr
+		out, err := cmd.Output()
+		if err != nil {
+			return nil, fmt.Errorf("no packages below %s: %w", place, err)
+		}
+		for _, dir := range strings.Fields(string(out)) {
+			dir = strings.TrimPrefix(dir, root+string(filepath.Separator))
+			if skip == "" || !leave.MatchString(dir) {
+				list = append(list, dir)
+			}
+		}
+	}
+	return list, nil
+}
+
 // atLine is a place with a line number.
-var atLine = regexp.MustCompile(`^(.+\.go):(\d+)$`)
+var atLine = regexp.MustCompile(`^(.+\.(?:go|cc)):(\d+)$`)
+
+// isFile reports whether a place is a source file.
+func isFile(place string) bool {
+	return strings.HasSuffix(place, ".go") || strings.HasSuffix(place, ".cc")
+}
 
 // mutantsOf finds the mutants of a package's folder, a file, or a line of one, and keeps the sources. Tests are left
 // out, as are files that this machine does not build.
@@ -196,24 +242,24 @@ func mutantsOf(root, place string, logs *regexp.Regexp, sources map[string]strin
 		place = m[1]
 		line, _ = strconv.Atoi(m[2]) // digits; a number too large names no line
 	}
-	if strings.HasSuffix(place, ".go") {
+	if isFile(place) {
 		folder, file = filepath.Dir(place), filepath.Base(place)
 	}
-	cmd := exec.Command("go", "list", "-json=Dir,GoFiles,CgoFiles", "./"+filepath.ToSlash(filepath.Clean(folder)))
+	cmd := exec.Command("go", "list", "-json=Dir,GoFiles,CgoFiles,CXXFiles", "./"+filepath.ToSlash(filepath.Clean(folder)))
 	cmd.Dir, cmd.Stderr = root, os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("%s is not a package of this module, named from its root: %w", folder, err)
 	}
 	var p struct {
-		Dir               string
-		GoFiles, CgoFiles []string
+		Dir                         string
+		GoFiles, CgoFiles, CXXFiles []string
 	}
 	if err := json.Unmarshal(out, &p); err != nil {
 		return nil, fmt.Errorf("go list: %w", err)
 	}
 	var list []mutant
-	for _, name := range append(p.GoFiles, p.CgoFiles...) {
+	for _, name := range slices.Concat(p.GoFiles, p.CgoFiles, p.CXXFiles) {
 		if file != "" && name != file {
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -71,6 +72,33 @@ func TestMutantsOfEachKind(t *testing.T) {
 	}
 }
 
+func TestMutantsOfCPP(t *testing.T) {
+	for line, want := range map[string][]string{
+		"if (a < b && !ok) return f(3);": {"move boundary: if (a <= b && !ok) return f(3);",
+			"negate condition: if (a >= b && !ok) return f(3);", "drop operand: if (a < b || !ok) return f(3);",
+			"change constant: if (a < b && !ok) return f((3 * 2 + 1));"},
+		"if (a == 1) Wake(ring);": {"negate condition: if (a != 1) Wake(ring);", "drop statement: if (a == 1) ;",
+			"change constant: if (a == (1 * 2 + 1)) Wake(ring);"},
+		"if (!a) b++;": {"negate condition: if (a) b++;", "arithmetic: if (!a) b--;",
+			"drop statement: if (!a) ;"},
+		"ring->mask = n - m;":                   {"arithmetic: ring->mask = n + m;", "drop statement: ;"},
+		"void End() override { Wake(ring); }":   {"drop statement: void End() override { ; }"},
+		"std::vector<ring*>& all = other;":      nil,
+		"f(\"a < b\");  // c == d":              {"drop statement: ;  // c == d"},
+		"#define A(b) b = 1;":                   nil,
+		"static_assert(sizeof(a) == 8, \"a\");": nil,
+		"ok = true;":                            {"change constant: ok = false;", "drop statement: ;"},
+	} {
+		found, err := find("a.cc", line+"\n", nil)
+		require.NoError(t, err)
+		var texts []string
+		for _, m := range found {
+			texts = append(texts, m.kind+": "+strings.TrimSuffix(m.apply(line+"\n"), "\n"))
+		}
+		require.ElementsMatch(t, want, texts, line)
+	}
+}
+
 // The module of the tests below: a package whose tests see everything but the edge of Less, which the other package's
 // test sees, and an endless loop as a mutant.
 var files = map[string]string{
@@ -113,6 +141,24 @@ import (
 func TestEdge(t *testing.T) {
 	if calc.Less(1, 1) {
 		t.Fatal("wrong")
+	}
+}
+`,
+	"slow/slow.go": "package slow\n\nfunc F() int { return 1 }\n",
+	"slow/slow_test.go": `package slow
+
+import (
+	"testing"
+	"time"
+)
+
+func TestF(t *testing.T) {
+	if testing.Short() {
+		t.Skip()
+	}
+	time.Sleep(1500 * time.Millisecond)
+	if F() > 9 {
+		t.Fatal(F())
 	}
 }
 `,
@@ -190,6 +236,41 @@ func TestAnEndlessMutantIsNoticed(t *testing.T) {
 	require.Contains(t, progress, "drop statement: timed out")
 }
 
+// Tests that a busy machine slows down get a longer limit before their mutant counts as noticed.
+func TestASlowMutantIsTriedAgain(t *testing.T) {
+	inModule(t)
+	root, _, err := module()
+	require.NoError(t, err)
+	sources := map[string]string{}
+	found, err := mutantsOf(root, "slow", regexp.MustCompile(logCalls), sources)
+	require.NoError(t, err)
+	require.NotEmpty(t, found)
+	run := &tester{root: root, work: t.TempDir(), limits: map[string]time.Duration{"./slow": time.Second}}
+	o, by, err := run.try(context.Background(), &found[len(found)-1], sources["slow/slow.go"])
+	require.NoError(t, err)
+	require.Equal(t, survived, o)
+	require.Empty(t, by)
+}
+
+func TestAFolderMeansThePackagesBelowIt(t *testing.T) {
+	inModule(t)
+	code, out, progress := runTool(t, "-list", "-skip", "^(broken|slow)$", "./...")
+	require.Equal(t, exitGoal, code, progress)
+	require.Contains(t, out, "calc/calc.go:3")
+	require.NotContains(t, out, "broken")
+
+	code, out, progress = runTool(t, "-n", "0", "-goal", "0", "broken", "calc/calc.go:3")
+	require.Equal(t, exitGoal, code, "the others are measured")
+	require.Contains(t, progress, "the tests of ./broken fail without a mutant")
+	require.Contains(t, out, "2 of 3 mutants noticed")
+
+	_, out, progress = runTool(t, "-n", "0", "-short", "slow/...")
+	require.Contains(t, out, "0 of 2 mutants noticed", "-short leaves out the only test")
+	require.NotContains(t, progress, " by ")
+	_, _, progress = runTool(t, "-n", "0", "calc/calc.go:3")
+	require.Contains(t, progress, "killed by TestLess,")
+}
+
 func TestNothingIsMeasured(t *testing.T) {
 	inModule(t)
 	for _, c := range []struct {
@@ -200,6 +281,8 @@ func TestNothingIsMeasured(t *testing.T) {
 		{[]string{"-n", "many", "calc"}, "invalid value"},
 		{[]string{"broken"}, "the tests of ./broken fail without a mutant"},
 		{[]string{"-logs", "(", "calc"}, "-logs: error parsing regexp"},
+		{[]string{"-skip", "(", "./..."}, "-skip: error parsing regexp"},
+		{[]string{"nowhere/..."}, "no packages below nowhere/..."},
 		{[]string{"missing"}, "missing is not a package of this module"},
 		{[]string{"edge"}, "no code to mutate in edge"},
 	} {
