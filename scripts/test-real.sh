@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Drives a real inference server on this machine through `mlperf-go run`: scripts/test-real.sh [llamacpp|vllm]
-# llamacpp takes seconds and 34 MB; vllm, its build for CPUs, ten minutes and 7 GB.
+# Drives a real inference server on this machine through `mlperf-go run`: scripts/test-real.sh [llamacpp|vllm|sglang]
+# llamacpp takes seconds and 34 MB; vllm (its build for CPUs) and sglang (on a CPU) ten minutes and 7 GB each.
 # The server is installed from its Python package, pinned in scripts/real/SERVER.txt, into REAL_HOME
 # (.cache/real/SERVER); its weights are made here. The runs are the scripts of cmd/mlperf-go/testdata/real/SERVER. If
 # the package cannot be installed, the script prints the reason and exits with 0.
@@ -26,6 +26,27 @@ packages() {
   cp "$1" "$home/installed.txt"
 }
 
+# environment: an empty virtual environment.
+environment() {
+  rm -rf "$home"
+  mkdir -p "$home"
+  python3 -m venv "$home/venv" >"$home/pip.log" 2>&1 || skip "python3 makes no virtual environment: $(tail -1 "$home/pip.log")"
+}
+
+# install ARGS...: packages in the environment.
+install() {
+  "$python" -m pip install --quiet --disable-pip-version-check "$@" >>"$home/pip.log" 2>&1 ||
+    skip "pip could not install $*: $(tail -1 "$home/pip.log")"
+}
+
+# weights KIND...: tiny models, made by the environment's Python.
+weights() {
+  for kind in "$@"; do
+    [ -e "$home/$kind/config.json" ] || "$python" "$scripts/tinyllama.py" "$home/$kind" "$kind" >"$home/model.log" 2>&1 ||
+      skip "the model could not be made: $(tail -1 "$home/model.log")"
+  done
+}
+
 case $server in
 llamacpp)
   packages "$scripts/llamacpp.txt"
@@ -37,19 +58,25 @@ llamacpp)
 vllm)
   python=$home/venv/bin/python
   if ! cmp -s "$scripts/vllm.txt" "$home/installed.txt"; then
-    rm -rf "$home"
-    mkdir -p "$home"
-    install() { "$python" -m pip install --quiet --disable-pip-version-check "$@" >>"$home/pip.log" 2>&1 || skip "pip could not install $*: $(tail -1 "$home/pip.log")"; }
-    python3 -m venv "$home/venv" >"$home/pip.log" 2>&1 || skip "python3 makes no virtual environment: $(tail -1 "$home/pip.log")"
+    environment
     install --no-deps -r "$scripts/vllm.txt"
     "$python" "$scripts/vllm_install.py" requires >"$home/requires.txt"
     install -r "$home/requires.txt" -r "$scripts/torch.txt"
     "$python" "$scripts/vllm_install.py" name
     cp "$scripts/vllm.txt" "$home/installed.txt"
   fi
-  for kind in random end; do
-    [ -e "$home/$kind/config.json" ] || "$python" "$scripts/tinyllama.py" "$home/$kind" "$kind" >"$home/model.log" 2>&1 || skip "the model could not be made: $(tail -1 "$home/model.log")"
-  done
+  weights random end
+  ;;
+sglang)
+  python=$home/venv/bin/python
+  if ! cmp -s "$scripts/sglang.txt" "$home/installed.txt"; then
+    environment
+    install --no-deps -r "$scripts/sglang.txt"
+    "$python" "$scripts/sglang_install.py" >"$home/requires.txt"
+    install -r "$home/requires.txt"
+    cp "$scripts/sglang.txt" "$home/installed.txt"
+  fi
+  weights random
   ;;
 *)
   sed -n '2,6s/^# //p' "$0" >&2
