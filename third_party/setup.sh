@@ -88,7 +88,7 @@ root*)
     [ "$got" = "$want" ] || fail "$sdist: the checksum is $got, loadgen.lock wants $want. Remove the file to fetch it again, or give the right one."
     need tar tar tar
     need gzip gzip gzip
-    tar -xzf "$sdist" -C "$work"
+    tar -xzof "$sdist" -C "$work"
     src=$work/mlcommons_loadgen-$version
     ;;
   esac
