@@ -8,7 +8,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/accuracy"
+	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/run/score"
@@ -20,7 +22,7 @@ type accuracyCommand struct{ *program }
 
 func (cmd accuracyCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "accuracy", Usage: "score an accuracy log as the benchmark's reference does", HideHelpCommand: true,
+		Name: "accuracy", Usage: "score an accuracy log as the benchmark's reference does",
 		OnUsageError: usageError,
 		Description: "The log is a run's folder, a folder of LoadGen's logs, or an accuracy log. A run's folder also " +
 			"supplies " +
@@ -69,7 +71,11 @@ func (cmd accuracyCommand) score(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := l.Score(c.Context, scoreOptions(cmd.program, c))
+	o, err := scoreOptions(cmd.program, c)
+	if err != nil {
+		return err
+	}
+	r, err := l.Score(c.Context, o)
 	if err != nil {
 		return err
 	}
@@ -99,8 +105,11 @@ func (cmd accuracyCommand) write(l *score.Log, r *accuracy.Result, access atomic
 	for _, u := range r.Unclaimed {
 		fmt.Fprintln(cmd.stdout, "no score claimed:", u)
 	}
+	if r.NotJudged != "" {
+		fmt.Fprintln(cmd.stdout, "not judged:", r.NotJudged)
+	}
 	for _, u := range r.Unscored {
-		fmt.Fprintf(cmd.stdout, "not scored: %d samples of %s: %s\n", u.Samples, u.Subset, u.Why)
+		fmt.Fprintf(cmd.stdout, "not scored: %s of %s: %s\n", plural.Count(u.Samples, "sample", "samples"), u.Subset, u.Why)
 	}
 	for _, n := range r.Notes {
 		fmt.Fprintln(cmd.stdout, n)
@@ -118,7 +127,7 @@ func (cmd accuracyCommand) printMetrics(metrics []accuracy.Metric, rehearsal boo
 }
 
 // scoreOptions reads the flags about scoring.
-func scoreOptions(p *program, c *cli.Context) score.Options {
+func scoreOptions(p *program, c *cli.Context) (score.Options, error) {
 	o := score.Options{
 		Environ: p.environ, Tokenizer: finder.FromEnviron(p.environ),
 		Setting: func(name string) string { return fmt.Sprint(c.Value(name)) }, IsSet: c.IsSet,
@@ -130,7 +139,16 @@ func scoreOptions(p *program, c *cli.Context) score.Options {
 	if url := c.String("endpoint"); url != "" {
 		t.Server = &finder.Server{URL: url, Model: c.String("served-model"), Key: finder.Secret(c.String("api-key"))}
 	}
-	return o
+	var err error
+	if t.Web.Proxy, err = backends.ParseProxy(c.String("proxy")); err != nil {
+		return o, run.UsageError("proxy", "Give it as http://host:port", "--proxy: %w", err)
+	}
+	if t.Web.Authorities, err = backends.Authorities(c.String("ca-file")); err != nil {
+		return o, run.UsageError("ca_file", "Give the PEM file of the authority that signed the server's certificate",
+			"--ca-file: %w", err)
+	}
+	t.Web.InsecureSkipVerify = c.Bool("insecure-skip-verify")
+	return o, nil
 }
 
 // tokenizerFlags returns the flags of commands that need a tokenizer and run no test.
@@ -139,6 +157,10 @@ func tokenizerFlags() []cli.Flag {
 		&cli.StringFlag{Name: "endpoint", Usage: "server whose /tokenize is used if no file is found"},
 		&cli.StringFlag{Name: "served-model", Usage: "name of the model at --endpoint"},
 		&cli.StringFlag{Name: "api-key", Usage: "API key of --endpoint"},
+		&cli.StringFlag{Name: "ca-file", Usage: "PEM file of certificate authorities to trust for --endpoint"},
+		&cli.StringFlag{Name: "proxy", Usage: "HTTP proxy for --endpoint and the model hub, http://host:port; proxy " +
+			"variables of the environment are ignored"},
+		&cli.BoolFlag{Name: "insecure-skip-verify", Usage: "do not verify the certificate of --endpoint"},
 	)
 }
 

@@ -24,7 +24,8 @@ func globalFlags() []cli.Flag {
 		&cli.StringFlag{Name: "log-format", Usage: "format of log lines: console or json",
 			EnvVars:  []string{"MLPERF_GO_LOG_FORMAT"},
 			Category: globalGroup, DefaultText: "console"},
-		&cli.BoolFlag{Name: "quiet", Usage: "print errors only", EnvVars: []string{"MLPERF_GO_QUIET"}, Category: globalGroup},
+		&cli.BoolFlag{Name: "quiet", Usage: "print errors and the verdict line only",
+			EnvVars: []string{"MLPERF_GO_QUIET"}, Category: globalGroup},
 		&cli.BoolFlag{Name: "no-progress", Usage: "print no progress", EnvVars: []string{"MLPERF_GO_NO_PROGRESS"},
 			Category: globalGroup},
 		&cli.StringFlag{Name: "model-file", Usage: "YAML file that defines a further benchmark",
@@ -61,7 +62,7 @@ func (p *program) addModel(path string) error {
 func (p *program) withGlobals(commands []*cli.Command) []*cli.Command {
 	for _, c := range commands {
 		c.Flags = append(c.Flags, globalFlags()...)
-		c.Before = p.before
+		c.Before, c.HideHelp = p.before, true
 		withEnviron(c)
 		withRequired(c)
 		c.Subcommands = p.withGlobals(c.Subcommands)
@@ -106,14 +107,17 @@ func (p *program) app() *cli.App {
 		Name: "mlperf-go", HelpName: "mlperf-go", Usage: "run MLPerf Inference tests of large language model servers " +
 			"with the official LoadGen",
 		Writer: p.stdout, ErrWriter: p.messages,
-		HideVersion: true, EnableBashCompletion: true, Suggest: true, UseShortOptionHandling: false,
+		HideVersion: true, HideHelp: true, Suggest: true, UseShortOptionHandling: false,
 		Flags:  globalFlags(),
 		Before: p.before,
 		Commands: p.withGlobals([]*cli.Command{
 			runCommand{p}.command(), submissionCommand{p}.command(), complianceCommand{p}.command(),
-			accuracyCommand{p}.command(), preflightCommand{p}.command(),
+			accuracyCommand{p}.command(), showCommand{p}.command(), preflightCommand{p}.command(),
+			tuneCommand{p}.command(),
 			serverCommand{p}.command(), simCommand{p}.command(), datasetCommand{p}.command(), modelsCommand{p}.command(),
+			metricsCommand{p}.command(), reportCommand{p}.command(),
 			versionCommand{p}.command(), completionCommand{p}.command(),
+			helpCommand{p}.command(),
 		}),
 		ExitErrHandler: func(*cli.Context, error) {}, // mainCode handles errors
 		OnUsageError:   usageError,
@@ -144,18 +148,24 @@ func (p *program) noCommand(c *cli.Context) error {
 	if len(c.Command.Subcommands) > 0 && c.Command.Name != c.App.Name {
 		below, full = c.Command.Subcommands, c.Command.Name+" "+full
 	}
-	if c.NArg() == 0 {
-		return cli.ShowSubcommandHelp(c)
+	if c.NArg() == 0 || c.Args().First() == "help" {
+		words := strings.Fields(strings.TrimPrefix(c.Command.HelpName, c.App.Name))
+		return p.helpFor(c.App, append(words, c.Args().Tail()...))
 	}
+	return unknownCommand(below, full)
+}
+
+// unknownCommand reports that no command has the last of the words, and suggests near ones.
+func unknownCommand(below []*cli.Command, words string) error {
 	var names []string
 	for _, command := range below {
 		names = append(names, command.Name)
 	}
 	hint := "`mlperf-go help` lists the commands"
-	if near := config.Nearest(c.Args().First(), names); len(near) > 0 {
+	if near := config.Nearest(words[strings.LastIndex(words, " ")+1:], names); len(near) > 0 {
 		hint = "Did you mean " + strings.Join(near, ", ") + "? " + hint
 	}
-	return run.UsageError("unknown_command", hint, "unknown command %q", full)
+	return run.UsageError("unknown_command", hint, "unknown command %q", words)
 }
 
 // usageError rewords an error of the flag parser and suggests the nearest flags.

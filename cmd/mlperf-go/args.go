@@ -1,35 +1,25 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
 // flagsFirst moves a command's flags before its arguments, because the flag parser stops at the first argument and
 // would not see the flag of `dataset info FILE --json`. Arguments before the command and after -- stay in place.
 func flagsFirst(commands []*cli.Command, global []cli.Flag, args []string) []string {
-	args = dashed(args)
-	var command *cli.Command
-	known, i := global, 1
-	for ; i < len(args) && args[i] != "--"; i++ {
-		if strings.HasPrefix(args[i], "-") {
-			i += values(known, args[i])
-			continue
-		}
-		next := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(args[i]) })
-		if next < 0 {
-			break
-		}
-		command = commands[next]
-		known, commands = command.Flags, command.Subcommands
-	}
-	if command == nil || command.ArgsUsage == "" {
+	args = oldEngineArgs(dashed(args))
+	in := invoked(commands, global, args)
+	if len(in.path) == 0 || in.path[len(in.path)-1].ArgsUsage == "" {
 		return args
 	}
+	known, i := in.known, in.next
 	flags, rest := slices.Clone(args[:min(i, len(args))]), []string{}
 	for ; i < len(args); i++ {
 		if args[i] == "--" {
@@ -47,6 +37,34 @@ func flagsFirst(commands []*cli.Command, global []cli.Flag, args []string) []str
 	return append(flags, rest...)
 }
 
+// invocation is the command of a command line.
+type invocation struct {
+	path     []*cli.Command // from the first word down; empty: the program itself
+	known    []cli.Flag     // flags of the command
+	below    []*cli.Command // its subcommands
+	commands []*cli.Command // of the program
+	next     int            // index of the first word that is neither the command nor a flag of it
+}
+
+// invoked finds the command of a command line. global are the flags of the program itself.
+func invoked(commands []*cli.Command, global []cli.Flag, args []string) invocation {
+	in := invocation{commands: commands, known: global, below: commands, next: 1}
+	for ; in.next < len(args) && args[in.next] != "--"; in.next++ {
+		word := args[in.next]
+		if strings.HasPrefix(word, "-") {
+			in.next += values(in.known, word)
+			continue
+		}
+		i := slices.IndexFunc(in.below, func(c *cli.Command) bool { return c.HasName(word) })
+		if i < 0 {
+			break
+		}
+		c := in.below[i]
+		in.path, in.known, in.below = append(in.path, c), c.Flags, c.Subcommands
+	}
+	return in
+}
+
 // dashed replaces underscores in the names of flags by dashes: older harnesses wrote --num_replicas.
 func dashed(args []string) []string {
 	spelled := slices.Clone(args)
@@ -62,6 +80,108 @@ func dashed(args []string) []string {
 		}
 	}
 	return spelled
+}
+
+func hasOldEngineArgs(args []string) bool { return !slices.Equal(args, oldEngineArgs(args)) }
+
+// oldEngineArgs replaces the old flag whose value is the rest of the command line by "--".
+func oldEngineArgs(args []string) []string {
+	for i, a := range args {
+		if a == "--" {
+			break
+		}
+		if name, first, inline := strings.Cut(a, "="); name == config.OldEngineArgs {
+			rest := args[i+1:]
+			if inline {
+				rest = append(strings.Fields(first), rest...)
+			}
+			return slices.Concat(args[:i], []string{"--"}, rest)
+		}
+	}
+	return args
+}
+
+// oldCommand translates a word of the older harness's script, such as run-offline, into the campaign that it means. The
+// word may stand alone, after "submission", or after flags; notes describe what was understood. getenv reads the old
+// environment variables, which only these words look at.
+func oldCommand(args []string, getenv func(string) string) (now, notes []string) {
+	at, word := -1, config.OldCommand{}
+	for i, a := range args[min(1, len(args)):] {
+		if a == "--" {
+			break
+		}
+		for _, old := range config.OldCommands() {
+			if a == old.Word && at < 0 {
+				at, word = i+1, old
+			}
+		}
+	}
+	if at < 0 {
+		return args, nil
+	}
+	rest := slices.Concat(args[1:at], args[at+1:])
+	if len(rest) > 0 && rest[0] == "submission" {
+		rest = rest[1:]
+	}
+	end := slices.Index(rest, "--")
+	if end < 0 {
+		end = len(rest)
+	}
+	flags := slices.Clone(rest[:end])
+	if word.Audits {
+		flags = auditFlags(flags)
+	}
+	if len(word.Args) > 0 && !slices.ContainsFunc(flags, func(f string) bool { return isFlag(f, word.Args[0]) }) {
+		flags = append(flags, word.Args...)
+	}
+	flags, notes = oldVariables(flags, getenv)
+	notes = append([]string{word.Word + " is now `mlperf-go submission run " + strings.Join(word.Args, " ") + "`"},
+		notes...)
+	return slices.Concat(args[:1], []string{"submission", "run"}, flags, rest[end:]), notes
+}
+
+func isFlag(arg, name string) bool { return arg == name || strings.HasPrefix(arg, name+"=") }
+
+// auditFlags replaces the audits and the scenario behind run-compliance by flags; without an audit it is all of them.
+func auditFlags(words []string) (flags []string) {
+	audits := false
+	for _, w := range words {
+		switch {
+		case strings.HasPrefix(strings.ToUpper(w), "TEST"):
+			flags, audits = append(flags, "--only", strings.ToUpper(w)), true
+		case slices.ContainsFunc([]string{"Server", "Offline"}, func(s string) bool { return strings.EqualFold(s, w) }):
+			flags = append(flags, "--scenario", w)
+		default:
+			flags = append(flags, w)
+		}
+	}
+	if !audits {
+		flags = append(flags, "--only", "TEST07", "--only", "TEST09")
+	}
+	return flags
+}
+
+// oldVariables adds the flags that old environment variables mean, unless they are given.
+func oldVariables(flags []string, getenv func(string) string) (all, notes []string) {
+	all = flags
+	set := map[string]bool{}
+	for _, v := range config.OldVariables() {
+		value := getenv(v.Name)
+		key := "--" + v.Flag + " " + v.Before
+		given := slices.ContainsFunc(flags, func(f string) bool {
+			return isFlag(f, "--"+v.Flag) || slices.ContainsFunc(config.OldNamesOf(v.Flag), func(old string) bool {
+				return isFlag(f, "--"+old)
+			})
+		})
+		if value == "" || set[key] || given && v.Before == "" {
+			continue
+		}
+		set[key] = true
+		text := v.Before + value + v.After
+		all = append(all[:len(all):len(all)], "--"+v.Flag+"="+text)
+		notes = append(notes, fmt.Sprintf("the environment variable %s is read as --%s %s", v.Name, v.Flag, text))
+	}
+	return all, notes
 }
 
 // values returns how many of the following arguments belong to a flag: one, unless it is a switch or has its value

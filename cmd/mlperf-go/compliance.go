@@ -28,7 +28,7 @@ func (cmd complianceCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "compliance", Usage: "run an audit, verify its logs, or list the audits of a benchmark",
 		Subcommands: []*cli.Command{
-			{Name: "run", Usage: "run the test of an audit and verify it", HideHelpCommand: true, OnUsageError: usageError,
+			{Name: "run", Usage: "run the test of an audit and verify it", OnUsageError: usageError,
 				Description: "Runs the test with the audit's configuration and verifies its logs. The results of the " +
 					"verification go to OUTPUT-DIR/compliance.",
 				Flags: append(append(settingFlags(), testFlag(), scale), referenceFlags()...), Action: cmd.run},
@@ -57,7 +57,7 @@ func (cmd complianceCommand) run(c *cli.Context) error {
 		return run.UsageError("audit", "`mlperf-go compliance needs --model "+plan.Row.Name+"` lists the audits", "%w",
 			err)
 	}
-	plan.AuditRows = audit.Samples
+	plan.Audit, plan.AuditRows = audit.Test, audit.Samples
 	if err := cmd.reportNeed(audit.Test, plan); err != nil {
 		return err
 	}
@@ -135,7 +135,11 @@ func (cmd complianceCommand) evaluation(c *cli.Context, plan *plan.Plan) (string
 	if err != nil {
 		return "", err
 	}
-	r, err := l.Score(c.Context, scoreOptions(cmd.program, c))
+	o, err := scoreOptions(cmd.program, c)
+	if err != nil {
+		return "", err
+	}
+	r, err := l.Score(c.Context, o)
 	if err != nil {
 		return "", err
 	}
@@ -150,7 +154,7 @@ func (cmd complianceCommand) runTest(ctx context.Context, plan *plan.Plan, s *se
 	p := cmd.program
 	if p.json {
 		quiet := *p.console
-		quiet.json, quiet.quiet = false, true
+		quiet.json, quiet.quiet, quiet.silent = false, true, true
 		p = &program{console: &quiet, environ: p.environ, secrets: p.secrets, modelFile: p.modelFile}
 	}
 	err := testRun{p, plan, s}.do(ctx)

@@ -17,7 +17,7 @@ type needsCommand struct{ *program }
 
 func (cmd needsCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "needs", Usage: "show which audits a benchmark requires, and why", HideHelpCommand: true,
+		Name: "needs", Usage: "show which audits a benchmark requires, and why",
 		OnUsageError: usageError,
 		Description:  "Without --model it prints a table of all benchmarks and rounds.",
 		Flags: []cli.Flag{

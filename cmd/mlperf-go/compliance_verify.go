@@ -31,7 +31,7 @@ func testFlag() cli.Flag {
 
 func (cmd verifyCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "verify", Usage: "verify the logs of an audit", HideHelpCommand: true, OnUsageError: usageError,
+		Name: "verify", Usage: "verify the logs of an audit", OnUsageError: usageError,
 		Description: "Flags that name audits in parentheses are those of the official scripts. Exit code 1: the " +
 			"verification fails by the official rules or by the stricter ones of this program.",
 		Flags: append([]cli.Flag{testFlag(),

@@ -25,7 +25,9 @@ type console struct {
 	stderr   io.Writer           // for drawing on a terminal, and for children, which clean their own messages
 	log      *zap.Logger
 
+	columns                 string // COLUMNS of the environment
 	json, quiet, noProgress bool
+	silent                  bool // with quiet: no verdict line either, because stdout is for another result
 	logLevel, logFormat     string
 
 	results *output // below stdout

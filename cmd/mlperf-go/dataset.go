@@ -4,15 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/datasets/convert"
+	"github.com/mlperf-go/mlperf-go/datasets/official"
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/plan"
@@ -26,26 +26,32 @@ func (cmd datasetCommand) command() *cli.Command {
 	model := &cli.StringFlag{Name: "model", Value: models.Default, Usage: "benchmark that the data set belongs to"}
 	reading := append([]cli.Flag{model}, readingFlags()...)
 	return &cli.Command{
-		Name: "dataset", Usage: "inspect, check, convert and make data sets",
+		Name: "dataset", Usage: "get, inspect, check, convert and make data sets",
 		Subcommands: []*cli.Command{
-			{Name: "info", Usage: "print format, rows, checksum and prompt lengths", ArgsUsage: "FILE", HideHelpCommand: true,
+			{Name: "info", Usage: "print format, rows, checksum and prompt lengths", ArgsUsage: "FILE",
 				Action: cmd.info, Flags: append(slices.Clone(reading), infoFlags()...), OnUsageError: usageError},
-			{Name: "check", Usage: "list the faults of a file", ArgsUsage: "FILE", HideHelpCommand: true,
+			{Name: "stats", Usage: "print lengths of inputs and outputs, and their ratio", ArgsUsage: "FILE",
+				Action: cmd.stats, Flags: append(slices.Clone(reading), infoFlags()...),
+				OnUsageError: usageError},
+			{Name: "check", Usage: "list the faults of a file", ArgsUsage: "FILE",
 				OnUsageError: usageError,
 				Flags: append(slices.Clone(reading),
-					&cli.IntFlag{Name: "most", Value: 50, Usage: "stop after this many faults"}),
+					&cli.IntFlag{Name: "most", Value: 50, Usage: "stop after this many different faults"}),
 				Action: cmd.check},
+			{Name: "get", Usage: "print where a benchmark's official files come from, or compare fetched files with them",
+				ArgsUsage: "NAME [FILE...]", OnUsageError: usageError, Action: cmd.get},
 			{Name: "convert", Usage: "convert data sets to another format, with all columns; several files become one",
-				ArgsUsage: "IN... OUT", HideHelpCommand: true, OnUsageError: usageError,
+				ArgsUsage: "IN... OUT", OnUsageError: usageError,
 				Flags: append(slices.Clone(reading), convertFlags()...), Action: cmd.convert},
-			{Name: "synth", Usage: "generate a synthetic data set for a benchmark", HideHelpCommand: true,
+			{Name: "synth", Usage: "generate a synthetic data set for a benchmark",
 				OnUsageError: usageError,
 				Flags: []cli.Flag{model,
 					&cli.IntFlag{Name: "samples", Value: plan.RehearsalSamples, Usage: "number of rows"},
 					&cli.Int64Flag{Name: "seed", Value: rehearse.Seed, Usage: "the same seed makes the same set"},
 					&cli.BoolFlag{Name: "code", Usage: "include the parts whose answers are programs, which only a sandbox can " +
 						"score"},
-					&cli.StringFlag{Name: "output", Usage: "file to write"}},
+					&cli.StringFlag{Name: "output", Usage: "file to write"},
+					&cli.BoolFlag{Name: "force", Usage: "overwrite an existing file"}},
 				Action: cmd.synth},
 		},
 	}
@@ -77,24 +83,11 @@ func convertFlags() []cli.Flag {
 		&cli.StringFlag{Name: "form", Usage: "for files without rows: calls (questions of BFCL) or turns (one message " +
 			"of a conversation per line)"},
 		&cli.StringFlag{Name: "answers", Usage: "file of the correct answers, for --form calls"},
+		&cli.BoolFlag{Name: "benchmark-rows", Usage: "keep only the rows that the benchmark uses of a larger official file"},
 		&cli.StringFlag{Name: "ids", Usage: "text file with one id per line: keep only these rows"},
 		&cli.StringFlag{Name: "id-column", Value: "id", Usage: "column of the ids of --ids"},
 		&cli.BoolFlag{Name: "force", Usage: "overwrite an existing file"},
 	}
-}
-
-// recast makes rows from files without rows. It returns the file with them, in a temporary folder to be removed.
-func recast(c *cli.Context, from []string) (folder string, rows []string, err error) {
-	if folder, err = os.MkdirTemp("", "mlperf-go-rows-*"); err != nil {
-		return "", nil, run.EnvironmentError("output_dir", "", "cannot create a temporary folder for the rows: %w", err)
-	}
-	path := filepath.Join(folder, filepath.Base(from[0]))
-	f, err := os.Create(path)
-	if err == nil {
-		_, err = datasets.Recast(f, c.String("form"), from, c.String("answers"))
-		err = errors.Join(err, f.Close())
-	}
-	return folder, []string{path}, err
 }
 
 // columnFlags maps the flags that name a column to the column's role.
@@ -173,126 +166,84 @@ func (cmd datasetCommand) check(c *cli.Context) error {
 		return datasetFailed(c, run.UsageError("dataset", "", "%w", errors.Join(faults...)))
 	}
 	if cmd.json {
-		cmd.writeJSON(map[string]any{"path": path, "samples": len(ds.Samples), "sha256": ds.SHA256, "faults": 0})
+		cmd.writeJSON(map[string]any{"path": path, "samples": len(ds.Samples), "benchmark_samples": row.DatasetSamples,
+			"sha256": ds.SHA256, "faults": 0})
 		return nil
 	}
-	fmt.Fprintf(cmd.stdout, "%s: %d rows, no faults\n", path, len(ds.Samples))
+	fmt.Fprintf(cmd.stdout, "%s: %s, no faults\n", path, official.Rows(len(ds.Samples), row))
 	return nil
 }
 
-// conversion returns the files that dataset convert reads, the file that it writes, and its format.
-func conversion(c *cli.Context) (from []string, to, format string, err error) {
+// job returns the conversion that the arguments and flags of dataset convert describe.
+func (cmd datasetCommand) job(c *cli.Context) (*convert.Job, error) {
 	last := c.NArg() - 1
 	if last < 1 {
-		return nil, "", "", run.UsageError("argument", "Write `mlperf-go dataset convert IN... OUT`",
+		return nil, run.UsageError("argument", "Write `mlperf-go dataset convert IN... OUT`",
 			"convert requires at least two files, not %d", c.NArg())
-	}
-	from, to, format = c.Args().Slice()[:last], c.Args().Get(last), c.String("to")
-	if format == "" {
-		format = datasets.FormatOfName(to)
-	}
-	if format == "" {
-		return nil, "", "", run.UsageError("format", "Use .json, .jsonl, .csv, .parquet or .npy, or pass --to FORMAT",
-			"unknown suffix of the output file %s", to)
-	}
-	writes := []string{to}
-	if format == datasets.FormatNPY {
-		writes = append(writes, lengthsOf(to))
-	}
-	for _, path := range writes {
-		// With a pattern of the shell and no OUT, the last file to read would be overwritten.
-		if !c.Bool("force") && something(path) {
-			return nil, "", "", run.UsageError("output_used",
-				"Name a new OUT behind the files to read, or give --force to replace it",
-				"cannot write the data set to %s: the file exists", path)
-		}
-	}
-	return from, to, format, nil
-}
-
-// lengthsOf returns the name of the file of the prompts' lengths for a .npy file of ids.
-func lengthsOf(ids string) string { return strings.TrimSuffix(ids, ".npy") + ".lengths.npy" }
-
-// something reports whether writing to a path would lose data: it is a file that is not empty.
-func something(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Size() > 0 && info.Mode().IsRegular()
-}
-
-func (cmd datasetCommand) convert(c *cli.Context) error {
-	from, to, format, err := conversion(c)
-	if err != nil {
-		return err
 	}
 	m, err := models.Find(c.String("model"))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	o, err := reading(c, m.Row)
-	if err != nil {
-		return err
+	j := &convert.Job{From: c.Args().Slice()[:last], To: c.Args().Get(last), Format: c.String("to"),
+		Form: c.String("form"), Answers: c.String("answers"), Force: c.Bool("force")}
+	if c.Bool("benchmark-rows") && c.IsSet("ids") {
+		return nil, run.UsageError("dataset_option", "Give one of them", "--benchmark-rows and --ids exclude each other")
+	}
+	if c.Bool("benchmark-rows") {
+		if j.Select = m.Row.Data.Select; j.Select == nil {
+			return nil, run.UsageError("dataset_option", "Leave --benchmark-rows out",
+				"the benchmark %s uses every row of its files", m.Row.Name)
+		}
+	}
+	if j.Options, err = reading(c, m.Row); err != nil {
+		return nil, err
 	}
 	if path := c.String("ids"); path != "" {
-		if o.Only, err = datasets.ReadOnly(path, c.String("id-column")); err != nil {
-			return err
-		}
+		j.Options.Only, err = datasets.ReadOnly(path, c.String("id-column"))
 	}
-	read := from
-	if c.String("form") != "" {
-		folder, rows, err := recast(c, from)
-		defer os.RemoveAll(folder)
-		if err != nil {
-			return datasetFailed(c, err)
-		}
-		read = rows
-	} else if c.String("answers") != "" {
-		return run.UsageError("dataset_option", "Give both, or neither", "--answers requires --form calls")
-	}
-	var done *datasets.Conversion
-	var failed error
-	err = atomicfile.Write(to, func(w io.Writer) error {
-		done, failed = datasets.Convert(w, read, o, format)
-		return failed
-	})
-	if fault := (*datasets.Error)(nil); errors.As(failed, &fault) || errors.Is(failed, datasets.ErrOption) {
-		return datasetFailed(c, failed) // about the file read, not the file written
-	}
-	if err == nil && format == datasets.FormatNPY {
-		lengths := lengthsOf(to)
-		if err = atomicfile.Write(lengths, done.WriteLengths); err == nil {
-			cmd.notice(lengths + ": the prompts' lengths, for --lengths")
-		}
-	}
+	return j, err
+}
+
+func (cmd datasetCommand) convert(c *cli.Context) error {
+	j, err := cmd.job(c)
 	if err != nil {
 		return err
 	}
+	done, err := j.Run()
+	if err != nil {
+		return convertFailed(c, err)
+	}
+	if done.Lengths != "" {
+		cmd.notice(done.Lengths + ": the prompts' lengths, for --lengths")
+	}
 	if cmd.json {
-		cmd.writeJSON(map[string]any{"path": to, "format": format, "samples": done.Records, "sources": done.From})
+		cmd.writeJSON(map[string]any{"path": j.To, "format": done.Format, "samples": done.Records, "sources": done.From})
 		return nil
 	}
-	source := fmt.Sprintf("%s (%s)", from[0], done.From[0].Format)
+	source := fmt.Sprintf("%s (%s)", j.From[0], done.From[0].Format)
 	if len(done.From) > 1 {
-		source = fmt.Sprintf("%d files, %s to %s,", len(done.From), from[0], done.From[len(done.From)-1].Path)
+		source = fmt.Sprintf("%d files, %s to %s,", len(done.From), j.From[0], done.From[len(done.From)-1].Path)
 	}
-	cmd.notice(fmt.Sprintf("%s: %d rows of %s as %s", to, done.Records, source, format))
-	for _, note := range done.Notes {
-		cmd.notice(note)
-	}
+	cmd.notice(fmt.Sprintf("%s: %s of %s as %s", j.To, plural.Count(done.Records, "row", "rows"), source, done.Format))
+	cmd.notice(done.Notes...)
 	return nil
 }
 
-// ownSet rejects a path whose file is not a synthetic set of the benchmark, to protect real data sets.
-func ownSet(path string, row *models.Row) error {
-	if !something(path) {
-		return nil
+// convertFailed adds the code and the hint to an error of a conversion.
+func convertFailed(c *cli.Context, err error) error {
+	switch {
+	case errors.Is(err, convert.ErrFormat):
+		return run.UsageError("format", "Use .json, .jsonl, .csv, .parquet or .npy, or pass --to FORMAT", "%w", err)
+	case errors.Is(err, convert.ErrExists):
+		return run.UsageError("output_used", "Name a new OUT behind the files to read, or give --force to replace it", "%w",
+			err)
+	case errors.Is(err, convert.ErrAnswers):
+		return run.UsageError("dataset_option", "Give both, or neither", "--answers requires --form calls")
+	case errors.Is(err, convert.ErrTemporary):
+		return run.EnvironmentError("output_dir", "", "%w", err)
 	}
-	o := datasets.ForRow(row)
-	o.Limit = 1
-	if ds, err := datasets.Open(path, o); err == nil && datasets.Synthetic(ds) {
-		return nil
-	}
-	return run.UsageError("output", "Choose another --output, or remove it",
-		"%s exists and is not a synthetic data set of %s", path, row.Name)
+	return datasetFailed(c, err)
 }
 
 func (cmd datasetCommand) synth(c *cli.Context) error {
@@ -313,8 +264,9 @@ func (cmd datasetCommand) synth(c *cli.Context) error {
 	if c.Int("samples") < 1 {
 		return run.UsageError("samples", "", "--samples is %d; a data set needs at least one row", c.Int("samples"))
 	}
-	if err := ownSet(c.String("output"), m.Row); err != nil {
-		return err
+	if path := c.String("output"); convert.HasContent(path) && !c.Bool("force") {
+		return run.UsageError("output_used", "Choose another --output, or give --force to replace it",
+			"cannot write the data set to %s: the file exists", path)
 	}
 	err = atomicfile.Write(c.String("output"), func(w io.Writer) error {
 		return datasets.SynthSet{Row: m.Row, Samples: c.Int("samples"), Seed: c.Int64("seed"), Code: c.Bool("code")}.Write(w)
@@ -327,6 +279,7 @@ func (cmd datasetCommand) synth(c *cli.Context) error {
 			"seed": c.Int64("seed")})
 		return nil
 	}
-	cmd.notice(fmt.Sprintf("%s: %d synthetic rows for %s", c.String("output"), c.Int("samples"), m.Row.Name))
+	cmd.notice(fmt.Sprintf("%s: %s for %s", c.String("output"),
+		plural.Count(c.Int("samples"), "synthetic row", "synthetic rows"), m.Row.Name))
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -12,18 +11,17 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/plot"
 	"github.com/mlperf-go/mlperf-go/run"
-	"github.com/mlperf-go/mlperf-go/tokenizer"
 )
 
 func infoFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "plot", Usage: "file to draw the histograms into, .svg or .png"},
+		plotFlag(),
 		&cli.StringFlag{Name: "tokenizer", Usage: "tokenizer.json or its folder, to count the tokens of texts"},
 	}
 }
 
-// lengths are values of a data set that are shown as a histogram.
-type lengths struct {
+// lengthSet holds values of a data set that are shown as a histogram.
+type lengthSet struct {
 	name, unit, of string // of is the plural of the things measured
 	values         []int
 }
@@ -33,10 +31,9 @@ func (cmd datasetCommand) info(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(c.String("plot"))), ".")
-	if c.IsSet("plot") && format != plot.SVG && format != plot.PNG {
-		return run.UsageError("plot", "Use .svg or .png", "unknown suffix of --plot %s",
-			c.String("plot"))
+	format, err := plotFormat(c)
+	if err != nil {
+		return err
 	}
 	o, err := reading(c, row)
 	if err != nil {
@@ -52,7 +49,7 @@ func (cmd datasetCommand) info(c *cli.Context) error {
 		return err
 	}
 	stats := datasets.Stats(ds)
-	sets := []lengths{{"prompt tokens", "tokens", "rows", datasets.InputLengths(ds)},
+	sets := []lengthSet{{"prompt tokens", "tokens", "rows", datasets.InputLengths(ds)},
 		{"reference tokens", "tokens", "rows", targets}, {"image bytes", "bytes", "images", datasets.ImageSizes(ds)}}
 	if targets != nil {
 		summary := datasets.Summarize(targets)
@@ -87,7 +84,7 @@ func (cmd datasetCommand) info(c *cli.Context) error {
 }
 
 // printLengths prints a summary and a histogram of each set that is not empty.
-func (cmd datasetCommand) printLengths(sets []lengths) {
+func (cmd datasetCommand) printLengths(sets []lengthSet) {
 	for _, s := range sets {
 		if len(s.values) == 0 {
 			continue
@@ -107,21 +104,17 @@ func countTokens(c *cli.Context, ds *datasets.Dataset) ([]int, error) {
 	if !c.IsSet("tokenizer") {
 		return nil, nil
 	}
-	t, err := tokenizer.Open(c.String("tokenizer"))
+	count, err := tokenCounter(c)
 	if err != nil {
-		return nil, run.UsageError("tokenizer", "", "%w", err)
+		return nil, err
 	}
-	var ids []int32
-	return datasets.CountTokens(ds, func(text string) int {
-		ids = t.AppendIDs(ids[:0], text, false)
-		return len(ids)
-	}), nil
+	return datasets.CountTokens(ds, count), nil
 }
 
 // plotBins is the number of bars of a histogram.
 const plotBins = 60
 
-func plotLengths(path, format, name string, sets []lengths) error {
+func plotLengths(path, format, name string, sets []lengthSet) error {
 	var panels []plot.Panel
 	for _, s := range sets {
 		if len(s.values) == 0 {

@@ -28,6 +28,38 @@ func commandsOf(t *testing.T, page string) []string {
 	return blocks
 }
 
+// The commands of docs/tutorial/first-server.md up to the benchmark's own data run in their order on a simulator that
+// was started as the page describes. The trial is shortened, and the port is a free one.
+func TestTheWalkToARehearsalOnOnesOwnServer(t *testing.T) {
+	if testing.Short() || !loadgen.Built {
+		t.Skip("measures a whole rehearsal, which needs LoadGen")
+	}
+	data := filepath.Join(t.TempDir(), "prompts.json")
+	require.NoError(t, exec.Command("mlperf-go", "dataset", "synth", "--samples", "512", "--output", data).Run())
+	url, _ := startSim(deferring{t}, filepath.Join(t.TempDir(), "ready"), "--dataset", data)
+	text, _, found := strings.Cut(page(t, "docs/tutorial/first-server.md"), "## 4. ")
+	require.True(t, found)
+	_, text, found = strings.Cut(text, "## 2. ")
+	require.True(t, found)
+	shorter := strings.NewReplacer("http://127.0.0.1:8000", url, "--target-qps 10 ", "--target-qps 200 ",
+		"--min-duration 60s", "--min-duration 1s")
+	folder, n := t.TempDir(), 0
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "mlperf-go ") {
+			continue
+		}
+		n++
+		cmd := exec.Command("bash", "-c", shorter.Replace(line))
+		cmd.Dir = folder
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s%s", line, out)
+		if strings.Contains(line, "submission") {
+			require.Contains(t, string(out), "The tree is a rehearsal and has no other errors:")
+		}
+	}
+	require.Equal(t, 4, n, "preflight, dataset synth, run, submission")
+}
+
 // A newcomer who types what docs/tutorial/first-submission.md says reaches the packed file: every command of the page
 // runs as it stands, in its order.
 func TestTheWalkOfTheSubmissionPage(t *testing.T) {

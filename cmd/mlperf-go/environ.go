@@ -83,3 +83,13 @@ func dropEmpty(environ []string) error {
 	}
 	return nil
 }
+
+// valueOf returns the value of a variable; "" where it is not set.
+func valueOf(environ []string, name string) string {
+	for _, pair := range environ {
+		if value, ok := strings.CutPrefix(pair, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}

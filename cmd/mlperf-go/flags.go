@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/servers"
@@ -29,6 +30,9 @@ func settingFlags() []cli.Flag {
 func usageOf(s config.Setting) string {
 	if s.Kind == config.Enum {
 		return s.Usage + " (" + strings.Join(s.Enum, ", ") + ")"
+	}
+	if s.Name == "backend" { // the drivers that this program registers
+		return s.Usage + " (" + strings.Join(backends.Names(), ", ") + ")"
 	}
 	if s.Kind == config.Bool && s.Default == "true" {
 		return s.Usage + "; turn off with --no-" + s.Name
@@ -72,8 +76,11 @@ func (p *program) testSettings(c *cli.Context) (*settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.serverOrigin.Where == "" {
+	if s.serverOrigin.Where == "" && !(p.oldEngineArgs && s.IsSet("endpoint")) {
 		return s, noArguments(c)
+	}
+	if s.servers == nil && c.NArg() > 0 {
+		s.Note("the engine's arguments are ignored: with --endpoint the run starts no server")
 	}
 	return s, nil
 }
@@ -97,6 +104,9 @@ func (p *program) readSettings(c *cli.Context) (*settings, error) {
 			}
 		}
 	}
+	if err := p.applyOld(e); err != nil {
+		return nil, err
+	}
 	s, err := p.readServers(c, e)
 	for _, row := range e.Table() {
 		if row.Secret {
@@ -104,6 +114,23 @@ func (p *program) readSettings(c *cli.Context) (*settings, error) {
 		}
 	}
 	return s, err
+}
+
+// applyOld applies the older harness's --debug-mode and --host.
+func (p *program) applyOld(e *config.Effective) error {
+	for _, n := range p.oldNotes {
+		e.Note(n)
+	}
+	if e.Bool("debug-mode") {
+		p.logLevel = "debug"
+		if err := p.setLog(); err != nil {
+			return err
+		}
+	}
+	if e.IsSet("server-config") || e.IsSet("model-path") {
+		return nil // the servers' file supplies the ports
+	}
+	return e.ResolveHost()
 }
 
 // readServers plans the servers of --server-config or --model-path, unless an endpoint is given, and sets what the

@@ -35,7 +35,12 @@ func flagsText() string {
 		"name " +
 		"too:\n`--target-qps` is `MLPERF_GO_TARGET_QPS`. Flags take precedence over the environment, and the\n" +
 		"environment over a file of `--config`. Durations are Go's, such as `90s`; a bare number is seconds.\n" +
-		"[Move from the Python harness](../how-to/migration.md) lists the older harness's names.\n\n## All commands\n\n")
+		"[Move from the Python harness](../how-to/migration.md) lists the older harness's names.\n\n" +
+		"`COMMAND --help` describes a command's basic flags and names the others; `COMMAND --help-all`\n" +
+		"describes all. Bash, zsh and fish complete commands, flags, benchmarks, scenarios and files after\n" +
+		"`source <(mlperf-go completion bash)`, the same with `zsh`, or `mlperf-go completion fish | source`.\n\n" +
+		"## All commands\n\n")
+	b.WriteString("`--help` or `-h` prints the help of a command, `--version` or `-v` the version.\n\n")
 	table(&b, globalFlags(), nil)
 	b.WriteString("\n## Settings of a test\n\nFor `run`, `submission`, `submission run`, `compliance run` " +
 		"and\n`preflight`. " +

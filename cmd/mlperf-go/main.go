@@ -48,7 +48,10 @@ type program struct {
 	environ   []string
 	secrets   *secret.Redactor // removes secrets from everything that the program writes
 	modelFile string           // added to the registry of benchmarks
-	exit      int              // of a command that ended without an error
+	// --engine-args was given: the older harness ignored what follows unless it started a server
+	oldEngineArgs bool
+	oldNotes      []string // about words and variables of the older harness
+	exit          int      // of a command that ended without an error
 }
 
 func mainCode(args, environ []string, stdout, stderr io.Writer) int {
@@ -58,6 +61,7 @@ func mainCode(args, environ []string, stdout, stderr io.Writer) int {
 		secrets.AddArgs(args[1:])
 	}
 	p := &program{console: newConsole(stdout, stderr, secrets), environ: environ, secrets: secrets}
+	p.columns = valueOf(environ, "COLUMNS")
 	defer func() { _ = p.messages.Flush() }() // a broken stderr cannot be reported anywhere
 	app := p.app()
 	if err := dropEmpty(environ); err != nil {
@@ -65,7 +69,10 @@ func mainCode(args, environ []string, stdout, stderr io.Writer) int {
 	}
 	ctx, stop := interruptible()
 	defer stop()
-	err := app.RunContext(ctx, flagsFirst(app.Commands, app.Flags, args))
+	args, notes := oldCommand(dashed(args), os.Getenv)
+	p.oldEngineArgs = hasOldEngineArgs(args)
+	p.oldNotes = notes
+	err := p.execute(ctx, app, args)
 	_ = p.log.Sync() // fails on a terminal
 	if err == nil {
 		return p.exitCode(p.exit)
@@ -76,6 +83,30 @@ func mainCode(args, environ []string, stdout, stderr io.Writer) int {
 	}
 	p.json = p.json || asksForJSON(args, environ)
 	return p.report(err)
+}
+
+// execute runs the command of a command line, or prints the help, the version or the completions that it asks for.
+func (p *program) execute(ctx context.Context, app *cli.App, args []string) error {
+	if len(args) > 1 && args[1] == completeCommand {
+		return p.complete(app, args[2:])
+	}
+	args = flagsFirst(app.Commands, app.Flags, asksForVersion(app, args))
+	if path, all, ok := helpAsked(app, args); ok {
+		return p.showHelp(app, path, all)
+	}
+	return app.RunContext(ctx, args)
+}
+
+// asksForVersion replaces --version or -v before any command by the command version.
+func asksForVersion(app *cli.App, args []string) []string {
+	for i := 1; i < len(args) && strings.HasPrefix(args[i], "-") && args[i] != "--"; i++ {
+		if name, _, _ := cutFlag(args[i]); name == "version" || name == "v" {
+			given := slices.Delete(slices.Clone(args), i, i+1)
+			return slices.Insert(given, i, "version")
+		}
+		i += values(app.Flags, args[i])
+	}
+	return args
 }
 
 // asksForJSON looks for --json in arguments and environment: the flag parser may have stopped at another flag before
@@ -93,11 +124,6 @@ const longestError = 256 << 10
 // report writes an error as one paragraph, or as JSON, and returns its exit code.
 func (p *program) report(err error) int {
 	e := run.Classify(err)
-	var exit cli.ExitCoder
-	if errors.As(err, &exit) { // only `help WORD` has an exit code of the flag parser
-		text, _, _ := strings.Cut(err.Error(), ".")
-		e = run.UsageError("unknown_command", "`mlperf-go help` lists the commands", "%s", text)
-	}
 	var interrupt run.Interrupt
 	if errors.As(err, &interrupt) {
 		e = &run.Error{Exit: interrupt.ExitCode(), Code: "interrupted", Err: err}

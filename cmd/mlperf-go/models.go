@@ -20,7 +20,7 @@ type modelsCommand struct{ *program }
 
 func (cmd modelsCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "models", Usage: "list the benchmarks, or describe one", ArgsUsage: "[NAME]", HideHelpCommand: true,
+		Name: "models", Usage: "list the benchmarks, or describe one", ArgsUsage: "[NAME]",
 		OnUsageError: usageError,
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {
@@ -122,32 +122,11 @@ func describeText(fields []models.Field) string {
 		} else if f.Source != "" {
 			text += " (" + f.Source + ")"
 		}
-		hang(&b, f.Name, column, text)
+		hang(&b, f.Name, column, text, pageWidth)
 	}
 	b.WriteString("\nsources\n")
 	for i, s := range sources {
-		hang(&b, fmt.Sprintf("  [%d]", i+1), 6, s)
+		hang(&b, fmt.Sprintf("  [%d]", i+1), 6, s, pageWidth)
 	}
 	return b.String()
-}
-
-// hang writes a text in its own column after a word, wrapped at pageWidth.
-func hang(b *strings.Builder, word string, column int, text string) {
-	b.WriteString(word + strings.Repeat(" ", column-utf8.RuneCountInString(word)))
-	at := column
-	for i, w := range strings.Fields(text) {
-		n := utf8.RuneCountInString(w)
-		switch {
-		case i == 0:
-		case at+1+n > pageWidth:
-			b.WriteString("\n" + strings.Repeat(" ", column))
-			at = column
-		default:
-			b.WriteString(" ")
-			at++
-		}
-		b.WriteString(w)
-		at += n
-	}
-	b.WriteString("\n")
 }

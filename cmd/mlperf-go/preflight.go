@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/needs"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
@@ -18,7 +21,7 @@ type preflightCommand struct{ *program }
 
 func (cmd preflightCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "preflight", Usage: "probe endpoints without starting a test", HideHelpCommand: true,
+		Name: "preflight", Usage: "probe endpoints without starting a test",
 		OnUsageError: usageError,
 		Flags:        settingFlags(),
 		Action: func(c *cli.Context) error {
@@ -41,21 +44,46 @@ func (cmd preflightCommand) command() *cli.Command {
 				return run.UsageError("endpoint", "Write --endpoint http://host:port", "no --endpoint given")
 			}
 			cmd.notice(plan.Notices()...)
-			pre, err := run.PreflightOnly(c.Context, run.FromPlan(plan), cmd.newProgress(plan))
-			if err != nil {
-				return err
-			}
-			if cmd.json {
-				cmd.writeJSON(pre)
-				return nil
-			}
-			return cmd.print(pre)
+			return cmd.probe(c.Context, plan)
 		},
 	}
 }
 
+// probe asks the servers, and prints what they are and what the test needs.
+func (cmd preflightCommand) probe(ctx context.Context, plan *plan.Plan) error {
+	pre, err := run.PreflightOnly(ctx, run.FromPlan(plan), cmd.newProgress(plan))
+	if err != nil && (ctx.Err() != nil || run.Classify(err).Exit != run.ExitEnvironment) {
+		return err
+	}
+	survey := cmd.surveyOf(plan, pre)
+	survey.Refusal = err
+	table := survey.Table(ctx)
+	switch err := table.Err(); {
+	case cmd.json && err != nil:
+		return err
+	case cmd.json:
+		cmd.writeJSON(struct {
+			*run.Preflight
+			Needs needs.Table `json:"needs"`
+		}{pre, table})
+		return nil
+	}
+	if pre != nil {
+		if err := cmd.print(pre); err != nil {
+			return err
+		}
+		fmt.Fprintln(cmd.stdout)
+	}
+	return cmp.Or(writeNeeds(cmd.stdout, table), table.Err())
+}
+
 func (cmd preflightCommand) print(pre *run.Preflight) error {
 	w := cmd.table()
+	if b := pre.Backend; b.Auto {
+		fmt.Fprintf(w, "backend\t%s, chosen automatically: %s\n", b.Backend, b.Why)
+	} else {
+		fmt.Fprintf(w, "backend\t%s\n", b.Backend)
+	}
 	for _, e := range pre.Endpoints {
 		fmt.Fprintf(w, "endpoint\t%s\n  server\t%s %s\n  models\t%s\n  context\t%d tokens\n  health\t%d\n  client\t%s\n",
 			e.URL, orUnknown(e.Server), e.Version, foreign.Line(strings.Join(e.Models, ", "), 400), e.MaxModelLen,

@@ -24,6 +24,8 @@ type progress struct {
 	bar     *mpb.Bar
 	text    string
 	lastOut time.Time
+	// preflighted is called once the servers have been probed; nil: nothing is
+	preflighted func(*run.Preflight)
 }
 
 const lineEvery = 5 * time.Second
@@ -38,6 +40,12 @@ func (g *progress) Waiting(text string) { g.log.Info(text) }
 
 // Preflighted reports what will be tested.
 func (g *progress) Preflighted(pre *run.Preflight, notes []string) {
+	if g.preflighted != nil {
+		g.preflighted(pre)
+	}
+	if b := pre.Backend; b.Auto && len(b.Servers) > 0 {
+		g.log.Info(fmt.Sprintf("backend %s, chosen automatically: %s", b.Backend, b.Why))
+	}
 	for _, e := range pre.Endpoints {
 		g.log.Info(fmt.Sprintf("endpoint %s: %s %s, serves %s", e.URL, orUnknown(e.Server), e.Version,
 			foreign.Line(strings.Join(e.Models, ", "), 400)), zap.String("endpoint", e.URL))

@@ -11,7 +11,7 @@ type runCommand struct{ *program }
 
 func (cmd runCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "run", Usage: "run one test and judge it", HideHelpCommand: true,
+		Name: "run", Usage: "run one test and judge it",
 		Description: "Runs one LoadGen test. Its folder then contains the official logs and the record with the verdict " +
 			"(run.json).\n" +
 			"Without --endpoint it starts the simulator; without --dataset it makes a synthetic data set. Either makes the " +

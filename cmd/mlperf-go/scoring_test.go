@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -29,7 +28,7 @@ func startScored(t *testing.T, detokenize http.HandlerFunc) *process {
 		switch _, _ = io.Copy(io.Discard, r.Body); { // only then is the end of the connection seen
 		case r.URL.Path == "/tokenize":
 			_, _ = io.WriteString(w, `{"tokens": [5]}`) // the client tells what it misses
-		case asked.Add(1) == 1:
+		case asked.Add(1) <= 2: // before the test: by the scorer, and by the table of needs
 			_, _ = io.WriteString(w, `{"text": "a"}`)
 		default:
 			detokenize(w, r)
@@ -103,30 +102,21 @@ func TestATestWhoseScoringFailedIsInvalid(t *testing.T) {
 	require.Nil(t, r.Accuracy.Pass)
 }
 
-// Answers that are token ids have no score without a tokenizer: the test is INVALID, alone and in a campaign of any
-// division.
-func TestATestWithoutItsTokenizerIsInvalid(t *testing.T) {
+// Answers that are token ids have no score without a tokenizer: the test is refused before it begins, alone and in a
+// campaign of any division.
+func TestATestWithoutItsTokenizerIsRefused(t *testing.T) {
 	t.Parallel()
 	rows, url := scored(t, http.NotFound)
 	of := []string{"--model", "llama2-70b-99", "--dataset", rows, "--endpoint", url, "--no-progress", "--output-dir"}
-
-	folder := filepath.Join(t.TempDir(), "run")
-	p := start(t, folder, append([]string{"run", "--mode", "accuracy"}, append(of, folder)...)...)
-	require.Equal(t, run.ExitInvalid, p.end(patience), p.stderr.String())
-	r := p.record()
-	require.Len(t, r.Reasons, 1)
-	require.Equal(t, record.CodeNotScored, r.Reasons[0].Code)
-	require.Contains(t, r.Reasons[0].Text, "tokenizer")
-
-	folder = filepath.Join(t.TempDir(), "campaign")
-	p = start(t, folder, append([]string{"submission", "run", "--json", "--division", "open", "--scenario", "Offline",
-		"--only", "accuracy,score", "--backend", "sim"}, append(of, folder)...)...)
-	require.Equal(t, run.ExitInvalid, p.end(patience), p.stderr.String())
-	var steps struct {
-		Steps []struct{ State, Code, Why string }
+	for name, args := range map[string][]string{
+		"run": {"run", "--mode", "accuracy"},
+		"campaign": {"submission", "run", "--json", "--division", "open", "--scenario", "Offline", "--only", "accuracy,score",
+			"--backend", "sim"},
+	} {
+		folder := filepath.Join(t.TempDir(), name)
+		p := start(t, folder, append(args, append(of, folder)...)...)
+		require.Equal(t, run.ExitUsage, p.end(patience), p.stderr.String())
+		require.Contains(t, p.stdout.String()+p.stderr.String(), "tokenizer")
+		require.NoDirExists(t, folder)
 	}
-	require.NoError(t, json.Unmarshal(p.stdout.Bytes(), &steps), p.stdout.String())
-	require.Equal(t, []string{"done", "invalid", string(record.CodeNotScored)},
-		[]string{steps.Steps[0].State, steps.Steps[1].State, steps.Steps[1].Code})
-	require.Contains(t, steps.Steps[1].Why, "tokenizer")
 }

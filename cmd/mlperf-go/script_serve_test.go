@@ -2,6 +2,9 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -20,8 +23,9 @@ import (
 )
 
 // cmdServe starts a server that is no inference server and puts its URL into a variable: serve NAME
-// html|escape|redirect|hub|proxy|closed|later|ssh|tls. A hub publishes the files of the folder published, to who has
-// its token.
+// html|escape|redirect|hub|proxy|closed|later|ssh|tls|tokens|hidden URL|double URL|foreign URL. A hub publishes the
+// files of the folder published, to who has its token. Tokens is a server's tokenizer behind TLS; its certificate is in
+// the file NAME.pem.
 func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 	handlers := map[string]http.HandlerFunc{
 		"html": func(w http.ResponseWriter, _ *http.Request) {
@@ -33,7 +37,9 @@ func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 		"redirect": func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://login.example/"+r.URL.Path, http.StatusFound)
 		},
-		"proxy": forward,
+		"proxy":  forward,
+		"hidden": hiding(args),
+		"double": doubling(args),
 		"hub": func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Authorization") != "Bearer quite-secret" {
 				http.Error(w, "who are you?", http.StatusUnauthorized)
@@ -53,6 +59,10 @@ func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(l.Close())
 		return
 	}
+	if args[1] == "foreign" {
+		ts.Setenv(args[0], foreignServer(ts, args[2]))
+		return
+	}
 	if args[1] == "tls" {
 		ts.Setenv(args[0], resetter(ts))
 		return
@@ -61,9 +71,42 @@ func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Setenv(args[0], greeter(ts))
 		return
 	}
+	if args[1] == "tokens" {
+		s := httptest.NewTLSServer(http.HandlerFunc(tokenize))
+		ts.Defer(s.Close)
+		certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+		ts.Check(os.WriteFile(ts.MkAbs(args[0]+".pem"), certificate, 0o644))
+		ts.Setenv(args[0], s.URL)
+		return
+	}
 	s := httptest.NewServer(handlers[args[1]])
 	ts.Defer(s.Close)
 	ts.Setenv(args[0], s.URL)
+}
+
+// tokenize answers as a server whose tokens are bytes.
+func tokenize(w http.ResponseWriter, r *http.Request) {
+	var q struct {
+		Prompt string
+		Tokens []int
+	}
+	if json.NewDecoder(r.Body).Decode(&q) != nil {
+		http.Error(w, "what is this", http.StatusBadRequest)
+		return
+	}
+	ids := make([]int, len(q.Prompt))
+	for i := range ids {
+		ids[i] = int(q.Prompt[i])
+	}
+	answer := map[string]any{"tokens": ids, "count": len(ids)}
+	if r.URL.Path == "/detokenize" {
+		text := make([]byte, len(q.Tokens))
+		for i, id := range q.Tokens {
+			text[i] = byte('a' + id%26)
+		}
+		answer = map[string]any{"text": string(text)} // as SGLang
+	}
+	_ = json.NewEncoder(w).Encode(answer) // a client that left does not matter
 }
 
 // steering clears the screen, names the window, hides and turns what follows, and goes on in a line that looks like the
@@ -98,6 +141,72 @@ func forward(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", answer.Header.Get("Content-Type"))
 	w.WriteHeader(answer.StatusCode)
 	_, _ = io.Copy(w, answer.Body) // a client that left does not matter
+}
+
+// hiding is a gateway that shows nothing of the server behind it but OpenAI's routes.
+func hiding(args []string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/v1/models":
+			_, _ = io.WriteString(w, `{"data":[{"id":"meta-llama/Llama-3.1-8B-Instruct","owned_by":"us"}]}`)
+		case strings.HasPrefix(r.URL.Path, "/v1/"):
+			forward(w, at(r, args[2]))
+		default:
+			http.NotFound(w, r)
+		}
+	}
+}
+
+// doubling is a gateway that adds a route of llama.cpp to another server's.
+func doubling(args []string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/props" {
+			_, _ = io.WriteString(w, `{"default_generation_settings":{},"total_slots":4}`)
+			return
+		}
+		forward(w, at(r, args[2]))
+	}
+}
+
+// foreignServer passes the bytes of connections on to a simulator and hides its name, as a server of another maker.
+func foreignServer(ts *testscript.TestScript, base string) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Defer(func() { _ = l.Close() })
+	go func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
+			if err != nil {
+				_ = client.Close()
+				continue
+			}
+			go func() {
+				_, _ = io.Copy(server, client) // the end of either is the end of both
+				_ = server.Close()
+			}()
+			go func() {
+				defer client.Close()
+				for b := make([]byte, 64<<10); ; {
+					n, err := server.Read(b)
+					if _, gone := client.Write(bytes.ReplaceAll(b[:n], []byte("mlperf-go-sim"),
+						[]byte("uvicorn"))); gone != nil || err != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	return "http://" + l.Addr().String()
+}
+
+// at sends a request to another server.
+func at(r *http.Request, base string) *http.Request {
+	r.URL.Scheme, r.URL.Host = "http", strings.TrimPrefix(base, "http://")
+	return r
 }
 
 // resetter does with plain words what many TLS servers do: it closes.
@@ -154,13 +263,18 @@ var tokenCounters = []map[string][]string{
 	{"tokens.output": {"vllm:generation_tokens_total"}, "tokens.input": {"vllm:prompt_tokens_total"}},
 	{"tokens.output": {"llamacpp:tokens_predicted_total"},
 		"tokens.input": {"llamacpp:prompt_tokens_total", "llamacpp:prompt_tokens_cached_total"}},
+	{"tokens.output": {"sglang:generation_tokens_total"}, "tokens.input": {"sglang:prompt_tokens_total"}},
 }
 
 // cmdCounted wants the record's token counts to be the growth of the server's own counters since the last call: counted
-// URL DIR
+// URL [DIR]; without DIR the counting begins.
 func cmdCounted(ts *testscript.TestScript, _ bool, args []string) {
 	for path := range tokenCounters[0] {
 		key := "LAST_" + path + args[0]
+		if len(args) == 1 {
+			ts.Setenv(key, strconv.FormatFloat(tokensOf(ts, args[0], path), 'f', -1, 64))
+			continue
+		}
 		last, _ := strconv.ParseFloat(ts.Getenv(key), 64) // 0 at first
 		want, err := strconv.ParseFloat(recorded(ts, args[1], path), 64)
 		ts.Check(err)
@@ -199,7 +313,8 @@ func tokensOf(ts *testscript.TestScript, url, path string) (sum float64) {
 	return 0
 }
 
-func counter(ts *testscript.TestScript, url, name string) (value float64, ok bool) {
+// counter adds the series of a server's counter, such as those of streams and of whole answers.
+func counter(ts *testscript.TestScript, url, name string) (sum float64, ok bool) {
 	response, err := http.Get(url + "/metrics")
 	ts.Check(err)
 	defer response.Body.Close()
@@ -208,8 +323,8 @@ func counter(ts *testscript.TestScript, url, name string) (value float64, ok boo
 			strings.HasPrefix(rest, " ") && found {
 			value, err := strconv.ParseFloat(rest[strings.LastIndexByte(rest, ' ')+1:], 64)
 			ts.Check(err)
-			return value, true
+			sum, ok = sum+value, true
 		}
 	}
-	return 0, false
+	return sum, ok
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/servers"
 )
@@ -23,12 +24,12 @@ func (cmd serverCommand) command() *cli.Command {
 	placed := serverFlags()
 	file := placed[:2]
 	command := func(name, usage, args string, flags []cli.Flag, do func(*cli.Context) error) *cli.Command {
-		return &cli.Command{Name: name, Usage: usage, ArgsUsage: args, Flags: slices.Clone(flags), HideHelpCommand: true,
+		return &cli.Command{Name: name, Usage: usage, ArgsUsage: args, Flags: slices.Clone(flags),
 			Action: do, OnUsageError: usageError}
 	}
 	const engineArgs = "[-- ENGINE ARGUMENTS]"
 	return &cli.Command{
-		Name: "server", Usage: "start and supervise inference servers", HideHelpCommand: true,
+		Name: "server", Usage: "start and supervise inference servers",
 		Subcommands: []*cli.Command{
 			command("up", "start the servers and supervise them until a signal arrives", engineArgs, placed, cmd.up),
 			command("down", "stop the servers that `server up` started", "", file, cmd.down),
@@ -203,7 +204,7 @@ func (cmd serverCommand) down(c *cli.Context) error {
 		cmd.writeJSON(map[string]any{"ended": len(state.Replicas)})
 		return nil
 	}
-	fmt.Fprintf(cmd.stdout, "%d servers of %s were stopped\n", len(state.Replicas), dir)
+	fmt.Fprintf(cmd.stdout, "stopped %s of %s\n", plural.Count(len(state.Replicas), "server", "servers"), dir)
 	return nil
 }
 
@@ -230,8 +231,8 @@ func (cmd serverCommand) status(c *cli.Context) error {
 		fmt.Fprintf(w, "supervisor\tnot running; its last observations follow\n")
 	}
 	for _, r := range state.Replicas {
-		fmt.Fprintf(w, "replica %d\t%s\t%s\tprocess %d\tunhealthy %d times\t%s\n", r.Index, r.URL, r.Health, r.Leader.PID,
-			r.Unhealthy, r.Exit)
+		fmt.Fprintf(w, "replica %d\t%s\t%s\tprocess %d\tunhealthy %s\t%s\n", r.Index, r.URL, r.Health, r.Leader.PID,
+			plural.Count(r.Unhealthy, "time", "times"), r.Exit)
 	}
 	return w.Flush()
 }

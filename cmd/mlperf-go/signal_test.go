@@ -197,6 +197,8 @@ func TestFirstSignalKeepsWhatWasMeasured(t *testing.T) {
 				r := p.record()
 				require.Equal(t, record.Interrupted, r.Verdict)
 				require.Equal(t, record.CodeInterrupted, r.Reasons[0].Code)
+				require.Len(t, r.Reasons, 1, "what the signal cancelled, and LoadGen's errors about it, are no causes")
+				require.NotContains(t, p.stdout.String(), record.CodeLoadGenErrors)
 				require.Positive(t, r.Samples.Completed)
 				require.InDelta(t, r.Samples.Issued, r.Samples.Completed, 2,
 					"what was issued was completed, failed if need be; LoadGen goes on issuing")

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -24,12 +25,17 @@ type simCommand struct{ *program }
 func (cmd simCommand) command() *cli.Command {
 	d := sim.DefaultConfig()
 	return &cli.Command{
-		Name: "sim", Usage: "run the simulated LLM server", HideHelpCommand: true,
-		Description: "Speaks the protocol of vLLM, with continuous batching and faults on demand. Runs with the " +
-			"same seed return the same answers.",
+		Name: "sim", Usage: "run the simulated LLM server",
+		Description: "Plays a vLLM, SGLang, llama.cpp or Ollama server, with continuous batching and faults on demand. " +
+			"Runs with the same seed return the same answers.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:0", Usage: "address to listen on; port 0 selects a free port"},
+			&cli.StringFlag{Name: "dialect", Value: d.Dialect,
+				Usage: "kind of server to play: " + strings.Join(sim.Dialects(), ", ")},
+			&cli.BoolFlag{Name: "incremental-streaming-output",
+				Usage: "SGLang's /generate streams new tokens only, and not everything so far"},
 			&cli.StringFlag{Name: "ready-file", Usage: "file to write the base URL to once the server is ready"},
+			&cli.BoolFlag{Name: "probe", Usage: "ask the simulator of --ready-file whether it serves, and exit"},
 			&cli.StringFlag{Name: "model", Value: d.Model, Usage: "name of the served model"},
 			&cli.StringFlag{Name: "prompt-template",
 				Usage: "the client's --prompt-template, so that the prompts match"},
@@ -66,8 +72,12 @@ func (cmd simCommand) simulate(c *cli.Context, cfg sim.Config) error {
 	if c.Bool("list-faults") {
 		return cmd.listFaults()
 	}
+	if c.Bool("probe") {
+		return cmd.probe(c)
+	}
 	cfg.Model, cfg.Answers, cfg.APIKey, cfg.Seed = c.String("model"), sim.AnswerMode(c.String("answers")),
 		c.String("api-key"), c.Uint64("seed")
+	cfg.Dialect, cfg.Incremental = c.String("dialect"), c.Bool("incremental-streaming-output")
 	cfg.TTFT, cfg.TPOT, cfg.PrefillRate = c.Duration("ttft"), c.Duration("tpot"), c.Float64("prefill-rate")
 	cfg.MaxNumSeqs, cfg.MaxModelLen, cfg.KVTokens = c.Int("max-num-seqs"), c.Int("max-model-len"), c.Int("kv-tokens")
 	cfg.TokensPerEvent, cfg.OutputTokens = c.Int("tokens-per-event"), c.Int("output-tokens")

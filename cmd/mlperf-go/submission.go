@@ -25,7 +25,6 @@ func (cmd submissionCommand) command() *cli.Command {
 		Flags: campaignCommandFlags(), Action: cmd.submitAll,
 		Subcommands: []*cli.Command{{
 			Name: "run", Usage: "run all tests of all scenarios: preflight, performance, accuracy, score, audits",
-			HideHelpCommand: true,
 			Description: "Runs each test in a process of its own, into OUTPUT-DIR/<system>/<benchmark>/<scenario>/<test>. " +
 				"--resume continues an earlier campaign:\n" +
 				"it keeps valid results whose settings have not changed. docs/how-to/campaigns.md describes campaigns.",
@@ -33,7 +32,7 @@ func (cmd submissionCommand) command() *cli.Command {
 			Action:       cmd.run,
 			OnUsageError: usageError,
 		}, {
-			Name: "status", Usage: "show the progress of a campaign", ArgsUsage: "OUTPUT-DIR", HideHelpCommand: true,
+			Name: "status", Usage: "show the progress of a campaign", ArgsUsage: "OUTPUT-DIR",
 			Description: "Reads the folder of a campaign, also while it runs. Exit code 0: every step is done; 1: some are not.",
 			Action:      cmd.status, OnUsageError: usageError,
 		}, initCommand(cmd).command(), buildCommand(cmd).command(),
@@ -90,7 +89,7 @@ func (cmd submissionCommand) run(c *cli.Context) error {
 		_, err = fmt.Fprint(cmd.stdout, script)
 		return err
 	case c.Bool("dry-run"):
-		return cmd.dryRun(k)
+		return cmd.dryRun(c.Context, k)
 	}
 	return cmd.runCampaign(c.Context, k)
 }
@@ -113,7 +112,7 @@ func (cmd submissionCommand) campaignOptions(c *cli.Context, s *settings) campai
 		Only: c.StringSlice("only"), Set: c.StringSlice("set"),
 		RehearsalSize: c.String("rehearsal-size"), Wait: c.Duration("wait-endpoint"),
 		Servers: s.servers, ServerOrigin: s.serverOrigin,
-		Environ: cmd.environ, Stderr: cmd.stderr, Log: cmd.log,
+		Environ: cmd.environ, Stderr: cmd.stderr, Log: cmd.log, Needs: cmd.showNeeds,
 		Global: []string{"--log-format", cmd.logFormat, "--log-level", cmd.logLevel},
 	}
 	if c.IsSet("attempts") {

@@ -17,7 +17,7 @@ type buildCommand struct{ *program }
 // buildCommand lays a campaign's runs out as a tree.
 func (cmd buildCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "build", Usage: "build a submission tree from a campaign's runs", ArgsUsage: "CAMPAIGN", HideHelpCommand: true,
+		Name: "build", Usage: "build a submission tree from a campaign's runs", ArgsUsage: "CAMPAIGN",
 		OnUsageError: usageError,
 		Description: "Combines the runs in the folder CAMPAIGN, the description in --system, and what was detected on the " +
 			"machine and the endpoint.\n" +

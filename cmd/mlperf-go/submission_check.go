@@ -23,7 +23,7 @@ type checkCommand struct{ *program }
 
 func (cmd checkCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "check", Usage: "check a submission tree against the rules", ArgsUsage: "TREE", HideHelpCommand: true,
+		Name: "check", Usage: "check a submission tree against the rules", ArgsUsage: "TREE",
 		OnUsageError: usageError,
 		Description: "Exit code 0: valid, or a tree marked as a rehearsal whose errors all have the class rehearsal; 1: " +
 			"anything else.\n" +

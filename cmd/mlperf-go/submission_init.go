@@ -24,7 +24,7 @@ type initCommand struct{ *program }
 // initCommand writes the file in which a person describes a system.
 func (cmd initCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "init", Usage: "write a template for the description of a system", HideHelpCommand: true,
+		Name: "init", Usage: "write a template for the description of a system",
 		OnUsageError: usageError,
 		Description: "Run it on the machine with the accelerators: it fills in what it detects there. The file is YAML, or " +
 			"JSON " +

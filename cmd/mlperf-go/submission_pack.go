@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/submission"
@@ -20,7 +21,7 @@ type packCommand struct{ *program }
 // packCommand makes the file that is handed in.
 func (cmd packCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "pack", Usage: "check a tree and pack it for upload", ArgsUsage: "TREE", HideHelpCommand: true,
+		Name: "pack", Usage: "check a tree and pack it for upload", ArgsUsage: "TREE",
 		OnUsageError: usageError,
 		Description: "Checks the tree first, rejects secrets, hidden files and files that are too large, and verifies the " +
 			"packed file.\n" +
@@ -58,7 +59,8 @@ func (cmd packCommand) run(c *cli.Context) error {
 		return nil
 	}
 	if !cmd.quiet {
-		fmt.Fprintf(cmd.stdout, "%s  %d files, %d bytes\nsha1    %s\nsha256  %s\nfiles   %s\n", r.Tarball, r.Files, r.Bytes,
+		fmt.Fprintf(cmd.stdout, "%s  %s, %d bytes\nsha1    %s\nsha256  %s\nfiles   %s\n", r.Tarball,
+			plural.Count(r.Files, "file", "files"), r.Bytes,
 			r.SHA1, r.SHA256, r.List)
 		if !report.Valid {
 			fmt.Fprintln(cmd.stdout, "This is a rehearsal, not for submission.")

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -8,8 +10,10 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/accuracy"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/needs"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission"
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
@@ -31,7 +35,7 @@ func (cmd submissionCommand) printOutcomes(of *campaign.State, outcomes []campai
 	for _, o := range outcomes {
 		verdict, result, failed, folder := "-", "-", "-", o.Folder
 		if r := o.Record; r != nil {
-			verdict, result, failed = string(r.Verdict), headline(r), fmt.Sprint(r.Samples.Failed)
+			verdict, result, failed = string(r.Verdict), r.Headline(), fmt.Sprint(r.Samples.Failed)
 		}
 		if o.Record != nil && o.Record.Overruled() != "" {
 			verdict += " (LoadGen: INVALID)"
@@ -135,21 +139,25 @@ func (cmd submissionCommand) printStatus(state *campaign.State, outcomes []campa
 	}
 	cmd.printOutcomes(state, outcomes)
 	if cmd.exit != run.ExitValid && !cmd.quiet {
-		fmt.Fprintf(cmd.stdout, "\n%s left\n", campaign.About(left, sure))
+		fmt.Fprintf(cmd.stdout, "\n%s left\n", needs.About(left, sure))
 	}
 	return nil
 }
 
 // dryRun prints what a run would do.
-func (cmd submissionCommand) dryRun(k *campaign.Plan) error {
+func (cmd submissionCommand) dryRun(ctx context.Context, k *campaign.Plan) error {
 	if err := k.Bind(); err != nil {
 		return err
 	}
 	steps := k.Preview()
 	left, sure := k.Estimate(0)
+	table, err := k.Needs(ctx, k.Probes())
+	if err != nil || cmd.json && table.Err() != nil { // with --json the error is the one object on stdout
+		return cmp.Or(err, table.Err())
+	}
 	if cmd.json {
 		cmd.writeJSON(map[string]any{"model": k.Model, "system": k.System, "round": k.Round, "division": k.Division,
-			"folder": k.Folder, "steps": steps, "seconds_left": left.Seconds(), "at_least": !sure})
+			"folder": k.Folder, "steps": steps, "seconds_left": left.Seconds(), "at_least": !sure, "needs": table})
 		return nil
 	}
 	t := cmd.table()
@@ -160,8 +168,8 @@ func (cmd submissionCommand) dryRun(k *campaign.Plan) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.stdout, "\n%s, in %s: %s\n", k.Of, k.Folder, campaign.About(left, sure))
-	return nil
+	fmt.Fprintf(cmd.stdout, "\n%s, in %s: %s\n\n", k.Of, k.Folder, needs.About(left, sure))
+	return cmp.Or(writeNeeds(cmd.stdout, table), table.Err())
 }
 
 // printHandedIn prints the result of a whole submission: the steps, the tree and its check.
@@ -178,7 +186,8 @@ func (cmd submissionCommand) printHandedIn(state *campaign.State, outcomes []cam
 	}
 	fmt.Fprintln(cmd.stdout)
 	cmd.printTree(h.Tree)
-	fmt.Fprintf(cmd.stdout, "%d accuracy logs were truncated; the originals are in %s\n\n", len(h.Truncated), h.Originals)
+	fmt.Fprintf(cmd.stdout, "%s truncated; the originals are in %s\n\n",
+		plural.Count(len(h.Truncated), "accuracy log was", "accuracy logs were"), h.Originals)
 	return printVerdict(cmd.stdout, h.Check)
 }
 
@@ -187,7 +196,8 @@ func (cmd submissionCommand) printHandedIn(state *campaign.State, outcomes []cam
 func printVerdict(w io.Writer, r *check.Report) error {
 	switch {
 	case r.Valid:
-		_, err := fmt.Fprintf(w, "The tree is valid: %d results, %d warnings.\n", r.Counts.Valid, r.Counts.Warnings)
+		_, err := fmt.Fprintf(w, "The tree is valid: %s, %s.\n",
+			plural.Count(r.Counts.Valid, "result", "results"), plural.Count(r.Counts.Warnings, "warning", "warnings"))
 		return err
 	case !r.OnlyRehearsal():
 		return r.Text(w)
@@ -214,16 +224,9 @@ func printVerdict(w io.Writer, r *check.Report) error {
 	t := newTable(w)
 	for _, l := range lines {
 		fmt.Fprintf(t, "  %s\t%s\t%s; a submission needs %s\t%s\n", l.Rule, l.Key, l.Found, l.Expected,
-			count(l.places, "place"))
+			plural.Count(l.places, "place", "places"))
 	}
 	return t.Flush()
-}
-
-func count(n int, of string) string {
-	if n == 1 {
-		return "1 " + of
-	}
-	return fmt.Sprintf("%d %ss", n, of)
 }
 
 func (c *console) printTree(r *tree.Result) {
@@ -233,10 +236,11 @@ func (c *console) printTree(r *tree.Result) {
 	for _, s := range r.Scenarios {
 		fmt.Fprintln(c.stdout, s)
 	}
-	fmt.Fprintf(c.stdout, "\n%d files, %.1f MB in %s (round %s, %s, %s)\n", r.Files, float64(r.Bytes)/1e6, r.Root, r.Round,
+	fmt.Fprintf(c.stdout, "\n%s, %.1f MB in %s (round %s, %s, %s)\n", plural.Count(r.Files, "file", "files"),
+		float64(r.Bytes)/1e6, r.Root, r.Round,
 		r.Division, r.Submitter)
 	if r.Reused > 0 {
-		fmt.Fprintf(c.stdout, "%d of them were complete from an interrupted build\n", r.Reused)
+		fmt.Fprintf(c.stdout, "complete from an interrupted build: %s\n", plural.Count(r.Reused, "file", "files"))
 	}
 	var found []string
 	for field, from := range r.Filled {

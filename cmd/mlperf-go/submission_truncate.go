@@ -16,7 +16,7 @@ type truncateCommand struct{ *program }
 func (cmd truncateCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "truncate", Usage: "truncate the accuracy logs of a submission tree and keep the originals", ArgsUsage: "TREE",
-		HideHelpCommand: true, OnUsageError: usageError,
+		OnUsageError: usageError,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "submitter", Required: true, Usage: "name of the submitter's folder in each division"},
 			&cli.StringFlag{Name: "backup", Required: true, Usage: "folder outside the tree for the original logs"},

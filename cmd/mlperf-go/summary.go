@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
@@ -27,7 +28,7 @@ func printSummary(out io.Writer, r *record.Record) {
 	for _, why := range r.RehearsalReasons {
 		fmt.Fprintf(w, "  rehearsal\t%s\n", why)
 	}
-	fmt.Fprintf(w, "\nresult\t%s\n", headline(r))
+	fmt.Fprintf(w, "\nresult\t%s\n", r.Headline())
 	printScore(w, r.Accuracy, r.Rehearsal)
 	t := r.Throughput
 	fmt.Fprintf(w, "output tokens/s\t%.2f\n", t.OutputTokens)
@@ -44,7 +45,19 @@ func printSummary(out io.Writer, r *record.Record) {
 	fmt.Fprintf(w, "\nclient\tissue lag p99 %.0f us, dispatch lag p99 %.0f us, %.0f us CPU per sample, %d threads, %d "+
 		"MiB\n",
 		c.IssueLagUS.P99, c.DispatchLagUS.P99, c.CPUUSPerSample, c.ThreadsMax, c.RSSMaxBytes>>20)
+	if r.Metrics != nil {
+		printSignals(w, r.Metrics.Signals)
+	}
 	_ = w.Flush() // the console reports a failed write
+}
+
+// verdictLine returns the result of a test in one line.
+func verdictLine(r *record.Record) string {
+	kind := "test"
+	if r.Rehearsal {
+		kind = "rehearsal"
+	}
+	return fmt.Sprintf("%s %s %s (%s): %s, %s", r.Model, r.Scenario, r.Mode, kind, verdictText(r), r.Headline())
 }
 
 // verdictText returns the verdict and what it does not cover.
@@ -66,8 +79,11 @@ func printScore(w io.Writer, s *record.Score, rehearsal bool) {
 	for _, m := range s.Metrics {
 		fmt.Fprintf(w, "score %s\t%s\t%s\t%s\n", m.Name, strings.Trim(m.Text, "'"), m.Bounds(), m.Word(rehearsal))
 	}
+	if s.NotJudged != "" {
+		fmt.Fprintf(w, "not judged\t%s\n", s.NotJudged)
+	}
 	for _, u := range s.Unscored {
-		fmt.Fprintf(w, "not scored\t%d samples of %s: %s\n", u.Samples, u.Subset, u.Why)
+		fmt.Fprintf(w, "not scored\t%s of %s: %s\n", plural.Count(u.Samples, "sample", "samples"), u.Subset, u.Why)
 	}
 }
 
@@ -108,28 +124,4 @@ func reasons(by map[ledger.Reason]int64) string {
 	}
 	slices.Sort(parts)
 	return ": " + strings.Join(parts, ", ")
-}
-
-// headlines are LoadGen's own figures, the ones that a submission reports
-// (docs/reference/benchmarks.md#limits-and-counts), in order of preference.
-var headlines = []struct{ key, unit string }{
-	{"result_completed_tokens_per_second", "tokens/s (LoadGen, completed)"},
-	{"result_tokens_per_second", "tokens/s (LoadGen)"},
-	{"result_completed_samples_per_sec", "samples/s (LoadGen, completed)"},
-	{"result_samples_per_second", "samples/s (LoadGen)"},
-}
-
-func headline(r *record.Record) string {
-	if r.Mode == "accuracy" {
-		return fmt.Sprintf("%d answers in the accuracy log", r.Samples.Completed)
-	}
-	if ns, ok := r.LoadGen.Result["result_90.00_percentile_latency_ns"]; ok && r.Scenario == "SingleStream" {
-		return fmt.Sprintf("%v ns 90th percentile latency (LoadGen)", ns)
-	}
-	for _, h := range headlines {
-		if v, ok := r.LoadGen.Result[h.key]; ok {
-			return fmt.Sprintf("%v %s", v, h.unit)
-		}
-	}
-	return "LoadGen reported no result"
 }

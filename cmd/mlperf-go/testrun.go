@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -62,7 +63,7 @@ func (t testRun) do(ctx context.Context) error {
 	if err := run.CheckFolder(plan.Folder(), plan.Config.Bool("force")); err != nil {
 		return err
 	}
-	if err := run.CheckRoom(run.FromPlan(plan)); err != nil {
+	if err := t.surveyOf(plan, nil).Early(ctx); err != nil {
 		return err
 	}
 	down, err := t.startServers(ctx, s.servers)
@@ -76,6 +77,7 @@ func (t testRun) do(ctx context.Context) error {
 	}
 	defer rehearsal.Stop()
 	progress := t.newProgress(plan)
+	progress.preflighted = func(pre *run.Preflight) { t.showNeeds(t.surveyOf(plan, pre).Table(ctx)) }
 	r, err := run.Run(ctx, run.FromPlan(plan), progress)
 	progress.end()
 	if err != nil {
@@ -84,6 +86,13 @@ func (t testRun) do(ctx context.Context) error {
 	t.exit = r.ExitCode()
 	if i, ok := context.Cause(ctx).(run.Interrupt); ok && r.Verdict == record.Interrupted {
 		t.exit = i.ExitCode()
+	}
+	err = plan.Access().Write(filepath.Join(plan.Folder(), record.SummaryName), func(w io.Writer) error {
+		printSummary(w, r)
+		return nil
+	})
+	if err != nil {
+		t.log.Warn("the result is not kept as text: " + err.Error())
 	}
 	return t.printRecord(r, plan.Folder())
 }
@@ -135,6 +144,9 @@ func (c *console) printRecord(r *record.Record, folder string) error {
 		for _, cause := range r.Reasons { // a VALID run has none
 			c.log.Error(fmt.Sprintf("%s: %s: %s", r.Verdict, cause.Code, cause.Text),
 				zap.String("scenario", r.Scenario), zap.String("code", string(cause.Code)))
+		}
+		if !c.silent {
+			fmt.Fprintln(c.stdout, verdictLine(r))
 		}
 		return nil
 	}

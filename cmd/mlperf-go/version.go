@@ -13,7 +13,7 @@ type versionCommand struct{ *program }
 
 func (cmd versionCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "version", Usage: "print version and build information", HideHelpCommand: true, OnUsageError: usageError,
+		Name: "version", Usage: "print version and build information", OnUsageError: usageError,
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {
 				return err

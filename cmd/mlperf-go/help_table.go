@@ -1,0 +1,237 @@
+package main
+
+// commandHelp is what the help of a command begins with.
+type commandHelp struct {
+	examples []example
+	basic    []string // the flags to describe where a command has too many; empty: all of its own
+}
+
+// example is a command line and what it does.
+type example struct{ does, line string }
+
+// helpTable maps the name of each command to its help. The examples name the files that README and the tutorials use.
+var helpTable = map[string]commandHelp{
+	"": {examples: []example{
+		{"a first test against the simulator", "mlperf-go run --model llama3.1-8b"},
+		{"test a server", "mlperf-go run --model llama3.1-8b --scenario Server --target-qps 10 --endpoint " +
+			"http://127.0.0.1:8000 --dataset cnn_eval.json"},
+	}},
+	"run": {
+		examples: []example{
+			{"rehearse against the simulator with a synthetic data set",
+				"mlperf-go run --model llama3.1-8b --scenario Offline"},
+			{"test a server under a load of 10 queries per second",
+				"mlperf-go run --model llama3.1-8b --scenario Server --target-qps 10 --endpoint http://127.0.0.1:8000 " +
+					"--dataset cnn_eval.json --output-dir results/server"},
+		},
+		basic: []string{"model", "scenario", "mode", "endpoint", "backend", "dataset", "samples", "target-qps",
+			"min-duration", "output-dir", "resume", "print-config"},
+	},
+	"submission": {
+		examples: []example{
+			{"rehearse a whole submission against the simulator in minutes",
+				"mlperf-go submission --model llama3.1-8b --rehearsal-size tiny --output-dir rehearsal"},
+			{"run, build, truncate and check a submission",
+				"mlperf-go submission --model llama3.1-8b --endpoint http://127.0.0.1:8000 --dataset cnn_eval.json " +
+					"--target-qps 10 --system submission.yaml --output-dir campaign"},
+		},
+		basic: campaignBasics,
+	},
+	"submission run": {
+		examples: []example{
+			{"show the steps and how long they take",
+				"mlperf-go submission run --model llama3.1-8b --endpoint http://127.0.0.1:8000 --dataset cnn_eval.json " +
+					"--target-qps 10 --output-dir campaign --dry-run"},
+			{"continue after an interruption",
+				"mlperf-go submission run --model llama3.1-8b --endpoint http://127.0.0.1:8000 --dataset cnn_eval.json " +
+					"--target-qps 10 --output-dir campaign --resume"},
+		},
+		basic: campaignBasics,
+	},
+	"submission status": {examples: []example{
+		{"show the steps of a campaign", "mlperf-go submission status campaign"},
+		{"the same for a script", "mlperf-go submission status campaign --json"},
+	}},
+	"submission init": {examples: []example{
+		{"describe the system that this runs on", "mlperf-go submission init --submitter ExampleOrg"},
+		{"write an empty description", "mlperf-go submission init --no-machine --output system.json"},
+	}},
+	"submission build": {examples: []example{
+		{"build the tree of a campaign", "mlperf-go submission build campaign --system submission.yaml"},
+		{"build the tree of a rehearsal elsewhere", "mlperf-go submission build rehearsal --rehearsal --output tree"},
+	}},
+	"submission truncate": {examples: []example{
+		{"truncate the logs of a tree",
+			"mlperf-go submission truncate tree --submitter ExampleOrg --backup originals"},
+		{"leave one scenario alone", "mlperf-go submission truncate tree --submitter ExampleOrg --backup originals --skip " +
+			"closed/ExampleOrg/results/system/llama3.1-8b/Offline"},
+	}},
+	"submission check": {
+		examples: []example{
+			{"check a tree by the rules of the newest round", "mlperf-go submission check tree"},
+			{"report only what the official checker reports", "mlperf-go submission check tree --compat --csv summary.csv"},
+		},
+		basic: []string{"round", "compat", "only-known", "submitter", "csv"},
+	},
+	"submission pack": {examples: []example{
+		{"pack a tree for upload", "mlperf-go submission pack tree --output upload"},
+		{"encrypt it", "mlperf-go submission pack tree --output upload --password-file password.txt"},
+	}},
+	"compliance": {examples: []example{
+		{"show which audits a benchmark needs", "mlperf-go compliance needs --model llama3.1-8b"},
+		{"run an audit", "mlperf-go compliance run --test TEST06 --model llama3.1-8b"},
+	}},
+	"compliance run": {
+		examples: []example{
+			{"rehearse an audit against the simulator", "mlperf-go compliance run --test TEST06 --model llama3.1-8b"},
+			{"audit a server", "mlperf-go compliance run --test TEST06 --model llama3.1-8b --scenario Server --target-qps " +
+				"10 --endpoint http://127.0.0.1:8000 --dataset cnn_eval.json --output-dir results/TEST06"},
+		},
+		basic: []string{"test", "model", "scenario", "endpoint", "backend", "dataset", "target-qps", "reference-accuracy",
+			"reference-performance", "output-dir", "rehearsal-queries"},
+	},
+	"compliance verify": {
+		examples: []example{
+			{"verify the logs of TEST06",
+				"mlperf-go compliance verify --test TEST06 --model llama3.1-8b --logs results/TEST06/mlperf"},
+			{"compare an audit with the runs of the campaign",
+				"mlperf-go compliance verify --test TEST01 --logs audit/mlperf --reference-accuracy accuracy/mlperf " +
+					"--reference-performance performance/mlperf"},
+		},
+		basic: []string{"test", "logs", "model", "scenario", "reference-accuracy", "reference-performance", "output-dir"},
+	},
+	"compliance needs": {examples: []example{
+		{"show the audits of all benchmarks and rounds", "mlperf-go compliance needs"},
+		{"explain those of one benchmark", "mlperf-go compliance needs --model llama3.1-8b --round v6.1"},
+	}},
+	"accuracy": {
+		examples: []example{
+			{"score the answers of a run", "mlperf-go accuracy --log results/accuracy"},
+			{"score a log that another program wrote", "mlperf-go accuracy --log mlperf_log_accuracy.json --model " +
+				"llama3.1-8b --dataset cnn_eval.json --tokenizer tokenizer.json"},
+		},
+		basic: []string{"log", "model", "scenario", "round", "dataset", "tokenizer", "output-dir", "run-code", "code-tests"},
+	},
+	"preflight": {
+		examples: []example{
+			{"probe a server", "mlperf-go preflight --model llama3.1-8b --endpoint http://127.0.0.1:8000"},
+			{"probe it as a Server test would", "mlperf-go preflight --model llama3.1-8b --scenario Server --endpoint " +
+				"http://127.0.0.1:8000 --api completions"},
+		},
+		basic: []string{"model", "scenario", "endpoint", "backend", "api", "served-model", "api-key-file", "ca-file"},
+	},
+	"server": {examples: []example{
+		{"start the servers of a file", "mlperf-go server up --server-config server.yaml"},
+		{"show them", "mlperf-go server status --server-config server.yaml"},
+	}},
+	"server up": {examples: []example{
+		{"start the servers of a file", "mlperf-go server up --server-config server.yaml"},
+		{"serve a model on two GPUs each", "mlperf-go server up --model-path /models/llama3.1-8b --backend vllm " +
+			"--gpus-per-replica 2 -- --max-model-len 4096"},
+	}},
+	"server down": {examples: []example{
+		{"stop the servers of a file", "mlperf-go server down --server-config server.yaml"},
+		{"stop those of a folder", "mlperf-go server down --server-dir servers"},
+	}},
+	"server status": {examples: []example{
+		{"show the servers of a file", "mlperf-go server status --server-config server.yaml"},
+		{"wait until all are ready", "mlperf-go server status --server-dir servers --quiet"},
+	}},
+	"server plan": {examples: []example{
+		{"show the commands that `server up` would start", "mlperf-go server plan --server-config server.yaml"},
+		{"with four replicas", "mlperf-go server plan --server-config server.yaml --replicas 4"},
+	}},
+	"sim": {
+		examples: []example{
+			{"serve a data set's own answers", "mlperf-go sim --listen 127.0.0.1:8000 --dataset prompts.json"},
+			{"cut one answer in a hundred", "mlperf-go sim --listen 127.0.0.1:8000 --dataset prompts.json --fault " +
+				"cut_mid=0.01"},
+		},
+		basic: []string{"listen", "ready-file", "model", "benchmark", "dataset", "answers", "ttft", "tpot", "prefill-rate",
+			"max-num-seqs", "fault", "seed"},
+	},
+	"dataset": {examples: []example{
+		{"make a small data set", "mlperf-go dataset synth --samples 512 --output prompts.json"},
+		{"check a file", "mlperf-go dataset check cnn_eval.json --model llama3.1-8b"},
+	}},
+	"dataset info": {examples: []example{
+		{"describe a file", "mlperf-go dataset info cnn_eval.json --model llama3.1-8b"},
+		{"draw the lengths of its prompts", "mlperf-go dataset info cnn_eval.json --model llama3.1-8b --plot lengths.svg"},
+	}},
+	"dataset stats": {examples: []example{
+		{"summarize lengths", "mlperf-go dataset stats cnn_eval.json --model llama3.1-8b"},
+		{"draw them", "mlperf-go dataset stats cnn_eval.json --model llama3.1-8b --plot lengths.svg"},
+	}},
+	"dataset get": {examples: []example{
+		{"print the source of the official files", "mlperf-go dataset get llama3.1-8b"},
+		{"compare a fetched file with them", "mlperf-go dataset get llama3.1-8b cnn_eval.json"},
+	}},
+	"dataset check": {examples: []example{
+		{"list the faults of a file", "mlperf-go dataset check cnn_eval.json --model llama3.1-8b"},
+		{"name its columns", "mlperf-go dataset check mine.csv --model generic --input-column question"},
+	}},
+	"dataset convert": {examples: []example{
+		{"make one Parquet file of two", "mlperf-go dataset convert part1.json part2.json all.parquet"},
+		{"keep some rows", "mlperf-go dataset convert all.parquet some.jsonl --ids ids.txt"},
+	}},
+	"dataset synth": {examples: []example{
+		{"make a set of 512 rows", "mlperf-go dataset synth --samples 512 --output prompts.json"},
+		{"make one for another benchmark", "mlperf-go dataset synth --model gpt-oss-120b --samples 64 --output gpt.json"},
+	}},
+	"tune": {
+		examples: []example{
+			{"find the highest valid load of a server", "mlperf-go tune --model llama3.1-8b --scenario Server --endpoint " +
+				"http://127.0.0.1:8000 --dataset cnn_eval.json --output-dir tune"},
+			{"continue with an hour more", "mlperf-go tune --model llama3.1-8b --scenario Server --endpoint " +
+				"http://127.0.0.1:8000 --dataset cnn_eval.json --output-dir tune --resume --budget 1h"},
+		},
+		basic: []string{"model", "scenario", "endpoint", "dataset", "target-qps", "budget", "output-dir", "resume"},
+	},
+	"show": {examples: []example{
+		{"print a result again", "mlperf-go show results/server"},
+		{"add statistics of the answers", "mlperf-go show results/server --answers"},
+	}},
+	"report": {examples: []example{
+		{"write report.html into the folder of a run", "mlperf-go report results/server"},
+		{"put several runs on one page", "mlperf-go report --output r.html results/a results/b"},
+	}},
+	"metrics": {examples: []example{
+		{"record a server's metrics page", "mlperf-go metrics collect --metrics-url http://127.0.0.1:8000/metrics"},
+		{"summarize what was recorded", "mlperf-go metrics summary metrics.jsonl.zst"},
+	}},
+	"metrics collect": {examples: []example{
+		{"record until Ctrl-C", "mlperf-go metrics collect --metrics-url http://127.0.0.1:8000/metrics"},
+		{"record a minute", "mlperf-go metrics collect --metrics-url http://127.0.0.1:8000/metrics --duration 60s"},
+	}},
+	"metrics summary": {examples: []example{
+		{"summarize a recording", "mlperf-go metrics summary metrics.jsonl.zst"},
+		{"the same for a script", "mlperf-go metrics summary metrics.jsonl.zst --json"},
+	}},
+	"metrics plot": {examples: []example{
+		{"draw every signal", "mlperf-go metrics plot metrics.jsonl.zst"},
+		{"draw a bitmap", "mlperf-go metrics plot metrics.jsonl.zst --output metrics.png"},
+	}},
+	"metrics export": {examples: []example{
+		{"write CSV", "mlperf-go metrics export metrics.jsonl.zst --output metrics.csv"},
+		{"write JSON", "mlperf-go metrics export metrics.jsonl.zst --format json"},
+	}},
+	"models": {examples: []example{
+		{"list the benchmarks", "mlperf-go models"},
+		{"show limits, sampling and targets of one", "mlperf-go models llama3.1-8b"},
+	}},
+	"version": {examples: []example{
+		{"print versions", "mlperf-go version"}, {"the same for a script", "mlperf-go version --json"},
+	}},
+	"completion": {examples: []example{
+		{"complete commands in this bash", "source <(mlperf-go completion bash)"},
+		{"complete them in this fish", "mlperf-go completion fish | source"},
+	}},
+	"help": {examples: []example{
+		{"list the commands", "mlperf-go help"}, {"describe one", "mlperf-go help submission run"},
+	}},
+}
+
+// campaignBasics are the basic flags of a campaign.
+var campaignBasics = []string{"model", "endpoint", "dataset", "target-qps", "system", "submitter", "rehearsal-size",
+	"only",
+	"set", "output-dir", "resume", "dry-run"}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"io"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/report"
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+// reportCommand writes finished runs as a page of HTML.
+type reportCommand struct{ *program }
+
+func (cmd reportCommand) command() *cli.Command {
+	return &cli.Command{
+		Name: "report", Usage: "write finished runs as one page of HTML with charts", ArgsUsage: "RUN...",
+		HideHelpCommand: true, OnUsageError: usageError,
+		Description: "The page opens without a network. Charts of the servers' metrics need a run with --metrics.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "output", Usage: "file to write; default: report.html in the folder of the only run"},
+		},
+		Action: cmd.run,
+	}
+}
+
+func (cmd reportCommand) run(c *cli.Context) error {
+	if c.NArg() == 0 {
+		return run.UsageError("argument", "Name the folder of a finished run, such as results/latest", "no run given")
+	}
+	folders := c.Args().Slice()
+	path := c.String("output")
+	switch {
+	case path == "" && len(folders) == 1:
+		path = filepath.Join(folders[0], "report.html")
+	case path == "":
+		return run.UsageError("output", "Write --output report.html", "no --output given for the report of %d runs",
+			len(folders))
+	}
+	var runs []*report.Run
+	for _, folder := range folders {
+		r, err := report.Read(folder)
+		if err != nil {
+			return run.UsageError("run_folder", "Give the folder of a finished run", "%w", err)
+		}
+		runs = append(runs, r)
+	}
+	err := atomicfile.Write(path, func(w io.Writer) error { return report.WriteHTML(w, runs) })
+	if err != nil {
+		return run.EnvironmentError("output", "Choose another --output", "the report cannot be written: %w", err)
+	}
+	for _, r := range runs {
+		cmd.notice(r.Notes...)
+	}
+	if cmd.json {
+		cmd.writeJSON(map[string]any{"report": path})
+		return nil
+	}
+	cmd.notice("the report is in " + path)
+	return nil
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/internal/httpclient"
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+// probeTimeout bounds the one request of sim --probe. The simulator answers it without any work.
+const probeTimeout = 3 * time.Second
+
+// probe asks the simulator that wrote the ready file whether it still serves: the health check of the container image.
+// Every answer counts that is no error of the server, because not every dialect has a route for it.
+func (cmd simCommand) probe(c *cli.Context) error {
+	path := c.String("ready-file")
+	if path == "" {
+		return run.UsageError("ready-file", "", "--probe asks the simulator of a ready file; pass --ready-file FILE")
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return run.EnvironmentError("not_ready", "Start `mlperf-go sim` with the same --ready-file",
+			"no simulator is ready: %w", err)
+	}
+	url := strings.TrimSpace(string(text))
+	client := httpclient.New(httpclient.Options{Timeout: probeTimeout})
+	defer client.CloseIdleConnections()
+	answer, err := client.Get(url + "/health")
+	if err != nil {
+		return run.EnvironmentError("not_ready", "", "the simulator does not answer: %w", err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode >= http.StatusInternalServerError {
+		return run.EnvironmentError("not_ready", "", "the simulator at %s answers %s", url, answer.Status)
+	}
+	cmd.notice("the simulator at " + url + " serves")
+	return nil
+}

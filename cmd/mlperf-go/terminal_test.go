@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"github.com/stretchr/testify/require"
+)
+
+// terminal is a process whose standard streams are a pseudo-terminal.
+type terminal struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	file  *os.File
+	mu    sync.Mutex
+	text  bytes.Buffer
+	ended chan struct{} // closed after the last output was read
+}
+
+// inTerminal starts a command in a terminal of so many columns. environ is added to the test's environment.
+func inTerminal(t *testing.T, columns uint16, environ []string, args ...string) *terminal {
+	t.Helper()
+	w := &terminal{t: t, cmd: exec.Command(args[0], args[1:]...), ended: make(chan struct{})}
+	w.cmd.Env, w.cmd.Dir = append(os.Environ(), environ...), t.TempDir()
+	var err error
+	w.file, err = pty.StartWithSize(w.cmd, &pty.Winsize{Rows: 50, Cols: columns})
+	require.NoError(t, err)
+	go func() {
+		defer close(w.ended)
+		piece := make([]byte, 4096)
+		for {
+			n, err := w.file.Read(piece)
+			w.mu.Lock()
+			w.text.Write(piece[:n])
+			w.mu.Unlock()
+			if err != nil { // the terminal ends with its last process
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		_ = w.cmd.Process.Kill() // it may have ended
+		_ = w.cmd.Wait()         // the test has judged its exit
+		_ = w.file.Close()
+		<-w.ended
+	})
+	return w
+}
+
+// shown returns everything that was written to the terminal.
+func (w *terminal) shown() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.ReplaceAll(w.text.String(), "\r\n", "\n")
+}
+
+// write types into the terminal.
+func (w *terminal) write(text string) {
+	w.t.Helper()
+	_, err := w.file.WriteString(text)
+	require.NoError(w.t, err)
+}
+
+// until waits for a text after what was shown before, and returns what was shown since.
+func (w *terminal) until(before int, text string) string {
+	w.t.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if since := escapes.ReplaceAllString(w.shown()[before:], ""); strings.Contains(since, text) {
+			return since
+		}
+	}
+	w.t.Fatalf("%q did not appear; the terminal shows:\n%s", text, w.shown())
+	return ""
+}
+
+// end waits for the process and returns its exit code and everything that it wrote.
+func (w *terminal) end() (code int, text string) {
+	w.t.Helper()
+	select {
+	case <-w.ended:
+	case <-time.After(patience):
+		w.t.Fatalf("%v did not end; the terminal shows:\n%s", w.cmd.Args, w.shown())
+	}
+	_ = w.cmd.Wait() // the state has the code
+	return w.cmd.ProcessState.ExitCode(), w.shown()
+}
+
+// escapes are the sequences by which a program steers a terminal, and the padding after them.
+var escapes = regexp.MustCompile("\x00|\x1b\\[[0-9;?]*[a-zA-Z]|\x1b\\][^\x07]*\x07|\x1b[()=>][0-9A-B]?")

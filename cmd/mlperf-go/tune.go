@@ -1,0 +1,206 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/plan"
+	"github.com/mlperf-go/mlperf-go/tune"
+)
+
+// tuneCommand finds the highest valid load.
+type tuneCommand struct{ *program }
+
+func (cmd tuneCommand) command() *cli.Command {
+	return &cli.Command{
+		Name: "tune", Usage: "find the highest target QPS of a valid run", HideHelpCommand: true,
+		Description: "Sends short probes with the client of a run, and confirms the rate that it finds by a LoadGen run of " +
+			"the full length.\n" +
+			"It takes the settings of `mlperf-go run`, for Server and Interactive. Its folder contains tune.json with every " +
+			"probe, the confirming run, and a plot.\n" +
+			"A tune that was ended, also by kill -9, continues with --resume.",
+		Flags: append(settingFlags(),
+			&cli.DurationFlag{Name: "budget", Category: tuneGroup,
+				Usage:       "longest time for all measurements, such as 2h; a tune that needs more ends without a confirmation",
+				DefaultText: "none"},
+			&cli.Float64Flag{Name: "confidence", Category: tuneGroup, Value: defaultConfidence,
+				Usage: "confidence of each probe's decision and of the interval"}),
+		Action:       cmd.tune,
+		OnUsageError: usageError,
+	}
+}
+
+const (
+	tuneGroup         = "Tune"
+	defaultConfidence = 0.95
+)
+
+func (cmd tuneCommand) tune(c *cli.Context) error {
+	s, err := cmd.testSettings(c)
+	if err != nil {
+		return err
+	}
+	if s.servers != nil {
+		return run.UsageError("endpoint", "Start them with `mlperf-go server up` and pass their --endpoint",
+			"tune does not start servers")
+	}
+	p, err := plan.Resolve(s.Effective)
+	if err != nil {
+		return err
+	}
+	p.Command, p.Secrets = cmd.commandLine(), cmd.secrets
+	cmd.notice(p.Notices()...)
+	if err := run.CheckRoom(run.FromPlan(p)); err != nil {
+		return err
+	}
+	if err := checkDataset(p); err != nil {
+		return err
+	}
+	folder := p.Config.String("output-dir")
+	if folder == "" {
+		folder = filepath.Join("results", fmt.Sprintf("%s-%s-tune", p.Row.Name, p.Scenario.Scenario))
+	}
+	progress := &tuneProgress{cmd.newProgress(p)}
+	state, err := tune.Run(c.Context, tune.Options{
+		Plan: p, Folder: folder, Confidence: c.Float64("confidence"), Budget: c.Duration("budget"),
+		Resume: p.Config.Bool("resume"), Environ: cmd.environ, Stderr: cmd.stderr, Observer: progress,
+		Global: []string{"--log-format", cmd.logFormat, "--log-level", cmd.logLevel},
+	})
+	if err != nil {
+		return err
+	}
+	if !state.Result.Confirmed {
+		cmd.exit = run.ExitInvalid
+	}
+	return cmd.print(state, folder)
+}
+
+func (cmd tuneCommand) print(s *tune.State, folder string) error {
+	if cmd.json {
+		cmd.writeJSON(s)
+		return nil
+	}
+	if cmd.quiet {
+		if !s.Result.Confirmed {
+			cmd.log.Error("not confirmed: " + s.Result.Why)
+		}
+		return nil
+	}
+	w := cmd.table()
+	fmt.Fprint(w, "step\trate\tdecision\tlate")
+	for _, l := range s.Goal.Limits {
+		fmt.Fprintf(w, "\t%s", l.Metric)
+	}
+	fmt.Fprintln(w, "\ttook")
+	for i := range s.Probes {
+		tuneRow(w, &s.Probes[i])
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.stdout, "\n%s\n\nfolder      %s\nplot        %s\n", sentence(s), folder,
+		filepath.Join(folder, tune.PlotName))
+	return nil
+}
+
+func tuneRow(w io.Writer, p *tune.Probe) {
+	rate, decision := fmt.Sprintf("%.4g/s", p.Rate), string(p.Decision)
+	switch {
+	case p.Spoiled != "":
+		decision = "spoiled"
+	case p.Kind == tune.Confirm && p.Valid:
+		decision = "VALID"
+	case p.Kind == tune.Confirm:
+		decision = "INVALID"
+	}
+	if p.Concurrency > 0 {
+		rate, decision = fmt.Sprintf("%d in flight", p.Concurrency), fmt.Sprintf("%.4g/s", p.Answers)
+	}
+	late := ""
+	for i, c := range p.Counts {
+		if i > 0 {
+			late += ", "
+		}
+		late += fmt.Sprintf("%d of %d", c.Late, c.Queries)
+	}
+	fmt.Fprintf(w, "%s\t%s\t%s\t%s", p.Kind, rate, decision, late)
+	for i := range p.Counts {
+		tail := ""
+		if i < len(p.Tails) {
+			tail = seconds(p.Tails[i]).String()
+		}
+		fmt.Fprintf(w, "\t%s", tail)
+	}
+	fmt.Fprintf(w, "\t%v\n", p.Took.Round(100*time.Millisecond))
+}
+
+func seconds(s float64) time.Duration {
+	return time.Duration(s * float64(time.Second)).Round(10 * time.Microsecond)
+}
+
+// sentence is the result in one sentence.
+func sentence(s *tune.State) string {
+	r := s.Result
+	interval := fmt.Sprintf("%.4g QPS (%.4g %%: %.4g to %.4g)", r.TargetQPS, 100*s.Goal.Confidence, r.Low, r.High)
+	switch {
+	case r.Confirmed:
+		took := time.Duration(r.RunS * float64(time.Second)).Round(time.Second)
+		return fmt.Sprintf("%s, confirmed by a valid run of %v", interval, took)
+	case r.TargetQPS > 0 && !math.IsInf(r.High, 0):
+		return fmt.Sprintf("%s, not confirmed: %s", interval, r.Why)
+	}
+	return "not confirmed: " + r.Why
+}
+
+// tuneProgress shows a tune on stderr: a line for each step.
+type tuneProgress struct {
+	*progress
+}
+
+// Begins reports the next step.
+func (g *tuneProgress) Begins(s tune.Step, about time.Duration) {
+	what := fmt.Sprintf("%.4g queries per second", s.Rate)
+	if s.Concurrency > 0 {
+		what = fmt.Sprintf("%d in flight", s.Concurrency)
+	}
+	text := fmt.Sprintf("%s: %s", s.Kind, what)
+	if about >= time.Second {
+		text += fmt.Sprintf(", about %v", about.Round(time.Second))
+	}
+	g.log.Info(text)
+}
+
+// Measured reports what a step has shown.
+func (g *tuneProgress) Measured(p *tune.Probe, left time.Duration) {
+	text := string(p.Kind)
+	switch {
+	case p.Kind == tune.Confirm && p.Valid:
+		text += ": VALID"
+	case p.Kind == tune.Confirm:
+		text += ": INVALID"
+	case p.Concurrency > 0:
+		text += fmt.Sprintf(": %.4g answers per second", p.Answers)
+	case p.Decision == tune.Neither:
+		text += fmt.Sprintf(": not certain whether a run at %.4g QPS would pass", p.Rate)
+	case p.Decision != "":
+		text += fmt.Sprintf(": a run at %.4g QPS %s", p.Rate, p.Decision)
+	}
+	if p.High > 0 {
+		text += fmt.Sprintf("; the highest valid rate is %.4g to %.4g", p.Low, p.High)
+	}
+	if left > 0 {
+		text += fmt.Sprintf("; about %v left", left.Round(time.Second))
+	}
+	g.log.Info(text)
+}
+
+// Repeats reports a probe that does not count.
+func (g *tuneProgress) Repeats(why string) {
+	g.log.Warn("this probe does not count, and is repeated: " + why)
+}
