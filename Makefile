@@ -19,7 +19,7 @@ ARGS ?=
 FUZZTIME ?= 30s
 FUZZ ?=
 
-.PHONY: help build setup run submission test test-real chaos bench mutate lint fuzz clean tools-check
+.PHONY: help build setup run submission test test-real release test-release chaos bench mutate lint fuzz clean tools-check
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -52,7 +52,7 @@ submission: build
 test: setup lint
 	@bash scripts/test.sh
 
-## make test-real    run tests against a real llama.cpp server, installed from its package: [SERVER=vllm]
+## make test-real    run tests against a real server, installed from its package: [SERVER=llamacpp|vllm|sglang]
 SERVER ?= llamacpp
 test-real: setup
 	@bash scripts/test-real.sh '$(SERVER)' -v
@@ -68,17 +68,25 @@ chaos: build
 bench: build
 	@bash scripts/bench.sh
 
-## make mutate       change PACKAGE= in N=20 places, and list the changes that no test notices: [SEED=1] [TESTS='./other ...'] [TEST=REGEX]
+## make mutate       change PACKAGE= in N=20 places, and list the changes that no test notices: [SEED=1] [TESTS='./other ...'] [TEST=REGEX] [SHORT=1] [SKIP=REGEX]
 PACKAGE ?=
 N ?= 20
 TESTS ?=
 TEST ?=
 mutate: setup
-	@go run ./scripts/mutate -n '$(N)' -seed '$(or $(SEED),1)' -tests '$(TESTS)' -run '$(TEST)' $(PACKAGE)
+	@go run ./scripts/mutate -n '$(N)' -seed '$(or $(SEED),1)' -tests '$(TESTS)' -run '$(TEST)' $(if $(SHORT),-short) -skip '$(SKIP)' $(PACKAGE)
 
 ## make lint         run gofmt, go vet, staticcheck, clang-format
 lint: setup
 	@bash scripts/lint.sh
+
+## make release      build the release files and the image of the last commit into dist/: [VERSION=] [RELEASE_ARCHES='amd64 arm64']
+release:
+	@bash scripts/release.sh
+
+## make test-release build a release twice, and test its files, the arm64 program and the image
+test-release: setup
+	@bash scripts/test-release.sh
 
 ## make fuzz         run every fuzzer for FUZZTIME=30s, or those that FUZZ=REGEX matches, and print a table
 fuzz: setup

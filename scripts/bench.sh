@@ -37,7 +37,7 @@ datasets() {
 
 client() {
   # Twice, there and back: what comes first has another machine than what comes last.
-  HTTP1_BENCH=2 in_package backends/internal/http1 -test.run '^(TestAgainstOthers|TestNoAllocations|TestManyStreams)$' -test.count 1
+  HTTP1_BENCH=2 in_package backends/internal/http1 -test.run '^(TestAgainstOthers|TestNoAllocations|TestManyStreams|TestManyStreamsOverTLS)$' -test.count 1
 }
 
 command -v wrk >/dev/null || echo "wrk is not installed: the rows against it are left out (Debian: apt-get install wrk)" >&2
