@@ -9,6 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/schedule"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/probe"
 )
 
 // bench measures the steps of a search with the client of a run.
@@ -44,13 +45,13 @@ type measured struct {
 // measure performs a step. It returns when the server has answered everything, so that the next step finds it idle.
 func (b *bench) measure(ctx context.Context, step Step) (*measured, error) {
 	begun := time.Now()
-	var l *load
+	var l *probe.Load
 	var arrivals []Arrival
 	rate, err := step.Rate, error(nil)
 	if step.Concurrency > 0 {
 		n := step.Queries + step.Concurrency // the last ones keep the server busy until enough have ended
 		arrivals = everyCounted(n)
-		l, err = newLoad(nil, b.samples(n), step.Concurrency, b.client.Shards())
+		l, err = probe.New(nil, b.samples(n), step.Concurrency, b.client.Shards())
 		rate = 1
 	} else {
 		deltas := schedule.ServerDeltas(b.goal.Load.Seed, step.Rate, b.goal.Queries(step.Rate))
@@ -59,12 +60,12 @@ func (b *bench) measure(ctx context.Context, step Step) (*measured, error) {
 		for i, a := range arrivals {
 			due[i] = a.AtNS
 		}
-		l, err = newLoad(due, b.samples(len(due)), 0, b.client.Shards())
+		l, err = probe.New(due, b.samples(len(due)), 0, b.client.Shards())
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer l.close()
+	defer l.Close()
 	m := &measured{Measured: Measured{Kind: step.Kind, Rate: step.Rate, Concurrency: step.Concurrency}}
 	if err := b.send(ctx, l, step, m, NewMeter(b.goal, rate, arrivals)); err != nil {
 		return nil, err
@@ -74,19 +75,19 @@ func (b *bench) measure(ctx context.Context, step Step) (*measured, error) {
 }
 
 // send sends a load through the client and notes what it measured.
-func (b *bench) send(ctx context.Context, l *load, step Step, m *measured, meter *Meter) error {
+func (b *bench) send(ctx context.Context, l *probe.Load, step Step, m *measured, meter *Meter) error {
 	over, decided := make(chan struct{}), make(chan Decision, 1)
 	figures := newFigures(b.goal, step)
 	go func() {
 		defer crash.Catch()
-		decided <- l.follow(meter, step.Kind == Rate, over, func(e end, values []time.Duration) {
-			figures.add(e.at, e.at-l.starts[e.seq], values)
+		decided <- follow(l, meter, step.Kind == Rate, over, func(e probe.End, values []time.Duration) {
+			figures.add(e.AtNS, int64(l.Latency(e)), values)
 			if step.Concurrency > 0 && figures.ended >= step.Queries {
-				l.stop()
+				l.Stop()
 			}
 		})
 	}()
-	p, err := b.client.Send(ctx, l.sutShards(), l.due, l.startNS())
+	p, err := b.client.Send(ctx, l.Shards(), l.Due(), l.StartNS())
 	close(over)
 	m.Decision = <-decided
 	if err != nil {

@@ -1,7 +1,6 @@
-package tune
+package probe
 
 import (
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,9 +11,9 @@ import (
 	"github.com/mlperf-go/mlperf-go/sut"
 )
 
-// load is one probe in progress: which queries are due when, and how they ended. Its shards take the place of
+// Load is one probe in progress: which queries are due when, and how they ended. Its shards take the place of
 // LoadGen's rings and of LoadGen's stamps.
-type load struct {
+type Load struct {
 	due     []int64 // ns after the start, by query; nil: a closed loop
 	index   []int   // of the sample, by query
 	flight  int     // most queries in flight in a closed loop
@@ -27,22 +26,23 @@ type load struct {
 	first   []int64 // ns after base; 0: no first token
 
 	mu    sync.Mutex
-	ended []end
+	ended []End
 }
 
-// end is one query that has ended.
-type end struct {
-	seq    int
-	at     int64 // ns after base
-	tokens int
+// End is one query that has ended.
+type End struct {
+	Seq    int
+	AtNS   int64 // after the start of the load's clock
+	Tokens int   // of the answer
 }
 
 // startIn is when the first query is due, so that every shard waits for it.
 const startIn = 20 * time.Millisecond
 
-// newLoad returns a load of len(index) queries.
-func newLoad(due []int64, index []int, flight, shards int) (*load, error) {
-	l := &load{due: due, index: index, flight: flight, base: time.Now(), starts: make([]int64, len(index)),
+// New returns a load of len(index) queries: index has their samples. due has the times in ns at which they are to be
+// sent; nil: a closed loop of flight queries at a time. The caller must call Close.
+func New(due []int64, index []int, flight, shards int) (*Load, error) {
+	l := &Load{due: due, index: index, flight: flight, base: time.Now(), starts: make([]int64, len(index)),
 		first: make([]int64, len(index))}
 	l.wall = l.base.UnixNano()
 	for seq, d := range due {
@@ -53,7 +53,7 @@ func newLoad(due []int64, index []int, flight, shards int) (*load, error) {
 		if err != nil {
 			return nil, err
 		}
-		q := &queue{load: l, fd: fd, next: i, step: shards, room: flight / shards}
+		q := &queue{Load: l, fd: fd, next: i, step: shards, room: flight / shards}
 		if i < flight%shards {
 			q.room++
 		}
@@ -62,26 +62,35 @@ func newLoad(due []int64, index []int, flight, shards int) (*load, error) {
 	return l, nil
 }
 
-func (l *load) close() {
+// Close frees the timers.
+func (l *Load) Close() {
 	for _, q := range l.shards {
 		_ = unix.Close(q.fd)
 	}
 }
 
-// startNS returns the wall clock time from which the due times count.
-func (l *load) startNS() int64 { return l.wall + int64(startIn) }
+// StartNS returns the wall clock time from which the due times count.
+func (l *Load) StartNS() int64 { return l.wall + int64(startIn) }
 
-func (l *load) now() int64 { return int64(time.Since(l.base)) }
+// Now returns the time of the load's clock in ns.
+func (l *Load) Now() int64 { return int64(time.Since(l.base)) }
 
-// stop ends the issue. Queries in flight go on to their end.
-func (l *load) stop() {
+// Stop ends the issue. Queries in flight go on to their end.
+func (l *Load) Stop() {
 	l.stopped.Store(true)
 	for _, q := range l.shards {
 		q.arm(1)
 	}
 }
 
-func (l *load) sutShards() []sut.Shard {
+// Due returns the times of New.
+func (l *Load) Due() []int64 { return l.due }
+
+// Issued returns how many queries were issued so far.
+func (l *Load) Issued() int { return int(l.issued.Load()) }
+
+// Shards returns the queues, one for each shard of the client.
+func (l *Load) Shards() []sut.Shard {
 	list := make([]sut.Shard, len(l.shards))
 	for i, q := range l.shards {
 		list[i] = q
@@ -89,8 +98,8 @@ func (l *load) sutShards() []sut.Shard {
 	return list
 }
 
-// take returns the queries that ended since the last call.
-func (l *load) take(into []end) []end {
+// Take returns the queries that ended since the last call.
+func (l *Load) Take(into []End) []End {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	into = append(into[:0], l.ended...)
@@ -101,7 +110,7 @@ func (l *load) take(into []end) []end {
 // queue issues every step-th query from next on when it is due. A timer wakes its consumer, so no thread of its own
 // issues: the lag from due to sent is the client's, and is judged as in a run.
 type queue struct {
-	*load
+	*Load
 	fd, next, step int
 	room           int // queries that may be in flight in a closed loop
 	inFlight       atomic.Int64
@@ -117,7 +126,7 @@ func (q *queue) wait() (left time.Duration, ended bool) {
 	case q.due == nil:
 		return time.Second, false
 	}
-	return max(0, time.Duration(q.starts[q.next]-q.now())), false
+	return max(0, time.Duration(q.starts[q.next]-q.Now())), false
 }
 
 // Pop returns the queries that are due.
@@ -128,7 +137,7 @@ func (q *queue) Pop(dst []loadgen.Query) int {
 		if ended || left > 0 {
 			break
 		}
-		now := q.now()
+		now := q.Now()
 		if q.due == nil {
 			q.starts[q.next] = now
 		}
@@ -192,11 +201,11 @@ func (q *queue) swallow() {
 }
 
 // FirstTokenComplete stamps a first token as LoadGen does: on entry.
-func (q *queue) FirstTokenComplete(id loadgen.ResponseID, _ []int32) { q.first[id-1] = q.now() }
+func (q *queue) FirstTokenComplete(id loadgen.ResponseID, _ []int32) { q.first[id-1] = q.Now() }
 
 // QuerySamplesComplete stamps an answer as LoadGen does: on entry.
 func (q *queue) QuerySamplesComplete(id loadgen.ResponseID, _ []int32, nTokens int) {
-	e := end{int(id - 1), q.now(), nTokens}
+	e := End{int(id - 1), q.Now(), nTokens}
 	q.mu.Lock()
 	q.ended = append(q.ended, e)
 	q.mu.Unlock()
@@ -210,56 +219,16 @@ func (q *queue) QuerySamplesCompleteBytes(id loadgen.ResponseID, _ []byte, nToke
 	q.QuerySamplesComplete(id, nil, nTokens)
 }
 
-// value returns what LoadGen compares with a limit (docs/reference/loadgen.md#validity).
-func (l *load) value(e end, of Limit) time.Duration {
-	switch of.Metric {
-	case TTFT:
-		return time.Duration(l.first[e.seq] - l.starts[e.seq])
-	case TPOT:
-		return time.Duration((e.at - l.first[e.seq]) / int64(max(e.tokens-1, 1)))
-	default:
-		return time.Duration(e.at - l.starts[e.seq])
-	}
+// Start returns the time in ns from which the latencies of an ended query count.
+func (l *Load) Start(e End) int64 { return l.starts[e.Seq] }
+
+// TTFT returns the time to first token of an ended query as LoadGen measures it.
+func (l *Load) TTFT(e End) time.Duration { return time.Duration(l.first[e.Seq] - l.starts[e.Seq]) }
+
+// TPOT returns the time per output token of an ended query as LoadGen measures it.
+func (l *Load) TPOT(e End) time.Duration {
+	return time.Duration((e.AtNS - l.first[e.Seq]) / int64(max(e.Tokens-1, 1)))
 }
 
-// follow feeds the meter every few milliseconds with queries that ended, until done is closed or the meter decides, and
-// calls stop then. It returns the decision.
-func (l *load) follow(m *Meter, decides bool, done <-chan struct{}, seen func(e end, values []time.Duration)) Decision {
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	decision, over := Neither, false
-	var batch []end
-	values := make([]time.Duration, len(m.goal.Limits))
-	for !over {
-		select {
-		case <-done:
-			over = true
-		case <-tick.C:
-		}
-		batch = l.take(batch)
-		for _, e := range batch {
-			for i, limit := range m.goal.Limits {
-				values[i] = l.value(e, limit)
-			}
-			m.Ended(e.seq, values)
-			seen(e, values)
-			if decides && decision == Neither {
-				if decision = m.Decide(); decision != Neither {
-					l.stop()
-				}
-			}
-		}
-	}
-	return decision
-}
-
-const lookEvery = 20 * time.Millisecond
-
-// quantile returns element trunc(n*p) of values, which it sorts, as LoadGen does; 0 for none.
-func quantile(values []time.Duration, p float64) time.Duration {
-	if len(values) == 0 {
-		return 0
-	}
-	slices.Sort(values)
-	return values[min(int(float64(len(values))*p), len(values)-1)]
-}
+// Latency returns the time of the whole answer of an ended query as LoadGen measures it.
+func (l *Load) Latency(e End) time.Duration { return time.Duration(e.AtNS - l.starts[e.Seq]) }

@@ -1,0 +1,63 @@
+package tune
+
+import (
+	"slices"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/run/probe"
+)
+
+// value returns what LoadGen compares with a limit (docs/reference/loadgen.md#validity).
+func value(l *probe.Load, e probe.End, of Limit) time.Duration {
+	switch of.Metric {
+	case TTFT:
+		return l.TTFT(e)
+	case TPOT:
+		return l.TPOT(e)
+	default:
+		return l.Latency(e)
+	}
+}
+
+// follow feeds the meter every few milliseconds with queries that ended, until done is closed or the meter decides, and
+// calls stop then. It returns the decision.
+func follow(l *probe.Load, m *Meter, decides bool, done <-chan struct{},
+	seen func(e probe.End, values []time.Duration)) Decision {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	decision, over := Neither, false
+	var batch []probe.End
+	values := make([]time.Duration, len(m.goal.Limits))
+	for !over {
+		select {
+		case <-done:
+			over = true
+		case <-tick.C:
+		}
+		batch = l.Take(batch)
+		for _, e := range batch {
+			for i, limit := range m.goal.Limits {
+				values[i] = value(l, e, limit)
+			}
+			m.Ended(e.Seq, values)
+			seen(e, values)
+			if decides && decision == Neither {
+				if decision = m.Decide(); decision != Neither {
+					l.Stop()
+				}
+			}
+		}
+	}
+	return decision
+}
+
+const lookEvery = 20 * time.Millisecond
+
+// quantile returns element trunc(n*p) of values, which it sorts, as LoadGen does; 0 for none.
+func quantile(values []time.Duration, p float64) time.Duration {
+	if len(values) == 0 {
+		return 0
+	}
+	slices.Sort(values)
+	return values[min(int(float64(len(values))*p), len(values)-1)]
+}
