@@ -19,7 +19,7 @@ ARGS ?=
 FUZZTIME ?= 30s
 FUZZ ?=
 
-.PHONY: help build setup run submission test test-real release test-release chaos bench mutate lint fuzz clean tools-check
+.PHONY: help build setup run submission test test-real test-browser release test-release chaos bench mutate lint fuzz clean tools-check
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -56,6 +56,10 @@ test: setup lint
 SERVER ?= llamacpp
 test-real: setup
 	@bash scripts/test-real.sh '$(SERVER)' -v
+
+## make test-browser  test the report and the live page in headless Chromium
+test-browser: build
+	@bash scripts/test-browser.sh
 
 ## make chaos        run RUNS=1000 tests against servers with random faults, and judge each by the servers' logs: [SEED=N] [JOBS=N]
 RUNS ?= 1000

@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const NS = "http://www.w3.org/2000/svg";
-  const HEIGHT = 260, LEFT = 62, RIGHT = 12, TOP = 12, BOTTOM = 44, COLOURS = 8;
+  const HEIGHT = 260, LEFT = 76, RIGHT = 12, TOP = 12, BOTTOM = 44, COLOURS = 8;
   const charts = [];
 
   const make = (name, attributes, text) => {
@@ -163,8 +163,8 @@
           make("text", {class: "middle", x: this.toX(x), y: floor + 16}, show(x)));
       }
       svg.append(make("path", {class: "axis", d: `M${LEFT} ${floor}H${right}`}),
-        make("text", {class: "middle", x: (LEFT + right) / 2, y: HEIGHT - 6}, this.data.x),
-        make("text", {class: "middle", transform: `translate(11 ${(TOP + floor) / 2}) rotate(-90)`}, this.data.y));
+        make("text", {class: "middle", x: this.width / 2, y: HEIGHT - 6}, this.data.x),
+        make("text", {class: "middle", transform: `translate(14 ${(TOP + floor) / 2}) rotate(-90)`}, this.data.y));
       for (const l of this.data.limits) {
         if (l.on_x && (l.value < x0 || l.value > x1)) continue;
         svg.append(make("path", {class: "limit",

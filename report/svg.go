@@ -13,7 +13,7 @@ import (
 // Measures of a chart without scripts, in units of its view box. Its text is 9 px high on a screen of 360 px.
 const (
 	chartW, chartH                     = 520, 260
-	chartLeft, chartRight              = 62, 12
+	chartLeft, chartRight              = 76, 12
 	chartTop, chartBottom              = 12, 44
 	plotW, plotH                       = chartW - chartLeft - chartRight, chartH - chartTop - chartBottom
 	marksX, marksY                     = 6, 5
@@ -44,8 +44,8 @@ func (f *Figure) SVG() template.HTML {
 			tickLength, toX(v), floor+labelBelow, plot.Number(v))
 	}
 	fmt.Fprintf(&b, `<path class="axis" d="M%d %.1fH%d"/>`, chartLeft, floor, chartW-chartRight)
-	fmt.Fprintf(&b, `<text class="middle" x="%d" y="%d">%s</text>`, chartLeft+plotW/2, chartH-6, escape(f.X))
-	fmt.Fprintf(&b, `<text class="middle" transform="translate(11 %d) rotate(-90)">%s</text>`, chartTop+plotH/2,
+	fmt.Fprintf(&b, `<text class="middle" x="%d" y="%d">%s</text>`, chartW/2, chartH-6, escape(f.X))
+	fmt.Fprintf(&b, `<text class="middle" transform="translate(14 %d) rotate(-90)">%s</text>`, chartTop+plotH/2,
 		escape(f.Y))
 	for _, l := range f.near() {
 		if l.OnX {

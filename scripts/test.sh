@@ -108,6 +108,7 @@ for model in llama3.1-8b llama3.1-8b-edge llama3.1-405b llama2-70b-99 llama2-70b
   step "submission-$model" make_submission "$model"
 done
 step real-llamacpp scripts/test-real.sh llamacpp
+step browser make -s test-browser
 # A release for both architectures takes three minutes: CI alone builds it each time.
 [ "${CI:-}" != true ] || step release make -s test-release
 mapfile -t results < <(find "$work" -name '*.json' ! -name '*-again.json' | sort)

@@ -1,0 +1,235 @@
+//go:build browser
+
+package browser
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+)
+
+// serve starts an HTTP server on loopback and returns its address.
+func serve(t *testing.T, h http.Handler) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	s := &http.Server{Handler: h}
+	go func() { _ = s.Serve(l) }()
+	t.Cleanup(func() { _ = s.Close() })
+	return "http://" + l.Addr().String()
+}
+
+// reportOf runs a test against a server, and returns the address of its report.
+func reportOf(t *testing.T, s server, wantCode int, args ...string) string {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "run")
+	mlperf(t, wantCode, s.runArgs(folder, args...)...)
+	mlperf(t, 0, "report", folder)
+	return "file://" + filepath.Join(folder, "report.html")
+}
+
+// requests records the addresses that a tab asks for.
+type requests struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (r *requests) listen(t *testing.T, tab context.Context) {
+	t.Helper()
+	require.NoError(t, chromedp.Listen(tab, func(ev any) {
+		if sent, ok := ev.(*network.EventRequestWillBeSent); ok {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.list = append(r.list, sent.Request.URL)
+		}
+	}))
+}
+
+func (r *requests) all() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]string(nil), r.list...)
+}
+
+// TestReport looks at the report of a run against a server that answers some requests with script.
+func TestReport(t *testing.T) {
+	s := startServer(t)
+	s.url = hostileProxy(t, s.url)
+	address := reportOf(t, s, 1, "--metrics", "--metrics-interval", "200ms")
+	t.Run("can be read", func(t *testing.T) { reportCanBeRead(t, address) })
+	t.Run("hostile text is text", func(t *testing.T) { hostileTextIsText(t, address) })
+	t.Run("asks for nothing", func(t *testing.T) { reportAsksForNothing(t, address) })
+	t.Run("keyboard", func(t *testing.T) { keyboardReachesEverything(t, address) })
+	t.Run("charts answer", func(t *testing.T) { chartsAnswer(t, address) })
+	t.Run("without scripts", func(t *testing.T) { reportWithoutScripts(t, address) })
+}
+
+func reportCanBeRead(t *testing.T, address string) {
+	tab := newTab(t)
+	var first []string
+	for _, l := range looks() {
+		l.apply(t, tab)
+		open(t, tab, address)
+		readable(t, tab, l)
+		outline := eval[[]string](t, tab, "checks.outline()")
+		if first == nil {
+			first = outline
+		}
+		require.Equal(t, first, outline, "%v shows other parts than %v", l, looks()[0])
+	}
+	page := strings.Join(first, "\n")
+	for _, part := range []string{"span: INVALID", "h3: Limits", "h3: Latencies", "h3: Charts", "h3: TTFT over time",
+		"h3: Lag of the client", "h3: Running requests, as the server reports", "h3: Failed and repeated requests"} {
+		require.Contains(t, page, part)
+	}
+	require.Equal(t, strings.Count(page, "figure"), strings.Count(page, "svg"), "a figure has one chart")
+	// Opening every part shows tables and settings, which must fit too.
+	looks()[0].apply(t, tab)
+	open(t, tab, address)
+	eval[bool](t, tab, "(document.querySelectorAll('details').forEach(d => d.open = true), true)")
+	readable(t, tab, looks()[0])
+}
+
+func hostileTextIsText(t *testing.T, address string) {
+	tab := newTab(t)
+	open(t, tab, address)
+	text := eval[string](t, tab, "document.body.innerText")
+	require.Contains(t, text, script[:40], "the page shows what the server sent")
+	require.True(t, eval[bool](t, tab, "window.pwned === undefined"), "a server's script ran in the page")
+	require.Zero(t, eval[int](t, tab, "document.querySelectorAll('img, a, svg[onload], iframe').length"))
+	// The same text in a page that trusts it runs, so the test above can fail.
+	trusting := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte("<pre>" + script))
+	}))
+	open(t, tab, trusting)
+	waitFor(t, tab, "window.pwned")
+}
+
+// reportAsksForNothing lists the requests of the page, and those that scripts inside it try to make.
+func reportAsksForNothing(t *testing.T, address string) {
+	var reached sync.Map
+	outside := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		reached.Store(r.URL.Path, true)
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+	}))
+	tab := newTab(t)
+	var asked requests
+	asked.listen(t, tab)
+	open(t, tab, address)
+	require.Equal(t, []string{address}, asked.all(), "the page itself and nothing else")
+	attempts := `new Promise(done => {
+		let left = 5;
+		const end = () => { if (--left === 0) done(true); };
+		document.addEventListener("securitypolicyviolation", end);
+		fetch(OUT + "/fetch").catch(() => {});
+		new Image().src = OUT + "/image";
+		const script = document.createElement("script");
+		script.src = OUT + "/script";
+		document.head.append(script);
+		const style = document.createElement("link");
+		style.rel = "stylesheet";
+		style.href = OUT + "/style";
+		document.head.append(style);
+		const frame = document.createElement("iframe");
+		frame.src = OUT + "/frame";
+		document.body.append(frame);
+	})`
+	_, err := chromedp.Run(tab, chromedp.Evaluate[bool](strings.ReplaceAll(attempts, "OUT", strconv.Quote(outside)),
+		chromedp.EvalAwaitPromise))
+	require.NoError(t, err)
+	reached.Range(func(path, _ any) bool {
+		t.Errorf("the page reached %s%s in spite of its policy", outside, path)
+		return true
+	})
+	// A page without the policy reaches the same server.
+	open(t, tab, outside)
+	_, err = chromedp.Run(tab, chromedp.Evaluate[bool]("fetch('/control').then(() => true)",
+		chromedp.EvalAwaitPromise))
+	require.NoError(t, err)
+	_, ok := reached.Load("/control")
+	require.True(t, ok)
+}
+
+// keyboardReachesEverything presses Tab through the page.
+func keyboardReachesEverything(t *testing.T, address string) {
+	tab := newTab(t)
+	open(t, tab, address)
+	reachesEverything(t, tab)
+}
+
+func reachesEverything(t *testing.T, tab context.Context) {
+	t.Helper()
+	n := eval[int](t, tab, "checks.controls().length")
+	require.Positive(t, n)
+	reached := map[int]bool{}
+	for range n {
+		require.NoError(t, chromedp.Do(tab, chromedp.KeyEvent(kb.Tab)))
+		at := eval[struct {
+			At    int  `json:"at"`
+			Shown bool `json:"shown"`
+		}](t, tab, "checks.focused()")
+		require.True(t, at.Shown, "the focus does not show on control %d", at.At)
+		reached[at.At] = true
+	}
+	for i := range n {
+		require.True(t, reached[i], "Tab does not reach control %d: %s", i,
+			eval[string](t, tab, "checks.controls()["+strconv.Itoa(i)+"].outerHTML.slice(0, 200)"))
+	}
+}
+
+// chartsAnswer zooms a chart and reads its values by the keyboard and the mouse.
+func chartsAnswer(t *testing.T, address string) {
+	tab := newTab(t)
+	open(t, tab, address)
+	const chart, other = "document.querySelector('#run0-ttft .chart')", "document.querySelector('#run0-rates .chart')"
+	drawn := func(of string) string { return eval[string](t, tab, of+".innerHTML") }
+	press := func(key string) { require.NoError(t, chromedp.Do(tab, chromedp.KeyEvent(key))) }
+	before, beside := drawn(chart), drawn(other)
+	eval[bool](t, tab, "("+chart+".focus(), true)")
+	press(kb.ArrowRight)
+	values := eval[string](t, tab, "document.querySelector('#run0-ttft .values').textContent")
+	require.Regexp(t, `^[0-9.]+: p50 [0-9.-]+, p90 [0-9.-]+, p99 [0-9.-]+$`, values)
+	press(kb.ArrowRight)
+	require.NotEqual(t, values, eval[string](t, tab, "document.querySelector('#run0-ttft .values').textContent"))
+	press("+")
+	require.NotEqual(t, before, drawn(chart))
+	require.NotEqual(t, beside, drawn(other), "charts over time move together")
+	press("0")
+	press(kb.Escape)
+	require.Equal(t, before, drawn(chart))
+	require.Equal(t, beside, drawn(other))
+	eval[bool](t, tab, "(document.querySelector('#run0-ttft button').click(), true)")
+	require.NotEqual(t, before, drawn(chart), "the button + zooms")
+}
+
+// reportWithoutScripts reads the page with scripts turned off.
+func reportWithoutScripts(t *testing.T, address string) {
+	tab := newTab(t)
+	require.NoError(t, chromedp.Do(tab, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, emulation.SetScriptExecutionDisabled,
+			emulation.SetScriptExecutionDisabledParams{Value: true})
+		return err
+	})))
+	open(t, tab, address)
+	require.Zero(t, eval[int](t, tab, "document.querySelectorAll('button').length"), "no control without a function")
+	for _, l := range looks() {
+		l.apply(t, tab)
+		readable(t, tab, l)
+	}
+	outline := strings.Join(eval[[]string](t, tab, "checks.outline()"), "\n")
+	require.Contains(t, outline, "span: INVALID")
+	require.Contains(t, outline, "h3: TTFT over time\nsvg\nsummary: Values as a table")
+}
