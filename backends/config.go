@@ -92,6 +92,8 @@ type Deadlines struct {
 type Transport struct {
 	InsecureSkipVerify bool
 	CAFile             string // PEM file of authorities that are trusted besides the system's; empty: none
+	ClientCert         string // PEM file of the certificate that servers may ask for; empty: none
+	ClientKey          string // PEM file of its private key; empty: ClientCert contains it
 	HTTP2              bool   // use HTTP/2 over TLS if the server offers it, through net/http
 	Proxy              string // URL of the HTTP proxy for all endpoints; empty: none
 }

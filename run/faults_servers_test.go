@@ -10,11 +10,13 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -314,6 +316,47 @@ func TestFaultTLS(t *testing.T) {
 	require.Contains(t, string(probed), `"client": "epoll"`)
 	r.failedBy(t, "tls", "reset") // the second on the connection that brought the change
 	require.Positive(t, r.Samples.FailedByReason["tls"], r.Samples.FailedByReason)
+}
+
+// A server that requires a certificate of its clients: with it the run is VALID, from the preflight on, and no file of
+// the run contains a part of the private key. Without it nothing is measured.
+func TestClientCertificate(t *testing.T) {
+	program(t)
+	t.Parallel()
+	folder := t.TempDir()
+	pair, authority := certificate(t)
+	cert, both := filepath.Join(folder, "client.pem"), filepath.Join(folder, "both.pem")
+	der, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	require.NoError(t, err)
+	key := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
+	require.NoError(t, os.WriteFile(cert, authority, 0o600))
+	require.NoError(t, os.WriteFile(both, slices.Concat(authority, key), 0o600))
+	clients := x509.NewCertPool()
+	require.True(t, clients.AppendCertsFromPEM(authority))
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	s := serveFaultsOn(t, tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: clients,
+		ClientAuth: tls.RequireAndVerifyClientCert}), "https://"+l.Addr().String(), (*call).good)
+	r := askedRun(t, "calm", []string{s.url}, "--ca-file", cert, "--client-cert", both)
+	r.holdsTogether(t, requestsOf(t, r))
+	r.isValid(t)
+	line := strings.Split(string(key), "\n")[1]
+	require.NoError(t, filepath.WalkDir(r.Folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		require.NotContains(t, string(text), line, path)
+		return err
+	}))
+	without := exec.Command(program(t), "run", "--served-model", "m", "--dataset", faultSet(t, "", 16), "--endpoint",
+		s.url, "--model", "generic", "--scenario", "Offline", "--backend", "vllm", "--ca-file", cert)
+	without.Dir = t.TempDir()
+	text, err := without.CombinedOutput()
+	require.Error(t, err)
+	require.Equal(t, ExitEnvironment, without.ProcessState.ExitCode(), string(text))
+	require.Contains(t, string(text), "tls: certificate required")
+	require.Contains(t, string(text), "--client-cert")
 }
 
 // In accuracy mode LoadGen writes what it was given: nothing of a struck sample, whatever of it had come, and every

@@ -51,9 +51,11 @@ func metricsPages(c *backends.Config, urls []string) ([]scrape.Target, error) {
 	web.Proxy, _ = backends.ParseProxy(c.Proxy) // OpenDriver reports errors in these two
 	web.Authorities, _ = backends.Authorities(c.CAFile)
 	client := httpclient.New(web)
+	web.Certificates, _ = backends.ClientCertificates(c.ClientCert, c.ClientKey) // not for further pages, as the key
+	known := httpclient.New(web)
 	var pages []scrape.Target
 	for _, e := range c.Endpoints {
-		page := scrape.Target{Name: e.URL, URL: e.URL + metricsPath, APIKey: e.APIKey, Client: client}
+		page := scrape.Target{Name: e.URL, URL: e.URL + metricsPath, APIKey: e.APIKey, Client: known}
 		if socket := e.Socket(); socket != "" {
 			page.URL = "http://localhost" + metricsPath
 			page.Client = httpclient.New(httpclient.Options{Socket: socket})

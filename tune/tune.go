@@ -354,7 +354,7 @@ func (t *tuner) awaitEndpoints(ctx context.Context) error {
 	c := t.Plan.Config
 	for _, url := range c.Strings("endpoint") {
 		for {
-			err := reach.Try(ctx, url, c.String("proxy"), answerWithin)
+			err := reach.Try(ctx, url, plan.Transport(c), answerWithin)
 			if err == nil {
 				break
 			}

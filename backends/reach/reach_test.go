@@ -27,15 +27,16 @@ func TestEveryAnswerCounts(t *testing.T) {
 	local.Start()
 	defer local.Close()
 	for _, url := range []string{plain.URL, secure.URL, "unix://" + socket} {
-		require.NoError(t, reach.Try(t.Context(), url, "", 10*time.Second), url)
+		require.NoError(t, reach.Try(t.Context(), url, backends.Transport{}, 10*time.Second), url)
 	}
-	require.NoError(t, reach.Try(t.Context(), "http://server.example", plain.URL, 10*time.Second), "through a proxy")
+	require.NoError(t, reach.Try(t.Context(), "http://server.example", backends.Transport{Proxy: plain.URL},
+		10*time.Second), "through a proxy")
 }
 
 func TestAClosedPortIsAnEndpointError(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
-	err := reach.Try(t.Context(), server.URL, "", 10*time.Second)
+	err := reach.Try(t.Context(), server.URL, backends.Transport{}, 10*time.Second)
 	var fault *backends.EndpointError
 	require.ErrorAs(t, err, &fault)
 	require.Equal(t, server.URL+"/health", fault.URL)

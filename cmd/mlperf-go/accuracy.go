@@ -147,6 +147,10 @@ func scoreOptions(p *program, c *cli.Context) (score.Options, error) {
 		return o, run.UsageError("ca_file", "Give the PEM file of the authority that signed the server's certificate",
 			"--ca-file: %w", err)
 	}
+	if t.Web.Certificates, err = backends.ClientCertificates(c.String("client-cert"), c.String("client-key")); err != nil {
+		return o, run.UsageError("client_cert", "Give a certificate and its private key as PEM files", "--client-cert: %w",
+			err)
+	}
 	t.Web.InsecureSkipVerify = c.Bool("insecure-skip-verify")
 	return o, nil
 }
@@ -158,6 +162,9 @@ func tokenizerFlags() []cli.Flag {
 		&cli.StringFlag{Name: "served-model", Usage: "name of the model at --endpoint"},
 		&cli.StringFlag{Name: "api-key", Usage: "API key of --endpoint"},
 		&cli.StringFlag{Name: "ca-file", Usage: "PEM file of certificate authorities to trust for --endpoint"},
+		&cli.StringFlag{Name: "client-cert", Usage: "PEM file of the certificate that identifies this client to --endpoint"},
+		&cli.StringFlag{Name: "client-key", Usage: "PEM file of the private key of --client-cert; default: the key is in " +
+			"the certificate's file"},
 		&cli.StringFlag{Name: "proxy", Usage: "HTTP proxy for --endpoint and the model hub, http://host:port; proxy " +
 			"variables of the environment are ignored"},
 		&cli.BoolFlag{Name: "insecure-skip-verify", Usage: "do not verify the certificate of --endpoint"},

@@ -68,7 +68,8 @@ var valueKinds = map[string]valueKind{
 	"math-grader": {placeholder: "COMMAND"}, "seed-override": {placeholder: "N,N,N"},
 
 	"config": file, "dataset": file, "dataset-config": file, "user-conf": file, "audit-config": file, "audit-file": file,
-	"api-key-file": file, "ca-file": file, "server-config": file, "system": file, "generation-config": file,
+	"api-key-file": file, "ca-file": file, "client-cert": file, "client-key": file,
+	"server-config": file, "system": file, "generation-config": file,
 	"prompt-template": file, "lengths": file, "tokenizer": file, "code-tests": file, "model-file": file, "csv": file,
 	"final-report": file, "ids": file, "password-file": file, "evaluation": file, "output": file, "plot": file,
 	"ready-file": file, "answers": file, "log": file,

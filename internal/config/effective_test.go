@@ -43,7 +43,7 @@ func TestRunSettingsHaveTheContractsFlags(t *testing.T) {
 	const contract = `model scenario mode endpoint backend api dataset samples target-qps min-duration min-queries max-duration max-queries user-conf
 audit-config concurrency max-errors max-tokens min-tokens temperature top-p top-k ttft-limit tpot-limit first-token-timeout token-timeout
 drain-timeout request-timeout connect-timeout request-memory retries warmup no-warmup no-preflight-query no-request-log served-model lb output-dir
-seed-override expected-latency api-key api-key-file insecure-skip-verify ca-file http2 proxy server-coalesce-queries lg-model-name input-column
+seed-override expected-latency api-key api-key-file insecure-skip-verify ca-file client-cert client-key http2 proxy server-coalesce-queries lg-model-name input-column
 input-ids-column output-column resume force enable-trace fail-fast num-workers
 api-server-url api-server-urls test-mode num-samples server-target-qps offline-async-concurrency endpoint-type model-category dataset-path
 offline-back-to-back use-generic load_balance_strategy`

@@ -99,6 +99,10 @@ var serverSettings = []Setting{
 	{Name: "api-key-file", Kind: String, Usage: "file whose first line is the bearer token"},
 	{Name: "ca-file", Kind: String,
 		Usage: "PEM file of certificate authorities to trust for the endpoints"},
+	{Name: "client-cert", Kind: String,
+		Usage: "PEM file of the certificate that identifies this client to https endpoints that require one"},
+	{Name: "client-key", Kind: String,
+		Usage: "PEM file of the private key of --client-cert; default: the key is in the certificate's file"},
 	{Name: "proxy", Kind: String,
 		Usage: "HTTP proxy for the endpoints, http://host:port; proxy variables of the environment are ignored, and time " +
 			"spent in the proxy counts as latency"},

@@ -25,16 +25,18 @@ type Options struct {
 	Proxy              *url.URL       // nil: none
 	Authorities        *x509.CertPool // nil: the system's
 	InsecureSkipVerify bool
-	Socket             string // Unix socket that every request goes to; "": none
-	Redirects          int    // largest number of redirects in a row; 0: follow none and return the redirect itself
+	Certificates       []tls.Certificate // shown to servers that ask for one; nil: none
+	Socket             string            // Unix socket that every request goes to; "": none
+	Redirects          int               // largest number of redirects in a row; 0: follow none and return the redirect itself
 }
 
 // New makes a client. It verifies certificates unless told otherwise.
 func New(o Options) *http.Client {
 	dialer := &net.Dialer{Timeout: connectTimeout}
 	t := &http.Transport{
-		DialContext:            dialer.DialContext,
-		TLSClientConfig:        &tls.Config{RootCAs: o.Authorities, InsecureSkipVerify: o.InsecureSkipVerify},
+		DialContext: dialer.DialContext,
+		TLSClientConfig: &tls.Config{RootCAs: o.Authorities, InsecureSkipVerify: o.InsecureSkipVerify,
+			Certificates: o.Certificates},
 		TLSHandshakeTimeout:    connectTimeout,
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: largestHeader,

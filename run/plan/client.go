@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/internal/secret"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run/exit"
@@ -53,21 +54,28 @@ func (cl *Client) Reach() (*backends.Config, error) {
 		return nil, err
 	}
 	c := cl.Config
-	config := &backends.Config{
-		Endpoints: endpoints,
-		Transport: backends.Transport{InsecureSkipVerify: c.Bool("insecure-skip-verify"), CAFile: c.String("ca-file"),
-			HTTP2: c.Bool("http2"), Proxy: c.String("proxy")},
-	}
+	config := &backends.Config{Endpoints: endpoints, Transport: Transport(c)}
 	config.ConnectTimeout = c.Duration("connect-timeout")
 	if _, err := backends.Authorities(config.CAFile); err != nil {
 		return nil, exit.Usage("ca_file", "Give the PEM file of the authority that signed the server's certificate",
 			"--ca-file: %w", err)
+	}
+	if _, err := backends.ClientCertificates(config.ClientCert, config.ClientKey); err != nil {
+		return nil, exit.Usage("client_cert", "Give a certificate and its private key as PEM files", "--client-cert: %w",
+			err)
 	}
 	if err := checkProxy(config); err != nil {
 		return nil, exit.Usage("proxy", "Give it as http://host:port, and no endpoint on a Unix socket with it",
 			"--proxy: %w", err)
 	}
 	return config, nil
+}
+
+// Transport returns how connections to the endpoints of a configuration are made.
+func Transport(c *config.Effective) backends.Transport {
+	return backends.Transport{InsecureSkipVerify: c.Bool("insecure-skip-verify"), CAFile: c.String("ca-file"),
+		ClientCert: c.String("client-cert"), ClientKey: c.String("client-key"), HTTP2: c.Bool("http2"),
+		Proxy: c.String("proxy")}
 }
 
 // checkProxy rejects an invalid proxy, and a proxy for endpoints on Unix sockets.

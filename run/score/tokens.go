@@ -38,9 +38,10 @@ func TokenizerOf(p *plan.Plan, environ []string) finder.Options {
 	o := finder.FromEnviron(environ)
 	o.Name, o.Revision, o.Fetch, o.Models = c.String("tokenizer"), c.String("tokenizer-revision"),
 		c.Bool("fetch-tokenizer"), p.Row.ServedModels
-	// The plan itself reports errors in these two settings.
+	// The plan itself reports errors in these settings.
 	o.Web.Proxy, _ = backends.ParseProxy(c.String("proxy"))
 	o.Web.Authorities, _ = backends.Authorities(c.String("ca-file"))
+	o.Web.Certificates, _ = backends.ClientCertificates(c.String("client-cert"), c.String("client-key"))
 	o.Web.InsecureSkipVerify = c.Bool("insecure-skip-verify")
 	if endpoints, err := p.Endpoints(); err == nil && len(endpoints) > 0 && o.Name == "" {
 		o.Server = &finder.Server{URL: endpoints[0].URL, Model: c.String("served-model"),

@@ -67,7 +67,7 @@ func (p *Plan) scoreArguments(t Task, folder string) []string {
 	args := append([]string{"accuracy", "--log", folder}, p.scoreFlags...)
 	if urls := p.settings.Strings("endpoint"); len(urls) > 0 { // its /tokenize serves where no file is found
 		args = append(args, "--endpoint", urls[0])
-		for _, name := range []string{"served-model", "proxy", "ca-file"} {
+		for _, name := range []string{"served-model", "proxy", "ca-file", "client-cert", "client-key"} {
 			if text := p.settings.String(name); text != "" {
 				args = append(args, "--"+name, text)
 			}

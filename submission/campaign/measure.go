@@ -154,7 +154,7 @@ const answerWithin = 5 * time.Second
 // answers reports whether every endpoint answers at all, on the way that a run takes.
 func answers(ctx context.Context, e *config.Effective) error {
 	for _, url := range e.Strings("endpoint") {
-		if err := reach.Try(ctx, url, e.String("proxy"), answerWithin); err != nil {
+		if err := reach.Try(ctx, url, plan.Transport(e), answerWithin); err != nil {
 			return fmt.Errorf("an endpoint does not answer: %w", err)
 		}
 	}

@@ -42,8 +42,8 @@ var irrelevant = map[string]bool{
 	"output-dir": true, "resume": true, "force": true, "request-log": true, "shared-output": true, "max-errors": true,
 	"fail-fast": true, "enable-trace": true, "metrics": true, "metrics-interval": true, "metrics-url": true,
 	"debug-mode": true, "host": true,
-	"api-key": true, "api-key-file": true, "ca-file": true, "insecure-skip-verify": true, "request-memory": true,
-	"preflight-query": true,
+	"api-key": true, "api-key-file": true, "ca-file": true, "client-cert": true, "client-key": true,
+	"insecure-skip-verify": true, "request-memory": true, "preflight-query": true,
 	"request-timeout": true, "first-token-timeout": true, "token-timeout": true, "connect-timeout": true,
 	"drain-timeout": true,
 	"model":         true, "model-category": true, "scenario": true, "mode": true, // part of a step's name

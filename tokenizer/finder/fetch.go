@@ -133,6 +133,7 @@ func (s *search) newFetch() (*fetch, error) {
 	}
 	web := s.o.Web
 	web.Timeout, web.Redirects, web.InsecureSkipVerify = fetchTimeout, mostRedirects, false
+	web.Certificates = nil // it is for the server
 	return &fetch{hub, token, httpclient.New(web)}, nil
 }
 

@@ -53,15 +53,20 @@ func newNetwork(c *backends.Config) (n network, err error) {
 	if n.proxy, err = backends.ParseProxy(c.Proxy); err != nil {
 		return n, err
 	}
-	authorities, err := backends.Authorities(c.CAFile)
-	// A request is written at once, so small first records would only cost.
-	n.tls = &tls.Config{InsecureSkipVerify: c.InsecureSkipVerify, RootCAs: authorities, DynamicRecordSizingDisabled: true}
-	return n, err
+	if n.tls, err = c.TLS(); err != nil {
+		return n, err
+	}
+	n.tls.DynamicRecordSizingDisabled = true // a request is written at once, so small first records would only cost
+	return n, nil
 }
 
-// handshake returns the step of a TLS handshake with a server. Its connections resume each other's sessions.
+// handshake returns the step of a TLS handshake with a server, or with a proxy, which is not shown the client's
+// certificate. The connections resume each other's sessions.
 func (n *network) handshake(server *url.URL, protocols ...string) step {
 	config := n.tls.Clone()
+	if server == n.proxy {
+		config.Certificates = nil
+	}
 	config.ServerName, config.NextProtos = server.Hostname(), protocols
 	config.ClientSessionCache = tls.NewLRUClientSessionCache(1)
 	return handshake(config)

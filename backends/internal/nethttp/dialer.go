@@ -44,7 +44,7 @@ func (d *dialer) secure(ctx context.Context, network, address string) (net.Conn,
 	}
 	reach := d.connect
 	if d.proxy != nil {
-		if _, proxy := dial.Target(d.proxy); proxy == address {
+		if address == d.proxyAddress() {
 			protocols = nil
 		} else {
 			reach = d.tunnel
@@ -64,6 +64,11 @@ func (d *dialer) secure(ctx context.Context, network, address string) (net.Conn,
 	return newGuard(secured, d.counters), nil
 }
 
+func (d *dialer) proxyAddress() string {
+	_, address := dial.Target(d.proxy)
+	return address
+}
+
 func (d *dialer) handshake(ctx context.Context, c net.Conn, address string, protocols []string) (*tls.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -71,6 +76,9 @@ func (d *dialer) handshake(ctx context.Context, c net.Conn, address string, prot
 		return nil, err
 	}
 	config := d.config.Clone()
+	if d.proxy != nil && address == d.proxyAddress() {
+		config.Certificates = nil // the certificate is for the server
+	}
 	config.ServerName, config.NextProtos = host, protocols
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
@@ -85,7 +93,7 @@ func (d *dialer) handshake(ctx context.Context, c net.Conn, address string, prot
 // tunnel asks the proxy for a connection to a server.
 func (d *dialer) tunnel(ctx context.Context, network, address string) (net.Conn, error) {
 	fail := func(err error) (net.Conn, error) { return nil, &net.OpError{Op: byProxy, Net: "tcp", Err: err} }
-	_, proxy := dial.Target(d.proxy)
+	proxy := d.proxyAddress()
 	c, err := d.connect(ctx, network, proxy)
 	if err != nil {
 		return fail(err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"syscall"
@@ -82,6 +83,12 @@ func ask(ctx context.Context, c *backends.Config, e backends.Endpoint, method, p
 
 var errNoHTTP = errors.New("the server sent bytes that are not an HTTP answer")
 
+// alerted reports whether the peer ended TLS with an alert.
+func alerted(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "remote error"
+}
+
 func unreachable(ctx context.Context, method, url string, err error) error {
 	fault, try := backends.FaultUnreachable, "Check host and port, and that the server has finished loading"
 	reason := classify(ctx, err, false)
@@ -90,6 +97,9 @@ func unreachable(ctx context.Context, method, url string, err error) error {
 	case reason == backends.FailTLS:
 		fault, try = backends.FaultTLS, "Check that the server uses TLS on this port and that this machine trusts its "+
 			"certificate. Pass a private or self-signed certificate with --ca-file; --insecure-skip-verify skips the check"
+		if alerted(err) {
+			try = "Check that the server uses TLS 1.2 or 1.3. If it requires a certificate of its clients, pass --client-cert"
+		}
 	case errors.As(context.Cause(ctx), &late):
 		err = late
 	case errors.Is(err, errNoHTTP), strings.Contains(err.Error(), "malformed HTTP"):

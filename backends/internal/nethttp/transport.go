@@ -1,7 +1,6 @@
 package nethttp
 
 import (
-	"crypto/tls"
 	"net/http"
 	"net/url"
 
@@ -12,7 +11,7 @@ import (
 
 // newTransport returns a transport that counts unexpected bytes. A fresh transport opens a connection for each request.
 func newTransport(c *backends.Config, counters *policy.Counters, fresh bool) (*http.Transport, error) {
-	authorities, err := backends.Authorities(c.CAFile)
+	secure, err := c.TLS()
 	if err != nil {
 		return nil, err
 	}
@@ -21,9 +20,7 @@ func newTransport(c *backends.Config, counters *policy.Counters, fresh bool) (*h
 		return nil, err
 	}
 	d := &dialer{
-		connect: dial.Func(c.ConnectTimeout), config: &tls.Config{InsecureSkipVerify: c.InsecureSkipVerify,
-			RootCAs: authorities},
-		timeout: c.ConnectTimeout, http2: c.HTTP2, proxy: proxy, counters: counters,
+		connect: dial.Func(c.ConnectTimeout), config: secure, timeout: c.ConnectTimeout, http2: c.HTTP2, proxy: proxy, counters: counters,
 	}
 	t := &http.Transport{
 		Proxy:                  nil, // no environment

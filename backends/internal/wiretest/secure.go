@@ -12,6 +12,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -37,6 +39,35 @@ func Certificate(until time.Time) (tls.Certificate, []byte, error) {
 	}
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key},
 		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
+}
+
+// ClientFiles writes a new certificate and its private key to PEM files in a folder.
+func ClientFiles(folder string, until time.Time) (cert, key string, err error) {
+	pair, text, err := Certificate(until)
+	if err != nil {
+		return "", "", err
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		return "", "", err
+	}
+	cert, key = filepath.Join(folder, "client.pem"), filepath.Join(folder, "client.key")
+	if err := os.WriteFile(cert, text, 0o600); err != nil {
+		return "", "", err
+	}
+	return cert, key, os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600)
+}
+
+// Demanding returns settings of servers that require a certificate, which the authorities of a PEM file have signed.
+func Demanding(config *tls.Config, authorities string) (*tls.Config, error) {
+	text, err := os.ReadFile(authorities)
+	if err != nil {
+		return nil, err
+	}
+	config = config.Clone()
+	config.ClientCAs, config.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
+	config.ClientCAs.AppendCertsFromPEM(text)
+	return config, nil
 }
 
 // ServerTLS returns the TLS settings of the servers here. Their certificate is not trusted.
