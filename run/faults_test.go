@@ -1,9 +1,11 @@
 package run
 
 import (
+	"crypto/tls"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -274,21 +276,44 @@ func TestFaults(t *testing.T) {
 	for _, row := range faultRows {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			r := faultRun(t, row.kind, []string{serveFaults(t, row.reply).url}, row.args...)
-			log := requestsOf(t, r)
-			struck := int64(0)
-			for _, e := range log.Entries {
-				if hit := (100+e.Index)%faultEvery == 0; hit && row.want != backends.OK {
-					struck++
-					require.Equal(t, row.want, log.Names.Reason(&e), "sample %d", e.Seq)
-				} else {
-					require.Empty(t, log.Names.Reason(&e), "sample %d, which nothing struck", e.Seq)
-				}
-			}
-			r.holdsTogether(t, log)
-			r.tells(t, row, struck)
+			row.happens(t, serveFaults(t, row.reply))
 		})
 	}
+}
+
+// TestFaultsOverTLS is TestFaults over TLS 1.2 and 1.3 by turns.
+func TestFaultsOverTLS(t *testing.T) {
+	program(t)
+	trusted, authority := certificate(t)
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	require.NoError(t, os.WriteFile(file, authority, 0o644))
+	for i, row := range faultRows {
+		version := []uint16{tls.VersionTLS12, tls.VersionTLS13}[i%2]
+		t.Run(row.name+", "+tls.VersionName(version), func(t *testing.T) {
+			t.Parallel()
+			row.args = append(slices.Clone(row.args), "--ca-file", file)
+			row.happens(t, serveFaultsOver(t, &tls.Config{Certificates: []tls.Certificate{trusted}, MinVersion: version,
+				MaxVersion: version}, row.reply))
+		})
+	}
+}
+
+// happens makes a run with the row's fault and checks its samples, its record and its end.
+func (row faultRow) happens(t *testing.T, server *faultServer) {
+	t.Helper()
+	r := faultRun(t, row.kind, []string{server.url}, row.args...)
+	log := requestsOf(t, r)
+	struck := int64(0)
+	for _, e := range log.Entries {
+		if hit := (100+e.Index)%faultEvery == 0; hit && row.want != backends.OK {
+			struck++
+			require.Equal(t, row.want, log.Names.Reason(&e), "sample %d", e.Seq)
+		} else {
+			require.Empty(t, log.Names.Reason(&e), "sample %d, which nothing struck", e.Seq)
+		}
+	}
+	r.holdsTogether(t, log)
+	r.tells(t, row, struck)
 }
 
 // What the client must bear leaves nothing behind: the run is VALID with exit 0, each answer whole and with a first

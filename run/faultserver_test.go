@@ -2,6 +2,7 @@ package run
 
 import (
 	"bufio"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -57,6 +58,14 @@ func serveFaults(t *testing.T, reply func(*call)) *faultServer {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	return serveFaultsOn(t, l, "http://"+l.Addr().String(), reply)
+}
+
+// serveFaultsOver is serveFaults over TLS, for the authority in a file.
+func serveFaultsOver(t *testing.T, secure *tls.Config, reply func(*call)) *faultServer {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	return serveFaultsOn(t, tls.NewListener(l, secure), "https://"+l.Addr().String(), reply)
 }
 
 func serveFaultsOn(t *testing.T, l net.Listener, url string, reply func(*call)) *faultServer {
@@ -345,14 +354,26 @@ func (x *call) silent() {
 // reset ends the connection by a RST.
 func (x *call) reset() {
 	x.hangUp = true
-	if c, ok := x.conn.(*net.TCPConn); ok {
+	if c, ok := x.below().(*net.TCPConn); ok {
 		_ = c.SetLinger(0)
+		_ = c.Close() // before TLS announces an end
 	}
+}
+
+// below is the connection that carries TLS, or the connection itself.
+func (x *call) below() net.Conn {
+	if c, ok := x.conn.(*tls.Conn); ok {
+		return c.NetConn()
+	}
+	return x.conn
 }
 
 // halfClose ends what the server sends; it would still read.
 func (x *call) halfClose() {
-	if c, ok := x.conn.(*net.TCPConn); ok {
+	if c, ok := x.conn.(*tls.Conn); ok {
+		_ = c.CloseWrite()
+	}
+	if c, ok := x.below().(*net.TCPConn); ok {
 		_ = c.CloseWrite()
 	}
 	x.silent()
