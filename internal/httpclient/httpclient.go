@@ -27,7 +27,7 @@ type Options struct {
 	InsecureSkipVerify bool
 	Certificates       []tls.Certificate // shown to servers that ask for one; nil: none
 	Socket             string            // Unix socket that every request goes to; "": none
-	Redirects          int               // largest number of redirects in a row; 0: follow none and return the redirect itself
+	Redirects          int               // most redirects in a row; 0: follow none and return the redirect itself
 }
 
 // New makes a client. It verifies certificates unless told otherwise.

@@ -20,7 +20,8 @@ func newTransport(c *backends.Config, counters *policy.Counters, fresh bool) (*h
 		return nil, err
 	}
 	d := &dialer{
-		connect: dial.Func(c.ConnectTimeout), config: secure, timeout: c.ConnectTimeout, http2: c.HTTP2, proxy: proxy, counters: counters,
+		connect: dial.Func(c.ConnectTimeout), config: secure, timeout: c.ConnectTimeout,
+		http2: c.HTTP2, proxy: proxy, counters: counters,
 	}
 	t := &http.Transport{
 		Proxy:                  nil, // no environment
