@@ -234,14 +234,14 @@ func checkType(value any, allowed []any, kind, nested string) (variable bool, v 
 			return variable, callsValid
 		}
 		if answers == kind {
-			return true, invalid("type_error:nested")
+			return variable, invalid("type_error:nested")
 		}
-		return false, invalid("type_error:simple")
+		return variable, invalid("type_error:simple")
 	}
-	if answers != "" && pyKind(value) == answers {
-		return true, callsValid
+	if pyKind(value) == answers {
+		return variable, callsValid
 	}
-	return false, invalid("type_error:simple")
+	return variable, invalid("type_error:simple")
 }
 
 // itemsFit checks the items of a list one level deep against one allowed value.

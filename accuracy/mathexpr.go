@@ -174,7 +174,7 @@ func (e *expression) atom() (*term, error) {
 	}
 	if e.take("(") {
 		t, err := e.sum()
-		if err == nil && !e.take(")") {
+		if !e.take(")") {
 			err = errExpression
 		}
 		return t, err

@@ -17,8 +17,8 @@ func porterStem(word string) string {
 	w = porterPast(w)
 	w = porterY(w)
 	w = porterDouble(w)
-	w, _ = applyRules(w, porterStep3)
-	w, _ = applyRules(w, porterStep4)
+	w = applyRules(w, porterStep3)
+	w = applyRules(w, porterStep4)
 	return string(porterEnd(w))
 }
 
@@ -42,18 +42,18 @@ func anyMeasure(m int) condition { return func(stem []byte) bool { return measur
 func always([]byte) bool { return true }
 
 // applyRules applies the first rule whose suffix matches, unless its condition fails.
-func applyRules(w []byte, rules []porterRule) ([]byte, bool) {
+func applyRules(w []byte, rules []porterRule) []byte {
 	for _, r := range rules {
 		if !hasSuffix(w, r.suffix) {
 			continue
 		}
 		stem := w[:len(w)-len(r.suffix)]
 		if !r.when(stem) {
-			return w, false
+			return w
 		}
-		return append(stem, r.by...), true
+		return append(stem, r.by...)
 	}
-	return w, false
+	return w
 }
 
 var porterStep1a = []porterRule{{"sses", "ss", always}, {"ies", "i", always}, {"ss", "ss", always}, {"s", "", always}}
@@ -100,8 +100,7 @@ func porterPlural(w []byte) []byte {
 	if len(w) == 4 && hasSuffix(w, "ies") {
 		return w[:3]
 	}
-	w, _ = applyRules(w, porterStep1a)
-	return w
+	return applyRules(w, porterStep1a)
 }
 
 // porterPast is step 1b.
@@ -155,12 +154,13 @@ func porterDouble(w []byte) []byte {
 	for hasSuffix(w, "alli") && measure(w[:len(w)-4]) > 0 {
 		w = w[:len(w)-2]
 	}
-	n := len(w)
-	w, done := applyRules(w, porterStep2)
-	if !done && n == len(w) && hasSuffix(w, "logi") && measure(w[:n-3]) > 0 {
-		w = w[:n-1]
+	if hasSuffix(w, "logi") {
+		if measure(w[:len(w)-len("ogi")]) > 0 {
+			w = w[:len(w)-1]
+		}
+		return w
 	}
-	return w
+	return applyRules(w, porterStep2)
 }
 
 // porterEnd is steps 5a and 5b.

@@ -23,10 +23,10 @@ type lengths struct {
 
 func (l *lengths) take(n int) {
 	v := int32(n) // a record is at most maxObject bytes
-	if len(l.each) == 0 || v < l.low {
+	if len(l.each) == 0 {
 		l.low = v
 	}
-	l.high = max(l.high, v)
+	l.low, l.high = min(l.low, v), max(l.high, v)
 	l.each = append(l.each, v)
 	l.sum += int64(v)
 }
