@@ -33,6 +33,7 @@ func TestTokenIDsAtTheEdgesOfTheirTypes(t *testing.T) {
 		{float(1e20), Float32, 0, false},
 		{float(-1e20), Float32, 0, false},
 		{float(float32(math.NaN())), Float32, 0, false},
+		{float(-1 << 31), Float32, math.MinInt32, true},
 	} {
 		ids, err := tokenIDs(c.data, c.dtype)
 		if !c.ok {
@@ -41,6 +42,18 @@ func TestTokenIDsAtTheEdgesOfTheirTypes(t *testing.T) {
 		}
 		require.NoError(t, err)
 		require.Equal(t, []int32{c.want}, ids)
+	}
+}
+
+func TestSeveralTokenIDs(t *testing.T) {
+	for dtype, data := range map[DType][]byte{
+		Int32:   {1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0},
+		Int64:   {1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0},
+		Float32: {0, 0, 0x80, 0x3f, 0, 0, 0, 0x40, 0, 0, 0x40, 0x40},
+	} {
+		ids, err := tokenIDs(data, dtype)
+		require.NoError(t, err)
+		require.Equal(t, []int32{1, 2, 3}, ids, dtype)
 	}
 }
 
@@ -55,6 +68,23 @@ func TestNumbersOfPython(t *testing.T) {
 	require.ErrorContains(t, err, "is not a number")
 	require.InDelta(t, 1.5, readFloat("1.5"), 0)
 	require.True(t, quotedText(`'a'`))
-	require.False(t, quotedText(""))
-	require.False(t, quotedText(`'a"`))
+	for text, quoted := range map[string]bool{`'a'`: true, `"a"`: true, `'ab'`: true, "": false, `'a"`: false,
+		`'ab`: false, "aa": false} {
+		require.Equal(t, quoted, quotedText(text), text)
+	}
+}
+
+func TestUnwrapText(t *testing.T) {
+	for s, want := range map[string]string{`\text{ a }`: " a ", "\\text{a}\n": "a", `\text{a`: `\text{a`, "a}": "a}",
+		`\text{}`: `\text{}`, "\\text{a\nb}": "\\text{a\nb}"} {
+		require.Equal(t, want, unwrapText(s, false))
+	}
+	require.Equal(t, "a", unwrapText(`\text{ a }`, true))
+}
+
+func TestStems(t *testing.T) {
+	for word, want := range map[string]string{"biology": "biolog", "logy": "logi", "rally": "ralli", "formally": "formal",
+		"died": "die", "dies": "die", "agreed": "agre", "bed": "bed", "by": "by", "happy": "happi"} {
+		require.Equal(t, want, porterStem(word), word)
+	}
 }

@@ -110,6 +110,15 @@ func TestUnsupportedPartsAreNamed(t *testing.T) {
 	}
 }
 
+// A Replace step lengthens a text by its content's length over that of the match.
+func TestGrowthIsThatOfTheMatch(t *testing.T) {
+	for length, ok := range map[int]bool{128: true, 129: false} {
+		_, err := Parse([]byte(`{"normalizer": {"type": "Replace", "pattern": {"String": "ab"}, "content": "`+
+			strings.Repeat("a", length)+`"}, "model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}}`), nil)
+		require.Equal(t, ok, err == nil, "%d bytes for 2: %v", length, err)
+	}
+}
+
 func TestOpen(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "tokenizer.json")

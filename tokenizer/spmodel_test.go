@@ -134,6 +134,17 @@ func TestModelRefusals(t *testing.T) {
 	require.ErrorContains(t, err, "tokenizer_config.json: it is not valid JSON")
 }
 
+// An unknown character scores 10 less than the worst piece, so it loses against a piece only up to that.
+func TestUnknownCharacterAgainstAPiece(t *testing.T) {
+	const unknown, pair, single = 0, 1, 2
+	for score, want := range map[float64][]int32{9.5: {pair}, 10.5: {unknown, single}} {
+		tok, err := load(parseModel, message(1, message(1, "<unk>", 3, pieceUnknown), 1, message(1, "ab", 2, -20.0),
+			1, message(1, "b", 2, score), 3, message(1, "identity", 3, 0)), nil)
+		require.NoError(t, err)
+		require.Equal(t, want, tok.Encode("ab", false), "a piece that scores %v", score)
+	}
+}
+
 func TestModelsOwnTokens(t *testing.T) {
 	file, err := os.ReadFile(filepath.Join(spFolder, "bpe.model"))
 	require.NoError(t, err)

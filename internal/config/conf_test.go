@@ -38,6 +38,11 @@ func TestParseConfRejects(t *testing.T) {
 			"remove the line"},
 		{"*.Offline.ttft_latency = 5", "LoadGen reads ttft_latency only for Server, not for Offline"},
 		{"*.*.test07_accuracy_threshold = 5", "belongs in an audit.config"},
+		{"*.*.test09_min_output_tokens = 5", "belongs in an audit.config"},
+		{"*.*.test09_max_output_tokens = 5", "belongs in an audit.config"},
+		{"#note = 1.2.3", `LoadGen needs a blank after the "#" of a comment`},
+		{"#note = .", `LoadGen needs a blank after the "#" of a comment`},
+		{"#note = 5 x", `LoadGen needs a blank after the "#" of a comment`},
 		{"*.*.min_query_count = 010", `*.*.min_query_count = "010" has a leading 0, which LoadGen reads as octal`},
 		{"*.*.min_query_count = 5.9", "must be a whole number without sign; LoadGen would ignore the text after the digits"},
 		{"*.*.min_query_count = 1e3", "must be a whole number without sign"},
@@ -63,6 +68,15 @@ func TestParseConfRejects(t *testing.T) {
 		_, err := ParseConf("f", strings.NewReader(c.text), UserConf)
 		require.ErrorContains(t, err, c.want)
 		require.Less(t, len(err.Error()), 600)
+	}
+}
+
+// LoadGen ignores these lines, though their comment sign has no blank behind it.
+func TestHarmlessGluedComments(t *testing.T) {
+	for _, text := range []string{"#note", "#note # more", "#note = 5", "#note = 0x10", "#note = 1.5", "#note = 5.",
+		"#note = 1 2"} {
+		_, err := ParseConf("f", strings.NewReader(text), UserConf)
+		require.NoError(t, err, text)
 	}
 }
 

@@ -11,4 +11,7 @@ func TestIsNumber(t *testing.T) {
 		"999.9": false, "x": false} {
 		require.Equal(t, want, isNumber(text, 1000), text)
 	}
+	require.True(t, isNumber("1e-6", 1e-6), "the rounding is relative")
+	require.False(t, isNumber("2e-6", 1e-6))
+	require.False(t, isNumber("0.5e-6", 1e-6))
 }
