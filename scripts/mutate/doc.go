@@ -3,18 +3,18 @@
 //
 //	go run ./scripts/mutate -n 20 -seed 1 submission/campaign
 //	go run ./scripts/mutate -n 0 -run Limits run/limits.go
-//	go run ./scripts/mutate -tests './run ./sut' backends/internal/http1
+//	go run ./scripts/mutate -tests './backends/... ./run' backends/internal/wire/reader
 //	go run ./scripts/mutate -n 200 -short -skip '^(scripts|cmd|internal/arch)' ./...
 //	go run ./scripts/mutate -n 10 loadgen-cgo/bridge.cc
 //
 // The second line takes all mutants of a file and some tests of its package. The third runs the tests of other packages
-// too, after the package's own. The fourth draws from all packages that have tests, each with its own, so that large
+// too, after the package's own and where they depend on it. The fourth draws from all packages that have tests, each with its own, so that large
 // packages get more mutants. The fifth mutates C++, by patterns (cpp.go).
 //
 // A mutant negates a condition, moves a boundary, drops an operand, a statement or the check of an error, returns early
 // or without the error, or changes an operator or a constant (find.go). Tests, log calls, the text of errors, literal
-// sizes in bytes, capacities, deferred calls of Close and files of other platforms have none. The seed chooses the
-// sample; mutants that do not compile are passed over.
+// sizes in bytes, capacities, padding, constants that are returned beside an error, deferred calls of Close and files of
+// other platforms have none. The seed chooses the sample; mutants that do not compile are passed over.
 //
 // A package's tests run without a mutant first, which sets the time limit (gotest.go). A mutant that exceeds it gets a
 // longer one, since the machine may be busy, and counts as noticed when it exceeds that too. The tree is never written:

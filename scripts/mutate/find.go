@@ -69,6 +69,7 @@ type finder struct {
 	logs   *regexp.Regexp // calls that match are left as they are
 	found  []mutant
 	checks map[ast.Expr]bool // conditions that kindCheck mutates
+	idle   map[ast.Node]bool // expressions that no caller can notice
 }
 
 // find returns the mutants of a file in the order of their places. Not every one compiles.
@@ -76,7 +77,8 @@ func find(path, source string, logs *regexp.Regexp) ([]mutant, error) {
 	if strings.HasSuffix(path, ".cc") {
 		return findCPP(path, source), nil
 	}
-	f := &finder{path: path, source: source, fset: token.NewFileSet(), logs: logs, checks: map[ast.Expr]bool{}}
+	f := &finder{path: path, source: source, fset: token.NewFileSet(), logs: logs, checks: map[ast.Expr]bool{},
+		idle: map[ast.Node]bool{}}
 	file, err := parser.ParseFile(f.fset, path, source, parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err
@@ -98,6 +100,9 @@ func (f *finder) add(kind string, from, to token.Pos, text string) {
 func (f *finder) replace(kind string, n ast.Node, text string) { f.add(kind, n.Pos(), n.End(), text) }
 
 func (f *finder) visit(n ast.Node) bool {
+	if f.idle[n] {
+		return false
+	}
 	switch n := n.(type) {
 	case *ast.ImportSpec:
 		return false
@@ -264,7 +269,8 @@ func (f *finder) drop(list []ast.Stmt) {
 				continue
 			}
 		case *ast.DeferStmt: // checked where a file is written; otherwise the collector closes it
-			if c, ok := s.Call.Fun.(*ast.SelectorExpr); ok && c.Sel.Name == "Close" && len(s.Call.Args) == 0 {
+			c, ok := s.Call.Fun.(*ast.SelectorExpr)
+			if ok && c.Sel.Name == "Close" && len(s.Call.Args) == 0 || f.logs.MatchString(f.of(s.Call)) {
 				continue
 			}
 		case *ast.IncDecStmt, *ast.SendStmt, *ast.GoStmt:
@@ -303,5 +309,11 @@ func (f *finder) swallow(n *ast.ReturnStmt) {
 	last := n.Results[len(n.Results)-1]
 	if name, ok := last.(*ast.Ident); ok && name.Name == "err" || makers.MatchString(f.of(last)) {
 		f.replace(kindSwallow, last, "nil")
+		for _, r := range n.Results[:len(n.Results)-1] {
+			f.idle[r] = constant.MatchString(f.of(r)) // a caller that gets an error uses nothing else
+		}
 	}
 }
+
+// constant is a number or a truth value.
+var constant = regexp.MustCompile(`^(-?[0-9][\w.]*|true|false)$`)

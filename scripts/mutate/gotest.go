@@ -35,9 +35,9 @@ type tester struct {
 	root     string // of the module
 	work     string // a folder of its own for overlays
 	goflags  string
-	run      string   // -run of go test
-	short    bool     // -short of go test
-	more     []string // packages whose tests run after the mutated package's own
+	run      string              // -run of go test
+	short    bool                // -short of go test
+	more     map[string][]string // by package: those whose tests run after its own
 	isolated bool
 	limits   map[string]time.Duration // by test package
 }
@@ -55,7 +55,7 @@ func canIsolate() bool {
 // packages are the test packages of a mutant's package: its own, then the others.
 func (t *tester) packages(of string) []string {
 	list := []string{of}
-	for _, p := range t.more {
+	for _, p := range t.more[of] {
 		if p != of {
 			list = append(list, p)
 		}

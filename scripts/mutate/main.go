@@ -27,8 +27,8 @@ const (
 	exitError = 2 // nothing was measured
 )
 
-// logCalls are calls whose text only a person reads.
-const logCalls = `^(log|slog)\.|^fmt\.Fprint\w*\(os\.Stderr|^[\w.]+\.(tell|Tell|Logf?|Debugf?|Infof?|Warnf?)\(`
+// logCalls are calls whose text only a person reads, and crash.Catch, which internal/arch looks for in the source.
+const logCalls = `^crash\.Catch\(|^(log|slog)\.|^fmt\.Fprint\w*\(os\.Stderr|^[\w.]+\.(tell|Tell|Logf?|Debugf?|Infof?|Warnf?)\(`
 
 type options struct {
 	n       int
@@ -57,7 +57,8 @@ func mainCode(ctx context.Context, args []string, out, progress io.Writer) int {
 	flags.IntVar(&o.n, "n", 20, "how many mutants to try, chosen by the seed; 0: all")
 	flags.Uint64Var(&o.seed, "seed", 1, "which mutants are chosen, and in which order")
 	flags.Float64Var(&o.goal, "goal", 95, "percent of the mutants that must be noticed for exit code 0")
-	flags.StringVar(&o.tests, "tests", "", "packages whose tests run after the mutated package's own, separated by spaces")
+	flags.StringVar(&o.tests, "tests", "", "packages or FOLDER/... whose tests run after the mutated package's own if they depend on "+
+		"it, separated by spaces")
 	flags.StringVar(&o.run, "run", "", "run only the tests that match, as go test -run")
 	flags.BoolVar(&o.short, "short", false, "leave out the tests that go test -short leaves out")
 	flags.StringVar(&o.skip, "skip", "", "leave out the packages of FOLDER/... whose folder matches, a regular expression")
@@ -124,12 +125,16 @@ func mutate(ctx context.Context, o options, places []string, out, progress io.Wr
 	if o.n <= 0 || o.n > len(mutants) {
 		o.n = len(mutants)
 	}
+	more, err := dependents(root, strings.Fields(o.tests))
+	if err != nil {
+		return tally{}, err
+	}
 	work, err := os.MkdirTemp("", "mutate")
 	if err != nil {
 		return tally{}, err
 	}
 	defer os.RemoveAll(work)
-	t := &tester{root: root, work: work, goflags: goflags, run: o.run, short: o.short, more: strings.Fields(o.tests),
+	t := &tester{root: root, work: work, goflags: goflags, run: o.run, short: o.short, more: more,
 		isolated: o.isolate, limits: map[string]time.Duration{}}
 	if !o.isolate {
 		fmt.Fprintln(progress, "mutate: without a process namespace; a mutant that signals a wrong number may hit a "+
@@ -224,6 +229,36 @@ func expand(root string, places []string, skip string) ([]string, error) {
 		}
 	}
 	return list, nil
+}
+
+// dependents maps each package of this module to the packages among places whose tests depend on it, in the order of
+// places. All are named as the go command takes them.
+func dependents(root string, places []string) (map[string][]string, error) {
+	on := map[string][]string{}
+	if len(places) == 0 {
+		return on, nil
+	}
+	cmd := exec.Command("go", append([]string{"list", "-test", "-f",
+		`{{with .Module}}{{.Path}}{{end}} {{.ImportPath}}{{range .Deps}} {{.}}{{end}}`}, places...)...)
+	cmd.Dir, cmd.Stderr = root, os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("-tests: no packages %s: %w", strings.Join(places, " "), err)
+	}
+	for _, line := range strings.Split(string(out), "\n") {
+		words := strings.Fields(line)
+		if len(words) < 2 || !strings.HasSuffix(words[1], ".test") {
+			continue
+		}
+		name := words[0]
+		tested := "." + strings.TrimPrefix(strings.TrimSuffix(words[1], ".test"), name)
+		for _, dep := range words[2:] {
+			if local, ok := strings.CutPrefix(dep, name); ok {
+				on["."+local] = append(on["."+local], tested)
+			}
+		}
+	}
+	return on, nil
 }
 
 // atLine is a place with a line number.

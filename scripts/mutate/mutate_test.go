@@ -73,6 +73,10 @@ func TestMutantsOfEachKind(t *testing.T) {
 		"c.tell(\"%d\", a+b)":               nil,
 		"return a, fmt.Errorf(\"%w\", err)": {"swallow error: return a, nil"},
 		"return a, &run.Error{Err: err}":    {"swallow error: return a, nil"},
+		"return -1, err":                    {"swallow error: return -1, nil"},
+		"return -1, nil":                    {"arithmetic: return 1, nil", "change constant: return -(1*2 + 1), nil"},
+		"defer crash.Catch()":               nil,
+		"c := make([]int, 2, 4*b)":          {"change constant: c := make([]int, (2*2 + 1), 4*b)"},
 	} {
 		t.Run(body, func(t *testing.T) { require.ElementsMatch(t, want, texts(t, body)) })
 	}
@@ -218,6 +222,18 @@ func TestTestsOfOtherPackagesCount(t *testing.T) {
 	code, out, progress := runTool(t, "-n", "0", "-tests", "./edge", "calc/calc.go:3")
 	require.Equal(t, exitGoal, code, out+progress)
 	require.Contains(t, out, "3 of 3 mutants noticed (100 %)\n")
+}
+
+// A package that does not depend on the mutant's is not tested: it could not notice it.
+func TestOtherPackagesThatDependOnIt(t *testing.T) {
+	inModule(t)
+	code, out, progress := runTool(t, "-n", "0", "-tests", "./...", "calc/calc.go:3")
+	require.Equal(t, exitGoal, code, out+progress)
+	require.Contains(t, progress, "tests of ./edge")
+	require.NotContains(t, progress, "./slow")
+	code, _, progress = runTool(t, "-tests", "./nowhere", "calc")
+	require.Equal(t, exitError, code)
+	require.Contains(t, progress, "-tests: no packages ./nowhere")
 }
 
 func TestTheSeedChoosesTheSample(t *testing.T) {
