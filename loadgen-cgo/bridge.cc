@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -243,7 +244,7 @@ void lg_sut_free(lg_sut* sut) { delete sut; }
 lg_ring* lg_sut_ring(lg_sut* sut, size_t i) { return sut->rings_[i]; }
 
 size_t lg_sut_flushes(lg_sut* sut, uint64_t* marks, size_t n) {
-  for (size_t i = 0; i < n && i < sut->flushes_.size(); i++) marks[i] = sut->flushes_[i];
+  std::copy_n(sut->flushes_.begin(), std::min(n, sut->flushes_.size()), marks);
   return sut->flushes_.size();
 }
 

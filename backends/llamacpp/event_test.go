@@ -71,6 +71,7 @@ func TestEvents(t *testing.T) {
 		require.NoError(t, err, doc)
 		require.Equal(t, want, fmt.Sprintf("%d %v %q %v %q %d %d", e.Choices, e.IDs, e.Text, e.Last, e.Finish, e.Prompt,
 			e.Produced), doc)
+		require.Equal(t, strings.Contains(doc, `"model":"m"`), string(e.Model) == "m", doc)
 	}
 	for doc, want := range map[string]string{
 		`{"tokens":["1"]}`:           `"tokens" has the wrong type`,

@@ -74,7 +74,7 @@ func (w *walker) choiceText(e *reader.Event) bool {
 // choiceIDs reads the token ids of a choice, and remembers the bytes between its text and them.
 func (w *walker) choiceIDs(e *reader.Event) bool {
 	if w.IDsInLogprobs {
-		return w.Skip(0)
+		return w.Skip()
 	}
 	if w.behindText > 0 && e.Finish == nil && w.Seen&^keyFinish == w.atText&^keyFinish {
 		w.middle = append(w.middle[:0], w.B[w.behindText:w.I]...)

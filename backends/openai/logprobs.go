@@ -38,7 +38,7 @@ var logprobsMembers = reader.NewTable(
 // logprobs reads the ids in a choice's log probabilities.
 func (w *walker) logprobs(e *reader.Event) bool {
 	if !w.IDsInLogprobs {
-		return w.Skip(0)
+		return w.Skip()
 	}
 	return !e.HasIDs && logprobsMembers.Value(&w.Scanner, w, e)
 }

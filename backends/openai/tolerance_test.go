@@ -120,6 +120,8 @@ func TestTolerance(t *testing.T) {
 			backends.FailServerErrorEvent, 1, "a", "", 0},
 		{"error as a text", "", lines(id, `data: {"error":"Model is overloaded","error_type":"overloaded"}`),
 			backends.FailServerErrorEvent, 1, "a", "", 0},
+		{"an error beside members of other types", "", lines(id, `data: {"error":"m","choices":5}`),
+			backends.FailServerErrorEvent, 1, "a", "", 0},
 		{"a flat error", "", lines(`data: {"object":"error","message":"m"}`), backends.FailServerErrorEvent, 0, "", "", -1},
 		{"a detail is an error", "", lines(id, `data: {"detail":"Internal"}`, done), backends.FailServerErrorEvent, 1, "a",
 			"", 0},

@@ -208,6 +208,10 @@ func TestInconsistentAnswers(t *testing.T) {
 			`"abort","message":"shut down"`, 1), backends.FailAborted, []int32{1}, "shut down"},
 		{"another answer", strings.Replace(event("1", "1"), `{"output`, `{"index":1,"output`, 1), backends.FailBadEvent, nil,
 			"index 1"},
+		{"a first text without ids", strings.ReplaceAll(event("", "1"), `"output_ids":[]`, `"text":"w"`) + last("1,2", "2"),
+			backends.FailTokenCount, []int32{1, 2}, "first"},
+		{"ids, then text without any", event("1", "1") + strings.ReplaceAll(event("", "2"), `"output_ids":[]`, `"text":"w"`) +
+			last("", "2"), backends.FailTokenCount, []int32{1}, ""},
 		{"no ids", strings.ReplaceAll(last("", "2"), `"output_ids":[]`, `"text":"w"`), backends.FailBadEvent, nil,
 			"output_ids since SGLang 0.4"},
 	} {

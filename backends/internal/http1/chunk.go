@@ -98,7 +98,7 @@ func (c *chunks) size(ch byte) bool {
 		}
 		return true
 	case inSize:
-		if v := unhex[ch]; v < 16 {
+		if v := unhex[ch]; v != notHex {
 			if c.digits++; c.digits > 16 {
 				c.bad = "a chunk's size has more than 16 digits"
 				return false
@@ -140,10 +140,12 @@ func (c *chunks) begin(ch byte) bool {
 	return true
 }
 
-// unhex are the values of hexadecimal digits; 0xff: not a digit.
+const notHex = 0xff
+
+// unhex are the values of hexadecimal digits, or notHex.
 var unhex = func() (t [256]uint8) {
 	for i := range t {
-		t[i] = 0xff
+		t[i] = notHex
 	}
 	for i := range 16 {
 		t["0123456789abcdef"[i]], t["0123456789ABCDEF"[i]] = uint8(i), uint8(i)

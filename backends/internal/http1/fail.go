@@ -106,8 +106,10 @@ func (l *loop) refused(x *exchange, r *reading) {
 // late handles a deadline that has passed.
 func (l *loop) late(c *conn) {
 	switch over := c.over; {
-	case c.state == idle || c.state == draining:
-		l.cut(c, backends.OK, "", false)
+	case c.state == idle:
+		l.pool.shut(c)
+	case c.state == draining:
+		l.stopDraining(c)
 	case l.now >= c.deadline:
 		l.cut(c, policy.RequestOver.Reason, policy.RequestOver.Detail, false)
 	case over == connectOver:

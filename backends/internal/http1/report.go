@@ -99,8 +99,13 @@ func (r *reporter) complete(x *exchange, o *backends.Outcome) {
 
 // lose completes an exchange that has no answer to judge.
 func (r *reporter) lose(x *exchange, reason backends.Reason) {
-	r.lost = backends.Outcome{UsageTokens: -1, InputTokens: -1, Reason: reason}
+	r.lost = unanswered(reason)
 	r.complete(x, &r.lost)
+}
+
+// unanswered is the outcome of a query without an answer.
+func unanswered(reason backends.Reason) backends.Outcome {
+	return backends.Outcome{UsageTokens: -1, InputTokens: -1, Reason: reason}
 }
 
 // refuse completes a query that is not sent.
@@ -108,8 +113,8 @@ func (r *reporter) refuse(t task, reason backends.Reason) {
 	if reason == backends.FailNoEndpoint {
 		r.sink.Failed(policy.Homeless(t.query, time.Now().UnixNano()))
 	}
-	r.lost = backends.Outcome{UsageTokens: -1, InputTokens: -1, Reason: reason, Endpoint: balance.Nowhere,
-		DequeuedNS: t.dequeuedNS}
+	r.lost = unanswered(reason)
+	r.lost.Endpoint, r.lost.DequeuedNS = balance.Nowhere, t.dequeuedNS
 	r.sink.Complete(t.query, &r.lost)
 	r.outstanding--
 }

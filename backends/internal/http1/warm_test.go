@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/balance"
 	"github.com/mlperf-go/mlperf-go/backends/internal/http1"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 )
@@ -97,6 +98,9 @@ func TestABurstIsDialledInParts(t *testing.T) {
 	r.ExactlyOnce(t, 600)
 	for _, res := range r.Results {
 		require.Contains(t, []backends.Reason{backends.FailConnect, backends.FailNoEndpoint}, res.Reason)
+		require.Equal(t, []int{-1, -1}, []int{res.UsageTokens, res.InputTokens}, "no answer counted anything")
+		require.Equal(t, res.Reason == backends.FailNoEndpoint, res.Endpoint == balance.Nowhere)
+		require.Positive(t, res.DequeuedNS)
 	}
 	loop := b.Features().Loop()
 	require.LessOrEqual(t, loop.ConnectionsMax, 256)

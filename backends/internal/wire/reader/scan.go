@@ -85,7 +85,7 @@ func (s *Scanner) nextKey(first bool) []byte {
 // Error reads the value of "error", which is an error of the server unless it is null.
 func (s *Scanner) Error(e *Event) bool {
 	from := s.I
-	if !s.Skip(0) {
+	if !s.Skip() {
 		return false
 	}
 	if string(s.B[from:s.I]) != "null" {
@@ -97,7 +97,7 @@ func (s *Scanner) Error(e *Event) bool {
 // Errors reads the value of "errors", which are errors of the server unless it is empty.
 func (s *Scanner) Errors(e *Event) bool {
 	from := s.I
-	if !s.Skip(0) {
+	if !s.Skip() {
 		return false
 	}
 	if raw := s.B[from:s.I]; !empty(raw) {
@@ -109,7 +109,7 @@ func (s *Scanner) Errors(e *Event) bool {
 // Object reads the value of "object". Older servers write "error" there, and the whole document is the error.
 func (s *Scanner) Object(e *Event) bool {
 	from := s.I
-	if !s.Skip(0) {
+	if !s.Skip() {
 		return false
 	}
 	if string(s.B[from:s.I]) == `"error"` {

@@ -128,8 +128,10 @@ func escapeLen(b []byte) int {
 	return 0
 }
 
-// Skip steps over any value and checks its grammar.
-func (s *Scanner) Skip(depth int) bool {
+// Skip steps over any value that is nested no deeper than maxDepth, and checks its grammar.
+func (s *Scanner) Skip() bool { return s.skip(0) }
+
+func (s *Scanner) skip(depth int) bool {
 	if s.I >= len(s.B) || depth > maxDepth {
 		return false
 	}
@@ -174,7 +176,7 @@ func (s *Scanner) skipObject(depth int) bool {
 			return false
 		}
 		s.Blank()
-		if !s.Skip(depth + 1) {
+		if !s.skip(depth + 1) {
 			return false
 		}
 	}
@@ -188,7 +190,7 @@ func (s *Scanner) skipArray(depth int) bool {
 	}
 	for {
 		s.Blank()
-		if !s.Skip(depth + 1) {
+		if !s.skip(depth + 1) {
 			return false
 		}
 		s.Blank()
@@ -244,12 +246,12 @@ func digitsEnd(b []byte, i int) int {
 // The grammar of the numbers is not checked.
 func (s *Scanner) SkipNumbers() bool {
 	if s.I >= len(s.B) || s.B[s.I] != '[' {
-		return s.Skip(0)
+		return s.Skip()
 	}
 	rest := s.B[s.I+1:]
 	end := bytes.IndexByte(rest, ']')
 	if end < 0 || bytes.IndexByte(rest[:end], '"') >= 0 || bytes.IndexByte(rest[:end], '[') >= 0 {
-		return s.Skip(0)
+		return s.Skip()
 	}
 	s.I += 1 + end + 1
 	return true

@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,6 +20,19 @@ func TestPlainEnd(t *testing.T) {
 		}
 		require.Equal(t, want, plainEnd(b, from), "%q", b)
 	})
+}
+
+// A value may be nested as deep as maxDepth, whatever it is nested in.
+func TestSkipIsBounded(t *testing.T) {
+	for open, end := range map[string]string{"[": "]", `{"a":`: "}", `[{"a":`: "}]"} {
+		levels := maxDepth / len(end)
+		deep := strings.Repeat(open, levels) + "1" + strings.Repeat(end, levels)
+		for doc, want := range map[string]bool{deep: true, strings.Replace(deep, "1", "[1]", 1): false} {
+			s := Scanner{B: []byte(doc)}
+			require.Equal(t, want, s.Skip(), doc)
+			require.Equal(t, want, s.I == len(doc), doc)
+		}
+	}
 }
 
 // TestPlainIDs requires that PlainIDs reads the same numbers as moreIDs, or nothing.

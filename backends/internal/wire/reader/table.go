@@ -100,7 +100,7 @@ func (t *Table[W]) walk(s *Scanner, w W, e *Event, seen Keys, first bool) (Keys,
 				return seen, true
 			}
 			if at = t.find(key); at < 0 {
-				if !s.Skip(0) {
+				if !s.Skip() {
 					return 0, false
 				}
 				continue

@@ -56,7 +56,7 @@ func AppendDecoded(dst, quoted, raw []byte, escaped bool) ([]byte, bool) {
 // Calls reads the tool calls of a message, which are output beside the text.
 func (s *Scanner) Calls(e *Event) bool {
 	from := s.I
-	if !s.Skip(0) {
+	if !s.Skip() {
 		return false
 	}
 	e.setCalls(s.B[from:s.I])
@@ -102,7 +102,7 @@ func (s *Scanner) Name(into *[]byte) bool {
 		return ok
 	}
 	*into = nil
-	return s.Skip(0)
+	return s.Skip()
 }
 
 // ID reads the id of the request.
