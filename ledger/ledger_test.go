@@ -342,3 +342,14 @@ func TestHistogramOfTokens(t *testing.T) {
 	h.Record(math.MaxInt64)
 	require.EqualValues(t, math.MaxInt64, h.Max())
 }
+
+func TestSourcesAreJoined(t *testing.T) {
+	both := JoinSources([]TokenSource{TokensFromIDs, TokensFromUsage})
+	require.Equal(t, TokenSource("ids+usage"), both)
+	require.Equal(t, TokensFromIDs, JoinSources([]TokenSource{TokensFromIDs}))
+	require.Empty(t, JoinSources(nil))
+	for source, want := range map[TokenSource]bool{TokensFromIDs: true, TokensFromUsage: true, TokensFromTokenizer: false,
+		"id": false} {
+		require.Equal(t, want, both.Includes(source), source)
+	}
+}

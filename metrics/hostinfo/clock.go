@@ -24,19 +24,22 @@ const clockTries = 16
 // ReadClocks reads both clocks at the same moment, to well under a microsecond on an idle CPU.
 //
 // NTP slews CLOCK_MONOTONIC just as the wall clock, so two pairs differ only by clock steps and by sleep.
-func ReadClocks() (Clocks, error) {
+func ReadClocks() (Clocks, error) { return closestPair(readClock) }
+
+// closestPair reads both clocks several times.
+func closestPair(read func(clock int32) (int64, error)) (Clocks, error) {
 	var best Clocks
 	tightest := int64(-1)
 	for range clockTries {
-		before, err := readClock(unix.CLOCK_MONOTONIC)
+		before, err := read(unix.CLOCK_MONOTONIC)
 		if err != nil {
 			return Clocks{}, err
 		}
-		wall, err := readClock(unix.CLOCK_REALTIME)
+		wall, err := read(unix.CLOCK_REALTIME)
 		if err != nil {
 			return Clocks{}, err
 		}
-		after, err := readClock(unix.CLOCK_MONOTONIC)
+		after, err := read(unix.CLOCK_MONOTONIC)
 		if err != nil {
 			return Clocks{}, err
 		}

@@ -1,7 +1,9 @@
 package hostinfo
 
 import (
+	"io"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -45,6 +47,70 @@ func stepClock(t *testing.T, by time.Duration) {
 	if err := unix.ClockSettime(unix.CLOCK_REALTIME, &then); err != nil {
 		t.Skipf("the clock cannot be set here: %v", err)
 	}
+}
+
+// Of several readings the one that took least time counts, and the wall clock is taken to be read in its middle.
+func TestTheClosestPairCounts(t *testing.T) {
+	widths := []int64{90, 50, 70, 10, 30}
+	readings := 0
+	read := func(clock int32) (int64, error) {
+		round, step := readings/3, readings%3
+		require.Equal(t, []int32{unix.CLOCK_MONOTONIC, unix.CLOCK_REALTIME, unix.CLOCK_MONOTONIC}[step], clock)
+		readings++
+		at := int64(round) * 1000
+		switch step {
+		case 1:
+			return at + 5_000_000, nil
+		case 2:
+			at += append(widths, slices.Repeat([]int64{80}, clockTries)...)[round]
+		}
+		return at, nil
+	}
+	got, err := closestPair(read)
+	require.NoError(t, err)
+	require.Equal(t, Clocks{WallNS: 5_003_000, MonotonicNS: 3005}, got)
+	require.Equal(t, 3*clockTries, readings)
+
+	for broken := range 6 {
+		readings = 0
+		_, err := closestPair(func(clock int32) (int64, error) {
+			if readings == broken {
+				return 0, unix.EPERM
+			}
+			return read(clock)
+		})
+		require.ErrorIs(t, err, unix.EPERM, broken)
+	}
+	_, err = readClock(-1 << 30)
+	require.ErrorContains(t, err, "reading clock -1073741824: ")
+}
+
+func TestAStepOfJustTheLimitIsNone(t *testing.T) {
+	for drift, want := range map[time.Duration]bool{0: false, ClockStepLimit: false, -ClockStepLimit: false,
+		ClockStepLimit + 1: true, -ClockStepLimit - 1: true} {
+		require.Equal(t, want, Stepped(drift), drift)
+	}
+}
+
+// The watch compares the clocks whenever its timer reports something, and not only in the end. A timer that fails makes
+// the watch fail.
+func TestClockWatchLooksWhenItsTimerReports(t *testing.T) {
+	now, err := ReadClocks()
+	require.NoError(t, err)
+	timer, reports, err := os.Pipe()
+	require.NoError(t, err)
+	w := &ClockWatch{start: Clocks{WallNS: now.WallNS - 5e6, MonotonicNS: now.MonotonicNS}, timer: timer,
+		done: make(chan struct{})}
+	_, err = reports.Write(make([]byte, 8))
+	require.NoError(t, err)
+	require.NoError(t, reports.Close())
+	w.watch()
+	require.InDelta(t, 5, float64(w.worst)/float64(time.Millisecond), 0.25)
+	_, err = w.Stop()
+	require.ErrorIs(t, err, io.EOF)
+	require.ErrorContains(t, err, "watching the wall clock: ")
+	_, err = w.Stop()
+	require.ErrorIs(t, err, os.ErrClosed)
 }
 
 // The largest drift counts, back as well as forward, and keeps its sign.

@@ -156,9 +156,10 @@ func TestSampler(t *testing.T) {
 		}()
 		<-ready
 	}
-	require.Eventually(t, func() bool {
-		p, err := s.Read()
-		return err == nil && p.ThreadsMax > 10
+	require.Eventually(t, func() bool { // by the sampler itself: Read would look too
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.threads > 10
 	}, time.Minute, time.Millisecond)
 	close(release)
 	// CPU time of our own and of a child, and a collection.
@@ -221,6 +222,32 @@ func TestTheParentsMemoryIsNotOurs(t *testing.T) {
 	require.Less(t, bytes, int64(large))
 }
 
+// Every part of a process's figures is what it used since the start, in seconds.
+func TestFiguresSinceTheStart(t *testing.T) {
+	require.InDelta(t, 7, Process{CPUUserS: 1, CPUSystemS: 2, ChildrenCPUS: 4}.CPUS(), 0)
+	require.InDelta(t, 2.5, since(syscall.Timeval{Sec: 5, Usec: 250000}, syscall.Timeval{Sec: 2, Usec: 750000}), 1e-9)
+
+	s, err := StartSampler(time.Hour)
+	require.NoError(t, err)
+	before := s.start
+	s.start.self.Utime.Sec -= 1000
+	s.start.self.Stime.Sec -= 2000
+	s.start.children.Utime.Sec -= 3000
+	s.start.children.Stime.Sec -= 4000
+	s.start.self.Nvcsw -= 500000
+	s.start.self.Nivcsw -= 600000
+	p, err := s.Stop()
+	require.NoError(t, err)
+	now, err := readUsage()
+	require.NoError(t, err)
+	require.InDelta(t, 1000, p.CPUUserS, 1+since(now.self.Utime, before.self.Utime))
+	require.InDelta(t, 2000, p.CPUSystemS, 1+since(now.self.Stime, before.self.Stime))
+	require.InDelta(t, 7000, p.ChildrenCPUS, 1)
+	require.InDelta(t, 500000, p.VoluntarySwitch, float64(now.self.Nvcsw-before.self.Nvcsw))
+	require.InDelta(t, 600000, p.PreemptiveSwitch, float64(now.self.Nivcsw-before.self.Nivcsw))
+	require.InDelta(t, now.self.Maxrss<<10, p.RSSMaxBytes, float64(now.self.Maxrss<<10)/2)
+}
+
 func TestWhatHistogramsGrewBy(t *testing.T) {
 	bounds := []float64{0, 1, 2, math.Inf(1)}
 	start := &metrics.Float64Histogram{Counts: []uint64{1, 1, 0}, Buckets: bounds}
@@ -230,7 +257,14 @@ func TestWhatHistogramsGrewBy(t *testing.T) {
 	require.InDelta(t, 2, g.quantile(1), 0)
 	require.InDelta(t, 2, grown(&metrics.Float64Histogram{Counts: []uint64{1, 1, 5}, Buckets: bounds}, start).quantile(1),
 		0, "the lower end of the last bucket")
+	many := grown(&metrics.Float64Histogram{Counts: []uint64{1, 100, 1}, Buckets: bounds}, start)
+	require.InDelta(t, 2, many.quantile(.99), 0)
+	require.InDelta(t, 2, many.quantile(1), 0)
+	most := grown(&metrics.Float64Histogram{Counts: []uint64{100, 2, 0}, Buckets: bounds}, start)
+	require.InDelta(t, 1, most.quantile(.99), 0, "99 of 100 are in the first bucket")
 	require.Zero(t, grown(nil, start).count())
+	require.Zero(t, grown(start, nil).count())
+	require.Zero(t, grown(&metrics.Float64Histogram{Counts: []uint64{1}}, start).count(), "of another version of Go")
 	require.Zero(t, grown(start, start).quantile(1))
 }
 

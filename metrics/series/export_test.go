@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,4 +69,36 @@ tokens_total{target="http://a",m="a\"b\n,"} 1.5 1767323047.000
 
 func TestExportRejectsOtherFormats(t *testing.T) {
 	require.ErrorContains(t, Export(&bytes.Buffer{}, "xml", &Set{}), `unknown format "xml"; use csv, json, openmetrics`)
+}
+
+// brief takes so many bytes and then fails.
+type brief struct{ left int }
+
+var errFull = errors.New("the disk is full")
+
+func (b *brief) Write(p []byte) (int, error) {
+	if b.left < len(p) {
+		return 0, errFull
+	}
+	b.left -= len(p)
+	return len(p), nil
+}
+
+// An export that is not written whole is an error, wherever it breaks off.
+func TestExportsThatBreakOff(t *testing.T) {
+	known := []exposition.Series{{Name: "a_total", Family: "a_total", Kind: exposition.Counter},
+		{Name: "b", Family: "b", Kind: exposition.Gauge}}
+	values := make([]float64, len(known))
+	set := record(t, t.TempDir(), 1, slices.Repeat([]scrape{{known, values, nil}}, 600)) // more than a buffer holds
+	for _, format := range []string{CSV, JSON, OpenMetrics} {
+		var whole bytes.Buffer
+		require.NoError(t, Export(&whole, format, set))
+		require.Greater(t, whole.Len(), 4096)
+		for _, left := range []int{0, 1, 4095, 4096, 8192, whole.Len() - 1} {
+			if left < whole.Len() {
+				require.ErrorIs(t, Export(&brief{left}, format, set), errFull, "%s after %d bytes", format, left)
+			}
+		}
+		require.NoError(t, Export(&brief{whole.Len()}, format, set))
+	}
 }

@@ -171,11 +171,17 @@ func TestRateOverARestart(t *testing.T) {
 		Rate([]float64{0, 2, 4, 5, 6, 7}, []float64{0, 10, 4, nan, 3, 4}))
 }
 
+func TestRateNeedsTime(t *testing.T) {
+	requireValues(t, []float64{nan, nan, nan, 3}, Rate([]float64{5, 5, 4, 5}, []float64{0, 7, 8, 11}))
+}
+
 func TestQuantileInterpolates(t *testing.T) {
 	buckets := []Bucket{{math.Inf(1), 10}, {0.1, 2}, {0.2, 8}}
 	require.InDelta(t, 0.15, Quantile(0.5, buckets), 1e-12)
 	require.InDelta(t, 0.05, Quantile(0.1, buckets), 1e-12)
 	require.Equal(t, 0.2, Quantile(0.99, buckets), "the last bucket has no upper bound")
+	require.Equal(t, 0.2, Quantile(1.5, buckets), "no bucket has so many")
+	require.Equal(t, 1., Quantile(0.5, []Bucket{{math.Inf(1), 3}, {1, 0}}), "all are above the finite bound")
 	require.True(t, math.IsNaN(Quantile(0.5, nil)))
 	require.True(t, math.IsNaN(Quantile(0.5, []Bucket{{1, 0}, {math.Inf(1), 0}})))
 }

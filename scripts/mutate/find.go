@@ -106,6 +106,8 @@ func (f *finder) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.ImportSpec:
 		return false
+	case *ast.Field:
+		return len(n.Names) == 0 || n.Names[0].Name != "_" // padding
 	case *ast.CallExpr:
 		return f.call(n)
 	case *ast.ExprStmt:

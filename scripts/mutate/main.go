@@ -28,7 +28,8 @@ const (
 )
 
 // logCalls are calls whose text only a person reads, and crash.Catch, which internal/arch looks for in the source.
-const logCalls = `^crash\.Catch\(|^(log|slog)\.|^fmt\.Fprint\w*\(os\.Stderr|^[\w.]+\.(tell|Tell|Logf?|Debugf?|Infof?|Warnf?)\(`
+const logCalls = `^crash\.Catch\(|` +
+	`^(log|slog)\.|^fmt\.Fprint\w*\(os\.Stderr|^[\w.]+\.(tell|Tell|Logf?|Debugf?|Infof?|Warnf?)\(`
 
 type options struct {
 	n       int
@@ -57,8 +58,8 @@ func mainCode(ctx context.Context, args []string, out, progress io.Writer) int {
 	flags.IntVar(&o.n, "n", 20, "how many mutants to try, chosen by the seed; 0: all")
 	flags.Uint64Var(&o.seed, "seed", 1, "which mutants are chosen, and in which order")
 	flags.Float64Var(&o.goal, "goal", 95, "percent of the mutants that must be noticed for exit code 0")
-	flags.StringVar(&o.tests, "tests", "", "packages or FOLDER/... whose tests run after the mutated package's own if they depend on "+
-		"it, separated by spaces")
+	flags.StringVar(&o.tests, "tests", "", "packages or FOLDER/..., separated by spaces, whose tests run after the "+
+		"mutated package's own if they depend on it")
 	flags.StringVar(&o.run, "run", "", "run only the tests that match, as go test -run")
 	flags.BoolVar(&o.short, "short", false, "leave out the tests that go test -short leaves out")
 	flags.StringVar(&o.skip, "skip", "", "leave out the packages of FOLDER/... whose folder matches, a regular expression")

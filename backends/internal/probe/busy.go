@@ -69,8 +69,8 @@ func sumGauges(exposition []byte) (n int, ok bool) {
 		if !slices.Contains(inFlight, name) {
 			continue
 		}
-		if labelled { // the value of a label may contain blanks
-			_, rest, _ = strings.Cut(lines.Text(), "} ")
+		if labelled { // the value of a label may contain blanks and braces
+			rest = lines.Text()[strings.LastIndexByte(lines.Text(), '}')+1:]
 		}
 		value, _, _ := strings.Cut(strings.TrimSpace(rest), " ") // a time may follow
 		if v, err := strconv.ParseFloat(value, 64); err == nil && v >= 0 && v < 1<<31 {

@@ -121,12 +121,7 @@ func TestWrongAPI(t *testing.T) {
 					io.WriteString(w, c.body)
 					return
 				}
-				answer, err := http.DefaultTransport.RoundTrip(redirected(r, url))
-				require.NoError(t, err)
-				defer answer.Body.Close()
-				w.Header().Set("Content-Type", answer.Header.Get("Content-Type"))
-				w.WriteHeader(answer.StatusCode)
-				_, _ = io.Copy(w, answer.Body)
+				pass(t, w, r, url)
 			}))
 			t.Cleanup(s.Close)
 			of := config(s.URL)
@@ -140,4 +135,78 @@ func TestWrongAPI(t *testing.T) {
 				e.Text)
 		})
 	}
+}
+
+// The number of other requests comes from the first route that has one. A server that reports none is accepted, and one
+// that does not answer is not.
+func TestBusy(t *testing.T) {
+	for name, c := range map[string]struct {
+		metrics, load string
+		want          int // -1: unknown
+		note          string
+	}{
+		"nothing known": {"", "", -1, ""},
+		"idle":          {"vllm:num_requests_running 0\n", "", 0, ""},
+		"two engines, with labels and times": {`# TYPE vllm:num_requests_running gauge
+vllm:num_requests_running{engine="0",model_name="a } b"} 2 1700000000000
+vllm:num_requests_running{engine="1"} 1.0
+vllm:num_requests_waiting{engine="0"} 4
+vllm:num_requests_swapped 100
+`, `{"server_load": 9}`, 7, "GET /metrics reports 7 other requests in flight at the server: they slow the test down"},
+		"SGLang":    {"sglang:num_running_reqs 1\nsglang:num_queue_reqs 0\n", "", 1, "1 other request in flight"},
+		"llama.cpp": {"llamacpp:requests_processing 1\nllamacpp:requests_deferred 2\n", "", 3, "3 other requests"},
+		"odd values": {"vllm:num_requests_running -1\nvllm:num_requests_waiting x\n" +
+			"sglang:num_running_reqs 2147483648\n", "", -1, ""},
+		"the largest value":       {"vllm:num_requests_running 2147483647\n", "", 2147483647, "2147483647 other"},
+		"other metrics, and load": {"process_cpu 3\n", `{"server_load": 5}`, 5, "GET /load reports 5 other requests"},
+		"a negative load":         {"", `{"server_load": -5}`, 0, ""},
+		"a load without a number": {"", `{}`, -1, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			url := old(t, true)
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				text, ours := map[string]string{"/metrics": c.metrics, "/load": c.load}[r.URL.Path]
+				if ours && text != "" {
+					w.Header().Set("Content-Type", "application/json")
+					io.WriteString(w, text)
+					return
+				}
+				pass(t, w, r, url)
+			}))
+			t.Cleanup(s.Close)
+			p, err := ask(t, config(s.URL))
+			require.NoError(t, err)
+			notes := strings.Join(p.Notes, "\n")
+			if c.want < 0 {
+				require.Nil(t, p.InFlight)
+			} else {
+				require.NotNil(t, p.InFlight)
+				require.Equal(t, c.want, *p.InFlight)
+			}
+			require.Contains(t, notes, c.note)
+			require.Equal(t, c.note != "", strings.Contains(notes, "in flight at the server"), notes)
+		})
+	}
+	for _, broken := range []string{"/metrics", "/load"} {
+		url := old(t, true)
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == broken {
+				panic(http.ErrAbortHandler)
+			}
+			pass(t, w, r, url)
+		}))
+		t.Cleanup(s.Close)
+		_, err := ask(t, config(s.URL))
+		require.ErrorContains(t, err, broken)
+	}
+}
+
+// pass lets another server answer a request.
+func pass(t *testing.T, w http.ResponseWriter, r *http.Request, url string) {
+	answer, err := http.DefaultTransport.RoundTrip(redirected(r, url))
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	w.Header().Set("Content-Type", answer.Header.Get("Content-Type"))
+	w.WriteHeader(answer.StatusCode)
+	_, _ = io.Copy(w, answer.Body)
 }

@@ -1,0 +1,53 @@
+package report
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// labelled returns the places of marks by their texts: pattern has a place and the text.
+func labelled(t *testing.T, svg, pattern string) map[string]float64 {
+	t.Helper()
+	places := map[string]float64{}
+	for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(svg, -1) {
+		v, err := strconv.ParseFloat(m[1], 64)
+		require.NoError(t, err)
+		places[m[2]] = v
+	}
+	return places
+}
+
+// Values, marks and limits share one scale: it begins at the lower left, larger values are further up and right, and
+// everything is inside the axes. A value that is missing leaves a gap.
+func TestFiguresAreDrawnToScale(t *testing.T) {
+	f := Figure{X: "<s>", Y: "a & b", Curves: []Curve{
+		{Name: "a", X: []float64{0, 10, 20, 30, 40}, Y: []float64{0, 100, math.NaN(), 50, 25}},
+		{Name: "b", X: []float64{20}, Y: []float64{20}},
+	}, Limits: []Limit{{Value: 75}, {Value: 30, OnX: true}, {Value: 1e6, Far: true}, {Value: 1e6, OnX: true, Far: true}}}
+	svg := string(f.SVG())
+	xs := labelled(t, svg, `class="tick" d="M([\d.]+) [^/]*/><text[^>]*>([^<]*)<`)
+	ys := labelled(t, svg, `class="grid" d="M62 ([\d.]+)H508"/><text[^>]*>([^<]*)<`)
+	require.Equal(t, map[string]float64{"0": 62, "10": 173.5, "20": 285, "30": 396.5, "40": 508}, xs)
+	require.Equal(t, map[string]float64{"0": 216, "20": 175.2, "40": 134.4, "60": 93.6, "80": 52.8, "100": 12}, ys)
+	require.Contains(t, svg, `class="curve c0" d="M62.0 216.0h.01L173.5 12.0M396.5 114.0h.01L508.0 165.0"`)
+	require.Contains(t, svg, `class="curve c1" d="M285.0 175.2h.01"`)
+	require.Contains(t, svg, `class="limit" d="M62 63.0H508"`)
+	require.Contains(t, svg, `class="limit" d="M396.5 12V216.0"`)
+	require.Equal(t, 2, strings.Count(svg, `class="limit"`), "the others are too far away")
+	require.Contains(t, svg, ">&lt;s&gt;</text>")
+	require.Contains(t, svg, ">a &amp; b</text>")
+
+	f.Curves = f.Curves[1:]
+	f.Time, f.Limits = true, []Limit{{Value: 200}, {Value: 40, OnX: true}}
+	svg = string(f.SVG())
+	xs = labelled(t, svg, `class="tick" d="M([\d.]+) [^/]*/><text[^>]*>([^<]*)<`)
+	require.NotContains(t, xs, "0", "a time begins where its values do")
+	require.Contains(t, xs, "40", "a limit has its place inside")
+	ys = labelled(t, svg, `class="grid" d="M62 ([\d.]+)H508"/><text[^>]*>([^<]*)<`)
+	require.Contains(t, ys, "200")
+}
