@@ -129,3 +129,6 @@ func (k *Contract) serve(h http.Handler) *httptest.Server {
 	s.StartTLS()
 	return s
 }
+
+// Over returns the server's side of TLS on a connection.
+func Over(c net.Conn) net.Conn { return tls.Server(c, ServerTLS()) }
