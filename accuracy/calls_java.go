@@ -36,6 +36,8 @@ func javaValue(value, described, nested string) (any, error) {
 		return value, nil
 	case "HashMap":
 		return javaDict(value), nil
+	case "boolean":
+		return truth(value), nil
 	case "String", "any", "char":
 		return value, nil
 	}
@@ -71,6 +73,10 @@ func javaItems(items []string, nested string, array bool) (any, error) {
 			out = append(out, inner(item))
 			continue
 		}
+		if nested == "" {
+			out = append(out, javaUntyped(item))
+			continue
+		}
 		v, err := javaValue(item, nested, "")
 		if err != nil {
 			return nil, err
@@ -97,7 +103,7 @@ func javaDict(value string) any {
 
 // javaUntyped converts a literal of unknown type.
 func javaUntyped(s string) any {
-	if len(s) > 1 && s[0] == '"' && s[len(s)-1] == '"' {
+	if strings.HasPrefix(s, `"`) && strings.HasSuffix(s, `"`) {
 		return inner(s)
 	}
 	for _, described := range []string{"long", "float"} {

@@ -32,6 +32,8 @@ func scriptValue(value, described, nested string) (any, error) {
 		return scriptList(pyStrip(value), nested), nil
 	case "dict":
 		return scriptObject(pyStrip(value), 0), nil
+	case "Boolean":
+		return truth(value), nil
 	case "any":
 		return value, nil
 	}

@@ -117,24 +117,27 @@ func withoutLast(read func(string) any) func(string) any {
 	return func(s string) any { return read(s[:len(s)-1]) }
 }
 
-func readBool(s string) any { return s == "true" }
+// truth parses a boolean. It returns any other text unchanged, even one with a line feed at its end.
+func truth(s string) any {
+	if s == "true" || s == "false" {
+		return s == "true"
+	}
+	return s
+}
 
-var (
-	wholeForm = literalForm{regexp.MustCompile(`^-?\p{Nd}+$`), readInt}
-	truthForm = literalForm{regexp.MustCompile(`^(true|false)$`), readBool}
-)
+var wholeForm = literalForm{regexp.MustCompile(`^-?\p{Nd}+$`), readInt}
 
 var javaForms = map[string]literalForm{
-	"byte": wholeForm, "short": wholeForm, "integer": wholeForm, "boolean": truthForm,
+	"byte": wholeForm, "short": wholeForm, "integer": wholeForm,
 	"float":  {regexp.MustCompile(`^-?\p{Nd}+(\.\p{Nd}+)?([eE][+-]?\p{Nd}+)?[fF]$`), withoutLast(readFloat)},
 	"double": {regexp.MustCompile(`^-?\p{Nd}+(\.\p{Nd}+)?([eE][+-]?\p{Nd}+)?$`), readFloat},
 	"long":   {regexp.MustCompile(`^-?\p{Nd}+[lL]$`), withoutLast(readInt)},
 }
 
 var scriptForms = map[string]literalForm{
-	"integer": wholeForm, "Boolean": truthForm,
-	"float":  {regexp.MustCompile(`^-?\p{Nd}+(\.\p{Nd}+)?$`), readFloat},
-	"Bigint": {regexp.MustCompile(`^-?\p{Nd}+n$`), withoutLast(readInt)},
+	"integer": wholeForm,
+	"float":   {regexp.MustCompile(`^-?\p{Nd}+(\.\p{Nd}+)?$`), readFloat},
+	"Bigint":  {regexp.MustCompile(`^-?\p{Nd}+n$`), withoutLast(readInt)},
 }
 
 // inner returns a text without its first and last character.
@@ -148,11 +151,10 @@ func inner(s string) string {
 
 // untyped parses a literal of unknown type as a boolean or a number, or else returns the text.
 func untyped(s string) any {
-	if truthForm.form.MatchString(s) {
-		return readBool(s)
+	if b, ok := truth(s).(bool); ok {
+		return b
 	}
-	plain := strings.ReplaceAll(pyStrip(s), "_", "")
-	if n, ok := canonicalInt(strings.TrimPrefix(asciiDigits(plain), "+")); ok {
+	if n, ok := canonicalInt(pyDigits(s)); ok {
 		return n
 	}
 	if f, ok := pyFloatOf(s); ok {

@@ -2,6 +2,7 @@ package accuracy
 
 import (
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -43,22 +44,25 @@ func asciiDigits(s string) string {
 
 // pyFloatOf is Python's float of a string.
 func pyFloatOf(s string) (float64, bool) {
-	s = asciiDigits(pyStrip(s))
-	if strings.ContainsAny(s, "xXpP") || strings.HasPrefix(s, "_") || strings.HasSuffix(s, "_") ||
-		strings.Contains(s, "__") {
+	s = pyDigits(s)
+	if strings.ContainsAny(s, "xXpP_") {
 		return 0, false
 	}
-	plain := strings.ReplaceAll(s, "_", "")
-	for i, c := range s {
-		if c == '_' && (s[i-1] < '0' || s[i-1] > '9' || s[i+1] < '0' || s[i+1] > '9') {
-			return 0, false
-		}
-	}
-	f, err := strconv.ParseFloat(plain, 64)
+	f, err := strconv.ParseFloat(s, 64)
 	if err != nil && f == 0 {
 		return 0, false
 	}
 	return f, true
+}
+
+// betweenDigits are the underscores that Python allows in a number, and the digits around them.
+var betweenDigits = regexp.MustCompile(`[0-9](?:_[0-9])+`)
+
+// pyDigits returns the text of a number without blanks around it, with digits from 0 to 9 and without the underscores
+// that Python allows. Others stay, so that the text is not a number.
+func pyDigits(s string) string {
+	return betweenDigits.ReplaceAllStringFunc(asciiDigits(pyStrip(s)),
+		func(digits string) string { return strings.ReplaceAll(digits, "_", "") })
 }
 
 // pyIntOf is Python's int of a string.
