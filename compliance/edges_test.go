@@ -77,3 +77,55 @@ func TestWriteFails(t *testing.T) {
 	r.Logs = append(r.Logs, Log{From: filepath.Join(out, "gone"), To: "accuracy/gone"})
 	require.ErrorIs(t, r.Write(t.TempDir()), os.ErrNotExist)
 }
+
+func TestVerdictsAreKept(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "TEST06")
+	_, err := ReadVerdict(folder)
+	require.ErrorContains(t, err, "the audit was run, but not verified")
+	r := &Result{Test: Test06, Pass: true, Rehearsal: true, Figures: map[string]any{"records": 1.0}}
+	r.add(Warning, "w", "f", "a warning")
+	require.NoError(t, r.Verdict().Keep(folder))
+	v, err := ReadVerdict(folder)
+	require.NoError(t, err)
+	require.Equal(t, Verdict{Test06, true, true, true, r.Strict, r.Figures}, v)
+	require.Equal(t, "TEST06: ", v.Why())
+	r.Pass = false
+	r.add(Fatal, "code", "f", "a %s", "fault")
+	r.add(Fatal, "code", "f", "another")
+	require.NoError(t, r.Verdict().Keep(folder))
+	v, err = ReadVerdict(folder)
+	require.NoError(t, err)
+	require.False(t, v.OK)
+	require.Equal(t, "TEST06: the official verification fails; code: a fault", v.Why())
+	require.Equal(t, "a fault (2 records have it)", v.Strict[1].Words())
+	require.Equal(t, "a warning", v.Strict[0].Words())
+	require.NoError(t, os.WriteFile(filepath.Join(folder, VerdictName), []byte("{"), 0o644))
+	_, err = ReadVerdict(folder)
+	require.ErrorContains(t, err, "cannot be read")
+	require.Error(t, v.Keep(filepath.Join(folder, VerdictName)), "a file has the folder's name")
+}
+
+// Records that LoadGen never writes, in logs that are whole otherwise.
+func TestRecordsThatLoadGenNeverWrites(t *testing.T) {
+	good := accuracyLog(hundred())
+	for name, c := range map[string]struct{ old, by, code string }{
+		"no sample":  {`"qsl_idx" : 7, `, ``, "record_broken"},
+		"negative":   {`"qsl_idx" : 7,`, `"qsl_idx" : -7,`, "record_broken"},
+		"repeated":   {`"seq_id" : 1,`, `"seq_id" : 0,`, "sequence_repeated"},
+		"odd size":   {`"64000000C8000000`, `"64000000C80000`, "record_broken"},
+		"not closed": {"\n]\n", ",\n", "log_truncated"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Contains(t, good, c.old)
+			r, err := Verify(Test09, Input{Compliance: folder(t, strings.Replace(good, c.old, c.by, 1), ""),
+				Scenario: models.Server, MinTokens: ptr(0), MaxTokens: ptr(9)})
+			require.NoError(t, err)
+			require.Contains(t, strings.Fields(codes(r)), c.code, "%+v", r.Strict)
+		})
+	}
+	r, err := Verify(Test09, Input{Compliance: folder(t, strings.Trim(good, "[]\n"), ""), Scenario: models.Server,
+		MinTokens: ptr(0), MaxTokens: ptr(9)})
+	require.NoError(t, err)
+	require.Contains(t, codes(r), "(log_form)", "records without an array around them")
+	require.True(t, r.Pass)
+}
