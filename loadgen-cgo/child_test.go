@@ -360,7 +360,8 @@ func startBinary(t testing.TB, exe string, j job, limit time.Duration, env ...st
 	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		o.code = exit.ExitCode()
+		// A child that a signal ended has the code -1 and may have said nothing.
+		o.code, o.stderr = exit.ExitCode(), o.stderr+"\n"+exit.String()
 		return o
 	}
 	require.NoError(t, err)
