@@ -24,7 +24,12 @@ type Progress struct {
 	Tails    []record.Tail // of a Server test with limits
 }
 
-const progressEvery = 500 * time.Millisecond
+// How often the progress is reported, and how often the memory is compared with its limits: 160 MiB, which may be left,
+// take longer than that to fill.
+const (
+	progressEvery = 500 * time.Millisecond
+	roomEvery     = 20 * time.Millisecond
+)
 
 // watch reports the progress to the observer until stop is called.
 func (t *test) watch() (stop func()) {
@@ -34,8 +39,9 @@ func (t *test) watch() (stop func()) {
 	go func() {
 		defer crash.Catch()
 		defer done.Done()
-		tick := time.NewTicker(progressEvery)
+		tick, room := time.NewTicker(progressEvery), time.NewTicker(roomEvery)
 		defer tick.Stop()
+		defer room.Stop()
 		w := &window{n: 1} // the first rate counts from the start
 		w.at[0] = t.started
 		for {
@@ -46,10 +52,11 @@ func (t *test) watch() (stop func()) {
 			case <-tick.C:
 				now := t.progress(w)
 				t.assert(now.Tails)
+				t.observer.Progress(now)
+			case <-room.C:
 				if err := hostinfo.RoomLeft(); err != nil {
 					t.sut.Stop(err)
 				}
-				t.observer.Progress(now)
 			}
 		}
 	}()

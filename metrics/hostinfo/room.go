@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -99,17 +100,30 @@ const (
 // ErrRoom is wrapped by errors of RoomLeft.
 var ErrRoom = errors.New("memory ran out")
 
-// RoomLeft returns an error if this process has nearly used up a limit of its memory. When it has none left, the Go
-// runtime ends it with a dump and exit code 2.
+// RoomLeft returns an error if this process has nearly used up a limit of its memory. When it has none left, it ends
+// with exit code 3 wherever it is (internal/earlylimit), and saves nothing.
 func RoomLeft() error {
+	if !roomLimited(limitOf) {
+		return nil
+	}
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
 		return nil // no limit can be compared
 	}
-	return roomLeft(string(text), func(resource int) uint64 {
-		has := unix.Rlimit{Cur: unix.RLIM_INFINITY}
-		_ = unix.Getrlimit(resource, &has) // fails for unknown resources only
-		return has.Cur
+	return roomLeft(string(text), limitOf)
+}
+
+// limitOf returns the value of a resource limit of this process.
+func limitOf(resource int) uint64 {
+	has := unix.Rlimit{Cur: unix.RLIM_INFINITY}
+	_ = unix.Getrlimit(resource, &has) // fails for unknown resources only
+	return has.Cur
+}
+
+// roomLimited reports whether a limit that roomLeft compares is set.
+func roomLimited(limitOf func(resource int) uint64) bool {
+	return slices.ContainsFunc(limits, func(l limit) bool {
+		return l.column != 0 && limitOf(l.resource) != unix.RLIM_INFINITY
 	})
 }
 

@@ -33,6 +33,19 @@ func TestRoom(t *testing.T) {
 	}
 }
 
+// Only limits of memory that are set are compared while a test runs.
+func TestRoomLimited(t *testing.T) {
+	for resource, want := range map[int]bool{unix.RLIMIT_AS: true, unix.RLIMIT_DATA: true, unix.RLIMIT_FSIZE: false,
+		unix.RLIMIT_NPROC: false, -1: false} {
+		require.Equal(t, want, roomLimited(func(of int) uint64 {
+			if of == resource {
+				return 1 << 40
+			}
+			return unix.RLIM_INFINITY
+		}), resource)
+	}
+}
+
 func TestRoomLeft(t *testing.T) {
 	require.NoError(t, RoomLeft(), "tests have no limits")
 	page := uint64(os.Getpagesize())
