@@ -123,3 +123,64 @@ func FuzzSession(f *testing.F) {
 		}
 	})
 }
+
+// FuzzRecords cuts and damages the records of a server at places that the fuzzer chooses. Undamaged, every byte arrives
+// once and in order; damaged, what arrives is a beginning of what was sent, and the session ends with an error.
+func FuzzRecords(f *testing.F) {
+	f.Add([]byte("data: {}\n\n"), uint16(1), uint64(3), uint(0), byte(0))
+	f.Add(bytes.Repeat([]byte("0123456789abcdef"), 2000), uint16(700), uint64(1), uint(40), byte(1))
+	f.Add([]byte("x"), uint16(5), uint64(9), uint(3), byte(0x80))
+	f.Add([]byte("HTTP/1.1 200 OK\r\n\r\n"), uint16(9), uint64(2), uint(1), byte(7))
+	f.Fuzz(func(t *testing.T, text []byte, most uint16, seed uint64, at uint, flip byte) {
+		text = text[:min(len(text), 64<<10)]
+		for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+			s, server, from := pair(t, version)
+			written := make(chan struct{})
+			go func() {
+				defer close(written)
+				for r, rest := rand.New(rand.NewPCG(seed, 1)), text; len(rest) > 0; {
+					n := min(len(rest), 1+r.IntN(20000))
+					if _, err := server.Write(rest[:n]); err != nil {
+						return
+					}
+					rest = rest[n:]
+				}
+				server.CloseWrite()
+				server.NetConn().Close()
+			}()
+			raw, err := io.ReadAll(from)
+			require.NoError(t, err)
+			<-written
+			if flip != 0 {
+				raw[at%uint(len(raw))] ^= flip
+			}
+			got, err := feedInPieces(s, raw, rand.New(rand.NewPCG(seed, 2)), int(most))
+			if flip == 0 {
+				require.Equal(t, io.EOF, err)
+				require.True(t, bytes.Equal(text, got))
+				continue
+			}
+			require.True(t, bytes.HasPrefix(text, got))
+			require.NotEqual(t, io.EOF, err, "a damaged session has no announced end")
+		}
+	})
+}
+
+// feedInPieces passes bytes to a session in pieces of random lengths, and returns what they contain.
+func feedInPieces(s *session, raw []byte, r *rand.Rand, most int) (got []byte, err error) {
+	plain := make([]byte, 100)
+	for len(raw) > 0 {
+		n := min(len(raw), 1+r.IntN(1+most))
+		s.in, raw = raw[:n], raw[n:]
+		for more := true; more; {
+			var k int
+			k, err = s.open(plain)
+			got = append(got, plain[:k]...)
+			if err != nil {
+				return got, err
+			}
+			more = k == len(plain)
+		}
+	}
+	return got, nil
+}

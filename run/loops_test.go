@@ -1,0 +1,65 @@
+package run
+
+import (
+	"crypto/tls"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Over TLS a run reports the same figures about its loop and the stages of its samples as without it, and the times of
+// a sample have the same order.
+func TestLoopsOverTLS(t *testing.T) {
+	program(t)
+	t.Parallel()
+	trusted, authority := certificate(t)
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	require.NoError(t, os.WriteFile(file, authority, 0o644))
+	plain := faultRun(t, "", []string{serveFaults(t, (*call).good).url})
+	secure := faultRun(t, "", []string{serveFaultsOver(t, &tls.Config{Certificates: []tls.Certificate{trusted}},
+		(*call).good).url}, "--ca-file", file)
+	var keys [2][]string
+	for i, r := range []*ran{plain, secure} {
+		require.Len(t, r.Client.Loops, 1)
+		loop := r.Client.Loops[0]
+		require.Positive(t, loop.Turns)
+		require.Positive(t, loop.Sleeps)
+		require.Positive(t, loop.Events)
+		require.Positive(t, loop.StallMaxUS)
+		require.NotEmpty(t, loop.Stalls)
+		require.Positive(t, loop.ConnectionsMax)
+		require.Zero(t, loop.Unasked)
+		require.Positive(t, r.Client.ReportLagUS.Max)
+		for _, part := range []any{loop, r.Client.StagesUS, r.Client} {
+			keys[i] = append(keys[i], names(t, part)...)
+		}
+		for name, part := range r.Client.StagesUS {
+			require.GreaterOrEqual(t, part.P50, 0.0, name)
+		}
+		for _, name := range []string{"issued_to_dequeued", "dequeued_to_sent", "sent_to_first_byte"} {
+			require.Positive(t, r.Client.StagesUS[name].Max, "%s, run %d", name, i)
+		}
+		for _, e := range requestsOf(t, r).Entries {
+			times := []int64{e.IssuedNS, e.DequeuedNS, e.SentNS, e.FirstByteNS, e.FirstTokenNS, e.LastTokenNS, e.DoneNS}
+			require.True(t, slices.IsSorted(times), "sample %d of run %d: %v", e.Seq, i, times)
+			require.GreaterOrEqual(t, e.ReadableNS, e.SentNS)
+			require.LessOrEqual(t, e.ReadableNS, e.LastTokenNS)
+		}
+	}
+	require.Equal(t, keys[0], keys[1])
+}
+
+// names returns the members of a value as JSON, sorted.
+func names(t *testing.T, v any) []string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	require.NoError(t, err)
+	var members map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal(text, &members))
+	return slices.Sorted(maps.Keys(members))
+}
