@@ -1,0 +1,136 @@
+package pickle
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Each opcode of a value, as the pickle module of Python reads it.
+func TestValuesOfEachOpcode(t *testing.T) {
+	for opcodes, want := range map[string]string{
+		"\x8a\x00": "0", "\x8a\x01\xff": "-1", "\x8a\x02\xff\x00": "255", "\x8a\x02\x00\x80": "-32768",
+		"\x8a\x06\x00\x00\x00\x00\x00\x01":              "1099511627776",
+		"\x8a\x08" + strings.Repeat("\xff", 8):          "-1",
+		"\x8a\x08" + strings.Repeat("\x00", 7) + "\x40": "4611686018427387904",
+		"\x8a\x09" + strings.Repeat("\x00", 8) + "\x01": "18446744073709551616",
+		"\x8a\x09" + strings.Repeat("\xff", 9):          "-1",
+		"\x8b\x02\x00\x00\x00\x34\x12":                  "4660",
+		"J\xfe\xff\xff\xff":                             "-2", "K\xff": "255", "M\x00\x80": "32768",
+		"G\x3f\xf8\x00\x00\x00\x00\x00\x00": "1.5", "G\x7f\xf8\x00\x00\x00\x00\x00\x00": "null",
+		"U\x02ab": `"ab"`, "T\x02\x00\x00\x00ab": `"ab"`, "X\x02\x00\x00\x00ab": `"ab"`, "\x8c\x02ab": `"ab"`,
+		"\x8d\x02\x00\x00\x00\x00\x00\x00\x00ab": `"ab"`,
+		"C\x02ab":                                `"YWI="`, "B\x02\x00\x00\x00ab": `"YWI="`,
+		"\x8e\x02\x00\x00\x00\x00\x00\x00\x00ab": `"YWI="`,
+		"\x8f(K\x01K\x02\x90":                    "[1,2]",
+		"\x88":                                   "true", "\x89": "false", "N": "null",
+		")": "[]", "K\x01\x85": "[1]", "K\x01K\x02\x86": "[1,2]", "K\x01K\x02K\x03\x87": "[1,2,3]", "(K\x01K\x02t": "[1,2]",
+		"(K\x01K\x02l": "[1,2]", "(K\x01K\x02d": `{"1":2}`, "}K\x01K\x02s": `{"1":2}`, "]K\x01a": "[1]",
+		"I5\n": "5", "I01\n": "true", "I00\n": "false", "L-5L\n": "-5", "L5\n": "5", "F1.5\n": "1.5",
+		"S'a\\x41\\n\\'\\\\\\q\\x4'\n": `"aA\n'\\\\q\\x4"`, "S\"b\"\n": `"b"`,
+		"V\\u00e9\\U0001f600\\x41\n": `"é😀\\x41"`,
+	} {
+		rows, _, err := rowsOf(t, "](}("+text4("id")+text4("x")+text4("v")+opcodes+"ue.")
+		require.NoError(t, err, "%q", opcodes)
+		require.Equal(t, `{"id":"x","v":`+want+`}`, rows, "%q", opcodes)
+	}
+	for opcodes, want := range map[string]string{
+		"G\x7f\xf0\x00\x00\x00\x00\x00\x00": "an infinite number", "G\xff\xf0\x00\x00\x00\x00\x00\x00": "an infinite number",
+		"}N" + "K\x01s": "as a key",
+		"Sab\n":         "a string without its quotes",
+		"S'\n":          "a string without its quotes",
+		"S'a\"\n":       "a string without its quotes",
+		"\x8b\x01\x04\x00\x00" + strings.Repeat("x", 1025): "an integer of 1025 bytes",
+	} {
+		_, _, err := rowsOf(t, "](}("+text4("id")+text4("x")+text4("v")+opcodes+"ue.")
+		require.ErrorContains(t, err, want, "%q", opcodes)
+	}
+}
+
+// arrow is a pyarrow array of texts as pyarrow pickles it.
+func arrow(kind string, n, from int64, valid, offsets, data any) *Object {
+	typ := &Object{Class: &Global{class: classArrowType}, Args: Tuple{kind}}
+	return &Object{Class: &Global{class: classArrowArray},
+		Args: Tuple{Tuple{typ, n, int64(0), from, &List{Items: []any{valid, offsets, data}}}}}
+}
+
+func written(t *testing.T, c column) string {
+	t.Helper()
+	w := writer{most: 1 << 16}
+	for i := range c.len() {
+		require.NoError(t, c.append(&w, i))
+	}
+	return string(w.out)
+}
+
+func TestArrowTexts(t *testing.T) {
+	narrow := []byte("\x00\x00\x00\x00\x01\x00\x00\x00\x03\x00\x00\x00\x03\x00\x00\x00")
+	wide := []byte("\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00")
+	data := []byte("xyz")
+	for _, c := range []struct {
+		o    *Object
+		want string
+	}{
+		{arrow("string", 3, 0, nil, narrow, data), `"x""yz"""`},
+		{arrow("utf8", 2, 1, nil, narrow, data), `"yz"""`},
+		{arrow("large_string", 2, 0, nil, wide, data), `"x""yz"`},
+		{arrow("string", 3, 0, []byte{0b101}, narrow, data), `"x"null""`},
+		{arrow("string", 2, 1, []byte{0b011}, narrow, data), `"yz"null`},
+		{arrow("string", 0, 0, nil, nil, nil), ``},
+	} {
+		got, err := arrowArray(c.o)
+		require.NoError(t, err)
+		require.Equal(t, c.want, written(t, got))
+	}
+	state := func(name string, o *Object) *Object {
+		return &Object{Class: &Global{class: classArrow}, State: &Dict{Keys: []any{name}, Values: []any{o}}}
+	}
+	parts := &Object{Class: &Global{class: classArrowChunks}, Args: Tuple{&List{Items: []any{
+		arrow("string", 1, 0, nil, narrow, data), arrow("string", 2, 1, nil, narrow, data)}}}}
+	for _, name := range []string{"_pa_array", "_data"} {
+		c, err := columnOf(state(name, parts))
+		require.NoError(t, err)
+		require.Equal(t, 3, c.len())
+		require.Equal(t, `"x""yz"""`, written(t, c))
+		require.ErrorContains(t, c.append(&writer{}, 3), "a row outside its column")
+	}
+	c, err := arrowArray(arrow("string", 2, 0, nil, narrow, data[:2]))
+	require.NoError(t, err)
+	require.NoError(t, c.append(&writer{most: 9}, 0))
+	require.ErrorContains(t, c.append(&writer{most: 9}, 1), "a text outside its column")
+
+	for why, o := range map[string]*Object{
+		`of type "int64"`:       arrow("int64", 1, 0, nil, narrow, data),
+		"with short buffers":    arrow("string", 4, 0, nil, narrow, data),
+		"incomplete pyarrow":    arrow("string", -1, 0, nil, narrow, data),
+		"an incomplete pyarrow": arrow("string", 1, -1, nil, narrow, data),
+		"short buffers":         arrow("string", 3, 6, []byte{1}, make([]byte, 100), data),
+		"pyarrow column with s": arrow("string", 1, 0, nil, nil, data),
+		"with short":            arrow("string", 1, 0, "é", nil, data),
+		"column with short":     arrow("string", 1, 0, nil, narrow, 5),
+	} {
+		_, err := arrowArray(o)
+		require.ErrorContains(t, err, why)
+	}
+	_, err = arrowOf(&Object{Class: &Global{class: classArrow}})
+	require.ErrorContains(t, err, "a pyarrow column without its values")
+}
+
+func TestNamesOfNumberedColumns(t *testing.T) {
+	of := func(start, stop, step int64) *Object {
+		return &Object{Args: Tuple{&Dict{Keys: []any{"start", "stop", "step"}, Values: []any{start, stop, step}}}}
+	}
+	names, err := labels(of(0, 3, 1))
+	require.NoError(t, err)
+	require.Equal(t, []string{"0", "1", "2"}, names)
+	names, err = labels(of(1, 6, 2))
+	require.NoError(t, err)
+	require.Equal(t, []string{"1", "3", "5"}, names)
+	for _, o := range []*Object{of(-1, 3, 1), of(0, maxColumns+1, 1), of(0, 3, 0)} {
+		_, err = labels(o)
+		require.ErrorContains(t, err, "unsupported column numbers")
+	}
+	_, err = labels("x")
+	require.ErrorContains(t, err, "column names are")
+}
