@@ -3,6 +3,7 @@ package accuracy
 import (
 	"encoding/binary"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -86,5 +87,55 @@ func TestStems(t *testing.T) {
 	for word, want := range map[string]string{"biology": "biolog", "logy": "logi", "rally": "ralli", "formally": "formal",
 		"died": "die", "dies": "die", "agreed": "agre", "bed": "bed", "by": "by", "happy": "happi"} {
 		require.Equal(t, want, porterStem(word), word)
+	}
+}
+
+func TestPythonLiterals(t *testing.T) {
+	for literal, want := range map[string]string{ // by ast.literal_eval, a tuple as a list
+		`1`: `1`, `-2`: `-2`, `+3`: `3`, `0x1f`: `31`, `0b11`: `3`, `0o17`: `15`, `1_000`: `1000`, `1.5`: `1.5`,
+		`.5`: `0.5`, `5.`: `5.0`, `1e3`: `1000.0`, `1E-2`: `0.01`, `-1e+3`: `-1000.0`, `0`: `0`, `00`: `0`, `-0`: `0`,
+		`True`: `true`, `False`: `false`, `None`: `null`, `'a'`: `"a"`, `"b"`: `"b"`, `r'\n'`: `"\\n"`, `u'x'`: `"x"`,
+		`R'a' 'b'`: `"ab"`, `'a' 'b'`: `"ab"`, "'''t\n'q'''": `"t\n'q"`, `"""x"""`: `"x"`, `'\n\t\\\''`: `"\n\t\\'"`,
+		`'\x41\u00e9\U0001f600\101\0\q'`: `"A\u00e9\ud83d\ude00A\u0000\\q"`, `''`: `""`, `[]`: `[]`,
+		`[1, 2]`: `[1, 2]`, `[1,]`: `[1]`, `()`: `[]`, `(1)`: `1`, `(1,)`: `[1]`, `(1, 2)`: `[1, 2]`, `{}`: `{}`,
+		`{'a': 1}`: `{"a": 1}`, `{'a': 1,}`: `{"a": 1}`, `{'a': 1, 'a': 2}`: `{"a": 2}`,
+		`{'a': [1, {'b': (None,)}]}`: `{"a": [1, {"b": [null]}]}`, `  1 `: `1`, `- 1`: `-1`,
+		`12345678901234567890123`: `12345678901234567890123`, `1_0.5`: `10.5`, `0x_1`: `1`, `'a' u'b'`: `"ab"`,
+		`[1, 'x', True]`: `[1, "x", true]`, `1.e3`: `1000.0`, "'\\\n'": `""`, `'\8'`: `"\\8"`, `'\400'`: `"\u0100"`,
+		`1.0e0_1`: `10.0`, `+  1`: `1`, ` - .5`: `-0.5`, `'\777'`: `"\u01ff"`, `1_0e1_0`: `100000000000.0`,
+		`(1,2,)`: `[1, 2]`,
+	} {
+		v, ok := pythonLiteral(literal)
+		require.True(t, ok, literal)
+		var got strings.Builder
+		pyDump(&got, v)
+		require.Equal(t, want, got.String(), literal)
+	}
+	for _, text := range []string{
+		`1__0`, `_1`, `01`, `1.5.2`, `1e`, `0x`, `Truex`, `true`, `'\x4'`, "'a\nb'", `'a`, `'`, `[,]`, `[1 2]`,
+		`{1: 2}`, `{'a' 1}`, `{'a'}`, `1 x`, `--1`, `1j`, `inf`, `nan`, `b'x'`, `ru'x'`, `0777`, `1_.5`, `0_1`,
+		`(1 + 2)`, `1+2`, `ｎ`, `-x`, `-`, `'\u12'`, `'\U00110000'`, `[1,,2]`, `{,}`, `{'a':1 'b':2}`, `'a`, `[1`, `(1`,
+		`{'a'`, `'''a'`, `'\'`, `1 2`,
+	} {
+		_, ok := pythonLiteral(text)
+		require.False(t, ok, text)
+	}
+	_, ok := pythonLiteral(strings.Repeat("[", maxNesting+1) + strings.Repeat("]", maxNesting+1))
+	require.False(t, ok)
+}
+
+func TestNormalFormOfMATH(t *testing.T) {
+	for answer, want := range map[string]string{ // by Hendrycks' script
+		`\text{12 cm}`: `12cm`, `\text{ x }`: `x`, `5\text{ cm}`: `5`, `1\text{ a}\text{ b}`: `1\text{ a}\text{ b}`,
+		`\frac12`: `\frac{1}{2}`, `\frac1{2}`: `\frac{1}{2}`, `\frac{1}2`: `\frac{1}2`, `\frac{1}{2}`: `\frac{1}{2}`,
+		`\tfrac123`: `\frac{1}{2}3`, `\frac1`: `\frac1`, `x\frac`: `x\frac`, `\dfrac\frac12`: `\dfrac\frac12`,
+		`\sqrt3`: `\sqrt{3}`, `\sqrt{3}`: `\sqrt{3}`, `\sqrt`: `\sqrt`, `2\sqrt34`: `2\sqrt{3}4`, `\sqrté`: `\sqrt{é}`,
+		`.5`: `\frac{1}{2}`, `0.5`: `\frac{1}{2}`, `x=.5`: `.5`, `{.5}`: `{0.5}`, `k = 3`: `3`, `xyz=3`: `xyz=3`,
+		`x=y=3`: `x=y=3`, `1/2`: `\frac{1}{2}`, `-3/4`: `\frac{-3}{4}`, `01/2`: `01/2`, `1/2/3`: `1/2/3`, `a/b`: `a/b`,
+		`1/-2`: `\frac{1}{-2}`, `\left( 3 \right)`: `(3)`, `90^\circ`: `90`, `90^{\circ}`: `90`, `\$5`: `5`,
+		`5\%`: `5`, `a b`: `ab`, "a\nb": `ab`, `\!1\!`: `1`, `\\frac12`: `\frac{1}{2}`, ``: ``, `.`: `0.`,
+		`a .5`: `a0.5`, `-0/1`: `-0/1`,
+	} {
+		require.Equal(t, want, mathNormal(answer), answer)
 	}
 }

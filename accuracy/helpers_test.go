@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"unicode/utf16"
+
+	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
 // checkCallsJSON compares function calls with the expected ones. All arguments are JSON: descriptions of the functions,
@@ -54,4 +57,60 @@ func scoreLong(metric, label, prediction string) (longScore, error) {
 		return longScore{}, fmt.Errorf("the metric %q is not known; the data set's are rouge, niah_em and qa_em", metric)
 	}
 	return longScore{[]string{"rougeL", "exact_match"}[m.score], m.value(newRouge(true), label, prediction)}, nil
+}
+
+// pyDump formats a value like json.dumps.
+func pyDump(b *strings.Builder, v any) {
+	switch v := v.(type) {
+	case nil:
+		b.WriteString("null")
+	case bool:
+		fmt.Fprint(b, v)
+	case pyInt:
+		b.WriteString(string(v))
+	case float64:
+		b.WriteString(pyrepr.Float(v))
+	case string:
+		dumpString(b, v)
+	case []any:
+		b.WriteByte('[')
+		for i, item := range v {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			pyDump(b, item)
+		}
+		b.WriteByte(']')
+	case *object:
+		b.WriteByte('{')
+		for i, k := range v.keys {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			dumpString(b, k)
+			b.WriteString(": ")
+			pyDump(b, v.values[k])
+		}
+		b.WriteByte('}')
+	}
+}
+
+var shortEscapes = map[rune]string{'"': `\"`, '\\': `\\`, '\n': `\n`, '\r': `\r`, '\t': `\t`, '\f': `\f`, '\b': `\b`}
+
+func dumpString(b *strings.Builder, s string) {
+	b.WriteByte('"')
+	for _, r := range s {
+		switch short, known := shortEscapes[r]; {
+		case known:
+			b.WriteString(short)
+		case r >= ' ' && r < 0x7f:
+			b.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(b, `\u%04x`, r)
+		}
+	}
+	b.WriteByte('"')
 }

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // pyRound is Python's round of a float: the decimal nearest to its exact value, ties to even.
@@ -24,7 +23,7 @@ func numpyRound4(f float64) float64 { return math.RoundToEven(f*1e4) / 1e4 }
 // asciiDigits converts the decimal digits of every script to 0 to 9.
 func asciiDigits(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < utf8.RuneSelf || !pyDigit(r) {
+		if !pyDigit(r) {
 			return r
 		}
 		// Decimal digits come in runs of ten that start with zero; a range of the table is one or several such runs.

@@ -108,18 +108,23 @@ func (r *literalReader) dict() (any, bool) {
 	}
 }
 
+// number parses a number after at most one sign, which blanks may follow.
 func (r *literalReader) number() (any, bool) {
+	sign := ""
+	if r.s[0] == '-' || r.s[0] == '+' {
+		sign, r.s = r.s[:1], r.s[1:]
+		r.space()
+	}
 	end := 0
 	for end < len(r.s) {
 		c := r.s[end]
-		sign := (c == '-' || c == '+') && (end == 0 ||
-			(r.s[end-1]|0x20 == 'e' && !strings.HasPrefix(strings.TrimLeft(r.s, "+-"), "0x")))
-		if !isAlnum(c) && c != '.' && c != '_' && !sign {
+		ofExponent := (c == '-' || c == '+') && end > 0 && r.s[end-1]|0x20 == 'e' && !strings.HasPrefix(r.s, "0x")
+		if !isAlnum(c) && c != '.' && c != '_' && !ofExponent {
 			break
 		}
 		end++
 	}
-	text := r.s[:end]
+	text := sign + r.s[:end]
 	r.s = r.s[end:]
 	if n, ok := new(big.Int).SetString(text, 0); ok && len(text) < maxIntDigits &&
 		(n.Sign() == 0 || strings.TrimLeft(text, "+-")[0] != '0' || strings.ContainsAny(text, "xXoObB")) {
@@ -137,8 +142,8 @@ func (r *literalReader) text() (any, bool) {
 	var b strings.Builder
 	for n := 0; ; n++ {
 		raw := r.take("r") || r.take("R")
-		if !raw && (r.take("u") || r.take("U")) {
-			raw = false
+		if !raw && !r.take("u") {
+			r.take("U")
 		}
 		if r.s == "" || (r.s[0] != '\'' && r.s[0] != '"') {
 			return b.String(), n > 0 && !raw
@@ -173,7 +178,9 @@ func (r *literalReader) quoted(b *strings.Builder, quote string, raw bool) bool 
 			r.s = r.s[2:]
 			continue
 		}
-		r.escape(b)
+		if !r.escape(b) {
+			return false
+		}
 	}
 	return false
 }
@@ -184,12 +191,14 @@ var plainEscapes = map[byte]string{'n': "\n", 't': "\t", 'r': "\r", '\\': `\`, '
 // codeEscapes maps escapes to their number of hexadecimal digits.
 var codeEscapes = map[byte]int{'x': 2, 'u': 4, 'U': 8}
 
-func (r *literalReader) escape(b *strings.Builder) {
+// escape reads an escape. It returns false where Python would reject the literal: a code with too few digits, or above
+// Unicode.
+func (r *literalReader) escape(b *strings.Builder) bool {
 	c := r.s[1]
 	if text, ok := plainEscapes[c]; ok {
 		b.WriteString(text)
 		r.s = r.s[2:]
-		return
+		return true
 	}
 	digits, base := codeEscapes[c], 16
 	from := 2
@@ -199,13 +208,19 @@ func (r *literalReader) escape(b *strings.Builder) {
 			digits++
 		}
 	}
-	if digits > 0 && from+digits <= len(r.s) {
-		if n, err := strconv.ParseUint(r.s[from:from+digits], base, 32); err == nil && n <= utf8.MaxRune {
-			b.WriteRune(rune(n))
-			r.s = r.s[from+digits:]
-			return
-		}
+	if digits == 0 { // not an escape
+		b.WriteString(r.s[:2])
+		r.s = r.s[2:]
+		return true
 	}
-	b.WriteString(r.s[:2])
-	r.s = r.s[2:]
+	if from+digits > len(r.s) {
+		return false
+	}
+	n, err := strconv.ParseUint(r.s[from:from+digits], base, 32)
+	if err != nil || n > utf8.MaxRune {
+		return false
+	}
+	b.WriteRune(rune(n))
+	r.s = r.s[from+digits:]
+	return true
 }

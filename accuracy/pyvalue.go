@@ -9,9 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf16"
-
-	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
 // Values as returned by Python's json module: nil, bool, pyInt, float64, string, []any and *object. The function-call
@@ -207,60 +204,4 @@ func pyNumeric(v any) (float64, bool) {
 // pyContains is Python's operator in for a list.
 func pyContains(list []any, v any) bool {
 	return slices.ContainsFunc(list, func(item any) bool { return pyEqual(item, v) })
-}
-
-// pyDump formats a value like json.dumps.
-func pyDump(b *strings.Builder, v any) {
-	switch v := v.(type) {
-	case nil:
-		b.WriteString("null")
-	case bool:
-		fmt.Fprint(b, v)
-	case pyInt:
-		b.WriteString(string(v))
-	case float64:
-		b.WriteString(pyrepr.Float(v))
-	case string:
-		dumpString(b, v)
-	case []any:
-		b.WriteByte('[')
-		for i, item := range v {
-			if i > 0 {
-				b.WriteString(", ")
-			}
-			pyDump(b, item)
-		}
-		b.WriteByte(']')
-	case *object:
-		b.WriteByte('{')
-		for i, k := range v.keys {
-			if i > 0 {
-				b.WriteString(", ")
-			}
-			dumpString(b, k)
-			b.WriteString(": ")
-			pyDump(b, v.values[k])
-		}
-		b.WriteByte('}')
-	}
-}
-
-var shortEscapes = map[rune]string{'"': `\"`, '\\': `\\`, '\n': `\n`, '\r': `\r`, '\t': `\t`, '\f': `\f`, '\b': `\b`}
-
-func dumpString(b *strings.Builder, s string) {
-	b.WriteByte('"')
-	for _, r := range s {
-		switch short, known := shortEscapes[r]; {
-		case known:
-			b.WriteString(short)
-		case r >= ' ' && r < 0x7f:
-			b.WriteRune(r)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(b, `\u%04x\u%04x`, high, low)
-		default:
-			fmt.Fprintf(b, `\u%04x`, r)
-		}
-	}
-	b.WriteByte('"')
 }
