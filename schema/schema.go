@@ -12,3 +12,9 @@ var Run []byte
 //
 //go:embed campaign.schema.json
 var Campaign []byte
+
+// Compare is the text of compare.schema.json: the JSON Schema of `compare --json`, whose "schema" field is
+// "mlperf-go/compare/1".
+//
+//go:embed compare.schema.json
+var Compare []byte

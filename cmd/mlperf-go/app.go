@@ -115,7 +115,7 @@ func (p *program) app() *cli.App {
 			accuracyCommand{p}.command(), showCommand{p}.command(), preflightCommand{p}.command(),
 			tuneCommand{p}.command(),
 			serverCommand{p}.command(), simCommand{p}.command(), datasetCommand{p}.command(), modelsCommand{p}.command(),
-			metricsCommand{p}.command(), reportCommand{p}.command(),
+			metricsCommand{p}.command(), reportCommand{p}.command(), compareCommand{p}.command(),
 			versionCommand{p}.command(), completionCommand{p}.command(),
 			helpCommand{p}.command(),
 		}),

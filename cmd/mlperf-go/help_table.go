@@ -191,6 +191,11 @@ var helpTable = map[string]commandHelp{
 		{"print a result again", "mlperf-go show results/server"},
 		{"add statistics of the answers", "mlperf-go show results/server --answers"},
 	}},
+	"compare": {examples: []example{
+		{"compare a run with an earlier one", "mlperf-go compare results/server results/server-2"},
+		{"fail a build if something got worse by more than 2 %",
+			"mlperf-go compare results/server results/server-2 --gate --gate-threshold 0.02"},
+	}},
 	"report": {examples: []example{
 		{"write report.html into the folder of a run", "mlperf-go report results/server"},
 		{"put several runs on one page", "mlperf-go report --output r.html results/a results/b"},

@@ -5,6 +5,7 @@ package arch
 // docs/explanation is drawn from this table.
 var Layers = [][]string{
 	{"cmd"},
+	{"compare"},
 	{"submission", "tune", "workload"},
 	{"compliance", "report"},
 	{"run"},

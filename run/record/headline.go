@@ -2,6 +2,8 @@ package record
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/mlperf-go/mlperf-go/internal/plural"
 )
@@ -29,4 +31,24 @@ func (r *Record) Headline() string {
 		}
 	}
 	return "LoadGen reported no result"
+}
+
+// Figure returns the figure that a submission reports from LoadGen's result keys, with its unit: a rate, or in
+// SingleStream the 90th percentile of the latency in ms.
+func Figure(scenario string, result map[string]any) (value float64, unit string, ok bool) {
+	parse := func(v any) (float64, bool) {
+		f, err := strconv.ParseFloat(fmt.Sprint(v), 64)
+		return f, err == nil && f-f == 0
+	}
+	if scenario == "SingleStream" {
+		ns, ok := parse(result["result_90.00_percentile_latency_ns"])
+		return ns / 1e6, "ms, p90", ok
+	}
+	for _, h := range headlines {
+		if v, ok := parse(result[h.key]); ok {
+			unit, _, _ := strings.Cut(h.unit, " ")
+			return v, unit, true
+		}
+	}
+	return 0, "", false
 }

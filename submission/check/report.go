@@ -155,3 +155,6 @@ func (s *scope) location() string {
 	}
 	return base + path.Join(s.path, layout.PerformanceRun)
 }
+
+// Column returns a column of the organisers' summary, such as accelerator_model_name; "" if the result is not valid.
+func (r Result) Column(name string) string { return r.row[name] }

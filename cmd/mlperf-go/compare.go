@@ -1,0 +1,79 @@
+package main
+
+import (
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/compare"
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+// compareCommand compares results.
+type compareCommand struct{ *program }
+
+func (cmd compareCommand) command() *cli.Command {
+	return &cli.Command{
+		Name: "compare", Usage: "compare results: what differs, by how much, and whether it may be noise",
+		ArgsUsage: "A B [C...]", HideHelpCommand: true, OnUsageError: usageError,
+		Description: "A, B and C are folders of runs, campaigns or tunes, or submission trees of v5.1 and later. Every " +
+			"other one is compared with A.\n" +
+			"Results of different rules are shown and not ranked.",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "gate", Usage: "exit 1 if something got worse for certain, or is not comparable"},
+			&cli.Float64Flag{Name: "gate-threshold", Usage: "share by which something may get worse, such as 0.02"},
+			&cli.Float64Flag{Name: "confidence", Value: compare.DefaultConfidence,
+				Usage: "confidence of all intervals of a pair together"},
+			percentilesFlag(),
+			&cli.StringFlag{Name: "html", Usage: "file to write as a page of HTML"},
+			&cli.StringFlag{Name: "submitter", Usage: "compare only this submitter's results of a tree"},
+			&cli.StringFlag{Name: "round", Usage: "the rules of a tree", DefaultText: "the round whose seeds its logs have"},
+		},
+		Action: cmd.run,
+	}
+}
+
+func (cmd compareCommand) run(c *cli.Context) error {
+	if c.NArg() < 2 {
+		return run.UsageError("argument", "Write `mlperf-go compare A B`", "this command requires two folders with results")
+	}
+	percentiles, err := percentilesOf(c)
+	if err != nil {
+		return err
+	}
+	confidence, threshold := c.Float64("confidence"), c.Float64("gate-threshold")
+	switch {
+	case !(confidence >= 0.5 && confidence < 1):
+		return run.UsageError("confidence", "Give a share such as 0.95", "--confidence %v is not between 0.5 and 1",
+			confidence)
+	case !(threshold >= 0 && threshold < 1):
+		return run.UsageError("gate_threshold", "Give a share such as 0.02", "--gate-threshold %v is not between 0 and 1",
+			threshold)
+	}
+	var sources []*compare.Source
+	for _, folder := range c.Args().Slice() {
+		s, err := compare.Read(c.Context, folder, compare.Options{Submitter: c.String("submitter"), Round: c.String("round")})
+		if err != nil {
+			return run.UsageError("results", "Give the folder of a run, a campaign or a tune, or a submission tree", "%w", err)
+		}
+		sources = append(sources, s)
+	}
+	r := compare.Compare(sources, compare.Settings{Percentiles: percentiles, Confidence: confidence, Gate: c.Bool("gate"),
+		Threshold: threshold})
+	if r.Gate != nil && !r.Gate.Passed {
+		cmd.exit = run.ExitInvalid
+	}
+	if path := c.String("html"); path != "" {
+		if err := atomicfile.Write(path, func(w io.Writer) error { return r.HTML(w) }); err != nil {
+			return run.EnvironmentError("html", "Choose another --html", "the page cannot be written: %w", err)
+		}
+	}
+	switch {
+	case cmd.json:
+		cmd.writeJSON(r)
+	case !cmd.quiet:
+		return r.Text(cmd.stdout)
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package compare
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"unicode/utf8"
+
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
+)
+
+// Bounds of a value in the text.
+const (
+	longestValue = 400 // bytes of a setting; more is cut
+	inOneLine    = 24  // characters of a setting beside another
+)
+
+// Text writes the comparison for a terminal of 80 columns, except for long settings and folders.
+func (r *Report) Text(w io.Writer) error {
+	out := &strings.Builder{}
+	for _, s := range r.Sources {
+		fmt.Fprintf(out, "%s  %s (%s)\n", s.Label, foreign.Line(s.Folder, longestValue), s.Kind)
+		for _, n := range s.Notes {
+			out.WriteString(wrapped("   ", "note: "+foreign.Line(n, longestValue)))
+		}
+	}
+	for _, p := range r.Pairs {
+		p.text(out)
+	}
+	for _, one := range r.Alone {
+		fmt.Fprintf(out, "\nonly in %s: %s %s %s (%s)\n", one.Label, one.Benchmark, one.Scenario, one.Mode, one.State)
+	}
+	if r.judged() {
+		fmt.Fprintf(out, "\nIntervals: %.4g %% for all rows of a pair together, of the variation within the\n"+
+			"runs: bootstrap of blocks in time order (docs/explanation/comparison.md).\n", 100*r.Confidence)
+	}
+	if g := r.Gate; g != nil {
+		for _, f := range g.Failures {
+			fmt.Fprintf(out, "\ngate: %s", f)
+		}
+		fmt.Fprintf(out, "\ngate: %s (threshold %.4g %%)\n", g.Word(), 100*g.Threshold)
+	}
+	for line := range strings.Lines(out.String()) {
+		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " \n")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// textWidth is the width of a terminal in characters.
+const textWidth = 80
+
+// wrapped returns a note in lines of at most textWidth.
+func wrapped(indent, text string) string {
+	var b strings.Builder
+	length := 0
+	for i, word := range strings.Fields(text) {
+		if i > 0 && length+1+utf8.RuneCountInString(word) > textWidth {
+			b.WriteString("\n  " + indent)
+			length = 2 + len(indent)
+		} else if i > 0 {
+			b.WriteByte(' ')
+			length++
+		} else {
+			b.WriteString(indent)
+			length = len(indent)
+		}
+		b.WriteString(word)
+		length += utf8.RuneCountInString(word)
+	}
+	return b.String() + "\n"
+}
+
+// Word is the answer of the gate.
+func (g *Gate) Word() string {
+	if g.Passed {
+		return "passed"
+	}
+	return "FAILED"
+}
+
+// judged reports whether any row has an interval.
+func (r *Report) judged() bool {
+	for _, p := range r.Pairs {
+		for _, row := range p.Rows {
+			if row.Interval != nil && row.Interval.Resamples > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (p *Pair) text(out *strings.Builder) {
+	fmt.Fprintf(out, "\n%s\n", p.name())
+	if len(p.Differences) > 0 {
+		fmt.Fprintln(out, "\n  settings that differ")
+	}
+	for _, d := range p.Differences {
+		name, base, other := d.Name, d.shown(d.Base), d.shown(d.Other)
+		if d.Group != configGroup {
+			name = d.Group + " " + name
+		}
+		if utf8.RuneCountInString(base) <= inOneLine && utf8.RuneCountInString(other) <= inOneLine {
+			fmt.Fprintf(out, "    %-24s %s -> %s\n", name, base, other)
+			continue
+		}
+		fmt.Fprintf(out, "    %s\n      %s  %s\n      %s  %s\n", name, p.BaseLabel, base, p.OtherLabel, other)
+	}
+	for _, why := range p.NotRanked {
+		out.WriteString("\n" + wrapped("  ", "not ranked: "+foreign.Line(why, longestValue)))
+	}
+	fmt.Fprintln(out)
+	t := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	fmt.Fprintf(t, "  \t%s\t%s\tchange\tinterval\t\n", p.BaseLabel, p.OtherLabel)
+	for _, row := range p.Rows {
+		fmt.Fprintf(t, "  %s (%s)\t%s\t%s\t%s\t%s\t%s\n", row.Name, row.Unit, digits(row.Base), digits(row.Other),
+			row.ChangeText(), row.IntervalText(), row.Word())
+	}
+	_ = t.Flush() // a strings.Builder does not fail
+	for _, side := range []struct{ label, accuracy string }{{p.BaseLabel, p.Base.Accuracy},
+		{p.OtherLabel, p.Other.Accuracy}} {
+		if side.accuracy != "" {
+			out.WriteString(wrapped("  ", "accuracy of "+side.label+": "+foreign.Line(side.accuracy, longestValue)))
+		}
+	}
+	for _, n := range p.notes() {
+		out.WriteString(wrapped("  ", "note: "+foreign.Line(n, longestValue)))
+	}
+}
+
+// notes are those of the pair, and why rows are not judged, each once.
+func (p *Pair) notes() []string {
+	list := append([]string{}, p.Notes...)
+	var reasons []string
+	rows := map[string][]string{}
+	for _, row := range p.Rows {
+		if row.Interval == nil && row.Why != "" && len(p.NotRanked) == 0 {
+			if rows[row.Why] == nil {
+				reasons = append(reasons, row.Why)
+			}
+			rows[row.Why] = append(rows[row.Why], row.Name)
+		}
+	}
+	for _, why := range reasons {
+		list = append(list, strings.Join(rows[why], ", ")+": "+why)
+	}
+	return list
+}
+
+func (d *Difference) shown(v string) string {
+	if v == "" {
+		return "(not set)"
+	}
+	return foreign.Line(v, longestValue)
+}
+
+// Word is the verdict in one word.
+func (row *Row) Word() string {
+	switch row.Verdict {
+	case Same:
+		return "noise?"
+	case NotJudged:
+		return ""
+	}
+	return string(row.Verdict)
+}
+
+// ChangeText is the change in percent.
+func (row *Row) ChangeText() string {
+	if row.Change == nil {
+		return ""
+	}
+	return signed(*row.Change) + " %"
+}
+
+// IntervalText is the interval in percent.
+func (row *Row) IntervalText() string {
+	if row.Interval == nil {
+		return ""
+	}
+	return signed(row.Interval.Low) + " to " + signed(row.Interval.High) + " %"
+}
+
+func signed(share float64) string { return fmt.Sprintf("%+.1f", 100*share) }
+
+// digits returns four significant digits, and all of whole numbers.
+func digits(v *float64) string {
+	switch {
+	case v == nil:
+		return "-"
+	case math.Abs(*v) >= 1e4:
+		return strconv.FormatFloat(*v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(*v, 'g', 4, 64)
+}
