@@ -13,7 +13,7 @@
 //
 // A mutant negates a condition, moves a boundary, drops an operand, a statement or the check of an error, returns early
 // or without the error, or changes an operator or a constant (find.go). Tests, log calls, the text of errors, literal
-// sizes in bytes, capacities, padding, constants beside a returned error, deferred calls of Close and files of other
+// limits such as 64 << 20, capacities, padding, constants beside a returned error, deferred calls of Close and files of other
 // platforms have none. The seed chooses the sample; mutants that do not compile are passed over.
 //
 // A package's tests run without a mutant first, which sets the time limit (gotest.go). A mutant that exceeds it gets a

@@ -6,7 +6,6 @@ import (
 	"go/parser"
 	"go/token"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -127,7 +126,7 @@ func (f *finder) visit(n ast.Node) bool {
 	case *ast.ReturnStmt:
 		f.swallow(n)
 	case *ast.BinaryExpr:
-		if isByteSize(n) {
+		if isLimit(n) {
 			return false
 		}
 		f.binary(n)
@@ -161,12 +160,12 @@ func (f *finder) call(n *ast.CallExpr) bool {
 // wordings are calls that make an error of a text and its values.
 var wordings = regexp.MustCompile(`^(fmt\.Errorf|errors\.New)\(`)
 
-// isByteSize reports whether an expression is a literal number of KiB, MiB, GiB or TiB. Such constants are sizes of
-// buffers and generous limits on foreign input, of which twice as much is as right.
-func isByteSize(e *ast.BinaryExpr) bool {
+// isLimit reports whether an expression is a literal like 64 << 20: the size of a buffer or a generous limit on foreign
+// input, of which twice as much is as right.
+func isLimit(e *ast.BinaryExpr) bool {
 	_, ok := e.X.(*ast.BasicLit)
 	shift, isLiteral := e.Y.(*ast.BasicLit)
-	return ok && isLiteral && e.Op == token.SHL && slices.Contains([]string{"10", "20", "30", "40"}, shift.Value)
+	return ok && isLiteral && e.Op == token.SHL && len(shift.Value) > 1
 }
 
 func (f *finder) swap(at token.Pos, op token.Token) {
