@@ -72,12 +72,8 @@ func equalsInt(v any, want uint64) bool {
 		return v >= 0 && uint64(v) == want
 	case uint64:
 		return v == want
-	case float64:
-		if math.IsNaN(v) {
-			return false
-		}
-		whole, accuracy := big.NewFloat(v).Uint64()
-		return accuracy == big.Exact && whole == want
+	case float64: // not by big.Float.Uint64, which calls 7.5 as 7 exact
+		return v >= 0 && v < 1<<64 && v == math.Trunc(v) && uint64(v) == want
 	}
 	return false
 }

@@ -1,0 +1,94 @@
+package check
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Figures that the official checker infers from the log of another scenario.
+func TestInferredMetrics(t *testing.T) {
+	for _, c := range []struct {
+		ran, folder string
+		values      map[string]any
+		value       float64
+		err         string
+	}{
+		{"SingleStream", "Offline", map[string]any{"result_qps_without_loadgen_overhead": 12.5}, 12.5, ""},
+		{"SingleStream", "Offline", nil, 1, "no number for result_qps_without_loadgen_overhead"},
+		{"MultiStream", "Offline", map[string]any{"effective_samples_per_query": int64(8),
+			"result_mean_query_latency_ns": int64(4e6)}, 2000, ""},
+		{"MultiStream", "Offline", map[string]any{"effective_samples_per_query": int64(8),
+			"result_mean_query_latency_ns": int64(0)}, 0, "no rate can be computed from 8 samples per query in 0 ns"},
+		{"MultiStream", "Offline", map[string]any{"result_mean_query_latency_ns": int64(4e6)}, 4e6, "no rate can be computed"},
+		{"MultiStream", "Offline", map[string]any{"effective_samples_per_query": int64(8)}, 1,
+			"no number for result_mean_query_latency_ns"},
+		{"SingleStream", "MultiStream", map[string]any{"early_stopping_latency_ms": int64(2e6)}, 16, ""},
+		{"SingleStream", "MultiStream", map[string]any{"early_stopping_latency_ms": int64(0)}, 0, "too few queries"},
+		{"Server", "Offline", nil, 1, ""},
+	} {
+		m := metric{value: 1}
+		m.infer(&detail{values: c.values}, c.ran, c.folder)
+		require.InDelta(t, c.value, m.value, 1e-9, "%s in %s: %v", c.ran, c.folder, c.values)
+		if c.err == "" {
+			require.NoError(t, m.err)
+		} else {
+			require.ErrorContains(t, m.err, c.err)
+		}
+	}
+}
+
+func TestWhatPythonTakesForTrue(t *testing.T) {
+	for _, v := range []any{true, "x", []any{nil}, map[string]any{"a": nil}, 1, int64(-1), uint64(2), 0.5, json.Number("3"),
+		json.Number("x"), struct{}{}} {
+		require.True(t, truthy(v), "%v", v)
+	}
+	for _, v := range []any{nil, false, "", []any{}, map[string]any{}, 0, int64(0), uint64(0), 0.0, json.Number("0")} {
+		require.False(t, truthy(v), "%v", v)
+	}
+}
+
+func TestNumbersOfPython(t *testing.T) {
+	for v, want := range map[any]float64{true: 1, false: 0, 3: 3, int64(-4): -4, uint64(5): 5, 1.5: 1.5,
+		json.Number("2.5"): 2.5} {
+		f, ok := number(v)
+		require.True(t, ok)
+		require.Equal(t, want, f)
+	}
+	for _, v := range []any{nil, "1", json.Number("x")} {
+		_, ok := number(v)
+		require.False(t, ok)
+	}
+	f, ok := pyFloat("1_0.5")
+	require.True(t, ok)
+	require.Equal(t, 10.5, f)
+	for _, v := range []any{7, int64(7), uint64(7), 7.0} {
+		require.True(t, equalsInt(v, 7))
+		require.False(t, equalsInt(v, 8))
+	}
+	for _, v := range []any{-7, int64(-7), 7.5, -7.0, math.NaN(), math.Inf(1), "7", true} {
+		require.False(t, equalsInt(v, 7), "%v", v)
+	}
+	for v, want := range map[any]string{7: "7", 7.9: "7", -7.9: "-7", "12": "12", json.Number("1e2"): "100",
+		json.Number("12345678901234567890"): "12345678901234567890", true: "1"} {
+		n, ok := pyInt(v)
+		require.True(t, ok)
+		require.Equal(t, want, n.String())
+	}
+	for _, v := range []any{math.NaN(), math.Inf(1), "x", "1.5", nil} {
+		_, ok := pyInt(v)
+		require.False(t, ok)
+	}
+}
+
+func TestRepresentationsOfPython(t *testing.T) {
+	for want, v := range map[string]any{"None": nil, "True": true, "False": false, "1.5": 1.5, "12": json.Number("12"),
+		"100.0": json.Number("1e2"), "[1, 'a']": []any{json.Number("1"), "a"},
+		`{'a': None, 'b': "it's"}`: map[string]any{"b": "it's", "a": nil}, `'it\'s "x"'`: `it's "x"`} {
+		require.Equal(t, want, pyRepr(v))
+	}
+	require.Equal(t, "a", pyStr("a"))
+	require.Equal(t, "None", pyStr(nil))
+}
