@@ -1,6 +1,7 @@
 package models
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -57,4 +58,12 @@ func TestTargetsOfAScenario(t *testing.T) {
 	s := Scoring{Targets: []Target{{Metric: "rouge1"}}, Scenarios: map[Scenario][]Target{Server: {{Metric: "other"}}}}
 	require.Equal(t, "ROUGE1", s.TargetsFor(Offline)[0].CheckerName())
 	require.Equal(t, "other", s.TargetsFor(Server)[0].CheckerName())
+}
+
+func TestSumsAreLowerCaseAndWhole(t *testing.T) {
+	sum := strings.Repeat("0123456789abcdef", 4)
+	require.True(t, isSHA256(sum))
+	for _, text := range []string{"", sum[1:], sum + "0", strings.ToUpper(sum), "g" + sum[1:]} {
+		require.False(t, isSHA256(text), text)
+	}
 }

@@ -100,3 +100,22 @@ func TestMemoryIsNotHeap(t *testing.T) {
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8*size))
 	require.False(t, s.Spilled())
 }
+
+func TestKeepAndWhatTheFileTakes(t *testing.T) {
+	s := New(0, t.TempDir())
+	defer func() { require.NoError(t, s.Close()) }()
+	require.False(t, s.Spilled())
+	require.Zero(t, s.ScratchBytes())
+	one := body(1, 3<<20)
+	kept, free, err := s.Keep(one)
+	require.NoError(t, err)
+	require.Equal(t, one, kept)
+	require.True(t, s.Spilled())
+	sizes, err := s.Sizes()
+	require.NoError(t, err)
+	require.Equal(t, sizes.File, s.ScratchBytes())
+	require.GreaterOrEqual(t, sizes.Disk, int64(len(one)))
+	require.LessOrEqual(t, sizes.Disk, 2*sizes.File)
+	free()
+	require.Equal(t, sizes.File, s.ScratchBytes(), "the most that it had")
+}
