@@ -114,3 +114,21 @@ func TestJSONStaysTheSame(t *testing.T) {
 		require.Equal(t, value, got)
 	})
 }
+
+// Paint's two sequences pass; the text between them and around it is as safe as any other, however it is cut.
+func TestPaint(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringMatching(`[\x1bab\n\x{9b}]{0,8}`)
+		before, painted, after := text.Draw(t, "before"), text.Draw(t, "painted"), text.Draw(t, "after")
+		var out strings.Builder
+		w := Writer(&out)
+		_, err := io.WriteString(w, before)
+		require.NoError(t, err)
+		require.NoError(t, w.Paint("\x1b[31m", painted, "\x1b[0m"))
+		_, err = io.WriteString(w, after)
+		require.NoError(t, err)
+		require.NoError(t, w.Flush())
+		require.Equal(t, Lines(before, math.MaxInt)+"\x1b[31m"+Lines(painted, math.MaxInt)+"\x1b[0m"+
+			Lines(after, math.MaxInt), out.String())
+	})
+}

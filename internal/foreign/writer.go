@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"math"
+	"strings"
 	"sync"
 )
 
@@ -16,6 +17,13 @@ type LineWriter struct {
 	to   io.Writer
 	pass []func(string) string
 	held []byte // of a line that has not ended
+	ink  []ink  // in held, in the order of its text
+}
+
+// ink is a sequence that steers the terminal, before the byte at of the held text.
+type ink struct {
+	at       int
+	sequence string
 }
 
 // Writer returns a writer that makes text safe to show and passes it on to to. Each function of pass sees a whole line
@@ -28,6 +36,20 @@ func Writer(to io.Writer, pass ...func(string) string) *LineWriter {
 func (w *LineWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	return w.write(p)
+}
+
+// Paint writes text between two sequences that steer the terminal, such as a colour and its end. The text is made safe
+// to show like any other: only before and after pass as they are, so they must be constants of the program.
+func (w *LineWriter) Paint(before, text, after string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ink = append(w.ink, ink{len(w.held), before}, ink{len(w.held) + len(text), after})
+	_, err := w.write([]byte(text))
+	return err
+}
+
+func (w *LineWriter) write(p []byte) (int, error) {
 	w.held = append(w.held, p...)
 	end := bytes.LastIndexByte(w.held, '\n') + 1
 	if end == 0 && len(w.held) > longestHeld {
@@ -36,8 +58,7 @@ func (w *LineWriter) Write(p []byte) (int, error) {
 	if end == 0 {
 		return len(p), nil
 	}
-	err := w.put(w.held[:end])
-	w.held = append(w.held[:0], w.held[end:]...)
+	err := w.put(end)
 	if err != nil {
 		return 0, err
 	}
@@ -48,19 +69,34 @@ func (w *LineWriter) Write(p []byte) (int, error) {
 func (w *LineWriter) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	rest := w.held
-	w.held = nil
-	if len(rest) == 0 {
+	if len(w.held) == 0 && len(w.ink) == 0 {
 		return nil
 	}
-	return w.put(rest)
+	return w.put(len(w.held))
 }
 
-func (w *LineWriter) put(lines []byte) error {
-	text := string(lines)
-	for _, change := range w.pass {
-		text = change(text)
+// put passes on the first bytes of the held text, and the ink in and directly behind them.
+func (w *LineWriter) put(end int) error {
+	var b strings.Builder
+	from := 0
+	show := func(to int) {
+		text := string(w.held[from:to])
+		for _, change := range w.pass {
+			text = change(text)
+		}
+		b.WriteString(Lines(text, math.MaxInt))
+		from = to
 	}
-	_, err := io.WriteString(w.to, Lines(text, math.MaxInt))
+	for len(w.ink) > 0 && w.ink[0].at <= end {
+		show(w.ink[0].at)
+		b.WriteString(w.ink[0].sequence)
+		w.ink = w.ink[1:]
+	}
+	show(end)
+	w.held = append(w.held[:0], w.held[end:]...)
+	for i := range w.ink {
+		w.ink[i].at -= end
+	}
+	_, err := io.WriteString(w.to, b.String())
 	return err
 }
