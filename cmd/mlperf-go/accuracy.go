@@ -101,29 +101,30 @@ func (cmd accuracyCommand) write(l *score.Log, r *accuracy.Result, access atomic
 	if err := cmd.printMetrics(r.Metrics, rehearsal); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.stdout, "answers  %d of %d samples, %d missing\n", r.Entries, r.Samples+r.Missing, r.Missing)
+	cmd.out.line("answers  %d of %d samples, %d missing", r.Entries, r.Samples+r.Missing, r.Missing)
 	for _, u := range r.Unclaimed {
-		fmt.Fprintln(cmd.stdout, "no score claimed:", u)
+		cmd.out.line("no score claimed: %s", u)
 	}
 	if r.NotJudged != "" {
-		fmt.Fprintln(cmd.stdout, "not judged:", r.NotJudged)
+		cmd.out.line("not judged: %s", r.NotJudged)
 	}
 	for _, u := range r.Unscored {
-		fmt.Fprintf(cmd.stdout, "not scored: %s of %s: %s\n", plural.Count(u.Samples, "sample", "samples"), u.Subset, u.Why)
+		cmd.out.line("not scored: %s of %s: %s", plural.Count(u.Samples, "sample", "samples"), u.Subset, u.Why)
 	}
 	for _, n := range r.Notes {
-		fmt.Fprintln(cmd.stdout, n)
+		cmd.out.line("%s", n)
 	}
 	return nil
 }
 
 // printMetrics prints each metric with its target and whether it reaches it.
 func (cmd accuracyCommand) printMetrics(metrics []accuracy.Metric, rehearsal bool) error {
-	w := cmd.table()
+	w := cmd.out.table()
 	for _, m := range metrics {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", m.Name, strings.Trim(m.Text, "'"), m.Bounds(), m.Word(rehearsal))
 	}
-	return w.Flush()
+	w.Flush()
+	return nil
 }
 
 // scoreOptions reads the flags about scoring.

@@ -50,7 +50,7 @@ func (cmd needsCommand) show(c *cli.Context) error {
 		cmd.writeJSON(map[string]any{"model": name, "round": c.String("round"), "needs": needs})
 		return nil
 	}
-	w := cmd.table()
+	w := cmd.out.table()
 	for _, n := range needs {
 		needed := "-"
 		if n.Needed {
@@ -58,7 +58,8 @@ func (cmd needsCommand) show(c *cli.Context) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\n", n.Test, needed, n.Why)
 	}
-	return w.Flush()
+	w.Flush()
+	return nil
 }
 
 // allNeeds prints a table of all benchmarks and rounds: the audits, none, or - if the round lacks the benchmark.
@@ -69,7 +70,7 @@ func (cmd needsCommand) allNeeds(division string) error {
 		Needs []compliance.Need `json:"needs"`
 	}
 	var cells []cell
-	w := cmd.table()
+	w := cmd.out.table()
 	header := []string{"benchmark"}
 	for _, r := range rounds.All() {
 		header = append(header, r.Name)
@@ -94,10 +95,8 @@ func (cmd needsCommand) allNeeds(division string) error {
 	for _, l := range lines {
 		fmt.Fprintln(w, l)
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintln(cmd.stdout, "\n-: the benchmark is not in the round. `mlperf-go compliance needs --model NAME --round "+
+	w.Flush()
+	cmd.out.line("\n-: the benchmark is not in the round. `mlperf-go compliance needs --model NAME --round " +
 		"ROUND` explains each audit.")
 	return nil
 }

@@ -145,9 +145,13 @@ func (p *program) verifyAudit(in compliance.Input, test, folder string) error {
 	if r.OK() {
 		strict = "PASS"
 	}
-	fmt.Fprintf(p.stdout, "%s  official reading %s, strict reading %s\n", r.Test, official, strict)
+	p.out.paint(plain, r.Test+"  official reading ")
+	p.out.paint(colourOf[official], official)
+	p.out.paint(plain, ", strict reading ")
+	p.out.paint(colourOf[strict], strict)
+	p.out.line("")
 	for _, f := range r.Strict {
-		fmt.Fprintf(p.stdout, "  %s %s: %s\n", f.Severity, f.Code, f.Words())
+		p.out.line("  %s %s: %s", f.Severity, f.Code, f.Words())
 	}
 	return nil
 }

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"syscall"
-	"text/tabwriter"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -24,6 +24,7 @@ type console struct {
 	messages *foreign.LineWriter // errors, logs and lines of progress, to stderr
 	stderr   io.Writer           // for drawing on a terminal, and for children, which clean their own messages
 	log      *zap.Logger
+	out, err page // stdout and messages for people
 
 	columns                 string // COLUMNS of the environment
 	json, quiet, noProgress bool
@@ -33,10 +34,13 @@ type console struct {
 	results *output // below stdout
 }
 
-func newConsole(stdout, stderr io.Writer, secrets *secret.Redactor) *console {
+func newConsole(stdout, stderr io.Writer, environ []string, secrets *secret.Redactor) *console {
 	results := &output{to: stdout}
-	return &console{stdout: foreign.Writer(results, secrets.Values), messages: foreign.Writer(stderr, secrets.Values),
-		stderr: stderr, log: zap.NewNop(), logLevel: "info", logFormat: "console", results: results}
+	c := &console{stdout: foreign.Writer(results, secrets.Values), messages: foreign.Writer(stderr, secrets.Values),
+		stderr: stderr, log: zap.NewNop(), logLevel: "info", logFormat: "console", results: results,
+		columns: valueOf(environ, "COLUMNS")}
+	c.out, c.err = newPage(c.stdout, stdout, environ), newPage(c.messages, stderr, environ)
+	return c
 }
 
 // setLog makes the logger of the flags log-level, log-format and quiet.
@@ -48,18 +52,18 @@ func (c *console) setLog() error {
 	if c.quiet {
 		level = max(level, zapcore.ErrorLevel)
 	}
-	core, err := newLogCore(c.logFormat, zapcore.AddSync(c.messages), level)
+	core, err := newLogCore(c.logFormat, c.err, level)
 	c.log = zap.New(core)
 	return err
 }
 
 // newLogCore returns a core that writes log lines: as JSON with their fields, or as plain text for a person.
-func newLogCore(format string, to zapcore.WriteSyncer, level zapcore.Level) (zapcore.Core, error) {
+func newLogCore(format string, to page, level zapcore.Level) (zapcore.Core, error) {
 	switch format {
 	case "json":
 		encoder := zap.NewProductionEncoderConfig()
 		encoder.EncodeTime = zapcore.ISO8601TimeEncoder
-		return zapcore.NewCore(zapcore.NewJSONEncoder(encoder), to, level), nil
+		return zapcore.NewCore(zapcore.NewJSONEncoder(encoder), zapcore.AddSync(to.to), level), nil
 	case "console":
 		return textCore{level, to}, nil
 	}
@@ -70,7 +74,7 @@ func newLogCore(format string, to zapcore.WriteSyncer, level zapcore.Level) (zap
 // needs of them.
 type textCore struct {
 	zapcore.LevelEnabler
-	to zapcore.WriteSyncer
+	to page
 }
 
 func (t textCore) With([]zapcore.Field) zapcore.Core { return t }
@@ -83,11 +87,25 @@ func (t textCore) Check(e zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore
 }
 
 func (t textCore) Write(e zapcore.Entry, _ []zapcore.Field) error {
-	_, err := fmt.Fprintf(t.to, "%s: %s\n", e.Level, e.Message)
-	return err
+	t.to.labelled(colourOf[e.Level.String()], e.Level.String()+":", e.Message)
+	return nil
 }
 
-func (t textCore) Sync() error { return t.to.Sync() }
+func (t textCore) Sync() error { return nil }
+
+// logsJSON reports whether each line on stderr is a JSON object.
+func (c *console) logsJSON() bool { return c.logFormat == "json" }
+
+// complain prints the error that ends a command, on any log level.
+func (c *console) complain(e *run.Error) {
+	text := strings.TrimSuffix(foreign.Lines(e.Error(), longestError), "\n")
+	if !c.logsJSON() {
+		c.err.labelled(red, "mlperf-go:", text)
+		return
+	}
+	core, _ := newLogCore(c.logFormat, c.err, zapcore.ErrorLevel) // the format is known
+	zap.New(core).Error(text, zap.String("code", e.Code), zap.String("hint", e.Hint), zap.Int("exit", e.Exit))
+}
 
 // notice logs lines that a user should see once.
 func (c *console) notice(lines ...string) {
@@ -95,11 +113,6 @@ func (c *console) notice(lines ...string) {
 		c.log.Info(l)
 	}
 }
-
-// table returns a writer that aligns the columns of what is written to it; Flush prints them to stdout.
-func (c *console) table() *tabwriter.Writer { return newTable(c.stdout) }
-
-func newTable(to io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(to, 0, 8, 2, ' ', 0) }
 
 // writeJSON prints a command's result as one JSON object. exitCode reports an error of it.
 func (c *console) writeJSON(v any) {
@@ -125,8 +138,9 @@ func (c *console) exitCode(code int) int {
 	if err == nil || readerGone(err) || code != run.ExitValid {
 		return code
 	}
-	fmt.Fprintf(c.messages, "mlperf-go: cannot write the result to the standard output: %v. Free some space there, or "+
-		"redirect it elsewhere; the files that the command wrote are complete\n", err)
+	c.complain(&run.Error{Exit: run.ExitEnvironment, Code: "stdout", Hint: "Free some space there, or redirect it " +
+		"elsewhere; the files that the command wrote are complete",
+		Err: fmt.Errorf("cannot write the result to the standard output: %w", err)})
 	return run.ExitEnvironment
 }
 

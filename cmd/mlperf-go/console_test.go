@@ -14,7 +14,7 @@ import (
 )
 
 func newTestProgram() *program {
-	return &program{console: newConsole(io.Discard, io.Discard, &secret.Redactor{}), secrets: &secret.Redactor{}}
+	return &program{console: newConsole(io.Discard, io.Discard, nil, &secret.Redactor{}), secrets: &secret.Redactor{}}
 }
 
 // A JSON log line contains its fields; a line for people contains the message alone.
@@ -31,13 +31,13 @@ func TestLogFormats(t *testing.T) {
 		"console": func(line []byte) { require.Equal(t, "warn: the limit is exceeded\n", string(line)) },
 	} {
 		var out bytes.Buffer
-		core, err := newLogCore(format, zapcore.AddSync(&out), zapcore.InfoLevel)
+		core, err := newLogCore(format, page{to: &out}, zapcore.InfoLevel)
 		require.NoError(t, err)
 		log := zap.New(core).With(zap.String("scenario", "Server"))
 		log.Warn("the limit is exceeded", zap.String("code", "breach"))
 		log.Debug("not shown")
 		check(out.Bytes())
 	}
-	_, err := newLogCore("xml", zapcore.AddSync(io.Discard), zapcore.InfoLevel)
+	_, err := newLogCore("xml", page{to: io.Discard}, zapcore.InfoLevel)
 	require.ErrorContains(t, err, `--log-format "xml" is unknown`)
 }

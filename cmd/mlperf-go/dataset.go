@@ -170,7 +170,7 @@ func (cmd datasetCommand) check(c *cli.Context) error {
 			"sha256": ds.SHA256, "faults": 0})
 		return nil
 	}
-	fmt.Fprintf(cmd.stdout, "%s: %s, no faults\n", path, official.Rows(len(ds.Samples), row))
+	cmd.out.line("%s: %s, no faults", path, official.Rows(len(ds.Samples), row))
 	return nil
 }
 

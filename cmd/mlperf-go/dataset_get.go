@@ -48,16 +48,16 @@ func (cmd datasetCommand) get(c *cli.Context) error {
 
 func (cmd datasetCommand) printSource(row *models.Row) {
 	d := &row.Data
-	w := cmd.table()
+	w := cmd.out.table()
 	fmt.Fprintf(w, "benchmark\t%s\nsource\t%s\npage\t%s\nlicence\t%s\n", row.Name, d.From, d.URL, d.Licence)
-	_ = w.Flush() // the console reports a failed write
+	w.Flush()
 	fmt.Fprintln(cmd.stdout)
-	w = cmd.table()
+	w = cmd.out.table()
 	fmt.Fprintln(w, "file\tfor\tformat\trows\tsize")
 	for _, f := range d.Files {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", f.Name, f.For(), f.Format, f.Rows(), f.Size())
 	}
-	_ = w.Flush() // the console reports a failed write
+	w.Flush()
 	for _, f := range d.Files {
 		if f.SHA256 != "" {
 			fmt.Fprintf(cmd.stdout, "sha256 %s (unpacked)\n", f.SHA256)
@@ -65,12 +65,14 @@ func (cmd datasetCommand) printSource(row *models.Row) {
 	}
 	fmt.Fprintln(cmd.stdout, "\nFetch it with:")
 	for _, line := range append(append([]string{}, d.Fetch...), d.Prepare...) {
-		fmt.Fprintln(cmd.stdout, "  "+line)
+		for _, l := range shellLines(line, cmd.out.width-2) {
+			fmt.Fprintln(cmd.stdout, "  "+l)
+		}
 	}
 	if d.Stored() {
-		fmt.Fprintln(cmd.stdout, "\nThe command logs in with a browser, and compares MD5 sums that lie beside the files.")
+		cmd.out.line("\nThe command logs in with a browser, and compares MD5 sums that lie beside the files.")
 	}
-	fmt.Fprintf(cmd.stdout, "\nThen compare what was fetched: mlperf-go dataset get %s FILE\n", row.Name)
+	cmd.out.line("\nThen compare what was fetched: mlperf-go dataset get %s FILE", row.Name)
 }
 
 func (cmd datasetCommand) printVerified(results []*official.Result) {
@@ -83,11 +85,11 @@ func (cmd datasetCommand) printVerified(results []*official.Result) {
 			as = "with " + r.File
 		}
 		fmt.Fprintf(cmd.stdout, "%s, compared %s:\n", r.Path, as)
-		w := cmd.table()
+		w := cmd.out.table(2)
 		for _, check := range r.Checks {
 			fmt.Fprintf(w, "  %s\t%s\t%s\n", check.Name, check.Found, verdictOf(check))
 		}
-		_ = w.Flush() // the console reports a failed write
+		w.Flush()
 	}
 }
 

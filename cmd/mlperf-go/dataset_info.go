@@ -66,7 +66,7 @@ func (cmd datasetCommand) info(c *cli.Context) error {
 			"stats": stats, "notes": ds.Notes, "plot": c.String("plot")})
 		return nil
 	}
-	w := cmd.table()
+	w := cmd.out.table()
 	fmt.Fprintf(w, "file\t%s\nformat\t%s\nsha256\t%s\nschema\t%s\nrows\t%d (the benchmark has %d)\n", path, ds.Format,
 		ds.SHA256, ds.Schema, len(ds.Samples), row.DatasetSamples)
 	fmt.Fprintf(w, "references\t%d of %d rows have a reference output\n", stats.WithTarget, stats.Samples)
@@ -75,9 +75,9 @@ func (cmd datasetCommand) info(c *cli.Context) error {
 		fmt.Fprintf(w, "images\t%d, %.1f MiB in files, %.1f MiB in messages\n", stats.Images, total/(1<<20),
 			stats.MessageBytes.Mean*float64(stats.Samples)/(1<<20))
 	}
-	_ = w.Flush() // the console reports a failed write
+	w.Flush()
 	for _, note := range ds.Notes {
-		fmt.Fprintln(cmd.stdout, "note: "+note)
+		cmd.out.line("note: %s", note)
 	}
 	cmd.printLengths(sets)
 	return nil
@@ -90,7 +90,7 @@ func (cmd datasetCommand) printLengths(sets []lengthSet) {
 			continue
 		}
 		t := datasets.Summarize(s.values)
-		fmt.Fprintf(cmd.stdout, "\n%s: min %d, mean %.1f, median %d, p99 %d, max %d\n", s.name, t.Min, t.Mean, t.Median,
+		cmd.out.line("\n%s: min %d, mean %.1f, median %d, p99 %d, max %d", s.name, t.Min, t.Mean, t.Median,
 			t.P99,
 			t.Max)
 		for _, line := range datasets.Histogram(s.values, 16, 50) {

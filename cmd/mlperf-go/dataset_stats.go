@@ -53,9 +53,9 @@ func (cmd datasetCommand) stats(c *cli.Context) error {
 			"benchmark_samples": row.DatasetSamples, "notes": append([]string{}, ds.Notes...), "plot": c.String("plot")})
 		return nil
 	}
-	fmt.Fprintf(cmd.stdout, "%s: %s, %s\n", path, ds.Format, official.Rows(r.Samples, row))
+	cmd.out.line("%s: %s, %s", path, ds.Format, official.Rows(r.Samples, row))
 	for _, note := range ds.Notes {
-		fmt.Fprintln(cmd.stdout, "note: "+note)
+		cmd.out.line("note: %s", note)
 	}
 	cmd.printLengthTable(r)
 	return nil
@@ -98,7 +98,7 @@ func drawReports(path, format string, panels []plot.Panel) error {
 
 // printLengthTable prints a report's lengths as a table.
 func (c *console) printLengthTable(r *lengths.Report) {
-	w := c.table()
+	w := c.out.table()
 	fmt.Fprintln(w, "\nlength\tcount\tmin\tmean\tp50\tp90\tp99\tmax")
 	for _, m := range r.Measures {
 		f := m.Figures()
@@ -108,7 +108,7 @@ func (c *console) printLengthTable(r *lengths.Report) {
 		}
 		fmt.Fprintln(w)
 	}
-	_ = w.Flush() // the console reports a failed write
+	w.Flush()
 }
 
 // shortFigure returns a length or a ratio with at most three decimals, and few of them for great values.
@@ -130,10 +130,10 @@ func (c *console) printParts(title, of string, counts map[string]int) {
 	if total == 0 {
 		return
 	}
-	w := c.table()
+	w := c.out.table()
 	fmt.Fprintf(w, "\n%s\t%s\tshare\n", title, of)
 	for _, part := range lengths.Parts(counts) {
 		fmt.Fprintf(w, "%s\t%s\t%.2f %%\n", part.Name, models.Grouped(part.Count), 100*float64(part.Count)/float64(total))
 	}
-	_ = w.Flush() // the console reports a failed write
+	w.Flush()
 }

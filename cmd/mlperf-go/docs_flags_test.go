@@ -14,8 +14,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/config"
 )
 
-// page is the text of a file of the repository.
-func page(t *testing.T, name string) string {
+// pageText is the text of a file of the repository.
+func pageText(t *testing.T, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("../..", name))
 	require.NoError(t, err)
@@ -66,7 +66,7 @@ func TestHelpAndPagesSpeakOfTheSameFlags(t *testing.T) {
 	}
 	for _, name := range []string{"README.md", "CONTRIBUTING.md", "docs/explanation/architecture.md",
 		"docs/reference/troubleshooting.md"} {
-		for _, f := range flagsIn(page(t, name)) {
+		for _, f := range flagsIn(pageText(t, name)) {
 			require.True(t, slices.Contains(known, f) || slices.Contains(foreignFlags, f),
 				"%s speaks of --%s, which no command has", name, f)
 		}
@@ -76,7 +76,7 @@ func TestHelpAndPagesSpeakOfTheSameFlags(t *testing.T) {
 // The page for those who come from the older harness has every name of it that is accepted, and on the right-hand side
 // only flags that are there.
 func TestMigrationPageIsComplete(t *testing.T) {
-	page := page(t, "docs/how-to/migration.md")
+	page := pageText(t, "docs/how-to/migration.md")
 	known := flagsIn(help(t))
 	for _, s := range config.RunSettings() {
 		known = append(known, s.Names()...)

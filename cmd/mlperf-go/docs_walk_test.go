@@ -37,7 +37,7 @@ func TestTheWalkToARehearsalOnOnesOwnServer(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "prompts.json")
 	require.NoError(t, exec.Command("mlperf-go", "dataset", "synth", "--samples", "512", "--output", data).Run())
 	url, _ := startSim(deferring{t}, filepath.Join(t.TempDir(), "ready"), "--dataset", data)
-	text, _, found := strings.Cut(page(t, "docs/tutorial/first-server.md"), "## 4. ")
+	text, _, found := strings.Cut(pageText(t, "docs/tutorial/first-server.md"), "## 4. ")
 	require.True(t, found)
 	_, text, found = strings.Cut(text, "## 2. ")
 	require.True(t, found)

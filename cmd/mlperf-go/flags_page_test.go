@@ -41,7 +41,7 @@ func flagsText() string {
 		"`source <(mlperf-go completion bash)`, the same with `zsh`, or `mlperf-go completion fish | source`.\n\n" +
 		"## All commands\n\n")
 	b.WriteString("`--help` or `-h` prints the help of a command, `--version` or `-v` the version.\n\n")
-	table(&b, globalFlags(), nil)
+	flagTable(&b, globalFlags(), nil)
 	b.WriteString("\n## Settings of a test\n\nFor `run`, `submission`, `submission run`, `compliance run` " +
 		"and\n`preflight`. " +
 		"`--config FILE` accepts the same names as YAML.\n")
@@ -70,7 +70,7 @@ func flagsText() string {
 			}
 		}
 		var own strings.Builder
-		if table(&own, c.Flags, skip) > 0 {
+		if flagTable(&own, c.Flags, skip) > 0 {
 			fmt.Fprintf(&b, "\n## %s\n\n%s.\n\n%s", name, c.Usage, own.String())
 		}
 	})
@@ -93,8 +93,8 @@ func has(c *cli.Command, name string) bool {
 	return false
 }
 
-// table writes the flags that are not skipped, and says how many there are.
-func table(b *strings.Builder, flags []cli.Flag, skip map[string]bool) int {
+// flagTable writes the flags that are not skipped, and says how many there are.
+func flagTable(b *strings.Builder, flags []cli.Flag, skip map[string]bool) int {
 	n := 0
 	for _, f := range flags {
 		d, ok := f.(cli.DocGenerationFlag)

@@ -2,14 +2,12 @@ package main
 
 import (
 	"cmp"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/term"
 )
 
 // helpCommand prints the help of a command.
@@ -57,7 +55,7 @@ func helpAsked(app *cli.App, args []string) (path []*cli.Command, all, ok bool) 
 
 // showHelp prints the help of a command, or of the program where path is empty.
 func (p *program) showHelp(app *cli.App, path []*cli.Command, all bool) error {
-	h := &helpText{width: p.width(), all: all}
+	h := &helpText{width: p.helpWidth(), all: all}
 	if len(path) == 0 {
 		h.program(app)
 	} else {
@@ -67,19 +65,13 @@ func (p *program) showHelp(app *cli.App, path []*cli.Command, all bool) error {
 	return err
 }
 
-// The width of text in columns: of a terminal its own up to widest, elsewhere COLUMNS or usualWidth.
-const (
-	usualWidth = 80
-	narrowest  = 40
-	widest     = 120
-)
+// usualWidth is the width of help where there is no terminal and no COLUMNS.
+const usualWidth = 80
 
-// width returns how many columns a line on stdout may have.
-func (c *console) width() int {
-	if f, ok := c.results.to.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
-			return min(max(w, narrowest), widest)
-		}
+// helpWidth returns how many columns a line of help may have.
+func (c *console) helpWidth() int {
+	if w := c.out.width; w > 0 {
+		return w
 	}
 	if w, err := strconv.Atoi(c.columns); err == nil {
 		return max(w, narrowest)
@@ -333,19 +325,5 @@ func hang(b *strings.Builder, word string, column int, text string, width int) {
 		b.WriteString(" ")
 		at++
 	}
-	for i, w := range strings.Fields(text) {
-		n := utf8.RuneCountInString(w)
-		switch {
-		case i == 0:
-		case at+1+n > width:
-			b.WriteString("\n" + strings.Repeat(" ", column))
-			at = column
-		default:
-			b.WriteString(" ")
-			at++
-		}
-		b.WriteString(w)
-		at += n
-	}
-	b.WriteString("\n")
+	b.WriteString(fold(text, at, column, width) + "\n")
 }

@@ -32,14 +32,26 @@ func init() { runtime.LockOSThread() }
 func main() {
 	sandbox.Enter(os.Args, os.Environ()) // in a child that runs a model's program this call does not return
 	crash.Handle(func(v any, stack []byte) {
-		fmt.Fprintf(os.Stderr, "mlperf-go: bug in this program: %s. Please report it with the run's folder and these "+
-			"lines:\n%s", foreign.Lines(fmt.Sprint(v), longestError), stack)
+		reportBug(v, stack)
 		os.Exit(run.ExitBug)
 	})
 	defer crash.Catch()
 	// net/http logs malformed answers of servers there; the error that follows reports them
 	log.SetOutput(io.Discard)
 	os.Exit(mainCode(os.Args, os.Environ(), os.Stdout, os.Stderr))
+}
+
+// reportBug writes the message about a panic.
+func reportBug(v any, stack []byte) {
+	text := fmt.Sprintf("bug in this program: %s. Please report it with the run's folder and these lines:\n%s",
+		foreign.Lines(fmt.Sprint(v), longestError), stack)
+	if !asksFor("log-format", []string{"json"}, os.Args, os.Environ()) {
+		fmt.Fprint(os.Stderr, "mlperf-go: "+text)
+		return
+	}
+	c := newConsole(io.Discard, os.Stderr, nil, &secret.Redactor{})
+	c.logFormat = "json"
+	c.complain(&run.Error{Exit: run.ExitBug, Code: "bug", Err: errors.New(text)})
 }
 
 // program is the environment that all commands share.
@@ -60,8 +72,7 @@ func mainCode(args, environ []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 {
 		secrets.AddArgs(args[1:])
 	}
-	p := &program{console: newConsole(stdout, stderr, secrets), environ: environ, secrets: secrets}
-	p.columns = valueOf(environ, "COLUMNS")
+	p := &program{console: newConsole(stdout, stderr, environ, secrets), environ: environ, secrets: secrets}
 	defer func() { _ = p.messages.Flush() }() // a broken stderr cannot be reported anywhere
 	app := p.app()
 	if err := dropEmpty(environ); err != nil {
@@ -81,7 +92,10 @@ func mainCode(args, environ []string, stdout, stderr io.Writer) int {
 	if i, ok := context.Cause(ctx).(run.Interrupt); ok && !errors.As(err, &i) {
 		err = fmt.Errorf("%w: %w", i, err)
 	}
-	p.json = p.json || asksForJSON(args, environ)
+	p.json = p.json || asksFor("json", []string{"", "true", "1"}, args, environ)
+	if asksFor("log-format", []string{"json"}, args, environ) {
+		p.logFormat = "json"
+	}
 	return p.report(err)
 }
 
@@ -109,13 +123,23 @@ func asksForVersion(app *cli.App, args []string) []string {
 	return args
 }
 
-// asksForJSON looks for --json in arguments and environment: the flag parser may have stopped at another flag before
-// it.
-func asksForJSON(args, environ []string) bool {
-	return slices.ContainsFunc(args, func(a string) bool {
+// asksFor looks for one of the values of a global flag in arguments and environment: the flag parser may have stopped
+// at another flag before it. The empty value is a flag without one.
+func asksFor(flag string, values, args, environ []string) bool {
+	for i, a := range args {
 		name, value, inline := cutFlag(a)
-		return strings.HasPrefix(a, "-") && name == "json" && (!inline || value == "true")
-	}) || slices.Contains(environ, "MLPERF_GO_JSON=true") || slices.Contains(environ, "MLPERF_GO_JSON=1")
+		if !strings.HasPrefix(a, "-") || name != flag {
+			continue
+		}
+		if !inline && !slices.Contains(values, "") && i+1 < len(args) {
+			value = args[i+1]
+		}
+		if slices.Contains(values, value) {
+			return true
+		}
+	}
+	set := valueOf(environ, envPrefix+strings.ToUpper(strings.ReplaceAll(flag, "-", "_")))
+	return set != "" && slices.Contains(values, set)
 }
 
 // longestError limits an error in bytes. It may contain the ends of the logs of several servers.
@@ -132,6 +156,6 @@ func (p *program) report(err error) int {
 		p.writeJSON(map[string]any{"error": map[string]string{"code": e.Code, "message": e.Err.Error(), "hint": e.Hint}})
 	}
 	_ = p.stdout.Flush() // the error matters more than a failed write
-	fmt.Fprintf(p.messages, "mlperf-go: %s\n", strings.TrimSuffix(foreign.Lines(e.Error(), longestError), "\n"))
+	p.complain(e)
 	return e.Exit
 }

@@ -218,7 +218,7 @@ func (cmd metricsCommand) print(set *series.Set) error {
 		cmd.writeJSON(map[string]any{"targets": set.Targets, "interval_s": set.IntervalS, "signals": signals})
 		return nil
 	}
-	w := cmd.table()
+	w := cmd.out.table()
 	for i, name := range set.Targets {
 		s := &set.Scrapes[i]
 		fmt.Fprintf(w, "page\t%s\t%d readings", foreign.Line(name, 200), len(s.TimesS))
@@ -231,7 +231,8 @@ func (cmd metricsCommand) print(set *series.Set) error {
 		fmt.Fprintln(w, "note\tthe end of the file is missing: its writer was killed")
 	}
 	printSignals(w, signals)
-	return w.Flush()
+	w.Flush()
+	return nil
 }
 
 // printSignals prints a row per signal.

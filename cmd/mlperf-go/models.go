@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -48,7 +49,7 @@ func (cmd modelsCommand) list() error {
 		cmd.writeJSON(map[string]any{"models": list})
 		return nil
 	}
-	w := cmd.table()
+	w := cmd.out.table()
 	fmt.Fprintln(w, "name\tscenarios\trows\tserved model")
 	for _, r := range models.Rows() {
 		served := "-"
@@ -68,7 +69,8 @@ func (cmd modelsCommand) list() error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.Name, scenarios, rows, served)
 	}
-	return w.Flush()
+	w.Flush()
+	return nil
 }
 
 // modelJSON is a benchmark for scripts: its main properties by name, and all fields with their sources.
@@ -95,16 +97,16 @@ func (cmd modelsCommand) show(r *models.Row) error {
 		cmd.writeJSON(describeRow(r))
 		return nil
 	}
-	_, err := io.WriteString(cmd.stdout, describeText(r.Describe(rounds.Describe(r)...)))
+	_, err := io.WriteString(cmd.stdout, describeText(cmp.Or(cmd.out.width, pageWidth), r.Describe(rounds.Describe(r)...)))
 	return err
 }
 
-// pageWidth is the maximum length of a line of a description in characters.
+// pageWidth is the maximum length of a line of a description in characters, where there is no terminal.
 const pageWidth = 100
 
 // describeText prints fields in two columns. A source that several fields share is a number after the value, explained
 // at the end.
-func describeText(fields []models.Field) string {
+func describeText(width int, fields []models.Field) string {
 	column, uses := 0, map[string]int{}
 	for _, f := range fields {
 		column = max(column, utf8.RuneCountInString(f.Name)+2)
@@ -122,11 +124,11 @@ func describeText(fields []models.Field) string {
 		} else if f.Source != "" {
 			text += " (" + f.Source + ")"
 		}
-		hang(&b, f.Name, column, text, pageWidth)
+		hang(&b, f.Name, column, text, width)
 	}
 	b.WriteString("\nsources\n")
 	for i, s := range sources {
-		hang(&b, fmt.Sprintf("  [%d]", i+1), 6, s, pageWidth)
+		hang(&b, fmt.Sprintf("  [%d]", i+1), 6, s, width)
 	}
 	return b.String()
 }

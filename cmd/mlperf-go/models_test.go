@@ -13,7 +13,7 @@ import (
 // The description of a benchmark fits on a screen. Its sources are the organisers' files and pages of this repository.
 func TestDescribeText(t *testing.T) {
 	for _, r := range models.Rows() {
-		text := describeText(r.Describe())
+		text := describeText(pageWidth, r.Describe())
 		for line := range strings.Lines(text) {
 			line = strings.TrimRight(line, "\n")
 			if strings.Contains(strings.TrimSpace(line), " ") { // a JSON schema is one word
@@ -26,5 +26,5 @@ func TestDescribeText(t *testing.T) {
 	one := []models.Field{{Name: "a", Value: "x y", Source: "s"}, {Name: "longer", Value: "z", Source: "s"},
 		{Name: "b", Value: "w", Source: "alone"}, {Name: "c", Value: "v"}}
 	require.Equal(t, "a       x y [1]\nlonger  z [1]\nb       w (alone)\nc       v\n\nsources\n  [1] s\n",
-		describeText(one))
+		describeText(pageWidth, one))
 }

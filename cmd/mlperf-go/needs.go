@@ -1,9 +1,7 @@
 package main
 
 import (
-	"fmt"
-	"io"
-	"strings"
+	"slices"
 
 	"go.uber.org/zap"
 
@@ -13,43 +11,28 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
-// Widths of the table of needs, in columns.
-const (
-	needsName  = 11
-	needsState = 9
-	needsWidth = 80
-)
-
-// writeNeeds writes the table of needs.
-func writeNeeds(w io.Writer, table needs.Table) error {
-	text := fmt.Sprintf("%-*s%-*s%s\n", needsName, "needs", needsState, "state", "found")
-	indent := strings.Repeat(" ", needsName+needsState)
-	for _, c := range table {
-		lines := wrapped(foreign.Line(c.Found, 2000), needsWidth-len(indent))
-		if c.Do != "" {
-			lines = append(lines, wrapped(c.Do, needsWidth-len(indent))...)
-		}
-		text += fmt.Sprintf("%-*s%-*s%s\n", needsName, c.Name, needsState, c.State, strings.Join(lines, "\n"+indent))
-	}
-	_, err := io.WriteString(w, text)
-	return err
-}
-
-// wrapped breaks a text at its blanks into lines of at most width columns. A longer word has a line of its own.
-func wrapped(text string, width int) []string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(text) {
+// writeNeeds prints the table of needs, what is missing first. What to do stands below what was found.
+func writeNeeds(p page, all needs.Table) {
+	t := p.table(1)
+	t.row("needs", "state", "found")
+	isMissing := func(c needs.Check) bool { return c.State == needs.Missing }
+	missingFirst := slices.Clone(all)
+	slices.SortStableFunc(missingFirst, func(a, b needs.Check) int {
 		switch {
-		case line == "":
-			line = word
-		case len([]rune(line))+1+len([]rune(word)) <= width:
-			line += " " + word
-		default:
-			lines, line = append(lines, line), word
+		case isMissing(a) == isMissing(b):
+			return 0
+		case isMissing(a):
+			return -1
+		}
+		return 1
+	})
+	for _, c := range missingFirst {
+		t.row(c.Name, c.State, foreign.Line(c.Found, 2000))
+		if c.Do != "" {
+			t.row("", "", c.Do)
 		}
 	}
-	return append(lines, line)
+	t.Flush()
 }
 
 // showNeeds prints the table on stderr, or logs it with --log-format json. With --json and --quiet it prints nothing.
@@ -59,7 +42,7 @@ func (c *console) showNeeds(table needs.Table) {
 	case c.logFormat == "json":
 		c.log.Info("what the tests need", zap.Any("needs", table))
 	default:
-		_ = writeNeeds(c.messages, table) // a broken stderr cannot be reported anywhere
+		writeNeeds(c.err, table)
 	}
 }
 

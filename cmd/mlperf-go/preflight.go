@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -68,17 +67,22 @@ func (cmd preflightCommand) probe(ctx context.Context, plan *plan.Plan) error {
 		}{pre, table})
 		return nil
 	}
-	if pre != nil {
-		if err := cmd.print(pre); err != nil {
-			return err
+	if err := table.Err(); err != nil || pre == nil { // what is missing comes first
+		writeNeeds(cmd.out, table)
+		if pre != nil {
+			cmd.out.line("")
+			cmd.print(pre)
 		}
-		fmt.Fprintln(cmd.stdout)
+		return err
 	}
-	return cmp.Or(writeNeeds(cmd.stdout, table), table.Err())
+	cmd.print(pre)
+	cmd.out.line("")
+	writeNeeds(cmd.out, table)
+	return nil
 }
 
-func (cmd preflightCommand) print(pre *run.Preflight) error {
-	w := cmd.table()
+func (cmd preflightCommand) print(pre *run.Preflight) {
+	w := cmd.out.table()
 	if b := pre.Backend; b.Auto {
 		fmt.Fprintf(w, "backend\t%s, chosen automatically: %s\n", b.Backend, b.Why)
 	} else {
@@ -100,7 +104,7 @@ func (cmd preflightCommand) print(pre *run.Preflight) error {
 		fmt.Fprintf(w, "note\t%s\n", n)
 	}
 	fmt.Fprintf(w, "open files\t%d of at most %d\n", pre.OpenFiles.Now, pre.OpenFiles.Hard)
-	return w.Flush()
+	w.Flush()
 }
 
 // streaming describes the stream. A server that does not stream when asked to has failed the preflight already.

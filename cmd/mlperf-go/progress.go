@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
+	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 )
@@ -56,9 +57,6 @@ func (g *progress) Preflighted(pre *run.Preflight, notes []string) {
 	for _, b := range g.plan.Breaches() {
 		g.log.Warn(b.String(), zap.String("code", b.Code))
 	}
-	if len(g.plan.Rehearsal) > 0 {
-		g.log.Info("rehearsal, not for submission: " + strings.Join(g.plan.Rehearsal, "; "))
-	}
 }
 
 func orUnknown(s string) string {
@@ -74,45 +72,61 @@ func (g *progress) Progress(now run.Progress) {
 		return
 	}
 	g.text = describe(now)
-	if isTerminal(g.console.stderr) {
+	if isTerminal(g.console.stderr) && !g.console.logsJSON() {
 		g.draw(now)
 		return
 	}
-	if time.Since(g.lastOut) >= lineEvery {
-		g.lastOut = time.Now()
-		fmt.Fprintf(g.console.messages, "%s %d/%d %s\n", g.title, now.Done, now.Total, g.text)
+	if time.Since(g.lastOut) < lineEvery {
+		return
 	}
+	g.lastOut = time.Now()
+	text := fmt.Sprintf("%s %d/%d %s", g.title, now.Done, now.Total, g.text)
+	if g.console.logsJSON() {
+		g.log.Info(text, zap.Int64("done", now.Done), zap.Int64("total", now.Total), zap.Int64("failed", now.Failed),
+			zap.Int64("in_flight", now.InFlight), zap.Float64("rate_per_s", now.RatePerS))
+		return
+	}
+	g.console.err.line("%s", text)
 }
 
+// describe returns the state in one line. A limit that cannot be met any more comes first: it decides the verdict.
 func describe(now run.Progress) string {
-	text := fmt.Sprintf("%.1f/s, %d in flight, %d failed", now.RatePerS, now.InFlight, now.Failed)
+	lost, late := "", ""
+	for _, tail := range now.Tails {
+		if tail.Lost() {
+			lost += tail.String() + ": already INVALID, "
+		} else if tail.Over > 0 {
+			late += ", " + tail.String()
+		}
+	}
+	text := lost + fmt.Sprintf("%.1f/s, %d in flight, %d failed", now.RatePerS, now.InFlight, now.Failed)
 	if now.TTFTp99 > 0 {
 		text += fmt.Sprintf(", TTFT p99 %v", now.TTFTp99.Round(100*time.Microsecond))
-	}
-	for _, tail := range now.Tails {
-		if tail.Over > 0 {
-			text += ", " + tail.String()
-		}
-		if tail.Lost() {
-			text += ": already INVALID"
-		}
 	}
 	if now.Left > 0 {
 		text += fmt.Sprintf(", %v left", now.Left.Round(time.Second))
 	}
-	return text
+	return text + late
 }
 
 func (g *progress) draw(now run.Progress) {
 	if g.bars == nil {
 		g.bars = mpb.New(mpb.WithOutput(g.console.stderr), mpb.WithWidth(40))
 		g.bar = g.bars.AddBar(now.Total,
-			mpb.PrependDecorators(decor.Name(g.title+" "), decor.CountersNoUnit("%d/%d")),
+			mpb.PrependDecorators(decor.Name(g.short()+" "), decor.CountersNoUnit("%d/%d")),
 			mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return " " + g.text })))
 	}
 	// The total is an estimate, and a bar that fills too early would end.
 	g.bar.SetTotal(max(now.Total, now.Done+1), false)
 	g.bar.SetCurrent(now.Done)
+}
+
+// short is the title on a terminal, whose line has little room: the model was named before.
+func (g *progress) short() string {
+	if g.plan.Mode == models.Performance {
+		return string(g.plan.Scenario.Scenario)
+	}
+	return fmt.Sprintf("%s %s", g.plan.Scenario.Scenario, g.plan.Mode)
 }
 
 // end removes the bar.
@@ -132,7 +146,12 @@ func (c *console) scored() func(done, total int) {
 	return func(done, total int) {
 		if time.Since(last) >= lineEvery && !c.quiet && !c.noProgress {
 			last = time.Now()
-			fmt.Fprintf(c.messages, "scored %d of %d answers\n", done, total)
+			text := fmt.Sprintf("scored %d of %d answers", done, total)
+			if c.logsJSON() {
+				c.log.Info(text, zap.Int("done", done), zap.Int("total", total))
+				return
+			}
+			c.err.line("%s", text)
 		}
 	}
 }

@@ -32,6 +32,32 @@ func cmdJSON(ts *testscript.TestScript, _ bool, args []string) {
 	expect(ts, ts.ReadFile("stdout"), args)
 }
 
+// cmdLogged wants one JSON object with a level and a message per line of the last command's stderr, and among them one
+// line for each word, which has all of its fields: logged path=value,path~part...
+func cmdLogged(ts *testscript.TestScript, _ bool, args []string) {
+	var all []map[string]any
+	for l := range strings.Lines(ts.ReadFile("stderr")) {
+		v, err := oneObject(l)
+		if err != nil || v["level"] == nil || v["msg"] == nil || v["ts"] == nil {
+			ts.Fatalf("not a line of the log: %v: %s", err, l)
+		}
+		all = append(all, v)
+	}
+	for _, wanted := range args {
+		if !slices.ContainsFunc(all, func(v map[string]any) bool {
+			for w := range strings.SplitSeq(wanted, ",") {
+				m := expectation.FindStringSubmatch(w)
+				if m == nil || !holds(lookup(v, strings.Split(m[1], ".")), m[2], m[3]) {
+					return false
+				}
+			}
+			return true
+		}) {
+			ts.Fatalf("no line with %s in:\n%s", wanted, ts.ReadFile("stderr"))
+		}
+	}
+}
+
 // cmdErrorJSON wants the error object (docs/reference/runs.md#errors-as-json) on stdout, with a message: errorjson CODE
 func cmdErrorJSON(ts *testscript.TestScript, _ bool, args []string) {
 	expect(ts, ts.ReadFile("stdout"), []string{"error.code=" + args[0], "error.message~" + strings.Join(args[1:], " ")})

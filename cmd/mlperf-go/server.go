@@ -114,6 +114,9 @@ func (cmd serverCommand) planOnly(c *cli.Context) (*servers.Plan, error) {
 	return cmd.planServers(c, e, cfg)
 }
 
+// planColumn is where the table of a plan usually has its second column.
+const planColumn = 20
+
 func (cmd serverCommand) plan(c *cli.Context) error {
 	plan, err := cmd.planOnly(c)
 	if err != nil {
@@ -124,18 +127,25 @@ func (cmd serverCommand) plan(c *cli.Context) error {
 		cmd.writeJSON(plan)
 		return nil
 	}
-	w := cmd.table()
+	w := cmd.out.table()
 	fmt.Fprintf(w, "backend\t%s\nmodel\t%s\nfolder\t%s\n", plan.Backend, plan.Model, plan.Dir)
 	for _, n := range plan.Notes {
 		fmt.Fprintf(w, "note\t%s\n", n)
 	}
 	for _, r := range plan.Replicas {
-		fmt.Fprintf(w, "replica %d\t%s\n  command\t%s\n  log\t%s\n", r.Index, r.URL, servers.Quote(r.Command...), r.Log)
+		w.row(fmt.Sprintf("replica %d", r.Index), r.URL)
+		label := "  command"
+		for _, l := range shellLines(servers.Quote(r.Command...), cmd.out.width-planColumn) {
+			w.row(label, l)
+			label = ""
+		}
+		w.row("  log", r.Log)
 		for _, name := range slices.Sorted(maps.Keys(r.Env)) {
 			fmt.Fprintf(w, "  %s\t%s\n", name, r.Env[name])
 		}
 	}
-	return w.Flush()
+	w.Flush()
+	return nil
 }
 
 func (cmd serverCommand) up(c *cli.Context) error {
@@ -224,7 +234,7 @@ func (cmd serverCommand) status(c *cli.Context) error {
 		cmd.writeJSON(map[string]any{"running": state.Running(), "ready": state.AllReady(), "servers": state})
 		return nil
 	}
-	w := cmd.table()
+	w := cmd.out.table()
 	if state.Running() {
 		fmt.Fprintf(w, "supervisor\tprocess %d since %s\n", state.Supervisor.PID, state.Started.Format("2006-01-02 15:04:05"))
 	} else {
@@ -234,5 +244,6 @@ func (cmd serverCommand) status(c *cli.Context) error {
 		fmt.Fprintf(w, "replica %d\t%s\t%s\tprocess %d\tunhealthy %s\t%s\n", r.Index, r.URL, r.Health, r.Leader.PID,
 			plural.Count(r.Unhealthy, "time", "times"), r.Exit)
 	}
-	return w.Flush()
+	w.Flush()
+	return nil
 }

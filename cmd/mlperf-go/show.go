@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"path/filepath"
 
 	"github.com/urfave/cli/v2"
@@ -66,7 +65,7 @@ func (cmd showCommand) show(c *cli.Context) error {
 	}
 	for i, s := range runs {
 		if i > 0 {
-			fmt.Fprintln(cmd.stdout)
+			cmd.out.line("")
 		}
 		cmd.print(&s)
 	}
@@ -91,8 +90,8 @@ func readShown(folder string, answers bool) (*shown, error) {
 }
 
 func (cmd showCommand) print(s *shown) {
-	printSummary(cmd.stdout, s.Record)
-	fmt.Fprintf(cmd.stdout, "\nfolder      %s\n", s.Folder)
+	printSummary(cmd.out, s.Record)
+	cmd.out.line("\nfolder      %s", s.Folder)
 	if s.Answers == nil {
 		return
 	}

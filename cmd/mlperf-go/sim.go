@@ -109,11 +109,12 @@ func (cmd simCommand) listFaults() error {
 		cmd.writeJSON(map[string]any{"faults": faults})
 		return nil
 	}
-	w := cmd.table()
+	w := cmd.out.table()
 	for _, f := range sim.FaultNames() {
 		fmt.Fprintf(w, "%s\t%s\n", f.Name, f.Effect)
 	}
-	return w.Flush()
+	w.Flush()
+	return nil
 }
 
 // simMemory is the memory for messages in bytes. Each is read once, and the client on the same machine needs memory

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
+	"go.uber.org/zap"
 
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/submission"
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
@@ -141,12 +143,31 @@ func (cmd submissionCommand) runPair(c *cli.Context, s *settings) error {
 func (cmd submissionCommand) runCampaign(ctx context.Context, k *campaign.Plan) error {
 	outcomes, exit, err := k.Measure(ctx)
 	cmd.exit = exit
+	cmd.logEnd(outcomes)
 	if len(outcomes) == 0 || err != nil && cmd.json { // with --json the error is the one object on stdout
 		return err
 	}
 	cmd.printOutcomes(k.State(), outcomes)
 	cmd.printResume()
 	return err
+}
+
+// logEnd logs the result of a campaign with --log-format json: why steps are not done, and how many are.
+func (cmd submissionCommand) logEnd(outcomes []campaign.Outcome) {
+	if !cmd.logsJSON() || len(outcomes) == 0 {
+		return
+	}
+	done := 0
+	for _, o := range outcomes {
+		if o.Entry.Status == campaign.Done {
+			done++
+			continue
+		}
+		cmd.log.Error(fmt.Sprintf("%s is %s: %s", o.Step.ID(), o.Entry.Status, o.Entry.Why), zap.String("step", o.Step.ID()),
+			zap.String("scenario", string(o.Step.Scenario)), zap.String("code", o.Entry.Code))
+	}
+	cmd.log.Info(fmt.Sprintf("%d of %s done", done, plural.Count(len(outcomes), "step is", "steps are")),
+		zap.Int("steps_done", done), zap.Int("steps", len(outcomes)))
 }
 
 // submitAll is `submission` without a subcommand: from an endpoint to a checked tree.
@@ -166,6 +187,7 @@ func (cmd submissionCommand) submitAll(c *cli.Context) error {
 	}
 	outcomes, exit, err := k.Measure(c.Context)
 	cmd.exit = exit
+	cmd.logEnd(outcomes)
 	if len(outcomes) == 0 || err != nil && cmd.json { // with --json the error is the one object on stdout
 		return err
 	}

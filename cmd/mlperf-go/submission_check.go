@@ -89,7 +89,15 @@ func (cmd checkCommand) run(c *cli.Context) error {
 	if cmd.json {
 		return r.JSON(cmd.stdout)
 	}
-	return r.Text(cmd.stdout)
+	return printReport(cmd.out, r)
+}
+
+// printReport prints the findings, the results and the verdict.
+func printReport(p page, r *check.Report) error {
+	t := p.table(0)
+	err := r.Text(t)
+	t.Flush()
+	return err
 }
 
 // finalReport writes the JSON of the organisers' final report, and the table of numbers that is kept from one report to

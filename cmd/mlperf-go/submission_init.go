@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -72,7 +71,7 @@ func (cmd initCommand) run(c *cli.Context) error {
 		return nil
 	}
 	if !cmd.quiet {
-		fmt.Fprintf(cmd.stdout, "wrote %s. Please fill in: %s\n", path, strings.Join(missing, ", "))
+		cmd.out.line("wrote %s. Please fill in: %s", path, strings.Join(missing, ", "))
 	}
 	return nil
 }

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -30,44 +30,92 @@ func (cmd submissionCommand) printOutcomes(of *campaign.State, outcomes []campai
 	if cmd.quiet {
 		return
 	}
-	t := cmd.table()
-	fmt.Fprintf(t, "scenario\ttest\tstate\tverdict\tresult\tfailed\ttook\tfolder\n")
+	printCampaign(cmd.out, outcomes)
+}
+
+// printCampaign prints why steps are not done, then the table of the steps, then what it does not show.
+func printCampaign(p page, outcomes []campaign.Outcome) {
+	if printCauses(p, outcomes, false) {
+		p.line("")
+	}
+	t := p.table(2, 3)
+	t.row("scenario", "test", "state", "verdict", "failed", "took", "result")
+	runs := false
 	for _, o := range outcomes {
-		verdict, result, failed, folder := "-", "-", "-", o.Folder
+		verdict, result, failed := "-", "-", "-"
 		if r := o.Record; r != nil {
 			verdict, result, failed = string(r.Verdict), r.Headline(), fmt.Sprint(r.Samples.Failed)
-		}
-		if o.Record != nil && o.Record.Overruled() != "" {
-			verdict += " (LoadGen: INVALID)"
+			runs = true
 		}
 		if o.Score != nil {
 			result = scoreLine(o.Score)
 		}
-		if !o.Step.IsRun() {
-			folder = "-"
-		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", o.Step.Scenario, o.Step.Test, stateWord(o), verdict, result,
-			failed, tookWord(o), folder)
+		t.row(o.Step.Scenario, o.Step.Test, stateWord(o), verdict, failed, tookWord(o), result)
 	}
-	_ = t.Flush() // the console reports a failed write
+	t.Flush()
+	if runs {
+		p.line("")
+		p.line("folders     %s", filepath.Join(campaignRoot(outcomes), "SCENARIO", "TEST"))
+	}
 	for _, o := range outcomes {
 		if o.Record != nil && o.Record.Overruled() != "" {
-			fmt.Fprintf(cmd.stdout, "%s: %s\n", o.Step.ID(), o.Record.Overruled())
+			p.line("%s: %s", o.Step.ID(), o.Record.Overruled())
 		}
-		if o.Entry.Why != "" {
-			fmt.Fprintf(cmd.stdout, "%s: %s: %s\n", o.Step.ID(), o.Entry.Code,
-				strings.TrimPrefix(o.Entry.Why, o.Entry.Code+": "))
-		}
+	}
+	printCauses(p, outcomes, true)
+	if reasons := rehearsalReasons(outcomes); len(reasons) > 0 {
+		p.labelled(yellow, "rehearsal:", "cannot be submitted: "+strings.Join(reasons, "; "))
 	}
 	if campaign.ExitCode(outcomes) == run.ExitValid {
-		fmt.Fprintln(cmd.stdout, "\nEvery step is done.")
+		p.line("")
+		p.line("Every step is done.")
 	}
+}
+
+// printCauses prints why steps are not done, or what there is to say about steps that are done or wait for another, and
+// reports whether it printed anything.
+func printCauses(p page, outcomes []campaign.Outcome, follows bool) (printed bool) {
+	for _, o := range outcomes {
+		e := &o.Entry
+		if e.Why == "" || follows != (e.Status == campaign.Done || e.Code == campaign.CodeBlocked) {
+			continue
+		}
+		c := red
+		if follows || e.Status == campaign.Pending {
+			c = plain
+		}
+		p.labelled(c, o.Step.ID()+":", fmt.Sprintf("%s: %s", e.Code, strings.TrimPrefix(e.Why, e.Code+": ")))
+		printed = true
+	}
+	return printed
+}
+
+// campaignRoot returns the folder of the scenarios' folders.
+func campaignRoot(outcomes []campaign.Outcome) string {
+	return filepath.Dir(filepath.Dir(outcomes[0].Folder))
+}
+
+// rehearsalReasons returns why the tests cannot be submitted, each reason once.
+func rehearsalReasons(outcomes []campaign.Outcome) []string {
+	var all []string
+	for _, o := range outcomes {
+		if o.Record == nil {
+			continue
+		}
+		for _, why := range o.Record.RehearsalReasons {
+			if !slices.Contains(all, why) {
+				all = append(all, why)
+			}
+		}
+	}
+	return all
 }
 
 // printResume explains how to complete the campaign.
 func (cmd submissionCommand) printResume() {
 	if cmd.exit != run.ExitValid && !cmd.json && !cmd.quiet {
-		fmt.Fprintln(cmd.stdout, "\nRun the same command with --resume to complete the campaign (with make: ARGS=--resume). "+
+		cmd.out.line("")
+		cmd.out.line("Run the same command with --resume to complete the campaign (with make: ARGS=--resume). " +
 			"Finished steps are kept.")
 	}
 }
@@ -139,7 +187,7 @@ func (cmd submissionCommand) printStatus(state *campaign.State, outcomes []campa
 	}
 	cmd.printOutcomes(state, outcomes)
 	if cmd.exit != run.ExitValid && !cmd.quiet {
-		fmt.Fprintf(cmd.stdout, "\n%s left\n", needs.About(left, sure))
+		cmd.out.line("\n%s left", needs.About(left, sure))
 	}
 	return nil
 }
@@ -160,16 +208,15 @@ func (cmd submissionCommand) dryRun(ctx context.Context, k *campaign.Plan) error
 			"folder": k.Folder, "steps": steps, "seconds_left": left.Seconds(), "at_least": !sure, "needs": table})
 		return nil
 	}
-	t := cmd.table()
+	t := cmd.out.table(1)
 	fmt.Fprintf(t, "step\tstate\ttakes\twhy\n")
 	for _, s := range steps {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", s.ID, s.Action, s.Takes, s.Why)
 	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintf(cmd.stdout, "\n%s, in %s: %s\n\n", k.Of, k.Folder, needs.About(left, sure))
-	return cmp.Or(writeNeeds(cmd.stdout, table), table.Err())
+	t.Flush()
+	cmd.out.line("\n%s, in %s: %s\n", k.Of, k.Folder, needs.About(left, sure))
+	writeNeeds(cmd.out, table)
+	return table.Err()
 }
 
 // printHandedIn prints the result of a whole submission: the steps, the tree and its check.
@@ -184,23 +231,23 @@ func (cmd submissionCommand) printHandedIn(state *campaign.State, outcomes []cam
 	if cmd.quiet {
 		return nil
 	}
-	fmt.Fprintln(cmd.stdout)
+	cmd.out.line("")
 	cmd.printTree(h.Tree)
-	fmt.Fprintf(cmd.stdout, "%s truncated; the originals are in %s\n\n",
+	cmd.out.line("%s truncated; the originals are in %s\n",
 		plural.Count(len(h.Truncated), "accuracy log was", "accuracy logs were"), h.Originals)
-	return printVerdict(cmd.stdout, h.Check)
+	return printVerdict(cmd.out, h.Check)
 }
 
 // printVerdict prints the findings about a tree. For a rehearsal these are its differences from a submission, each rule
 // once.
-func printVerdict(w io.Writer, r *check.Report) error {
+func printVerdict(w page, r *check.Report) error {
 	switch {
 	case r.Valid:
-		_, err := fmt.Fprintf(w, "The tree is valid: %s, %s.\n",
-			plural.Count(r.Counts.Valid, "result", "results"), plural.Count(r.Counts.Warnings, "warning", "warnings"))
-		return err
+		w.labelled(green, "The tree is valid:", fmt.Sprintf("%s, %s.",
+			plural.Count(r.Counts.Valid, "result", "results"), plural.Count(r.Counts.Warnings, "warning", "warnings")))
+		return nil
 	case !r.OnlyRehearsal():
-		return r.Text(w)
+		return printReport(w, r)
 	}
 	type line struct {
 		check.Finding
@@ -220,13 +267,14 @@ func printVerdict(w io.Writer, r *check.Report) error {
 		byRule[f.Rule+f.Key] = l
 		lines = append(lines, l)
 	}
-	fmt.Fprintf(w, "The tree is a rehearsal and has no other errors:\n")
-	t := newTable(w)
+	w.labelled(yellow, "The tree is a rehearsal", "and has no other errors:")
+	t := w.table()
 	for _, l := range lines {
 		fmt.Fprintf(t, "  %s\t%s\t%s; a submission needs %s\t%s\n", l.Rule, l.Key, l.Found, l.Expected,
 			plural.Count(l.places, "place", "places"))
 	}
-	return t.Flush()
+	t.Flush()
+	return nil
 }
 
 func (c *console) printTree(r *tree.Result) {
@@ -234,13 +282,13 @@ func (c *console) printTree(r *tree.Result) {
 		return
 	}
 	for _, s := range r.Scenarios {
-		fmt.Fprintln(c.stdout, s)
+		c.out.line("%s", s)
 	}
-	fmt.Fprintf(c.stdout, "\n%s, %.1f MB in %s (round %s, %s, %s)\n", plural.Count(r.Files, "file", "files"),
+	c.out.line("\n%s, %.1f MB in %s (round %s, %s, %s)", plural.Count(r.Files, "file", "files"),
 		float64(r.Bytes)/1e6, r.Root, r.Round,
 		r.Division, r.Submitter)
 	if r.Reused > 0 {
-		fmt.Fprintf(c.stdout, "complete from an interrupted build: %s\n", plural.Count(r.Reused, "file", "files"))
+		c.out.line("complete from an interrupted build: %s", plural.Count(r.Reused, "file", "files"))
 	}
 	var found []string
 	for field, from := range r.Filled {
@@ -249,12 +297,12 @@ func (c *console) printTree(r *tree.Result) {
 		}
 	}
 	if slices.Sort(found); len(found) > 0 {
-		fmt.Fprintf(c.stdout, "detected automatically; please check in systems/: %s\n", strings.Join(found, ", "))
+		c.out.line("detected automatically; please check in systems/: %s", strings.Join(found, ", "))
 	}
 	for _, n := range r.Notes {
-		fmt.Fprintln(c.stdout, n)
+		c.out.line("%s", n)
 	}
 	if r.Rehearsal {
-		fmt.Fprintln(c.stdout, "This is a rehearsal: the tree is marked as such and cannot be submitted.")
+		c.out.line("This is a rehearsal: the tree is marked as such and cannot be submitted.")
 	}
 }

@@ -12,13 +12,12 @@ import (
 )
 
 // printSummary prints the verdict with its reasons, the metrics, and what the client itself needed.
-func printSummary(out io.Writer, r *record.Record) {
-	w := newTable(out)
-	kind := "test"
-	if r.Rehearsal {
-		kind = "rehearsal"
+func printSummary(out page, r *record.Record) {
+	printTitle(out, r, "  ", "")
+	w := out.table()
+	if r.LogOnly() {
+		w.row("  not scored", "this is the log only: --no-score")
 	}
-	fmt.Fprintf(w, "%s %s %s (%s)\t%s\n", r.Model, r.Scenario, r.Mode, kind, verdictText(r))
 	for _, c := range r.Reasons {
 		fmt.Fprintf(w, "  %s\t%s\n", c.Code, c.Text)
 	}
@@ -48,24 +47,24 @@ func printSummary(out io.Writer, r *record.Record) {
 	if r.Metrics != nil {
 		printSignals(w, r.Metrics.Signals)
 	}
-	_ = w.Flush() // the console reports a failed write
+	w.Flush()
 }
 
-// verdictLine returns the result of a test in one line.
-func verdictLine(r *record.Record) string {
+// printVerdictLine prints the result of a test in one line.
+func printVerdictLine(out page, r *record.Record) { printTitle(out, r, ": ", ", "+r.Headline()) }
+
+// printTitle prints which test it was and its verdict.
+func printTitle(out page, r *record.Record, between, after string) {
 	kind := "test"
 	if r.Rehearsal {
 		kind = "rehearsal"
 	}
-	return fmt.Sprintf("%s %s %s (%s): %s, %s", r.Model, r.Scenario, r.Mode, kind, verdictText(r), r.Headline())
-}
-
-// verdictText returns the verdict and what it does not cover.
-func verdictText(r *record.Record) string {
+	out.paint(plain, fmt.Sprintf("%s %s %s (%s)%s", r.Model, r.Scenario, r.Mode, kind, between))
+	out.paint(colourOf[string(r.Verdict)], string(r.Verdict))
 	if r.LogOnly() {
-		return string(r.Verdict) + " (log only, not scored: --no-score)"
+		out.paint(plain, " (not scored)")
 	}
-	return string(r.Verdict)
+	out.paint(plain, after+"\n")
 }
 
 // printScore prints each metric with its target, and the answers that were not scored.

@@ -27,8 +27,14 @@ type terminal struct {
 // inTerminal starts a command in a terminal of so many columns. environ is added to the test's environment.
 func inTerminal(t *testing.T, columns uint16, environ []string, args ...string) *terminal {
 	t.Helper()
+	return inTerminalAt(t, t.TempDir(), columns, environ, args...)
+}
+
+// inTerminalAt is inTerminal in a folder.
+func inTerminalAt(t *testing.T, folder string, columns uint16, environ []string, args ...string) *terminal {
+	t.Helper()
 	w := &terminal{t: t, cmd: exec.Command(args[0], args[1:]...), ended: make(chan struct{})}
-	w.cmd.Env, w.cmd.Dir = append(os.Environ(), environ...), t.TempDir()
+	w.cmd.Env, w.cmd.Dir = append(os.Environ(), environ...), folder
 	var err error
 	w.file, err = pty.StartWithSize(w.cmd, &pty.Winsize{Rows: 50, Cols: columns})
 	require.NoError(t, err)

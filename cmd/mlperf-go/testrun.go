@@ -88,7 +88,7 @@ func (t testRun) do(ctx context.Context) error {
 		t.exit = i.ExitCode()
 	}
 	err = plan.Access().Write(filepath.Join(plan.Folder(), record.SummaryName), func(w io.Writer) error {
-		printSummary(w, r)
+		printSummary(page{to: w}, r)
 		return nil
 	})
 	if err != nil {
@@ -136,23 +136,35 @@ func checkDataset(plan *plan.Plan) error {
 }
 
 func (c *console) printRecord(r *record.Record, folder string) error {
+	if c.logsJSON() || c.quiet && !c.json {
+		c.logVerdict(r)
+	}
 	if c.json {
 		c.writeJSON(r)
 		return nil
 	}
 	if c.quiet {
-		for _, cause := range r.Reasons { // a VALID run has none
-			c.log.Error(fmt.Sprintf("%s: %s: %s", r.Verdict, cause.Code, cause.Text),
-				zap.String("scenario", r.Scenario), zap.String("code", string(cause.Code)))
-		}
 		if !c.silent {
-			fmt.Fprintln(c.stdout, verdictLine(r))
+			printVerdictLine(c.out, r)
 		}
 		return nil
 	}
-	printSummary(c.stdout, r)
-	fmt.Fprintf(c.stdout, "\nfolder      %s\n", filepath.Clean(folder))
+	printSummary(c.out, r)
+	c.out.line("\nfolder      %s", filepath.Clean(folder))
 	return nil
+}
+
+// logVerdict logs each reason of a verdict that is not VALID, and as JSON the verdict too: as text it is on stdout.
+func (c *console) logVerdict(r *record.Record) {
+	log := c.log.With(zap.String("scenario", r.Scenario))
+	for _, cause := range r.Reasons {
+		log.Error(fmt.Sprintf("%s: %s: %s", r.Verdict, cause.Code, cause.Text), zap.String("code", string(cause.Code)))
+	}
+	if !c.logsJSON() {
+		return
+	}
+	log.Info(string(r.Verdict)+", "+r.Headline(), zap.String("verdict", string(r.Verdict)), zap.String("model", r.Model),
+		zap.String("mode", string(r.Mode)), zap.Bool("rehearsal", r.Rehearsal))
 }
 
 // commandLine returns this program's command line without secrets.

@@ -92,7 +92,7 @@ func (cmd tuneCommand) print(s *tune.State, folder string) error {
 		}
 		return nil
 	}
-	w := cmd.table()
+	w := cmd.out.table(2)
 	fmt.Fprint(w, "step\trate\tdecision\tlate")
 	for _, l := range s.Goal.Limits {
 		fmt.Fprintf(w, "\t%s", l.Metric)
@@ -101,10 +101,8 @@ func (cmd tuneCommand) print(s *tune.State, folder string) error {
 	for i := range s.Probes {
 		tuneRow(w, &s.Probes[i])
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintf(cmd.stdout, "\n%s\n\nfolder      %s\nplot        %s\n", sentence(s), folder,
+	w.Flush()
+	cmd.out.line("\n%s\n\nfolder      %s\nplot        %s", sentence(s), folder,
 		filepath.Join(folder, tune.PlotName))
 	return nil
 }

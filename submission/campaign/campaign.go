@@ -208,9 +208,9 @@ func (c *Campaign) Run(ctx context.Context) error {
 			c.announce(entry, t, f)
 		}
 		if why := c.blocked(t); why != "" {
-			*entry = Entry{ID: entry.ID, Status: Pending, Code: "blocked", Why: why, Attempts: entry.Attempts,
+			*entry = Entry{ID: entry.ID, Status: Pending, Code: CodeBlocked, Why: why, Attempts: entry.Attempts,
 				TakesS: entry.TakesS, AtLeast: entry.AtLeast, Aside: entry.Aside}
-			c.report(t.Step, "blocked", "%s is skipped: %s", t.ID(), why)
+			c.report(t.Step, CodeBlocked, "%s is skipped: %s", t.ID(), why)
 			continue
 		}
 		if t.Test == Preflight && !c.wanted(t) {

@@ -18,6 +18,9 @@ const Schema = "mlperf-go/campaign/1"
 // Status is the state of a step.
 type Status string
 
+// CodeBlocked is the code of a step that waits for another one.
+const CodeBlocked = "blocked"
+
 // The states of a step.
 const (
 	Pending Status = "pending" // not run yet, or to be run again; Why is the reason

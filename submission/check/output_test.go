@@ -23,24 +23,24 @@ func checked(t *testing.T, o Options, changes ...mutation) *Report {
 func TestText(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, checked(t, Options{}).Text(&b))
-	require.Equal(t, `valid  closed/ExampleOrg/results/sim-8x/llama3.1-8b/Offline  882.565 Tokens/s
-valid  closed/ExampleOrg/results/sim-8x/llama3.1-8b/Server   1008.82 Tokens/s
+	require.Equal(t, strings.ReplaceAll(`valid|closed/ExampleOrg/results/sim-8x/llama3.1-8b/Offline|882.565 Tokens/s
+valid|closed/ExampleOrg/results/sim-8x/llama3.1-8b/Server|1008.82 Tokens/s
 
 round v6.1, strict rules: 2 results valid, 0 not; 0 errors, 0 warnings
 The submission is valid.
-`, b.String())
+`, "|", "\t"), b.String())
 
 	b.Reset()
 	require.NoError(t, checked(t, Options{Mode: Compat},
 		change("log_set", "~/Server"+perfOf, "effective_min_duration_ms", "10000")).Text(&b))
-	require.Equal(t, `valid    closed/ExampleOrg/results/sim-8x/llama3.1-8b/Offline  882.565 Tokens/s
-invalid  closed/ExampleOrg/results/sim-8x/llama3.1-8b/Server   1008.82 Tokens/s
+	require.Equal(t, strings.ReplaceAll(`error [min-duration, rehearsal] closed/ExampleOrg/results/sim-8x/llama3.1-8b/Server/performance/run_1/mlperf_log_detail.txt, effective_min_duration_ms: found 10000, expected at least 600000; run with min_duration 600000 or more
 
-error [min-duration, rehearsal] closed/ExampleOrg/results/sim-8x/llama3.1-8b/Server/performance/run_1/mlperf_log_detail.txt, effective_min_duration_ms: found 10000, expected at least 600000; run with min_duration 600000 or more
+valid|closed/ExampleOrg/results/sim-8x/llama3.1-8b/Offline|882.565 Tokens/s
+invalid|closed/ExampleOrg/results/sim-8x/llama3.1-8b/Server|1008.82 Tokens/s
 
 round v6.1, compat rules: 1 result valid, 1 not; 1 error, 0 warnings
 The submission is not valid.
-`, b.String())
+`, "|", "\t"), b.String())
 }
 
 // A shortened tree is a rehearsal where it says so, and then for the strict rules alone: the official checker rejects
@@ -55,9 +55,9 @@ func TestRehearsalsAreMarked(t *testing.T) {
 		word    string
 		verdict string
 	}{
-		{Strict, []mutation{short, mark}, true, "rehearsal  closed", "The submission is a rehearsal"},
-		{Strict, []mutation{short}, false, "invalid  closed", "it is not marked as a rehearsal."},
-		{Compat, []mutation{short, mark}, false, "invalid  closed", "The submission is not valid.\n"},
+		{Strict, []mutation{short, mark}, true, "rehearsal\tclosed", "The submission is a rehearsal"},
+		{Strict, []mutation{short}, false, "invalid\tclosed", "it is not marked as a rehearsal."},
+		{Compat, []mutation{short, mark}, false, "invalid\tclosed", "The submission is not valid.\n"},
 	} {
 		r := checked(t, Options{Mode: c.mode}, c.changes...)
 		require.False(t, r.Valid)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/mlperf-go/mlperf-go/internal/plural"
 )
@@ -18,16 +17,19 @@ func (r *Report) JSON(w io.Writer) error {
 	return out.Encode(r)
 }
 
-// Text writes the report for display: a table of results, then the findings, then the verdict.
+// Text writes the report for display: the findings with the errors first, then the results with tabs between their
+// columns, then the verdict.
 func (r *Report) Text(w io.Writer) error {
 	out := bufio.NewWriter(w)
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, one := range r.Results {
-		fmt.Fprintf(table, "%s\t%s\t%.6g %s\n", one.word(), shown(one.Path), one.Metric, one.Unit)
+	for _, severity := range []Severity{Error, Warning} {
+		for _, f := range r.Findings {
+			if f.Severity == severity {
+				fmt.Fprintf(out, "%s\n\n", f)
+			}
+		}
 	}
-	_ = table.Flush() // out.Flush returns the error
-	for _, f := range r.Findings {
-		fmt.Fprintf(out, "\n%s\n", f)
+	for _, one := range r.Results {
+		fmt.Fprintf(out, "%s\t%s\t%.6g %s\n", one.word(), shown(one.Path), one.Metric, one.Unit)
 	}
 	fmt.Fprintf(out, "\nround %s, %s rules: %s valid, %d not%s; %s, %s\n",
 		r.Round, r.Mode, plural.Count(r.Counts.Valid, "result", "results"), r.Counts.Invalid, r.notJudged(),
