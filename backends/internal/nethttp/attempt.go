@@ -197,7 +197,9 @@ func (w *worker) lost(ctx context.Context, err error, t *trace, a *attempt) {
 		reason = backends.FailTLS
 	}
 	// an attempt that a deadline or the end of the test has cut off is not repeated
-	a.Failure = policy.Lost(reason, explain(ctx, reason, err), begun || context.Cause(ctx) != nil, t.reused.Load())
+	over := begun || context.Cause(ctx) != nil
+	a.Failure = policy.Lost(reason, explain(ctx, reason, err), over, t.reused.Load())
+	a.Unseen = !over && isUnseen(err)
 }
 
 // explain returns one sentence about a failure of the transport.

@@ -85,3 +85,34 @@ func TestHTTP2Faults(t *testing.T) {
 		})
 	}
 }
+
+// A server that ends its connections gracefully, as many do after a number of requests, states which requests it did
+// not process. They are repeated at once, without a retry of the user's, and recorded.
+func TestHTTP2GracefulEnds(t *testing.T) {
+	var processed atomic.Int32
+	c := serveHTTP2(t, func(w http.ResponseWriter) {
+		processed.Add(1)
+		w.Header().Set("Connection", "close")
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, wiretest.Event("5", "null")+wiretest.Event("6", `"stop"`)+wiretest.Usage(2)+wiretest.Done)
+	})
+	c.Concurrency = 8
+	unseen := 0
+	for try := 0; unseen == 0; try++ {
+		require.Less(t, try, 50, "no request met the end of its connection")
+		processed.Store(0)
+		r := contract.Ask(t, c, 200)
+		for _, a := range r.Attempts {
+			require.Equal(t, backends.FailReset, a.Reason)
+			require.True(t, a.Retried, a.Detail)
+		}
+		repeats := 0
+		for _, res := range r.Results {
+			require.Equal(t, backends.OK, res.Reason)
+			repeats += res.Retries
+		}
+		require.GreaterOrEqual(t, repeats, len(r.Attempts))
+		require.Equal(t, int32(200), processed.Load(), "none was processed twice")
+		unseen += len(r.Attempts)
+	}
+}

@@ -16,6 +16,7 @@ type Failure struct {
 	Reason backends.Reason
 	Detail string
 	Stale  bool          // a reused connection ended before the first byte of an answer
+	Unseen bool          // the server stated that it did not process the request
 	Again  bool          // another attempt may succeed
 	Wait   time.Duration // what the server requested with Retry-After
 }
@@ -23,7 +24,7 @@ type Failure struct {
 // Absent reports whether the endpoint could not be reached: no connection was made, or a new one ended before the first
 // byte.
 func (f *Failure) Absent() bool {
-	return f.Again && !f.Stale && (f.Reason == backends.FailConnect || f.Reason == backends.FailReset)
+	return f.Again && !f.Stale && !f.Unseen && (f.Reason == backends.FailConnect || f.Reason == backends.FailReset)
 }
 
 // Deadline is a limit in time, and the failure of exceeding it.

@@ -36,6 +36,17 @@ func TestRetries(t *testing.T) {
 	wait, ok = r.Next(&asked, time.Hour)
 	require.True(t, ok)
 	require.Equal(t, time.Minute, wait)
+	unseen := Failure{Reason: backends.FailReset, Again: true, Unseen: true}
+	r = NewRetries(1)
+	for range maxUnseen {
+		wait, ok = r.Next(&unseen, time.Hour)
+		require.True(t, ok && wait == 0, "the server asks for it by another connection")
+	}
+	wait, ok = r.Next(&unseen, time.Hour)
+	require.True(t, ok)
+	require.Equal(t, firstPause, wait, "then it costs a retry")
+	_, ok = r.Next(&unseen, time.Hour)
+	require.False(t, ok)
 	none := NewRetries(0)
 	_, ok = none.Next(&again, time.Hour)
 	require.False(t, ok)
@@ -49,6 +60,7 @@ func TestAbsent(t *testing.T) {
 			Lost(backends.FailReset, "", false, true), Lost(backends.FailReset, "", true, false),
 			Lost(backends.FailTLS, "", false, false),
 			Lost(backends.FailFirstToken, "", false, false), {Reason: "http_503", Again: true},
+			{Reason: backends.FailReset, Again: true, Unseen: true},
 		},
 	} {
 		for _, f := range list {

@@ -11,10 +11,15 @@ const (
 	lastPause  = 2 * time.Second
 )
 
+// maxUnseen bounds the repeats of a request that no connection of a server processes.
+const maxUnseen = 10
+
 // Retries decides about further attempts of one request. Before the first byte of an answer, a dead reused connection
-// allows one repeat, and the user may allow more. After that byte nothing is repeated.
+// allows one repeat, each statement of the server that it did not process the request another one, and the user may
+// allow more. After that byte nothing is repeated.
 type Retries struct {
 	repeated bool
+	unseen   int
 	left     int
 	pause    time.Duration
 }
@@ -26,6 +31,9 @@ func NewRetries(n int) Retries { return Retries{left: n, pause: firstPause} }
 // until the deadline of the request, by which the attempt must have begun.
 func (r *Retries) Next(f *Failure, left time.Duration) (wait time.Duration, retry bool) {
 	switch {
+	case f.Unseen && r.unseen < maxUnseen:
+		r.unseen++
+		return 0, true
 	case f.Stale && !r.repeated:
 		r.repeated = true
 		return 0, true
