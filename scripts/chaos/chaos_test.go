@@ -34,7 +34,8 @@ func TestSeedsDrawEverything(t *testing.T) {
 	for _, name := range append(actionNames(), "") {
 		require.True(t, drawn["action "+name], name)
 	}
-	for _, name := range []string{"client loop", "client unix", "client https", "client proxy", "client https+proxy",
+	for _, name := range []string{"client loop", "client unix", "client https", "client https+http2", "client proxy",
+		"client https+proxy",
 		"Offline", "Server", "SingleStream", "--force", "--resume", "audit"} {
 		require.True(t, drawn[name], name)
 	}

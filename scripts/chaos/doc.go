@@ -4,6 +4,7 @@
 //
 //	chaos -runs 1000 -seed 7   1000 tests; the seed of each follows from 7 and its number
 //	chaos -only 123            the one test of seed 123, whose folder is kept
+//	chaos -runs 50 -match '\+http2'   50 tests over HTTP/2
 //
 // A test is one row of each table: protocols (protocols.go), faults (faults.go), actions (actions.go) and habits
 // (habits.go). The server (server.go) writes its bytes itself and records every request and its answer (truth.go). The
@@ -27,6 +28,8 @@
 //     the count of the whole answer.
 //   - A wrong number of tokens in usage, if no token ids contradict it.
 //   - Another model at an address, if neither the answers nor the list of models name it.
+//
+// Over HTTP/2 a gateway (gateway.go) is in front of each server, so that the same bytes reach the client in frames.
 //
 // It imports nothing of the program under test: it uses only the files and exit codes that docs/ describes.
 package main

@@ -21,7 +21,7 @@ type struck struct {
 type scenario struct {
 	Seed     uint64
 	Protocol protocol
-	Client   string // loop, unix, https, proxy or https+proxy
+	Client   string // loop, unix, https, https+http2, proxy or https+proxy
 	Test     string // LoadGen's scenario
 	Accuracy bool
 	Stream   bool
@@ -78,7 +78,8 @@ func draw(seed uint64) *scenario {
 	r := rand.New(rand.NewPCG(seed, 1))
 	sc := &scenario{Seed: seed, MaxErrors: -1}
 	sc.Protocol = pick(r, protocols...)
-	sc.Client = pick(r, "loop", "loop", "loop", "loop", "unix", "https", "https", "https", "proxy", "https+proxy")
+	sc.Client = pick(r, "loop", "loop", "loop", "loop", "unix", "https", "https", "https", "https+http2", "proxy",
+		"https+proxy")
 	sc.Test = pick(r, "Offline", "Offline", "Server", "Server", "SingleStream")
 	if sc.Test == "Server" && sc.Protocol.Model == idsModel && r.IntN(3) == 0 {
 		sc.Test = "Interactive"
@@ -96,7 +97,7 @@ func draw(seed uint64) *scenario {
 		sc.OneToken = 0.05
 	}
 	sc.drawHabits(r)
-	if sc.Protocol.Prompt == "text" && sc.Test == "Offline" && r.IntN(8) == 0 {
+	if sc.Protocol.Prompt == "text" && sc.Test == "Offline" && r.IntN(8) == 0 && !sc.http2() {
 		sc.drawBig(r)
 	}
 	sc.drawFaults(r)
@@ -211,6 +212,9 @@ func (sc *scenario) drawFaults(r *rand.Rand) {
 		if strings.HasPrefix(f.name, "silent") { // each waits for a deadline, in some tests one after the other
 			rate = min(rate, 3/requests)
 		}
+		if f.spills && sc.http2() { // no byte outside an answer reaches another one
+			continue
+		}
 		if f.can == nil || f.can(sc) {
 			sc.Faults = append(sc.Faults, struck{f.name, min(rate, 1), f})
 		}
@@ -243,7 +247,8 @@ func (sc *scenario) then(n int) after {
 	return keepOpen
 }
 
-// The five ways to a server.
+// The six ways to a server.
+func (sc *scenario) http2() bool     { return sc.Client == "https+http2" }
 func (sc *scenario) tunnelled() bool { return sc.Client == "https+proxy" }
 func (sc *scenario) tls() bool       { return strings.HasPrefix(sc.Client, "https") }
 func (sc *scenario) proxied() bool   { return strings.HasSuffix(sc.Client, "proxy") }
@@ -295,6 +300,7 @@ func (sc *scenario) args(folder string, urls []string, proxy, ca string) []strin
 	add(sc.MaxErrors >= 0, "--max-errors", strconv.Itoa(sc.MaxErrors))
 	add(sc.FailFast, "--fail-fast")
 	add(sc.tls(), "--ca-file", ca)
+	add(sc.http2(), "--http2")
 	add(sc.proxied(), "--proxy", proxy)
 	add(sc.Earlier != "", sc.Earlier)
 	add(sc.Audit, "--audit-config", filepath.Join(folder, auditFile))

@@ -88,15 +88,16 @@ var faults = []fault{
 		c.instead, c.then = "\x16\x03\x01 this is no HTTP \xff\xfe\r\n\r\n", hangUp
 		return true
 	}},
-	{name: "bad_chunk", kind: fails, codes: []string{"bad_chunk", "truncated"}, can: streamed, do: func(c *call) bool {
-		c.framing = byChunks
-		s := c.segments()
-		if len(c.docs) < 2 || c.docs[0].last {
-			return false
-		}
-		c.instead, c.then = s[0]+s[1]+"zz\r\nno chunk\r\n", hangUp
-		return true
-	}},
+	{name: "bad_chunk", kind: fails, codes: []string{"bad_chunk", "truncated", "reset"}, can: streamed,
+		do: func(c *call) bool {
+			c.framing = byChunks
+			s := c.segments()
+			if len(c.docs) < 2 || c.docs[0].last {
+				return false
+			}
+			c.instead, c.then = s[0]+s[1]+"zz\r\nno chunk\r\n", hangUp
+			return true
+		}},
 	{name: "length_short", kind: fails, spills: true,
 		codes: []string{"bad_json", "bad_event", "truncated", "bad_chunk", "reset"}, reasons: []string{"unasked_answers"},
 		can: whole, do: func(c *call) bool {

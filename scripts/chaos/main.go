@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -22,14 +23,20 @@ func main() {
 	runs := flag.Int("runs", 1000, "number of tests")
 	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "seed from which the seeds of the tests are drawn")
 	only := flag.Uint64("only", 0, "run only the test of this seed, and keep its folder")
+	match := flag.String("match", "", "draw only tests whose description matches, a regular expression")
 	jobs := flag.Int("j", runtime.NumCPU(), "number of parallel tests")
 	program := flag.String("program", "bin/mlperf-go", "the program")
 	form := flag.String("schema", "schema/run.schema.json", "schema of run.json")
 	folder := flag.String("folder", ".cache/chaos", "parent of the tests' folders; those of passed tests are removed")
 	patience := flag.Duration("patience", 2*time.Minute, "time after which a test counts as hanging")
 	flag.Parse()
+	matches, err := regexp.Compile(*match)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "chaos: -match:", err)
+		os.Exit(2)
+	}
 	c := &campaign{keep: *only != 0, table: map[string]map[string]int{}}
-	code, err := c.main(*runs, *seed, *only, *jobs, *form,
+	code, err := c.main(*runs, *seed, *only, matches, *jobs, *form,
 		&options{program: *program, folder: *folder, patience: *patience})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "chaos:", err)
@@ -50,7 +57,8 @@ type campaign struct {
 	table      map[string]map[string]int // runs by class and verdict
 }
 
-func (c *campaign) main(runs int, seed, only uint64, jobs int, form string, o *options) (code int, err error) {
+func (c *campaign) main(runs int, seed, only uint64, match *regexp.Regexp, jobs int, form string,
+	o *options) (code int, err error) {
 	if c.form, err = schemaOf(form); err != nil {
 		return 2, err
 	}
@@ -71,8 +79,11 @@ func (c *campaign) main(runs int, seed, only uint64, jobs int, form string, o *o
 	seeds := []uint64{only}
 	if only == 0 {
 		seeds = nil
-		for i := range runs {
-			seeds = append(seeds, mix(seed, 1, uint64(i))>>16) // short enough to be typed
+		for i := uint64(0); len(seeds) < runs && i < 1e6; i++ {
+			drawn := mix(seed, 1, i) >> 16 // short enough to be typed
+			if match.MatchString(draw(drawn).String()) {
+				seeds = append(seeds, drawn)
+			}
 		}
 		fmt.Printf("chaos: %d tests, -seed %d\n", runs, seed)
 	}

@@ -112,9 +112,19 @@ func (s *server) serve(raw net.Conn, number int) {
 		s.mu.Unlock()
 		_ = c.Close()
 	}()
+	if s.sc.http2() {
+		s.serveHTTP2(raw, number)
+		return
+	}
 	if s.secure != nil && !s.sc.tunnelled() {
 		c = tls.Server(raw, s.secure)
 	}
+	s.requests(c, raw, number)
+}
+
+// requests answers the requests of a connection by HTTP/1.1. The socket below it is raw.
+func (s *server) requests(c, raw net.Conn, number int) {
+	defer func() { _ = c.Close() }()
 	in := bufio.NewReaderSize(c, 1<<16)
 	for n := 0; ; n++ {
 		r, err := http.ReadRequest(in)
