@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"math/rand/v2"
 	"path/filepath"
 	"testing"
 
@@ -59,5 +60,46 @@ func BenchmarkWriteRequests(b *testing.B) {
 		if err := WriteRequests(atomicfile.Private, path, t); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// measured returns a test of n streamed samples with times such as a server's.
+func measured(n int) *Test {
+	r := rand.New(rand.NewPCG(1, 2))
+	t := &Test{Origin: FromSchedule, T0NS: base, Names: New(1, 1).Names()}
+	at := base
+	for i := range n {
+		at += int64(r.ExpFloat64() * 10e3)
+		first := at + 20e6 + int64(r.ExpFloat64()*30e6)
+		last := first + 500e6 + int64(r.ExpFloat64()*100e6)
+		t.Schedule = append(t.Schedule, at-base)
+		t.Entries = append(t.Entries, Entry{Seq: int32(i), Index: int32(i % 1000), IssuedNS: at + r.Int64N(2000),
+			DequeuedNS: at + 3000 + r.Int64N(2000), SentNS: at + 6000 + r.Int64N(3000), FirstByteNS: first - r.Int64N(1000),
+			FirstTokenNS: first, LastTokenNS: last, ReadableNS: last - r.Int64N(9000), DoneNS: last + r.Int64N(9000),
+			InputTokens: 200, OutputTokens: 128, Events: 128})
+	}
+	return t
+}
+
+// BenchmarkAfterTheTest is what a sample costs behind the last answer: its figures and its line of the request log.
+func BenchmarkAfterTheTest(b *testing.B) {
+	const samples = 1 << 18
+	t := measured(samples)
+	folder := b.TempDir()
+	for name, do := range map[string]func(){
+		"metrics": func() { t.Metrics() },
+		"stages":  func() { t.Stages() },
+		"requests": func() {
+			if err := WriteRequests(atomicfile.Shared, filepath.Join(folder, "r.jsonl.zst"), t); err != nil {
+				b.Fatal(err)
+			}
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				do()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/samples, "ns/sample")
+		})
 	}
 }

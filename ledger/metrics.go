@@ -1,9 +1,6 @@
 package ledger
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 const nsPerS = 1e9
 
@@ -225,7 +222,7 @@ func (s series) stats() *Stats {
 	if len(s) == 0 {
 		return nil
 	}
-	slices.Sort(s)
+	sortSeconds(s)
 	sum := 0.0
 	for _, v := range s {
 		sum += v

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/accuracy"
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/crash"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/internal/schedule"
 	"github.com/mlperf-go/mlperf-go/ledger"
@@ -51,9 +52,14 @@ func (t *test) finish(ctx context.Context) (*record.Record, error) {
 	result, score, unwritten := t.score(ctx, logs)
 	lost = errors.Join(lost, unwritten, t.scorer.close())
 	data := t.timed() // once: after an early end LoadGen may go on issuing
+	written := make(chan error, 1)
+	go func() { // half of the time between the last answer and the end of a run with a million samples
+		defer crash.Catch()
+		written <- t.writeRequests(data)
+	}()
 	r := t.record(data, logs, process, drift, result, score)
 	r.Metrics = metrics
-	if lost = errors.Join(lost, t.writeRequests(data)); lost != nil {
+	if lost = errors.Join(lost, <-written); lost != nil {
 		r.Lose(lost)
 	}
 	if err := hideLogs(t.path(record.LogFolder), t.plan.Access()); err != nil {
