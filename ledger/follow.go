@@ -12,3 +12,15 @@ func (l *Ledger) Entry(seq int) (Entry, bool) {
 	}
 	return c.read(seq & (chunkSize - 1))
 }
+
+// Issued reports whether a sample was issued. It reads less than Entry does.
+func (l *Ledger) Issued(seq int) bool {
+	state, _ := l.slot(seq)
+	return state != nil && state.Load() > issuing
+}
+
+// Ended reports whether a sample has ended, so that its Entry is final.
+func (l *Ledger) Ended(seq int) bool {
+	state, _ := l.slot(seq)
+	return state != nil && state.Load() == done
+}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/internal/secret"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/run/exit"
@@ -206,9 +207,16 @@ type failures struct {
 	start   int64
 	mu      sync.Mutex
 	lines   *atomicfile.Lines
+	recent  []Failure
 	ended   bool // what comes later is of a test that has its record
 	err     error
 }
+
+// maxRecent and maxDetail bound what is kept for the progress.
+const (
+	maxRecent = 20
+	maxDetail = 300 // bytes
+)
 
 type failureLine struct {
 	Seq      int           `json:"seq"`
@@ -239,6 +247,10 @@ func (f *failures) add(a backends.Attempt) {
 	if a.Endpoint >= 0 && a.Endpoint < len(f.urls) {
 		line.Endpoint = f.urls[a.Endpoint]
 	}
+	if len(f.recent) < maxRecent {
+		f.recent = append(f.recent, Failure{At: time.Unix(0, a.AtNS), Endpoint: line.Endpoint, Reason: a.Reason,
+			Retried: a.Retried, Detail: foreign.Line(f.secrets.Values(a.Detail), maxDetail)})
+	}
 	text, err := f.secrets.JSON(line)
 	if f.err = err; err == nil {
 		f.err = f.lines.AppendRaw(text)
@@ -246,6 +258,18 @@ func (f *failures) add(a backends.Attempt) {
 	if f.err == nil {
 		f.err = f.lines.Flush()
 	}
+}
+
+// take returns the failures since the last call, at most maxRecent. It may be called on nil.
+func (f *failures) take() []Failure {
+	if f == nil {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	list := f.recent
+	f.recent = nil
+	return list
 }
 
 func (f *failures) close() error {

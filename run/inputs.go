@@ -9,6 +9,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/schedule"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
@@ -54,7 +55,9 @@ type evidence struct {
 	thread   loadgen.ThreadInfo
 	wakes    int
 	full     int
+	extent   schedule.Extent // of a Server test
 	live     *live
+	ends     ends
 	finishes finishes
 	models   *modelWatch          // nil: the test has not been built
 	caches   []record.PrefixCache // by endpoint; nil: no cache was emptied

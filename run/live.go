@@ -36,10 +36,7 @@ type live struct {
 // criterion.
 func (e *evidence) newLive() *live {
 	s := &e.settings
-	if e.plan.Scenario.LoadGen != models.Server || e.plan.Mode != models.Performance || e.plan.Config.Has("audit-config") {
-		return nil
-	}
-	n := schedule.ServerCount(e.serverLoad())
+	n := e.extent.Queries
 	bearable := earlystop.Bearable(s.ServerTargetLatencyPercentile, n)
 	if n == 0 || bearable < 0 {
 		return nil
@@ -55,6 +52,15 @@ func (e *evidence) newLive() *live {
 		return nil
 	}
 	return l
+}
+
+// newExtent returns what a Server test will issue, as far as it is known.
+func (in *inputs) newExtent() schedule.Extent {
+	p := in.plan
+	if p.Scenario.LoadGen != models.Server || p.Mode != models.Performance || p.Config.Has("audit-config") {
+		return schedule.Extent{}
+	}
+	return schedule.ServerExtent(in.serverLoad())
 }
 
 // serverLoad returns the settings that decide how many queries a Server test has.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/crash"
+	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run/record"
@@ -20,8 +21,23 @@ type Progress struct {
 	InFlight int64
 	RatePerS float64       // completions over the last seconds
 	TTFTp99  time.Duration // 0: no first token yet
-	Left     time.Duration // 0: unknown
+	TPOTp99  time.Duration // of ended samples; 0: none has two tokens
+	Left     time.Duration // until the last query is due, or by the rate; 0: unknown
 	Tails    []record.Tail // of a Server test with limits
+
+	Ended      []ledger.Entry // samples that ended since the last call; valid until the call returns
+	EndedUntil time.Time      // every sample that ended before has been in Ended
+	Names      ledger.Names   // of the codes of Ended
+	Failures   []Failure      // failed attempts since the last call, at most 20
+}
+
+// Failure is a failed attempt at a sample.
+type Failure struct {
+	At       time.Time
+	Endpoint string
+	Reason   ledger.Reason
+	Retried  bool   // another attempt followed
+	Detail   string // one line
 }
 
 // How often the progress is reported, and how often the memory is compared with its limits: 160 MiB, which may be left,
@@ -47,6 +63,7 @@ func (t *test) watch() (stop func()) {
 		for {
 			select {
 			case <-end:
+				t.ends.rest = time.Time{}
 				t.observer.Progress(t.progress(w))
 				return
 			case <-tick.C:
@@ -88,14 +105,34 @@ func (t *test) progress(w *window) Progress {
 	now := time.Now()
 	c := t.ledger.Counts()
 	p := Progress{
-		Elapsed: now.Sub(t.started), Total: t.expected(), Issued: c.Issued, Done: c.Completed + c.Failed, Failed: c.Failed,
+		Elapsed: now.Sub(t.started), Total: t.total(), Issued: c.Issued, Done: c.Completed + c.Failed, Failed: c.Failed,
 		InFlight: c.InFlight(), TTFTp99: time.Duration(t.ledger.TTFT().Quantile(.99)), Tails: t.live.look(now.UnixNano()),
 	}
 	p.RatePerS = w.rate(now, p.Done)
-	if p.Total > p.Done && p.RatePerS > 0 {
-		p.Left = time.Duration(float64(p.Total-p.Done) / p.RatePerS * float64(time.Second))
-	}
+	p.Left = t.left(&p, now)
+	p.Ended, p.Names, p.EndedUntil = t.ends.look(t.ledger, now), t.ledger.Names(), t.ends.till
+	p.TPOTp99 = time.Duration(t.ends.tpot.Quantile(.99))
+	p.Failures = t.failures.take()
 	return p
+}
+
+// left returns the time until the last query is due. Without a schedule it follows from the rate; 0: unknown.
+func (t *test) left(p *Progress, now time.Time) time.Duration {
+	if first, ok := t.ledger.Entry(0); ok && t.extent.Queries > 0 {
+		return max(time.Unix(0, first.IssuedNS).Add(t.extent.Last).Sub(now), 0)
+	}
+	if p.Total > p.Done && p.RatePerS > 0 {
+		return time.Duration(float64(p.Total-p.Done) / p.RatePerS * float64(time.Second))
+	}
+	return 0
+}
+
+// total returns how many samples LoadGen will issue, exactly if there is a schedule.
+func (t *test) total() int64 {
+	if n := t.extent.Queries; n > 0 {
+		return int64(n)
+	}
+	return t.expected()
 }
 
 // expected returns about how many samples LoadGen will issue. LoadGen does not report the number.

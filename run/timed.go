@@ -41,6 +41,7 @@ func (t *test) run(ctx context.Context) (*record.Record, error) {
 	t.started = time.Now()
 	t.failures.start = t.started.UnixNano()
 	t.sut.Start(ctx)
+	t.extent = t.newExtent()
 	t.live = t.newLive()
 	stopProgress := t.watch()
 	t.logs = watchLogs(t.path(record.LogFolder))

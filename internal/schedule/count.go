@@ -17,11 +17,20 @@ type Load struct {
 // most bounds the loop below. No official test has that many queries.
 const most = 1 << 27
 
-// ServerCount returns how many queries LoadGen prepares, all of which a Server test issues unless it ends early
-// (docs/reference/loadgen.md#query-counts). It is 0 if there is no schedule, or if it has more than most queries.
-func ServerCount(l Load) int {
+// Extent is what LoadGen prepares for a Server test.
+type Extent struct {
+	Queries int           // 0: there is no schedule, or it has more than most queries
+	Last    time.Duration // from the first query to the time at which the last one is due
+}
+
+// ServerCount returns how many queries LoadGen prepares.
+func ServerCount(l Load) int { return ServerExtent(l).Queries }
+
+// ServerExtent returns what LoadGen prepares. A Server test issues all of it unless it ends early
+// (docs/reference/loadgen.md#query-counts).
+func ServerExtent(l Load) Extent {
 	if l.QPS == 0 || math.IsNaN(l.QPS) || math.IsInf(l.QPS, 0) {
-		return 0
+		return Extent{}
 	}
 	qps := l.QPS
 	if qps < 0 {
@@ -35,7 +44,7 @@ func ServerCount(l Load) int {
 	n, previous, at := 0, int64(0), int64(0)
 	for previous < int64(l.MinDuration) || n < need {
 		if n >= most {
-			return 0
+			return Extent{}
 		}
 		n++
 		previous = at
@@ -44,5 +53,5 @@ func ServerCount(l Load) int {
 			need += l.Set
 		}
 	}
-	return n
+	return Extent{Queries: n, Last: time.Duration(previous)}
 }

@@ -132,8 +132,11 @@ func is(target error) func(error) bool {
 	return func(err error) bool { return errors.Is(err, target) }
 }
 
-// Interrupt is the cause of a context that a signal cancelled.
-type Interrupt struct{ Signal syscall.Signal }
+// Interrupt is the cause of a context that a signal cancelled, or something that acts as one.
+type Interrupt struct {
+	Signal syscall.Signal
+	By     string // what else it was, such as "the live page"; empty: the signal itself
+}
 
 var signalNames = map[syscall.Signal]string{
 	syscall.SIGHUP: "SIGHUP (the terminal is gone)", syscall.SIGINT: "SIGINT (Ctrl-C)", syscall.SIGQUIT: "SIGQUIT",
@@ -142,6 +145,9 @@ var signalNames = map[syscall.Signal]string{
 
 // Error names the signal.
 func (i Interrupt) Error() string {
+	if i.By != "" {
+		return "interrupted by " + i.By
+	}
 	if name, ok := signalNames[i.Signal]; ok {
 		return "interrupted by " + name
 	}

@@ -23,8 +23,8 @@ func TestClassify(t *testing.T) {
 		{wrapped(syscall.EACCES), CodeEnvironment, "permission"},
 		{wrapped(syscall.EROFS), CodeEnvironment, "permission"},
 		{wrapped(context.Canceled), CodeEnvironment, "interrupted"},
-		{wrapped(Interrupt{syscall.SIGINT}), CodeInterrupt, "interrupted"},
-		{wrapped(Interrupt{syscall.SIGTERM}), CodeTerminate, "interrupted"},
+		{wrapped(Interrupt{Signal: syscall.SIGINT}), CodeInterrupt, "interrupted"},
+		{wrapped(Interrupt{Signal: syscall.SIGTERM}), CodeTerminate, "interrupted"},
 		{errors.New("anything"), CodeUsage, "usage"},
 	} {
 		got := Classify(c.err)
