@@ -78,14 +78,14 @@ func (l *timeline) percentiles(of func(*ledger.Times) float64, ps ...float64) []
 	for b := range values {
 		slices.Sort(values[b])
 		for k, p := range ps {
-			lines[k][b] = percentile(values[b], p)
+			lines[k][b] = Percentile(values[b], p)
 		}
 	}
 	return lines
 }
 
-// percentile is element trunc(n·p) of sorted values, as in the record; NaN of none.
-func percentile(sorted []float64, p float64) float64 {
+// Percentile is element trunc(n·p) of sorted values, as in the record; NaN of none.
+func Percentile(sorted []float64, p float64) float64 {
 	if len(sorted) == 0 {
 		return math.NaN()
 	}
@@ -143,7 +143,7 @@ func (l *timeline) distribution(of func(*ledger.Times) float64) (values, shares 
 		return nil, nil
 	}
 	for _, p := range distributionShares {
-		values, shares = append(values, percentile(sorted, p)), append(shares, 100*p)
+		values, shares = append(values, Percentile(sorted, p)), append(shares, 100*p)
 	}
 	return append(values, sorted[len(sorted)-1]), append(shares, 100)
 }

@@ -34,7 +34,7 @@ func WriteDocument(w io.Writer, title string, body *template.Template, data any)
 	if err := body.Execute(&text, data); err != nil {
 		return fmt.Errorf("the page %q: %w", title, err)
 	}
-	return documentTemplate.Execute(w, map[string]any{"Title": title, "Policy": policy(),
+	return documentTemplate.Execute(w, map[string]any{"Title": title, "Policy": policy(pageJS),
 		"Style": template.CSS(pageCSS), "Body": template.HTML(text.String()), //nolint:gosec // a template escaped it
 		"Version": record.ThisTool().Version})
 }

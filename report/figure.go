@@ -6,6 +6,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/metrics/series"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // Figure is one chart of a report.
@@ -54,6 +55,19 @@ var durations = []duration{
 const (
 	timeAxis  = "seconds since the first query was due"
 	shareAxis = "% of the requests"
+)
+
+// Charts over time without their curves, which the report and the live page draw.
+var (
+	ratesFigure = Figure{ID: "rates", Title: "Scheduled and answered requests", X: timeAxis, Y: "requests/s", Time: true,
+		Look: "Answers that stay below the schedule mean that a queue grows."}
+	tokensFigure = Figure{ID: "tokens", Title: "Output tokens per second", X: timeAxis, Y: "tokens/s", Time: true,
+		Look: "The server's throughput. Dips at the same time as peaks of TTFT are pauses of the server."}
+	inFlightFigure = Figure{ID: "inflight", Title: "Requests in flight", X: timeAxis, Y: "requests", Time: true,
+		Look: "A number that grows through the run means that the server does not keep up."}
+	lagFigure = Figure{ID: "lag", Title: "Lag of the client", X: timeAxis, Y: "us, p99", Time: true,
+		Look: "What the client itself adds: due until sent, and bytes readable until reported. A peak here explains a peak " +
+			"of TTFT or TPOT; without one, the server is the cause."}
 )
 
 // Figures returns the charts of a run in the order of the page.
@@ -130,13 +144,20 @@ func (f *Figure) nameLimits() {
 	}
 }
 
-func (r *Run) overTime(l *timeline, d duration) Figure {
-	lines := l.percentiles(d.of, 0.5, 0.9, 0.99)
-	f := Figure{ID: d.id, Title: d.name + " over time", X: timeAxis, Y: d.unit, Time: true,
+// overTime returns the chart of a duration without its curves, whose names are percentileNames.
+func (d duration) overTime(tails []record.Tail) Figure {
+	return Figure{ID: d.id, Title: d.name + " over time", X: timeAxis, Y: d.unit, Time: true,
 		Look: "Curves that rise through the run mean that the rate is above what the server sustains; a single peak is an " +
 			"event. Compare it with the requests in flight and the client's lag at the same time.",
-		Limits: r.limits(d, false)}
-	for i, name := range []string{"p50", "p90", "p99"} {
+		Limits: d.limits(tails, false)}
+}
+
+var percentileNames = []string{"p50", "p90", "p99"}
+
+func (r *Run) overTime(l *timeline, d duration) Figure {
+	lines := l.percentiles(d.of, 0.5, 0.9, 0.99)
+	f := d.overTime(r.Record.Tails)
+	for i, name := range percentileNames {
 		f.Curves = append(f.Curves, Curve{name, l.middles(), scaled(lines[i], d.scale)})
 	}
 	return f
@@ -146,12 +167,12 @@ func (r *Run) distributed(l *timeline, d duration) Figure {
 	values, shares := l.distribution(d.of)
 	return Figure{ID: d.id + "-cdf", Title: "Distribution of " + d.name, X: d.name + " in " + d.unit, Y: shareAxis,
 		Look:   "How many requests were at or below a value. The limit must be to the right of 99 %.",
-		Curves: []Curve{{"requests", scaled(values, d.scale), shares}}, Limits: r.limits(d, true)}
+		Curves: []Curve{{"requests", scaled(values, d.scale), shares}}, Limits: d.limits(r.Record.Tails, true)}
 }
 
 // limits returns the limit of a duration that the verdict uses.
-func (r *Run) limits(d duration, onX bool) []Limit {
-	for _, tail := range r.Record.Tails {
+func (d duration) limits(tails []record.Tail, onX bool) []Limit {
+	for _, tail := range tails {
 		if tail.What == d.limit {
 			return []Limit{{Name: "limit of p99", Value: tail.Limit.Seconds() * d.scale, OnX: onX}}
 		}
@@ -179,9 +200,8 @@ func (r *Run) rates(l *timeline) Figure {
 			}
 		}
 	})
-	f := Figure{ID: "rates", Title: "Scheduled and answered requests", X: timeAxis, Y: "requests/s", Time: true,
-		Look:   "Answers that stay below the schedule mean that a queue grows.",
-		Curves: []Curve{{"scheduled", l.middles(), due}, {"answered", l.middles(), done}}}
+	f := ratesFigure
+	f.Curves = []Curve{{"scheduled", l.middles(), due}, {"answered", l.middles(), done}}
 	if r.Record.Samples.Failed > 0 {
 		f.Curves = append(f.Curves, Curve{"failed", l.middles(), failed})
 	}
@@ -202,21 +222,19 @@ func (r *Run) tokens(l *timeline) Figure {
 		}
 		l.spread(out, l.at(from), l.at(e.DoneNS), float64(e.OutputTokens))
 	}
-	return Figure{ID: "tokens", Title: "Output tokens per second", X: timeAxis, Y: "tokens/s", Time: true,
-		Look:   "The server's throughput. Dips at the same time as peaks of TTFT are pauses of the server.",
-		Curves: []Curve{{"output", l.middles(), out}}}
+	f := tokensFigure
+	f.Curves = []Curve{{"output", l.middles(), out}}
+	return f
 }
 
 func inFlight(l *timeline) Figure {
-	return Figure{ID: "inflight", Title: "Requests in flight", X: timeAxis, Y: "requests", Time: true,
-		Look:   "A number that grows through the run means that the server does not keep up.",
-		Curves: []Curve{{"in flight", l.middles(), l.inFlight()}}}
+	f := inFlightFigure
+	f.Curves = []Curve{{"in flight", l.middles(), l.inFlight()}}
+	return f
 }
 
 func lags(l *timeline) Figure {
-	f := Figure{ID: "lag", Title: "Lag of the client", X: timeAxis, Y: "us, p99", Time: true,
-		Look: "What the client itself adds: due until sent, and bytes readable until reported. A peak here explains a peak " +
-			"of TTFT or TPOT; without one, the server is the cause."}
+	f := lagFigure
 	for _, d := range []struct {
 		name string
 		of   func(*ledger.Times) float64

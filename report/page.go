@@ -26,11 +26,18 @@ var (
 	pageCSS string
 	//go:embed page.js
 	pageJS string
+	//go:embed figure.html
+	figureHTML string
 )
 
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"colour": func(i int) int { return i % colours },
-}).Parse(pageHTML))
+var templateFuncs = template.FuncMap{"colour": func(i int) int { return i % colours }}
+
+// newTemplate parses a page whose figures are those of figure.html.
+func newTemplate(text string) *template.Template {
+	return template.Must(template.Must(template.New("page").Funcs(templateFuncs).Parse(figureHTML)).Parse(text))
+}
+
+var pageTemplate = newTemplate(pageHTML)
 
 // page is what the template shows.
 type page struct {
@@ -83,8 +90,8 @@ type figureView struct {
 
 // WriteHTML writes the page of some runs.
 func WriteHTML(w io.Writer, runs []*Run) error {
-	p := page{Style: template.CSS(pageCSS), Script: template.JS(pageJS), Policy: policy(), //nolint:gosec // our own files
-		Version: record.ThisTool().Version, Title: "Report of " + strconv.Itoa(len(runs)) + " runs"}
+	p := page{Style: template.CSS(pageCSS), Script: template.JS(pageJS), //nolint:gosec // our own files
+		Policy: policy(pageJS), Version: record.ThisTool().Version, Title: "Report of " + strconv.Itoa(len(runs)) + " runs"}
 	for i, r := range runs {
 		view, err := r.view(i)
 		if err != nil {
@@ -98,13 +105,13 @@ func WriteHTML(w io.Writer, runs []*Run) error {
 	return pageTemplate.Execute(w, &p)
 }
 
-// policy allows the style and the script of the page by their hashes, and nothing else.
-func policy() string {
+// policy allows a page's style and script by their hashes, and nothing else.
+func policy(script string) string {
 	hash := func(text string) string {
 		sum := sha256.Sum256([]byte(text))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	return "default-src 'none'; style-src " + hash(pageCSS) + "; script-src " + hash(pageJS) +
+	return "default-src 'none'; style-src " + hash(pageCSS) + "; script-src " + hash(script) +
 		"; base-uri 'none'; form-action 'none'"
 }
 
@@ -256,7 +263,7 @@ const tableRows = 60
 
 func (f *Figure) view(run int) (figureView, error) {
 	v := figureView{Figure: *f, Anchor: fmt.Sprintf("run%d-%s", run, f.ID)}
-	data, err := json.Marshal(f.data(run))
+	data, err := json.Marshal(f.data(run, f.near()))
 	if err != nil {
 		return v, fmt.Errorf("the chart %s: %w", f.ID, err)
 	}
@@ -309,10 +316,10 @@ type limitData struct {
 	OnX   bool    `json:"on_x"`
 }
 
-func (f *Figure) data(run int) chartData {
+func (f *Figure) data(run int, limits []Limit) chartData {
 	d := chartData{X: f.X, Y: f.Y, Time: f.Time, Group: run, Limits: []limitData{}}
 	for _, c := range f.Curves {
-		one := curveData{Name: c.Name}
+		one := curveData{Name: c.Name, X: []float64{}, Y: []*float64{}}
 		for i, v := range c.Y {
 			one.X = append(one.X, round(c.X[i]))
 			value := round(v)
@@ -324,7 +331,7 @@ func (f *Figure) data(run int) chartData {
 		}
 		d.Curves = append(d.Curves, one)
 	}
-	for _, l := range f.near() {
+	for _, l := range limits {
 		d.Limits = append(d.Limits, limitData{l.Name, l.Value, l.OnX})
 	}
 	return d

@@ -2,6 +2,7 @@
 (() => {
   const NS = "http://www.w3.org/2000/svg";
   const HEIGHT = 260, LEFT = 76, RIGHT = 12, TOP = 12, BOTTOM = 44, COLOURS = 8;
+  const FAR_ABOVE = 4; // a limit so many times above every value is not drawn
   const charts = [];
 
   const make = (name, attributes, text) => {
@@ -25,6 +26,8 @@
   class Chart {
     constructor(figure) {
       this.data = JSON.parse(figure.querySelector("script").textContent);
+      this.id = figure.id;
+      this.rows = figure.querySelector("tbody");
       this.host = figure.querySelector(".chart");
       this.values = document.createElement("span");
       this.cursor = null; // index into the X of the first curve
@@ -38,6 +41,7 @@
       let low = this.data.time ? Infinity : 0, high = -Infinity;
       for (const c of this.data.curves) for (const x of c.x) { low = Math.min(low, x); high = Math.max(high, x); }
       for (const l of this.data.limits) if (l.on_x) high = Math.max(high, l.value * 1.05);
+      if (high < low) return [0, 1]; // no value yet
       return high > low ? [low, high] : [low, low + 1];
     }
 
@@ -47,8 +51,34 @@
       for (const c of this.data.curves) c.y.forEach((y, i) => {
         if (y !== null && c.x[i] >= from && c.x[i] <= to) { low = Math.min(low, y); high = Math.max(high, y); }
       });
-      for (const l of this.data.limits) if (!l.on_x) high = Math.max(high, l.value * 1.05);
+      for (const l of this.near()) if (!l.on_x) high = Math.max(high, l.value * 1.05);
       return high > low ? [low, high] : [low, low + 1];
+    }
+
+    // near returns the limits that are drawn.
+    near() {
+      let high = 0;
+      for (const c of this.data.curves) for (const y of c.y) if (y !== null) high = Math.max(high, y);
+      return this.data.limits.filter(l => l.on_x || l.value <= FAR_ABOVE * high);
+    }
+
+    // append adds a value to each curve, and to the table, which shows the last minute. It keeps a number of values.
+    append(x, values, keep) {
+      this.data.curves.forEach((c, i) => {
+        c.x.push(x);
+        c.y.push(values[i]);
+        if (c.x.length > keep) { c.x.shift(); c.y.shift(); }
+      });
+      const row = this.rows.insertRow();
+      for (const v of [x, ...values]) {
+        const cell = row.insertCell();
+        cell.className = "number";
+        cell.textContent = show(v);
+      }
+      if (this.rows.rows.length > 60) this.rows.deleteRow(0);
+      const all = this.range === this.full;
+      this.full = this.xRange();
+      if (all) this.range = this.full;
     }
 
     controls(tools, title) {
@@ -108,6 +138,7 @@
 
     step(by) {
       const n = this.data.curves[0].x.length;
+      if (n === 0) return;
       const start = this.cursor === null ? this.nearest(by > 0 ? this.range[0] : this.range[1]) - by : this.cursor;
       this.point(Math.min(Math.max(start + by, 0), n - 1));
     }
@@ -160,12 +191,12 @@
       }
       for (const x of marks(x0, x1, Math.max(2, Math.floor(this.width / 90)))) {
         svg.append(make("path", {class: "tick", d: `M${this.toX(x)} ${floor}v4`}),
-          make("text", {class: "middle", x: this.toX(x), y: floor + 16}, show(x)));
+          make("text", {class: "middle", x: this.toX(x), y: floor + 20}, show(x)));
       }
       svg.append(make("path", {class: "axis", d: `M${LEFT} ${floor}H${right}`}),
         make("text", {class: "middle", x: this.width / 2, y: HEIGHT - 6}, this.data.x),
         make("text", {class: "middle", transform: `translate(14 ${(TOP + floor) / 2}) rotate(-90)`}, this.data.y));
-      for (const l of this.data.limits) {
+      for (const l of this.near()) {
         if (l.on_x && (l.value < x0 || l.value > x1)) continue;
         svg.append(make("path", {class: "limit",
           d: l.on_x ? `M${this.toX(l.value)} ${TOP}V${floor}` : `M${LEFT} ${this.toY(l.value)}H${right}`}));
@@ -191,6 +222,7 @@
   }
 
   for (const figure of document.querySelectorAll("figure")) charts.push(new Chart(figure));
+  globalThis.mlperf = {charts};
   let waiting = 0;
   addEventListener("resize", () => {
     clearTimeout(waiting);

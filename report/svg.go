@@ -17,7 +17,7 @@ const (
 	chartTop, chartBottom              = 12, 44
 	plotW, plotH                       = chartW - chartLeft - chartRight, chartH - chartTop - chartBottom
 	marksX, marksY                     = 6, 5
-	tickLength, labelBelow, labelRaise = 4, 16, 4
+	tickLength, labelBelow, labelRaise = 4, 20, 4
 )
 
 // axis maps values to a length of the view box.
@@ -100,6 +100,9 @@ func (f *Figure) axes() (x, y axis) {
 		} else {
 			y.high = max(y.high, l.Value*1.05)
 		}
+	}
+	if x.low > x.high { // no value yet
+		x.low, x.high, y.high = 0, 1, 1
 	}
 	if !f.Time {
 		x.low = min(x.low, 0)

@@ -14,7 +14,7 @@ import (
 // flagsFirst moves a command's flags before its arguments, because the flag parser stops at the first argument and
 // would not see the flag of `dataset info FILE --json`. Arguments before the command and after -- stay in place.
 func flagsFirst(commands []*cli.Command, global []cli.Flag, args []string) []string {
-	args = oldEngineArgs(dashed(args))
+	args = bare(oldEngineArgs(dashed(args)))
 	in := invoked(commands, global, args)
 	if len(in.path) == 0 || in.path[len(in.path)-1].ArgsUsage == "" {
 		return args
@@ -64,6 +64,26 @@ func invoked(commands []*cli.Command, global []cli.Flag, args []string) invocati
 	}
 	return in
 }
+
+// bare adds the value of a flag that needs none, such as --live at the end or before another flag.
+func bare(args []string) []string {
+	full := slices.Clone(args)
+	for i, a := range full {
+		if a == "--" {
+			break
+		}
+		name, isFlag := strings.CutPrefix(a, "--")
+		if !isFlag || i+1 < len(full) && !strings.HasPrefix(full[i+1], "-") {
+			continue
+		}
+		if s, _, err := runSettings.Find(name); err == nil && s.Bare != "" {
+			full[i] += "=" + s.Bare
+		}
+	}
+	return full
+}
+
+var runSettings = config.RunSettings()
 
 // dashed replaces underscores in the names of flags by dashes: older harnesses wrote --num_replicas.
 func dashed(args []string) []string {

@@ -66,6 +66,10 @@ func (t testRun) do(ctx context.Context) error {
 	if err := t.surveyOf(plan, nil).Early(ctx); err != nil {
 		return err
 	}
+	ctx, live, err := t.openPage(ctx)
+	if err != nil {
+		return err
+	}
 	down, err := t.startServers(ctx, s.servers)
 	if err != nil {
 		return err
@@ -78,8 +82,9 @@ func (t testRun) do(ctx context.Context) error {
 	defer rehearsal.Stop()
 	progress := t.newProgress(plan)
 	progress.preflighted = func(pre *run.Preflight) { t.showNeeds(t.surveyOf(plan, pre).Table(ctx)) }
-	r, err := run.Run(ctx, run.FromPlan(plan), progress)
+	r, err := run.Run(ctx, run.FromPlan(plan), live.beside(progress))
 	progress.end()
+	live.finish(r, err)
 	if err != nil {
 		return err
 	}
@@ -87,14 +92,20 @@ func (t testRun) do(ctx context.Context) error {
 	if i, ok := context.Cause(ctx).(run.Interrupt); ok && r.Verdict == record.Interrupted {
 		t.exit = i.ExitCode()
 	}
-	err = plan.Access().Write(filepath.Join(plan.Folder(), record.SummaryName), func(w io.Writer) error {
+	t.keepSummary(r)
+	return t.printRecord(r, plan.Folder())
+}
+
+// keepSummary writes the result as text into the run's folder.
+func (t testRun) keepSummary(r *record.Record) {
+	path := filepath.Join(t.plan.Folder(), record.SummaryName)
+	err := t.plan.Access().Write(path, func(w io.Writer) error {
 		printSummary(page{to: w}, r)
 		return nil
 	})
 	if err != nil {
 		t.log.Warn("the result is not kept as text: " + err.Error())
 	}
-	return t.printRecord(r, plan.Folder())
 }
 
 // wantsScore rejects an earlier run without a score where one is required: with --no-score such a run is valid.

@@ -293,4 +293,9 @@ var outputSettings = []Setting{
 		Usage: "time between two readings of a metrics page"},
 	{Name: "metrics-url", Kind: Strings,
 		Usage: "further metrics pages to record with --metrics, such as a gateway's or a GPU exporter's"},
+	{Name: "live", Kind: String, Bare: "127.0.0.1:0",
+		Usage: "serve a page with the charts of the running test at this host:port, and print its URL; without a value any " +
+			"free port of loopback"},
+	{Name: "live-control", Kind: Bool, Default: "false",
+		Usage: "let the page of --live stop the test, for viewers with the token in the printed URL"},
 }

@@ -45,6 +45,7 @@ type Setting struct {
 	Usage   string // help text: one phrase, with the unit
 	Group   string // heading in the help text
 	Default string // "": no default, or the run decides
+	Bare    string // value of a flag without one; "": the flag needs a value
 
 	Secret  bool   // never show the value
 	Ignored bool   // accepted without effect; Notice explains why

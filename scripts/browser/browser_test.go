@@ -81,22 +81,26 @@ func newTab(t *testing.T) context.Context {
 // eval returns the value of a JavaScript expression in the page. It may use checks.
 func eval[T any](t *testing.T, tab context.Context, expression string) T {
 	t.Helper()
-	v, err := chromedp.Run(tab, chromedp.Evaluate[T]("(() => {"+checksJS+"return "+expression+"})()"))
+	v, err := tryEval[T](tab, expression)
 	require.NoError(t, err, expression)
 	return v
 }
 
-// waitFor waits until a JavaScript expression in the page is true.
+func tryEval[T any](tab context.Context, expression string) (T, error) {
+	return chromedp.Run(tab, chromedp.Evaluate[T]("(() => {"+checksJS+"return "+expression+"})()"))
+}
+
+// waitFor waits until a JavaScript expression in the page is true. A page that is loading has no value for it yet.
 func waitFor(t *testing.T, tab context.Context, expression string) {
 	t.Helper()
 	for {
-		if eval[bool](t, tab, "Boolean("+expression+")") {
+		ok, err := tryEval[bool](tab, "Boolean("+expression+")")
+		if ok {
 			return
 		}
 		select {
 		case <-tab.Done():
-			t.Fatalf("%s did not become true: %v; the page: %s", expression, tab.Err(),
-				eval[string](t, browser, "document.body.innerText"))
+			t.Fatalf("%s did not become true: %v, %v", expression, tab.Err(), err)
 		case <-time.After(100 * time.Millisecond):
 		}
 	}

@@ -215,14 +215,19 @@ func chartsAnswer(t *testing.T, address string) {
 	require.NotEqual(t, before, drawn(chart), "the button + zooms")
 }
 
-// reportWithoutScripts reads the page with scripts turned off.
-func reportWithoutScripts(t *testing.T, address string) {
-	tab := newTab(t)
+func disableScripts(t *testing.T, tab context.Context) {
+	t.Helper()
 	require.NoError(t, chromedp.Do(tab, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := cdp.Call(ctx, target, emulation.SetScriptExecutionDisabled,
 			emulation.SetScriptExecutionDisabledParams{Value: true})
 		return err
 	})))
+}
+
+// reportWithoutScripts reads the page with scripts turned off.
+func reportWithoutScripts(t *testing.T, address string) {
+	tab := newTab(t)
+	disableScripts(t, tab)
 	open(t, tab, address)
 	require.Zero(t, eval[int](t, tab, "document.querySelectorAll('button').length"), "no control without a function")
 	for _, l := range looks() {

@@ -18,6 +18,7 @@ var stepSettings = map[string]bool{
 	"model": true, "model-category": true, "scenario": true, "mode": true, "output-dir": true, "resume": true,
 	"force": true, "audit-config": true,
 	"server-config": true, "model-path": true, "replicas": true, "gpus-per-replica": true, "python": true,
+	"live-control": true, // a campaign is stopped as a whole
 }
 
 // arguments returns a step's command line without the program's name.

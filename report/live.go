@@ -1,0 +1,136 @@
+package report
+
+import (
+	_ "embed" // live.html and live.js
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+
+	"github.com/mlperf-go/mlperf-go/run/record"
+)
+
+var (
+	//go:embed live.html
+	liveHTML string
+	//go:embed live.js
+	liveJS string
+)
+
+var liveTemplate = newTemplate(liveHTML)
+
+// Live is the page of a running test. live.js keeps it up to date with the events of package report/live.
+type Live struct {
+	Title    string
+	Run      string // identifies the test in the events
+	After    int    // the page contains the events up to this one
+	Folder   string
+	Verdict  string // "RUNNING" until the test has ended
+	Headline string
+	Reasons  []record.Cause
+	Now      [][2]string // the state of the test: name and value
+	Figures  []Figure    // LiveFigures with their points
+	Failures [][4]string // time, cause, endpoint, detail
+	Control  bool        // the page has a button that stops the test
+}
+
+// liveScript is page.js, which draws the charts, and live.js, which extends them.
+func liveScript() string { return pageJS + liveJS }
+
+// LivePolicy returns the content security policy of the page, an HTTP header: its own style and script, and requests to
+// its own server.
+func LivePolicy() string {
+	return policy(liveScript()) + "; connect-src 'self'; frame-ancestors 'none'"
+}
+
+const liveAxis = "seconds since the test started"
+
+// LiveFigures returns the charts of a running test without points. Each has its curves in the order of the live events'
+// values. tails are the limits that the test must meet.
+func LiveFigures(tails []record.Tail) []Figure {
+	var list []Figure
+	add := func(f Figure, names ...string) {
+		f.X = liveAxis
+		for _, name := range names {
+			f.Curves = append(f.Curves, Curve{Name: name})
+		}
+		for i := range f.Limits {
+			f.Limits[i].Name += " " + short(f.Limits[i].Value) + " " + f.Y
+		}
+		list = append(list, f)
+	}
+	for _, d := range durations {
+		add(d.overTime(tails), percentileNames...)
+	}
+	rates, tokens, lag := ratesFigure, tokensFigure, lagFigure
+	rates.Title = "Issued and answered requests"
+	rates.Look = "Answers that stay below what is issued mean that a queue grows."
+	tokens.Look = "Tokens of the answers that ended in each second."
+	lag.Look = "What the client itself adds: issued until sent, and bytes readable until reported. A peak here explains " +
+		"a peak of TTFT or TPOT; without one, the server is the cause."
+	add(rates, "issued", "answered", "failed")
+	add(tokens, "output")
+	add(inFlightFigure, "in flight")
+	add(lag, "issued to sent", "readable to reported")
+	return list
+}
+
+// liveView is Live with what the template needs.
+type liveView struct {
+	*Live
+	Style   template.CSS
+	Script  template.JS
+	Version string
+	Views   []figureView
+}
+
+// WriteLive writes the page. It must be served with LivePolicy.
+func WriteLive(w io.Writer, p *Live) error {
+	v := liveView{Live: p, Style: template.CSS(pageCSS), Script: template.JS(liveScript()), //nolint:gosec // our own files
+		Version: record.ThisTool().Version}
+	for i := range p.Figures {
+		f, err := p.Figures[i].liveView()
+		if err != nil {
+			return err
+		}
+		v.Views = append(v.Views, f)
+	}
+	return liveTemplate.Execute(w, &v)
+}
+
+// liveView is view with the values of the last minute, and with all limits: which are near changes while the test runs.
+func (f *Figure) liveView() (figureView, error) {
+	v := figureView{Figure: *f, Anchor: f.ID, Thinned: " (the last minute)"}
+	v.Figure.Limits = append([]Limit(nil), f.Limits...)
+	data, err := json.Marshal(f.data(0, f.Limits))
+	if err != nil {
+		return v, fmt.Errorf("the chart %s: %w", f.ID, err)
+	}
+	v.Data = template.JS(data) //nolint:gosec // json.Marshal escapes what could end the element
+	n := len(f.Curves[0].X)
+	for i := max(n-tableRows, 0); i < n; i++ {
+		cells := []string{short(f.Curves[0].X[i])}
+		for c := range f.Curves {
+			cells = append(cells, short(f.Curves[c].Y[i]))
+		}
+		v.Rows = append(v.Rows, cells)
+	}
+	v.markFar()
+	return v, nil
+}
+
+// markFar marks the limits that are so far above every value that they are not drawn.
+func (f *Figure) markFar() {
+	highest := 0.0
+	for _, c := range f.Curves {
+		for _, v := range c.Y {
+			if !math.IsNaN(v) {
+				highest = max(highest, v)
+			}
+		}
+	}
+	for i := range f.Limits {
+		f.Limits[i].Far = f.Limits[i].Value > farAbove*highest
+	}
+}

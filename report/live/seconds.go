@@ -1,0 +1,153 @@
+package live
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/report"
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+// number is a value of a chart. NaN is null in JSON: a gap.
+type number float64
+
+// MarshalJSON writes at most five digits.
+func (n number) MarshalJSON() ([]byte, error) {
+	v := float64(n)
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return []byte("null"), nil
+	}
+	if v != 0 {
+		scale := math.Pow(10, 4-math.Floor(math.Log10(math.Abs(v))))
+		v = math.Round(v*scale) / scale
+	}
+	return json.Marshal(v)
+}
+
+// tick is one second of a test.
+type tick struct {
+	AtS      float64             `json:"at_s"` // its middle, since the test started
+	Values   map[string][]number `json:"values"`
+	Failures [][4]string         `json:"failures,omitempty"` // as report.Live has them
+}
+
+// second collects the requests that ended in one second.
+type second struct {
+	ttft, tpot, e2e, dispatch, report []float64 // in s
+	answered, failed, tokens          float64
+}
+
+func (s *second) add(e *ledger.Entry) {
+	t := ledger.TimesOf(e, e.IssuedNS)
+	for _, one := range []struct {
+		to *[]float64
+		v  float64
+	}{{&s.ttft, t.TTFT}, {&s.tpot, t.TPOT}, {&s.e2e, t.E2E}, {&s.dispatch, t.DispatchLag}, {&s.report, t.ReportLag}} {
+		if !math.IsNaN(one.v) {
+			*one.to = append(*one.to, one.v)
+		}
+	}
+	if e.Succeeded() {
+		s.answered++
+		s.tokens += float64(e.OutputTokens)
+	} else {
+		s.failed++
+	}
+}
+
+// state is what is known of a moment.
+type state struct{ atS, issued, inFlight float64 }
+
+// between interpolates two states.
+func between(a, b state, atS float64) state {
+	share := 1.0
+	if b.atS > a.atS {
+		share = min(max((atS-a.atS)/(b.atS-a.atS), 0), 1)
+	}
+	return state{atS, a.issued + share*(b.issued-a.issued), a.inFlight + share*(b.inFlight-a.inFlight)}
+}
+
+// seconds divides a test into seconds. It is not safe for concurrent use.
+type seconds struct {
+	started  time.Time
+	open     []*second // from the second that ends next
+	done     int       // seconds before open
+	states   []state   // of each Progress since edge
+	edge     state     // at the end of the last finished second
+	failures [][4]string
+}
+
+// mostOpen bounds the seconds that have not ended: a clock that is set forward makes no more of them.
+const mostOpen = 600
+
+// at returns the second in which a time lies: one of open, because those before are finished.
+func (s *seconds) at(ns int64) *second {
+	i := min(max(int(time.Unix(0, ns).Sub(s.started)/time.Second)-s.done, 0), mostOpen)
+	for len(s.open) <= i {
+		s.open = append(s.open, new(second))
+	}
+	return s.open[i]
+}
+
+// add takes a Progress, and returns the seconds that ended with it.
+func (s *seconds) add(p *run.Progress) (finished []tick) {
+	if s.started.IsZero() {
+		s.started = time.Now().Add(-p.Elapsed)
+	}
+	for i := range p.Ended {
+		s.at(p.Ended[i].DoneNS).add(&p.Ended[i])
+	}
+	for _, f := range p.Failures {
+		s.failures = append(s.failures, failureRow(f, s.started))
+	}
+	s.states = append(s.states, state{p.Elapsed.Seconds(), float64(p.Issued), float64(p.InFlight)})
+	for until := p.EndedUntil.Sub(s.started).Seconds(); float64(s.done+1) <= until; {
+		finished = append(finished, s.finish(s.nextEdge()))
+	}
+	return finished
+}
+
+// nextEdge returns the state at the end of the second that ends next.
+func (s *seconds) nextEdge() state {
+	at, before := float64(s.done+1), s.edge
+	for len(s.states) > 1 && s.states[0].atS < at {
+		before, s.states = s.states[0], s.states[1:]
+	}
+	return between(before, s.states[0], at)
+}
+
+// finish makes a tick of the first open second, which ends with the state edge.
+func (s *seconds) finish(edge state) tick {
+	first := new(second)
+	if len(s.open) > 0 {
+		first, s.open = s.open[0], s.open[1:]
+	}
+	s.done++
+	t := tick{AtS: float64(s.done) - 0.5, Failures: s.failures, Values: map[string][]number{
+		"ttft": percentiles(first.ttft, 1e3), "tpot": percentiles(first.tpot, 1e3), "e2e": percentiles(first.e2e, 1),
+		"rates":    {number(edge.issued - s.edge.issued), number(first.answered), number(first.failed)},
+		"tokens":   {number(first.tokens)},
+		"inflight": {number(edge.inFlight)},
+		"lag":      {percentile99(first.dispatch, 1e6), percentile99(first.report, 1e6)},
+	}}
+	s.edge, s.failures = edge, nil
+	return t
+}
+
+// percentiles returns p50, p90 and p99 in units of which scale make a second.
+func percentiles(values []float64, scale float64) []number {
+	slices.Sort(values)
+	var list []number
+	for _, p := range []float64{0.5, 0.9, 0.99} {
+		list = append(list, number(scale*report.Percentile(values, p)))
+	}
+	return list
+}
+
+func percentile99(values []float64, scale float64) number {
+	slices.Sort(values)
+	return number(scale * report.Percentile(values, 0.99))
+}

@@ -1,0 +1,211 @@
+//go:build browser
+
+package browser
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+)
+
+// liveRun is a test that runs with --live.
+type liveRun struct {
+	url string
+	cmd *exec.Cmd
+	out *strings.Builder // complete after wait
+	end chan struct{}
+}
+
+// startLive starts a test and waits until its page is served.
+func startLive(t *testing.T, s server, args ...string) *liveRun {
+	t.Helper()
+	r := &liveRun{out: new(strings.Builder), end: make(chan struct{})}
+	args = s.runArgs(filepath.Join(t.TempDir(), "run"), append([]string{"--live"}, args...)...)
+	r.cmd = exec.Command(program, args...)
+	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	stderr, err := r.cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, r.cmd.Start())
+	t.Cleanup(func() { _ = r.cmd.Process.Kill() })
+	found := make(chan string, 1)
+	go func() {
+		defer close(r.end)
+		for in := bufio.NewScanner(stderr); in.Scan(); {
+			fmt.Fprintln(r.out, in.Text())
+			if u, ok := strings.CutPrefix(in.Text(), "live page: "); ok {
+				found <- u
+			}
+		}
+	}()
+	select {
+	case r.url = <-found:
+	case <-r.end:
+		t.Fatalf("the run ended without a page: %s", r.out)
+	case <-time.After(time.Minute):
+		t.Fatal("the run printed no address of its page")
+	}
+	return r
+}
+
+// wait returns the exit code of the run.
+func (r *liveRun) wait() int {
+	<-r.end
+	_ = r.cmd.Wait()
+	return r.cmd.ProcessState.ExitCode()
+}
+
+// link passes connections on until it is cut, as a closed laptop does, and again when it is mended.
+type link struct {
+	t       *testing.T
+	to      string
+	address string
+	mu      sync.Mutex
+	listen  net.Listener
+	open    []net.Conn
+}
+
+func newLink(t *testing.T, to string) *link {
+	l := &link{t: t, to: to, address: "127.0.0.1:0"}
+	l.mend()
+	t.Cleanup(l.cut)
+	return l
+}
+
+func (l *link) mend() {
+	listen, err := net.Listen("tcp", l.address)
+	require.NoError(l.t, err)
+	l.address, l.listen = listen.Addr().String(), listen
+	go func() {
+		for {
+			from, err := listen.Accept()
+			if err != nil {
+				return
+			}
+			to, err := net.Dial("tcp", l.to)
+			if err != nil {
+				_ = from.Close()
+				continue
+			}
+			l.mu.Lock()
+			l.open = append(l.open, from, to)
+			l.mu.Unlock()
+			for _, pair := range [][2]net.Conn{{from, to}, {to, from}} {
+				go func() {
+					_, _ = io.Copy(pair[0], pair[1])
+					_ = pair[0].Close()
+				}()
+			}
+		}
+	}()
+}
+
+func (l *link) cut() {
+	_ = l.listen.Close()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range l.open {
+		_ = c.Close()
+	}
+	l.open = nil
+}
+
+// points is a JavaScript expression of the times of a chart's points.
+const points = "mlperf.charts.find(c => c.id === 'ttft').data.curves[0].x"
+
+// TestLive follows a running test whose server answers some requests with script.
+func TestLive(t *testing.T) {
+	s := startServer(t)
+	s.url = hostileProxy(t, s.url)
+	r := startLive(t, s, "--target-qps", "100", "--min-duration", "25s")
+	host := strings.TrimSuffix(strings.TrimPrefix(r.url, "http://"), "/")
+	laptop := newLink(t, host)
+	tab, other := newTab(t), newTab(t)
+	var asked requests
+	asked.listen(t, tab)
+	open(t, tab, "http://"+laptop.address)
+	waitFor(t, tab, points+".length >= 2 && document.getElementById('failures').rows.length > 0")
+	for _, l := range looks() {
+		l.apply(t, tab)
+		waitFor(t, tab, fmt.Sprintf("mlperf.charts.every(c => c.width <= %d)", l.width)) // it draws again after a moment
+		readable(t, tab, l)
+	}
+	require.Equal(t, "RUNNING", eval[string](t, tab, "document.getElementById('verdict').textContent"))
+	require.Contains(t, eval[string](t, tab, "document.getElementById('failures').innerText"), "http_500")
+	require.Zero(t, eval[int](t, tab, "document.querySelectorAll('img, a, iframe, #stop').length"))
+	require.Regexp(t, `(?s)answered\s+\d+ of \d+.*TPOT p99\s+[0-9.]+.*time to first token\s+\d+ requests? above 2s, \d+ `+
+		`allowed.*time left\s+\d+s`, eval[string](t, tab, "document.getElementById('now').innerText"))
+	reachesEverything(t, tab)
+	withoutScripts(t, r.url)
+
+	open(t, other, r.url) // a second viewer sees the same
+	before := eval[float64](t, tab, points+".at(-1)")
+	laptop.cut()
+	waitFor(t, tab, "document.getElementById('connection').textContent.startsWith('No connection')")
+	waitFor(t, other, fmt.Sprintf("%s.at(-1) > %v + 2", points, before))
+	laptop.mend()
+	waitFor(t, tab, fmt.Sprintf("%s.at(-1) > %v + 2", points, before))
+	require.Empty(t, eval[string](t, tab, "document.getElementById('connection').textContent"))
+	require.True(t, eval[bool](t, tab, points+".every((x, i, all) => i === 0 || x === all[i - 1] + 1)"),
+		"a second is missing or double after the reconnect")
+
+	for _, viewer := range []context.Context{tab, other} {
+		waitFor(t, viewer, "document.getElementById('verdict').textContent === 'INVALID'")
+		require.Contains(t, eval[string](t, viewer, "document.getElementById('reasons').innerText"), "failed_samples")
+		require.True(t, eval[bool](t, viewer, "window.pwned === undefined"), "a server's script ran in the page")
+	}
+	require.Equal(t, 1, r.wait(), r.out)
+	for _, address := range asked.all() {
+		require.True(t, strings.HasPrefix(address, "http://"+laptop.address+"/"), "the page asked for %s", address)
+	}
+}
+
+// withoutScripts opens the live page with scripts turned off.
+func withoutScripts(t *testing.T, address string) {
+	t.Helper()
+	tab := newTab(t)
+	disableScripts(t, tab)
+	looks()[0].apply(t, tab)
+	open(t, tab, address)
+	readable(t, tab, looks()[0])
+	outline := strings.Join(eval[[]string](t, tab, "checks.outline()"), "\n")
+	require.Contains(t, outline, "span: RUNNING")
+	require.Contains(t, outline, "h3: TTFT over time\nsvg")
+}
+
+// TestLiveControl stops a test from its page, by the keyboard.
+func TestLiveControl(t *testing.T) {
+	r := startLive(t, startServer(t), "--target-qps", "100", "--min-duration", "5m", "--live-control")
+	address, token, _ := strings.Cut(r.url, "#token=")
+	require.Len(t, token, 26)
+	stranger, tab := newTab(t), newTab(t)
+	open(t, stranger, address)
+	require.True(t, eval[bool](t, stranger, "document.getElementById('stop').hidden"), "a viewer without the token")
+	for _, attempt := range []string{`{method: "POST"}`, `{method: "POST", headers: {"X-Live-Token": "wrong"}}`} {
+		status, err := chromedp.Run(stranger, chromedp.Evaluate[int]("fetch('stop', "+attempt+").then(r => r.status)",
+			chromedp.EvalAwaitPromise))
+		require.NoError(t, err)
+		require.Equal(t, 403, status)
+	}
+	open(t, tab, r.url)
+	waitFor(t, tab, points+".length >= 1")
+	eval[bool](t, tab, "(document.getElementById('stop').focus(), true)")
+	require.NoError(t, chromedp.Do(tab, chromedp.KeyEvent(kb.Enter)))
+	require.Contains(t, eval[string](t, tab, "document.getElementById('stop').textContent"), "cannot become valid")
+	require.NoError(t, chromedp.Do(tab, chromedp.KeyEvent(kb.Enter)))
+	waitFor(t, tab, "document.getElementById('verdict').textContent === 'INTERRUPTED'")
+	require.Contains(t, eval[string](t, tab, "document.getElementById('reasons').innerText"), "a viewer of the live page")
+	require.Equal(t, 130, r.wait(), r.out)
+}
