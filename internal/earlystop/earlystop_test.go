@@ -2,6 +2,7 @@ package earlystop
 
 import (
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -58,5 +59,20 @@ func TestNoPercentile(t *testing.T) {
 	for _, p := range []float64{0, 1, -1, 2} {
 		require.Zero(t, Need(p, 1))
 		require.Equal(t, -1, Bearable(p, 1000))
+	}
+}
+
+// cumulative equals the plain sum of the binomial distribution, on both sides of its mode.
+func TestCumulative(t *testing.T) {
+	for _, q := range []float64{.5, .1, .03, .9} {
+		for _, n := range []int{1, 10, 40} {
+			sum, term := 0.0, math.Pow(1-q, float64(n))
+			for k := range n {
+				sum += term
+				require.InDelta(t, sum, cumulative(n, k, q), 1e-12, "at most %d of %d by %v", k, n, q)
+				term *= float64(n-k) * q / (float64(k+1) * (1 - q))
+			}
+			require.Equal(t, 1.0, cumulative(n, n, q))
+		}
 	}
 }

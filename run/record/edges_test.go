@@ -1,6 +1,8 @@
 package record
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -118,4 +120,21 @@ func TestSeveralMetricsBelowTheirTargets(t *testing.T) {
 	require.Equal(t, 43.0, c.Limit)
 	c = accuracyBelowTarget(&Evidence{Result: &accuracy.Result{Pass: no(), Metrics: metrics[1:]}})
 	require.Equal(t, 300.0, c.Limit, "above its range")
+}
+
+func TestCausesOfAnEarlyEnd(t *testing.T) {
+	lost := &LimitLost{Tail: Tail{What: "TTFT", Limit: time.Second, Queries: 100, Bearable: 2, Over: 3}}
+	e := &Evidence{Ended: fmt.Errorf("ended: %w", lost), Record: &Record{}}
+	require.Equal(t, &Cause{Code: CodeScenarioLimit, Text: lost.Error(), Value: 3, Limit: 2}, limitLost(e))
+	require.Nil(t, interrupted(e))
+	require.Equal(t, CodeFailedSamples, endedEarly(e).Code)
+	e.Record.Samples.Failed = 1
+	require.Nil(t, endedEarly(e), "the failed samples are a cause of their own")
+	e.Interrupted = true
+	require.Nil(t, limitLost(e))
+	require.Nil(t, endedEarly(e))
+	require.Equal(t, CodeInterrupted, interrupted(e).Code)
+	e.Ended = nil
+	require.Nil(t, interrupted(e))
+	require.Nil(t, limitLost(&Evidence{Ended: errors.New("other")}))
 }
