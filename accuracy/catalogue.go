@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -146,6 +147,9 @@ func (p *catalogueProduct) set(name string, raw []byte) error {
 		if raw[0] != '"' {
 			return errors.New(name + " is not a string")
 		}
+		if hasHalfPair(raw) {
+			return errors.New(name + " contains half of a surrogate pair")
+		}
 		into := &p.Category
 		if name == "brand" {
 			into = &p.Brand
@@ -159,6 +163,32 @@ func (p *catalogueProduct) set(name string, raw []byte) error {
 		return nil
 	}
 	return errors.New("the field " + strconv.Quote(shortened(name)) + " is not allowed")
+}
+
+// escapes matches the escapes of a JSON string.
+var escapes = regexp.MustCompile(`\\(?:[^u]|u([0-9a-fA-F]{4}))`)
+
+// hasHalfPair reports whether a JSON string has an escaped surrogate without its other half. The reference's reader
+// rejects it, and Go's replaces it.
+func hasHalfPair(raw []byte) bool {
+	const none = -1
+	high := none // end of a first half
+	for _, m := range escapes.FindAllSubmatchIndex(raw, -1) {
+		if m[2] < 0 {
+			continue
+		}
+		code, _ := strconv.ParseUint(string(raw[m[2]:m[3]]), 16, 32) // four hexadecimal digits
+		isFirst, isSecond := code>>10 == 0xd800>>10, code>>10 == 0xdc00>>10
+		switch {
+		case isSecond && m[0] != high, !isSecond && high != none:
+			return true
+		case isFirst:
+			high = m[1]
+		default:
+			high = none
+		}
+	}
+	return high != none
 }
 
 // truthWords are the strings that the reference's schema accepts as booleans, in any case.

@@ -139,3 +139,39 @@ func TestNormalFormOfMATH(t *testing.T) {
 		require.Equal(t, want, mathNormal(answer), answer)
 	}
 }
+
+// Answers as pydantic's model of the reference reads them.
+func TestProducts(t *testing.T) {
+	const whole = `{"category":"a > b","brand":"c","is_secondhand":true}`
+	for secondhand, want := range map[string]bool{"true": true, `"Yes"`: true, `"ON"`: true, `"t"`: true, "1": true,
+		"1.0": true, "10e-1": true, `"1"`: true, `"T\u0052ue"`: true, "false": false, `"off"`: false, "0": false,
+		"-0": false, "0.0": false, `"n"`: false} {
+		p, err := parseProduct(strings.Replace(whole, "true", secondhand, 1))
+		require.NoError(t, err, secondhand)
+		require.Equal(t, catalogueProduct{"a > b", "c", want}, p, secondhand)
+	}
+	for text, want := range map[string]string{`"\u00e9"`: "é", `"\ud83d\ude00"`: "😀", `"\\ud800"`: `\ud800`,
+		`"\ud83d\ude00\ud83d\ude00\n"`: "😀😀\n"} {
+		p, err := parseProduct(strings.Replace(whole, `"c"`, text, 1))
+		require.NoError(t, err, text)
+		require.Equal(t, want, p.Brand)
+	}
+	p, err := parseProduct(strings.Replace(" \n"+whole+"\t", `"c"`, `"x","brand":"y"`, 1))
+	require.NoError(t, err)
+	require.Equal(t, "y", p.Brand, "the last one counts")
+	for _, text := range []string{"", "{}", "[]", "null", "1", `{"category":"a"}`, `{1:2}`, `{"category"}`,
+		`{"category":}`, `{"category":"a",}`, whole + " x", whole + "}", whole[:len(whole)-1], "\ufeff" + whole,
+		strings.Replace(whole, "true", `true,"x":1`, 1), strings.Replace(whole, "true", "2", 1),
+		strings.Replace(whole, "true", "1.5", 1), strings.Replace(whole, "true", "null", 1),
+		strings.Replace(whole, "true", `"x"`, 1), strings.Replace(whole, "true", `" true"`, 1),
+		strings.Replace(whole, "true", "NaN", 1), strings.Replace(whole, "true", "[]", 1),
+		strings.Replace(whole, `"c"`, "1", 1), strings.Replace(whole, `"c"`, "null", 1),
+		strings.Replace(whole, `"c"`, `"\ud800"`, 1), strings.Replace(whole, `"c"`, `"\udc00"`, 1),
+		strings.Replace(whole, `"c"`, `"\ud800x\udc00"`, 1), strings.Replace(whole, `"c"`, `"\ud800\ud800\udc00"`, 1),
+		strings.Replace(whole, `"c"`, `"\ud800\u0041"`, 1), strings.Replace(whole, `"c"`, "\"\n\"", 1),
+		strings.Replace(whole, `"c"`, "\"\xff\"", 1),
+		strings.Replace(whole, `"c"`, `"`+strings.Repeat("c", maxProductBytes)+`"`, 1)} {
+		_, err := parseProduct(text)
+		require.Error(t, err, "%.80q", text)
+	}
+}
