@@ -136,9 +136,13 @@ func otherModel(before, now map[string]string) string {
 func (w *modelWatch) end(ask bool) {
 	close(w.stop)
 	<-w.over // a question that is under way is answered first: what it sees may be gone a moment later
-	if !ask {
-		return
+	if ask {
+		w.askAll()
 	}
+}
+
+// askAll asks every endpoint now.
+func (w *modelWatch) askAll() {
 	var all sync.WaitGroup
 	for i := range w.config.Endpoints {
 		all.Go(func() {

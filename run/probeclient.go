@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/reach"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
@@ -25,7 +27,8 @@ type ProbeClient struct{ t *test }
 type Probe struct {
 	Data    *ledger.Test
 	Metrics ledger.Metrics
-	Spoiled string // why the probe does not count; empty: it does
+	Causes  []record.Cause // why the probe does not count, by the rules of a run; empty: it does
+	Spoiled string         // Causes in one line
 }
 
 // OpenProbes prepares a client in a folder that exists: it reads the data set, asks the endpoints, builds the requests
@@ -76,6 +79,8 @@ func (t *test) prepareProbes(ctx context.Context) error {
 	if err := t.newLibrary(t.driver); err != nil {
 		return err
 	}
+	t.models = watchModels(t.driver, t.config, t.pre)
+	t.config.Reconnected = t.models.reconnected
 	if err := t.openBackends(t.driver); err != nil {
 		return err
 	}
@@ -128,7 +133,7 @@ func (c *ProbeClient) Send(ctx context.Context, shards []sut.Shard, schedule []i
 	for i, b := range t.backends {
 		open[i] = staysOpen{b}
 	}
-	var first backends.Attempt
+	t.ledger = book
 	failed := make(chan backends.Attempt, 1)
 	s := sut.NewWithout(sut.Options{Backends: open, Ledger: book, FirstTokens: t.plan.FirstTokens(), MaxErrors: 0,
 		DrainTimeout: t.plan.Config.Duration("drain-timeout"),
@@ -138,10 +143,19 @@ func (c *ProbeClient) Send(ctx context.Context, shards []sut.Shard, schedule []i
 			default:
 			}
 		}}, shards)
+	before := t.answers()
+	clock, err := hostinfo.WatchClocks()
+	if err != nil {
+		return nil, err
+	}
 	s.Start(ctx)
-	err := s.Wait()
+	ended := s.Wait()
+	drift, err := clock.Stop()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, err
 	}
 	p := &Probe{Data: &ledger.Test{Entries: book.Entries(), Names: book.Names(), Schedule: schedule, T0NS: start,
 		Origin: ledger.FromSchedule}}
@@ -149,35 +163,69 @@ func (c *ProbeClient) Send(ctx context.Context, shards []sut.Shard, schedule []i
 		p.Data.Origin = ledger.FromIssue
 	}
 	p.Metrics = p.Data.Metrics()
-	select {
-	case first = <-failed:
-	default:
-	}
-	switch counts := book.Counts(); {
-	case counts.Failed > 0 || first.Detail != "":
-		p.Spoiled = fmt.Sprintf("%d of %d queries failed; the first: %s: %s", counts.Failed, counts.Issued, first.Reason,
-			first.Detail)
-	case err != nil:
-		p.Spoiled = err.Error()
-	default:
-		p.Spoiled = c.lag(&p.Metrics, p.Data.Entries)
+	c.judge(p, ended, drift, before)
+	if len(p.Causes) > 0 {
+		p.Spoiled = p.Causes[0].Text
+		select {
+		case a := <-failed:
+			p.Spoiled += fmt.Sprintf("; the first failure: %s: %s", a.Reason, a.Detail)
+		default:
+		}
 	}
 	return p, nil
 }
 
-// lag returns why the client itself was too late, by the rule that a run is judged by.
-func (c *ProbeClient) lag(m *ledger.Metrics, entries []ledger.Entry) string {
-	e := record.Evidence{Terms: c.t.plan.Terms(), MedianTokens: medianOutput(entries),
-		Logs: &mllog.Result{}, Record: &record.Record{
-			Client: record.Client{DispatchLagUS: m.DispatchLag.LagUS(), ReportLagUS: m.ReportLag.LagUS()}}}
-	if cause := e.ClientLag(); cause != nil {
-		return cause.Text
+// judge applies the rules of a run. before are the answers that no probe had asked for until now.
+func (c *ProbeClient) judge(p *Probe, ended error, drift time.Duration, before record.Answers) {
+	t := c.t
+	t.models.askAll()
+	r := &record.Record{LatencyS: record.NewLatencies(&p.Metrics, t.ledger.ITL().Stats()), Answers: t.answers(),
+		Client: record.Client{DispatchLagUS: p.Metrics.DispatchLag.LagUS(), ReportLagUS: p.Metrics.ReportLag.LagUS()}}
+	r.Answers.Unasked -= before.Unasked
+	r.Answers.Strays -= before.Strays
+	e := &record.Evidence{Terms: t.plan.Terms(), MedianTokens: medianOutput(p.Data.Entries), Logs: &mllog.Result{},
+		Record: r, Ended: ended, ClockDrift: drift, OtherModels: t.models.others}
+	t.count(r, e, p.Data)
+	p.Causes = e.JudgeProbe()
+}
+
+// How long AwaitEndpoints waits for an endpoint that does not answer, and how often it asks.
+const (
+	awaitLongest = 10 * time.Minute
+	awaitEvery   = 2 * time.Second
+	answerWithin = 5 * time.Second
+)
+
+// AwaitEndpoints waits until every endpoint answers, and reports to the observer what it waits for. It gives up after
+// ten minutes.
+func (c *ProbeClient) AwaitEndpoints(ctx context.Context) error {
+	deadline, settings := time.Now().Add(awaitLongest), c.t.plan.Config
+	for _, url := range settings.Strings("endpoint") {
+		for {
+			err := reach.Try(ctx, url, plan.Transport(settings), answerWithin)
+			if err == nil {
+				break
+			}
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if time.Now().After(deadline) {
+				return exit.Environment("endpoint", "Start the server again, and continue with --resume",
+					"an endpoint has not answered for %v: %w", awaitLongest, err)
+			}
+			c.t.observer.Waiting(fmt.Sprintf("waiting for %s: %v", url, err))
+			select {
+			case <-time.After(awaitEvery):
+			case <-ctx.Done():
+			}
+		}
 	}
-	return ""
+	return nil
 }
 
 // Close frees the requests.
 func (c *ProbeClient) Close() error {
+	c.t.models.end(false)
 	err := c.t.library.Close()
 	if c.t.dataset.Store != nil {
 		err = errors.Join(err, c.t.dataset.Store.Close())

@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/mlperf-go/mlperf-go/backends/reach"
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/models"
@@ -217,7 +216,7 @@ func (t *tuner) run(ctx context.Context, client *run.ProbeClient, before *State)
 					"a probe was spoiled %d times in a row; the last time: %s", spoiled, p.Spoiled)
 			}
 			t.Observer.Repeats(p.Spoiled)
-			if err := t.awaitEndpoints(ctx); err != nil {
+			if err := client.AwaitEndpoints(ctx); err != nil {
 				return err
 			}
 			continue
@@ -339,40 +338,6 @@ func (t *tuner) confirmed(step Step, r *record.Record) (Measured, string) {
 		}
 	}
 	return m, ""
-}
-
-// How long a tune waits for an endpoint that does not answer, and how often it asks.
-const (
-	endpointWait  = 10 * time.Minute
-	endpointEvery = 2 * time.Second
-	answerWithin  = 5 * time.Second
-)
-
-// awaitEndpoints waits until every endpoint answers.
-func (t *tuner) awaitEndpoints(ctx context.Context) error {
-	deadline := time.Now().Add(endpointWait)
-	c := t.Plan.Config
-	for _, url := range c.Strings("endpoint") {
-		for {
-			err := reach.Try(ctx, url, plan.Transport(c), answerWithin)
-			if err == nil {
-				break
-			}
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			if time.Now().After(deadline) {
-				return run.EnvironmentError("endpoint", "Start the server again, and continue with --resume",
-					"an endpoint has not answered for %v: %w", endpointWait, err)
-			}
-			t.Observer.Waiting(fmt.Sprintf("waiting for %s: %v", url, err))
-			select {
-			case <-time.After(endpointEvery):
-			case <-ctx.Done():
-			}
-		}
-	}
-	return nil
 }
 
 // about returns about how long a step takes.

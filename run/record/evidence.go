@@ -43,22 +43,21 @@ type Evidence struct {
 // rules are the conditions of VALID (docs/reference/troubleshooting.md#verdict-codes). Each is a function that returns
 // a cause, or nil. A cause precedes its consequences: a server that died fails samples, which LoadGen logs as errors,
 // for which it reports INVALID.
-var rules = []func(*Evidence) *Cause{
-	interrupted, limitLost, endedEarly, serverDied,
+var rules = slices.Concat(
+	[]func(*Evidence) *Cause{interrupted, limitLost, endedEarly, serverDied},
+	measuredRules,
+	[]func(*Evidence) *Cause{ttftLimit, tpotLimit, answerLimit,
+		logIncomplete, loadgenErrors, loadgenInvalid, auditApplied, accuracyBelowTarget, accuracyUnclaimed, notScored})
+
+// measuredRules are those that need neither LoadGen nor a limit: the samples, the servers, the clock and the client.
+var measuredRules = []func(*Evidence) *Cause{
 	failedSamples, unfinishedSamples, emptyOutputs, missingFirstTokens, tokenCounts, promptCounts, misreported,
-	unaskedAnswers, wrongModel,
-	clockStep, dispatchLag, reportLag, ttftLimit, tpotLimit, answerLimit,
-	logIncomplete, loadgenErrors, loadgenInvalid, auditApplied, accuracyBelowTarget, accuracyUnclaimed, notScored,
+	unaskedAnswers, wrongModel, clockStep, dispatchLag, reportLag,
 }
 
 // Judge returns the verdict and all of its causes.
 func (e *Evidence) Judge() (Verdict, []Cause) {
-	causes := []Cause{}
-	for _, rule := range rules {
-		if c := rule(e); c != nil {
-			causes = append(causes, *c)
-		}
-	}
+	causes := e.causes(rules)
 	switch {
 	case len(causes) == 0:
 		return Valid, causes
@@ -67,6 +66,29 @@ func (e *Evidence) Judge() (Verdict, []Cause) {
 	default:
 		return Invalid, causes
 	}
+}
+
+// causes returns what the rules object to.
+func (e *Evidence) causes(rules []func(*Evidence) *Cause) []Cause {
+	causes := []Cause{}
+	for _, rule := range rules {
+		if c := rule(e); c != nil {
+			causes = append(causes, *c)
+		}
+	}
+	return causes
+}
+
+// JudgeProbe returns why a test without LoadGen does not count; empty: it does. The rules are those of a run. Where no
+// latency is limited, the client may add a tenth of the latencies that were measured.
+func (e *Evidence) JudgeProbe() []Cause {
+	causes := e.causes(append([]func(*Evidence) *Cause{endedEarly}, measuredRules...))
+	if e.TTFTLimit <= 0 && e.AnswerLimit <= 0 {
+		if c := e.ownLag(); c != nil {
+			causes = append(causes, *c)
+		}
+	}
+	return causes
 }
 
 // measures reports whether the scenario's limits apply. This program checks them in addition to LoadGen, which would

@@ -356,3 +356,46 @@ func TestInterruptedWhateverTheOrderOfRules(t *testing.T) {
 	require.Equal(t, Interrupted, verdict, causes)
 	require.NotEqual(t, CodeInterrupted, causes[0].Code)
 }
+
+// A probe is judged by the rules of a run, except those for LoadGen's logs and the limits.
+func TestJudgeProbe(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(e *Evidence)
+		codes  []Code
+	}{
+		"good":                  {},
+		"beyond a limit":        {change: func(e *Evidence) { e.Logs.Result = map[string]any{} }},
+		"LoadGen's log":         {change: func(e *Evidence) { e.Logs.Complete = false }},
+		"a failure":             {change: func(e *Evidence) { e.Record.Samples.Failed = 1 }, codes: []Code{CodeFailedSamples}},
+		"it was ended":          {change: func(e *Evidence) { e.Ended = errors.New("why") }, codes: []Code{CodeFailedSamples}},
+		"stray answers":         {change: func(e *Evidence) { e.Record.Answers.Unasked = 1 }, codes: []Code{CodeUnaskedAnswers}},
+		"another model":         {change: func(e *Evidence) { e.OtherModels = []string{"b"} }, codes: []Code{CodeWrongModel}},
+		"a clock that was set":  {change: func(e *Evidence) { e.ClockDrift = time.Minute }, codes: []Code{CodeClockStep}},
+		"a late client":         {change: func(e *Evidence) { e.Record.Client.DispatchLagUS.P99 = 2e5 + 1 }, codes: []Code{CodeClientLag}},
+		"no limit, fast enough": {change: func(e *Evidence) { unlimited(e, 10_000) }},
+		"no limit, late":        {change: func(e *Evidence) { unlimited(e, 10_001) }, codes: []Code{CodeClientLag}},
+		"no limit, late, no first tokens": {change: func(e *Evidence) {
+			unlimited(e, 10_001)
+			e.Record.LatencyS.E2E, e.Record.LatencyS.TTFT = e.Record.LatencyS.TTFT, nil
+		}, codes: []Code{CodeClientLag}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := clean()
+			if c.change != nil {
+				c.change(e)
+			}
+			var codes []Code
+			for _, cause := range e.JudgeProbe() {
+				codes = append(codes, cause.Code)
+			}
+			require.Equal(t, c.codes, codes)
+		})
+	}
+}
+
+// unlimited removes the limits from a probe that measured first tokens after 0.1 s.
+func unlimited(e *Evidence, lagUS float64) {
+	e.TTFTLimit, e.TPOTLimit = 0, 0
+	e.Record.LatencyS.TTFT = &ledger.Stats{P99: 0.1}
+	e.Record.Client.DispatchLagUS.P99 = lagUS
+}

@@ -54,12 +54,17 @@ func reportLag(e *Evidence) *Cause {
 		"the time that the tokens may take")
 }
 
-// ClientLag returns the cause if the client itself was too late for the limits; nil: it was not.
-func (e *Evidence) ClientLag() *Cause {
-	if cause := dispatchLag(e); cause != nil {
-		return cause
+// ownLag compares with the latencies that were measured.
+func (e *Evidence) ownLag() *Cause {
+	of := e.Record.LatencyS.TTFT
+	if of == nil {
+		of = e.Record.LatencyS.E2E
 	}
-	return reportLag(e)
+	if of == nil {
+		return nil
+	}
+	return e.lag(e.Record.Client.DispatchLagUS.P99, time.Duration(of.P99*float64(time.Second)), "from scheduled to sent",
+		"the 99th percentile that was measured")
 }
 
 // tokenTime returns a limit per token, or 0 if LoadGen does not measure first tokens.
