@@ -9,6 +9,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/reach"
+	"github.com/mlperf-go/mlperf-go/internal/crash"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
@@ -28,7 +29,7 @@ type Probe struct {
 	Data    *ledger.Test
 	Metrics ledger.Metrics
 	Causes  []record.Cause // why the probe does not count, by the rules of a run; empty: it does
-	Spoiled string         // Causes in one line
+	Spoiled string         // the first of them, with the first failure; empty: the probe counts
 }
 
 // OpenProbes prepares a client in a folder that exists: it reads the data set, asks the endpoints, builds the requests
@@ -121,10 +122,17 @@ func (c *ProbeClient) Shards() int { return len(c.t.backends) }
 // Samples returns how many samples a probe draws from.
 func (c *ProbeClient) Samples() int { return c.t.performanceCount() }
 
-// Send runs one probe to the end of its queries: shards issue the queries and receive the answers. schedule has the due
-// times in ns after start by Seq; nil: latencies count from the issue. A failed query ends the probe.
-func (c *ProbeClient) Send(ctx context.Context, shards []sut.Shard, schedule []int64, start int64) (*Probe, error) {
-	t := c.t
+// ProbeLoad issues the queries of a probe.
+type ProbeLoad interface {
+	Shards() []sut.Shard // as many as the client's
+	Due() []int64        // times in ns after StartNS by Seq; nil: latencies count from the issue
+	StartNS() int64      // wall clock
+	Stop()               // issue no more
+}
+
+// Send runs one probe to the end of its queries. A failed query ends the probe.
+func (c *ProbeClient) Send(ctx context.Context, l ProbeLoad) (*Probe, error) {
+	t, schedule := c.t, l.Due()
 	if err := t.emptyCaches(ctx); err != nil {
 		return nil, err
 	}
@@ -142,14 +150,24 @@ func (c *ProbeClient) Send(ctx context.Context, shards []sut.Shard, schedule []i
 			case failed <- a:
 			default:
 			}
-		}}, shards)
+		}}, l.Shards())
 	before := t.answers()
 	clock, err := hostinfo.WatchClocks()
 	if err != nil {
 		return nil, err
 	}
 	s.Start(ctx)
+	over := make(chan struct{})
+	go func() {
+		defer crash.Catch()
+		select {
+		case <-s.Stopped(): // a closed loop would go on with queries that end at once
+			l.Stop()
+		case <-over:
+		}
+	}()
 	ended := s.Wait()
+	close(over)
 	drift, err := clock.Stop()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -157,7 +175,7 @@ func (c *ProbeClient) Send(ctx context.Context, shards []sut.Shard, schedule []i
 	if err != nil {
 		return nil, err
 	}
-	p := &Probe{Data: &ledger.Test{Entries: book.Entries(), Names: book.Names(), Schedule: schedule, T0NS: start,
+	p := &Probe{Data: &ledger.Test{Entries: book.Entries(), Names: book.Names(), Schedule: schedule, T0NS: l.StartNS(),
 		Origin: ledger.FromSchedule}}
 	if schedule == nil {
 		p.Data.Origin = ledger.FromIssue
@@ -196,8 +214,8 @@ const (
 	answerWithin = 5 * time.Second
 )
 
-// AwaitEndpoints waits until every endpoint answers, and reports to the observer what it waits for. It gives up after
-// ten minutes.
+// AwaitEndpoints waits until every endpoint answers, and reports to the observer what it waits for. It returns an error
+// after ten minutes.
 func (c *ProbeClient) AwaitEndpoints(ctx context.Context) error {
 	deadline, settings := time.Now().Add(awaitLongest), c.t.plan.Config
 	for _, url := range settings.Strings("endpoint") {

@@ -2,7 +2,6 @@ package tune
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/crash"
@@ -16,24 +15,16 @@ import (
 type bench struct {
 	client *run.ProbeClient
 	goal   *Goal
-	order  []int // of the samples
-	next   int   // in order: each probe goes on where the last one ended, so that its prompts are in no prefix cache
+	order  *probe.Order // of the samples
 }
 
-// newBench returns a bench whose samples come in an order of the given seed.
-func newBench(c *run.ProbeClient, g *Goal, seed uint64) *bench {
-	return &bench{client: c, goal: g, order: rand.New(rand.NewPCG(seed, 0)).Perm(c.Samples())}
+// newBench returns a bench that goes on where so many probes of an earlier process ended.
+func newBench(c *run.ProbeClient, g *Goal, probes int) *bench {
+	return &bench{client: c, goal: g, order: probe.NewOrder(c.SampleSeed(), c.Samples(), probes*samplesOfProbe)}
 }
 
-// samples returns the next n samples of the order, which begins again at its end.
-func (b *bench) samples(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = b.order[b.next]
-		b.next = (b.next + 1) % len(b.order)
-	}
-	return list
-}
+// samplesOfProbe is about how many samples one probe uses.
+const samplesOfProbe = 997
 
 // measured is what a step measured, with the probe behind it.
 type measured struct {
@@ -51,7 +42,7 @@ func (b *bench) measure(ctx context.Context, step Step) (*measured, error) {
 	if step.Concurrency > 0 {
 		n := step.Queries + step.Concurrency // the last ones keep the server busy until enough have ended
 		arrivals = everyCounted(n)
-		l, err = probe.New(nil, b.samples(n), step.Concurrency, b.client.Shards())
+		l, err = probe.New(nil, b.order.Next(n), step.Concurrency, b.client.Shards())
 		rate = 1
 	} else {
 		deltas := schedule.ServerDeltas(b.goal.Load.Seed, step.Rate, b.goal.Queries(step.Rate))
@@ -60,7 +51,7 @@ func (b *bench) measure(ctx context.Context, step Step) (*measured, error) {
 		for i, a := range arrivals {
 			due[i] = a.AtNS
 		}
-		l, err = probe.New(due, b.samples(len(due)), 0, b.client.Shards())
+		l, err = probe.New(due, b.order.Next(len(due)), 0, b.client.Shards())
 	}
 	if err != nil {
 		return nil, err
@@ -87,7 +78,7 @@ func (b *bench) send(ctx context.Context, l *probe.Load, step Step, m *measured,
 			}
 		})
 	}()
-	p, err := b.client.Send(ctx, l.Shards(), l.Due(), l.StartNS())
+	p, err := b.client.Send(ctx, l)
 	close(over)
 	m.Decision = <-decided
 	if err != nil {

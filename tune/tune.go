@@ -149,8 +149,8 @@ func (t *tuner) begin(client *run.ProbeClient, before *State) error {
 	t.state = &State{Schema: Schema, Kind: "tune", Model: p.Row.Name, Scenario: string(p.Scenario.Scenario),
 		Settings: t.settings(), Goal: goal, Started: time.Now(), Probes: []Probe{}}
 	t.search = NewSearch(&t.state.Goal)
-	t.bench = newBench(client, &t.state.Goal, client.SampleSeed())
 	if before == nil {
+		t.bench = newBench(client, &t.state.Goal, 0)
 		return nil
 	}
 	if before.Model != t.state.Model || before.Scenario != t.state.Scenario || !slices.Equal(before.Settings,
@@ -164,7 +164,7 @@ func (t *tuner) begin(client *run.ProbeClient, before *State) error {
 			t.search.Observe(t.state.Probes[i].Measured)
 		}
 	}
-	t.bench.next = len(t.state.Probes) * 997 % max(client.Samples(), 1) // not the prompts of the first probe again
+	t.bench = newBench(client, &t.state.Goal, len(before.Probes)) // not the prompts of the first probe again
 	return nil
 }
 

@@ -2,7 +2,7 @@
 //
 //	load, err := probe.New(due, index, 0, client.Shards())
 //	defer load.Close()
-//	p, err := client.Send(ctx, load.Shards(), load.Due(), load.StartNS())
+//	p, err := client.Send(ctx, load)
 //
 // While Send runs, another goroutine may Take the queries that ended, and Stop the load. tune and sweep use it with the
 // ProbeClient of package run.

@@ -83,6 +83,9 @@ func (l *Load) Stop() {
 	}
 }
 
+// WallNS returns the wall clock time of a time of the load's clock.
+func (l *Load) WallNS(atNS int64) int64 { return l.wall + atNS }
+
 // Due returns the times of New.
 func (l *Load) Due() []int64 { return l.due }
 

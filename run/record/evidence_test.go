@@ -363,17 +363,18 @@ func TestJudgeProbe(t *testing.T) {
 		change func(e *Evidence)
 		codes  []Code
 	}{
-		"good":                  {},
-		"beyond a limit":        {change: func(e *Evidence) { e.Logs.Result = map[string]any{} }},
-		"LoadGen's log":         {change: func(e *Evidence) { e.Logs.Complete = false }},
-		"a failure":             {change: func(e *Evidence) { e.Record.Samples.Failed = 1 }, codes: []Code{CodeFailedSamples}},
-		"it was ended":          {change: func(e *Evidence) { e.Ended = errors.New("why") }, codes: []Code{CodeFailedSamples}},
-		"stray answers":         {change: func(e *Evidence) { e.Record.Answers.Unasked = 1 }, codes: []Code{CodeUnaskedAnswers}},
-		"another model":         {change: func(e *Evidence) { e.OtherModels = []string{"b"} }, codes: []Code{CodeWrongModel}},
-		"a clock that was set":  {change: func(e *Evidence) { e.ClockDrift = time.Minute }, codes: []Code{CodeClockStep}},
-		"a late client":         {change: func(e *Evidence) { e.Record.Client.DispatchLagUS.P99 = 2e5 + 1 }, codes: []Code{CodeClientLag}},
+		"good":           {},
+		"beyond a limit": {change: func(e *Evidence) { e.Logs.Result = map[string]any{} }},
+		"LoadGen's log":  {change: func(e *Evidence) { e.Logs.Complete = false }},
+		"a failure":      {func(e *Evidence) { e.Record.Samples.Failed = 1 }, []Code{CodeFailedSamples}},
+		"it was ended":   {func(e *Evidence) { e.Ended = errors.New("why") }, []Code{CodeFailedSamples}},
+		"stray answers":  {func(e *Evidence) { e.Record.Answers.Unasked = 1 }, []Code{CodeUnaskedAnswers}},
+		"another model":  {func(e *Evidence) { e.OtherModels = []string{"b"} }, []Code{CodeWrongModel}},
+		"a clock step":   {func(e *Evidence) { e.ClockDrift = time.Minute }, []Code{CodeClockStep}},
+		"a late client": {func(e *Evidence) { e.Record.Client.DispatchLagUS.P99 = 2e5 + 1 },
+			[]Code{CodeClientLag}},
 		"no limit, fast enough": {change: func(e *Evidence) { unlimited(e, 10_000) }},
-		"no limit, late":        {change: func(e *Evidence) { unlimited(e, 10_001) }, codes: []Code{CodeClientLag}},
+		"no limit, late":        {func(e *Evidence) { unlimited(e, 10_001) }, []Code{CodeClientLag}},
 		"no limit, late, no first tokens": {change: func(e *Evidence) {
 			unlimited(e, 10_001)
 			e.Record.LatencyS.E2E, e.Record.LatencyS.TTFT = e.Record.LatencyS.TTFT, nil
