@@ -18,3 +18,8 @@ var Campaign []byte
 //
 //go:embed compare.schema.json
 var Compare []byte
+
+// Sweep is the text of sweep.schema.json: the JSON Schema of sweep.json, whose "schema" field is "mlperf-go/sweep/1".
+//
+//go:embed sweep.schema.json
+var Sweep []byte

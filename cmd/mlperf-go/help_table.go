@@ -178,6 +178,16 @@ var helpTable = map[string]commandHelp{
 		{"make a set of 512 rows", "mlperf-go dataset synth --samples 512 --output prompts.json"},
 		{"make one for another benchmark", "mlperf-go dataset synth --model gpt-oss-120b --samples 64 --output gpt.json"},
 	}},
+	"sweep": {
+		examples: []example{
+			{"measure latency against load until the server is saturated", "mlperf-go sweep --model llama3.1-8b --endpoint " +
+				"http://127.0.0.1:8000 --dataset cnn_eval.json --accelerators 8"},
+			{"measure given rates, and continue after an interruption", "mlperf-go sweep --model llama3.1-8b --endpoint " +
+				"http://127.0.0.1:8000 --dataset cnn_eval.json --rates 5:50:5 --output-dir sweep --resume"},
+		},
+		basic: []string{"model", "scenario", "endpoint", "dataset", "rates", "concurrencies", "point-duration",
+			"point-queries", "accelerators", "output-dir", "resume", "dry-run"},
+	},
 	"tune": {
 		examples: []example{
 			{"find the highest valid load of a server", "mlperf-go tune --model llama3.1-8b --scenario Server --endpoint " +

@@ -136,6 +136,7 @@ func (g *progress) end() {
 	}
 	g.bar.Abort(true)
 	g.bars.Wait()
+	g.bars = nil
 }
 
 var _ run.Observer = (*progress)(nil)

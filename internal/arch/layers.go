@@ -6,7 +6,7 @@ package arch
 var Layers = [][]string{
 	{"cmd"},
 	{"compare"},
-	{"submission", "tune", "workload"},
+	{"submission", "tune", "sweep", "workload"},
 	{"compliance", "report"},
 	{"run"},
 	{"sut", "qsl", "servers", "accuracy"},

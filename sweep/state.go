@@ -1,0 +1,193 @@
+package sweep
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/run/record"
+)
+
+// The files of a sweep's folder.
+const (
+	FileName  = "sweep.json"
+	TableName = "sweep.txt"
+	CSVName   = "sweep.csv"
+	PlotName  = "sweep.svg"
+	PointName = "probe.json"
+)
+
+// Schema names the form of sweep.json, which schema/sweep.schema.json describes.
+const Schema = "mlperf-go/sweep/1"
+
+// State is sweep.json.
+type State struct {
+	Schema       string    `json:"schema"`
+	Kind         string    `json:"kind"` // always "sweep"
+	Model        string    `json:"model"`
+	Scenario     string    `json:"scenario"`
+	Settings     []string  `json:"settings"` // of the client, as flags
+	Load         Kind      `json:"load"`     // what varies
+	Auto         bool      `json:"auto"`
+	Values       []float64 `json:"values"` // to measure; empty with auto
+	Length       Length    `json:"length"`
+	Limits       Limits    `json:"limits"`
+	Accelerators int       `json:"accelerators"` // 0: not known
+	Rehearsal    []string  `json:"rehearsal"`    // why no run with these settings could be submitted
+	Started      time.Time `json:"started"`
+	Updated      time.Time `json:"updated"`
+	IdleAnswerS  float64   `json:"idle_answer_s"` // median time of a whole answer of the idle server; 0: not measured yet
+	Points       []Point   `json:"points"`        // in the order of their loads
+	Result       *Result   `json:"result"`        // null while the sweep goes on
+}
+
+// Length is how long each point is measured.
+type Length struct {
+	WarmupS  float64 `json:"warmup_s"`   // at least, before the window
+	Duration float64 `json:"duration_s"` // of the window, at least
+	Queries  int     `json:"queries"`    // in the window, at least
+	Longest  float64 `json:"longest_s"`  // of the window, even if it has fewer queries
+}
+
+// Point is the measurement of one load.
+type Point struct {
+	Load    float64        `json:"load"`
+	Folder  string         `json:"folder"` // below the sweep's
+	Started time.Time      `json:"started"`
+	TookS   float64        `json:"took_s"`
+	Spoiled []record.Cause `json:"spoiled"` // why it does not count; empty: it does
+	Front   bool           `json:"front"`   // it is on the Pareto front
+	Figures
+}
+
+// Result is how a sweep ended.
+type Result struct {
+	Stopped string   `json:"stopped"` // why no further load was measured
+	Counted int      `json:"counted"` // points
+	Spoiled int      `json:"spoiled"`
+	Front   []int    `json:"front"`        // indices of points
+	Best    *Goodput `json:"best_goodput"` // null: nothing is limited, or no query met the limits
+	// the highest load at which 99 % of the queries met the limits; null: at no load
+	Within *Goodput `json:"highest_within_limits"`
+}
+
+// Goodput is how many queries of a point met the limits.
+type Goodput struct {
+	Load  float64 `json:"load"`
+	PerS  float64 `json:"goodput_per_s"`
+	Share float64 `json:"met_share"`
+}
+
+func (p *Point) goodput() *Goodput {
+	if p == nil {
+		return nil
+	}
+	return &Goodput{p.Load, *p.GoodputPerS, *p.Met}
+}
+
+// maxState limits the size of sweep.json in bytes.
+const maxState = 16 << 20
+
+// ErrNoState reports that a folder has no sweep.json.
+var ErrNoState = errors.New("there is no " + FileName)
+
+// ReadState reads a folder's sweep.json.
+func ReadState(folder string) (*State, error) {
+	text, err := atomicfile.ReadBelow(folder, FileName, maxState)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s: %w", folder, ErrNoState)
+	case err != nil:
+		return nil, err
+	}
+	s, err := parseState(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(folder, FileName), err)
+	}
+	return s, nil
+}
+
+func parseState(text []byte) (*State, error) {
+	s := &State{}
+	if err := json.Unmarshal(text, s); err != nil {
+		return nil, fmt.Errorf("not the JSON of a sweep: %w", err)
+	}
+	if s.Schema != Schema {
+		return nil, fmt.Errorf("it has the schema %q; this program reads %q", s.Schema, Schema)
+	}
+	if len(s.Points) > MaxPoints || len(s.Values) > MaxPoints {
+		return nil, fmt.Errorf("it has more than %d points", MaxPoints)
+	}
+	for _, p := range s.Points {
+		if !(p.Load > 0 && p.Load <= MaxRate) || p.PerAccelerator < 0 || p.PerUser < 0 ||
+			(p.Met == nil) != (p.GoodputPerS == nil) {
+			return nil, fmt.Errorf("its point at %v is impossible", p.Load)
+		}
+	}
+	return s, nil
+}
+
+// continues takes over what an earlier sweep measured. Its spoiled points are measured again.
+func (s *State) continues(before *State) {
+	s.Started, s.IdleAnswerS = before.Started, before.IdleAnswerS
+	s.Points = slices.DeleteFunc(slices.Clone(before.Points), func(p Point) bool { return !p.counts() })
+}
+
+// same reports whether two sweeps measure the same.
+func (s *State) same(o *State) bool {
+	return s.Model == o.Model && s.Scenario == o.Scenario && slices.Equal(s.Settings, o.Settings) && s.Load == o.Load &&
+		s.Length == o.Length && s.Limits == o.Limits && s.Accelerators == o.Accelerators
+}
+
+// add adds a measured point at its place.
+func (s *State) add(p *Point) {
+	at := 0
+	for at < len(s.Points) && s.Points[at].Load < p.Load {
+		at++
+	}
+	s.Points = slices.Insert(s.Points, at, *p)
+	markFront(s.Points)
+}
+
+// at returns the point of a load; nil: it has none.
+func (s *State) at(load float64) *Point {
+	for i := range s.Points {
+		if math.Abs(s.Points[i].Load-load) <= load*sameLoad {
+			return &s.Points[i]
+		}
+	}
+	return nil
+}
+
+// sameLoad is the share by which two loads differ at most that are the same.
+const sameLoad = 1e-9
+
+// finish notes how the sweep ended.
+func (s *State) finish(why string) {
+	r := &Result{Stopped: why, Front: []int{}}
+	for i := range s.Points {
+		p := &s.Points[i]
+		if p.Front {
+			r.Front = append(r.Front, i)
+		}
+		if p.counts() {
+			r.Counted++
+		} else {
+			r.Spoiled++
+		}
+	}
+	r.Best, r.Within = bestGoodput(s.Points).goodput(), highestWithin(s.Points).goodput()
+	s.Result = r
+}
+
+// write replaces sweep.json in a folder.
+func (s *State) write(folder string, access atomicfile.Access) error {
+	s.Updated = time.Now()
+	return access.WriteJSON(filepath.Join(folder, FileName), s)
+}

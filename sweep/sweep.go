@@ -1,0 +1,340 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/child"
+	"github.com/mlperf-go/mlperf-go/run/plan"
+	"github.com/mlperf-go/mlperf-go/run/probe"
+	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/run/rehearse"
+)
+
+// Observer receives the progress of a sweep. Its methods are never called concurrently.
+type Observer interface {
+	run.Observer
+	// Begins is called before each point. of is 0 if the number of points is not known.
+	Begins(load float64, number, of int, about time.Duration)
+	// Repeats is called when a point does not count and is measured again.
+	Repeats(p *Point)
+	// Measured is called after each point, with about how long the rest will take; 0: not known.
+	Measured(p *Point, left time.Duration)
+}
+
+// Options configure a sweep.
+type Options struct {
+	Plan         *plan.Plan
+	Folder       string
+	Loads        Loads
+	Length       Length
+	Accelerators int // of the system; 0: not known
+	Resume       bool
+	Observer     Observer
+}
+
+// owner is a sweep as the owner of its folder.
+var owner = child.Owner{What: "sweep", File: ".sweep.lock", Hint: "Wait for its end, or choose another --output-dir"}
+
+// made are the settings that a sweep makes itself, or that only name its folder.
+var made = map[string]bool{"target-qps": true, "output-dir": true, "resume": true, "force": true}
+
+// meaningless are the settings of a run that a sweep could only ignore, with what to do instead.
+var meaningless = []struct{ name, instead string }{
+	{"target-qps", "Use --rates"}, {"concurrency", "Use --concurrencies"},
+	{"min-duration", "Use --point-duration"}, {"min-queries", "Use --point-queries"},
+	{"max-duration", "Use --point-longest"}, {"max-queries", "Use --point-longest"}, {"audit-config", "Leave it out"},
+}
+
+// sweeper is one sweep in this process.
+type sweeper struct {
+	Options
+	state  *State
+	client *run.ProbeClient
+	bench  *bench
+}
+
+// Run measures the loads. It returns the state. After an error sweep.json has the points so far, and Options.Resume
+// continues it.
+func Run(ctx context.Context, o Options) (*State, error) {
+	s := &sweeper{Options: o}
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	lock, err := child.Acquire(ctx, o.Folder, owner)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Release()
+	before, err := s.earlier()
+	if err != nil {
+		return nil, err
+	}
+	rehearsal, err := rehearse.Start(ctx, o.Plan, rehearse.Options{Folder: o.Folder})
+	if err != nil {
+		return nil, err
+	}
+	defer rehearsal.Stop()
+	if err := o.Plan.Suggest(plan.ProgramOrigin("made by sweep"), "target-qps", "1"); err != nil {
+		return nil, err
+	}
+	if s.client, err = run.OpenProbes(ctx, run.FromPlan(o.Plan), o.Observer, o.Folder); err != nil {
+		return nil, err
+	}
+	if err = s.begin(before); err == nil {
+		err = s.run(ctx)
+	}
+	return s.state, errors.Join(err, s.client.Close())
+}
+
+// Check rejects what no sweep can measure. It reads no server.
+func (o *Options) Check() error {
+	p, n := o.Plan, o.Length
+	if p.Scenario.LoadGen != models.Server || p.Mode != models.Performance {
+		return run.UsageError("scenario", "Give --scenario Server or --scenario Interactive, and no --mode",
+			"a sweep measures performance in Server or Interactive, not in %s %s", p.Scenario.Scenario, p.Mode)
+	}
+	for _, m := range meaningless {
+		if p.Config.IsSet(m.name) {
+			return run.UsageError("setting", m.instead, "--%s has no meaning in a sweep", m.name)
+		}
+	}
+	if !(n.WarmupS >= 0 && n.Duration > 0 && n.Longest >= n.Duration) || n.Queries < 1 || n.Longest > longestPoint {
+		return run.UsageError("point_length", "Give --point-duration above 0 and --point-longest at least as long, of at "+
+			"most a day, and --point-queries above 0", "no point can be measured for %v s and %d queries, %v s at most, after "+
+			"%v s", n.Duration, n.Queries, n.Longest, n.WarmupS)
+	}
+	if o.Accelerators < 0 {
+		return run.UsageError("accelerators", "", "--accelerators %d is negative", o.Accelerators)
+	}
+	for _, v := range o.Loads.Values {
+		if most := n.plan(o.Loads.Kind, v, 0).most(v, 0); most > maxQueries {
+			return run.UsageError("point_length", "Give a shorter --point-duration, or lower rates",
+				"a point of %s has %d queries, and at most %d are kept in memory", o.Loads.Kind.Text(v), most, maxQueries)
+		}
+	}
+	return nil
+}
+
+// longestPoint is a day in seconds.
+const longestPoint = 24 * 60 * 60
+
+// About returns about how long the loads of the list take on a server that answers at once; 0 with Auto.
+func (o *Options) About() (total time.Duration) {
+	for _, v := range o.Loads.Values {
+		total += o.AboutPoint(v)
+	}
+	return total
+}
+
+// AboutPoint returns about how long one load takes on a server that answers at once.
+func (o *Options) AboutPoint(load float64) time.Duration {
+	return o.Length.plan(o.Loads.Kind, load, 0).about(load, 0)
+}
+
+// earlier returns the state of the folder, if it has one that Resume continues.
+func (s *sweeper) earlier() (*State, error) {
+	before, err := ReadState(s.Folder)
+	switch {
+	case errors.Is(err, ErrNoState):
+		return nil, run.CheckFolder(s.Folder, false)
+	case err != nil && s.Resume:
+		return nil, run.UsageError("sweep_state", "Choose another --output-dir", "the sweep cannot be continued: %w", err)
+	case !s.Resume:
+		return nil, run.UsageError("output_used", "Choose another --output-dir, or give --resume",
+			"the output folder %s holds an earlier sweep", s.Folder)
+	}
+	return before, nil
+}
+
+// begin makes the state, or continues that of an earlier process.
+func (s *sweeper) begin(before *State) error {
+	p, terms := s.Plan, s.Plan.Terms()
+	values := s.Loads.Values
+	if values == nil {
+		values = []float64{}
+	}
+	s.state = &State{Schema: Schema, Kind: "sweep", Model: p.Row.Name, Scenario: string(p.Scenario.Scenario),
+		Settings: s.settings(), Load: s.Loads.Kind, Auto: s.Loads.Auto, Values: values, Length: s.Length,
+		Limits: Limits{terms.TTFTLimit, terms.TPOTLimit, terms.AnswerLimit}, Accelerators: s.Accelerators,
+		Rehearsal: append([]string{}, p.Rehearsal...), Started: time.Now(), Points: []Point{}}
+	position := 0
+	if before != nil {
+		if !s.state.same(before) {
+			return run.UsageError("sweep_changed", "Give the same settings, or choose another --output-dir",
+				"the sweep in %s had other settings (%s %s, %v)", s.Folder, before.Model, before.Scenario, before.Settings)
+		}
+		s.state.continues(before)
+		for _, p := range before.Points {
+			position += p.Queries
+		}
+	}
+	s.bench = &bench{s.client, probe.NewOrder(s.client.SampleSeed(), s.client.Samples(), position), s.Observer}
+	return s.save()
+}
+
+// settings returns the client's settings as flags, without the simulator's address, which differs from time to time.
+func (s *sweeper) settings() []string {
+	except := map[string]bool{}
+	for name := range made {
+		except[name] = true
+	}
+	if s.Plan.Config.Origin("endpoint") == plan.SimulatorOrigin {
+		except["endpoint"] = true
+	}
+	return append([]string{}, child.Flags(s.Plan.Config, except)...)
+}
+
+func (s *sweeper) save() error { return s.state.write(s.Folder, s.access()) }
+
+func (s *sweeper) access() atomicfile.Access { return s.Plan.Access() }
+
+func (s *sweeper) run(ctx context.Context) error {
+	if err := s.idle(ctx); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(s.Folder, pointsFolder), s.access().Folder()); err != nil {
+		return err
+	}
+	for number := len(s.state.Points) + 1; ; number++ {
+		load, more, why := s.state.next()
+		if !more {
+			s.state.finish(why)
+			return errors.Join(s.save(), s.state.writeViews(s.Folder, s.access()))
+		}
+		s.Observer.Begins(load, number, len(s.state.Values), s.about(load))
+		p, err := s.settled(ctx, load)
+		if err != nil {
+			return err
+		}
+		s.state.add(p)
+		if err := errors.Join(s.save(), s.state.writeViews(s.Folder, s.access())); err != nil {
+			return err
+		}
+		s.Observer.Measured(p, s.left())
+		if !p.counts() {
+			if err := s.recover(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// mostRepeats is how often a point is repeated that something else than its load has spoiled.
+const mostRepeats = 2
+
+// settled measures one load, and again if neither the server nor the client failed at it: after a step of the clock,
+// for example.
+func (s *sweeper) settled(ctx context.Context, load float64) (*Point, error) {
+	for n := 0; ; n++ {
+		p, err := s.point(ctx, load)
+		if err != nil || p.counts() || overloads(p.Spoiled) || n == mostRepeats {
+			return p, err
+		}
+		s.Observer.Repeats(p)
+		if err := s.client.AwaitEndpoints(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// overloads reports whether a server failed at a load, or the client was too late for it.
+func overloads(causes []record.Cause) bool {
+	return slices.ContainsFunc(causes, func(c record.Cause) bool {
+		return c.Code == record.CodeFailedSamples || c.Code == record.CodeClientLag
+	})
+}
+
+// idle measures the idle server, which every estimate needs.
+func (s *sweeper) idle(ctx context.Context) error {
+	if s.state.IdleAnswerS > 0 {
+		return nil
+	}
+	took, p, err := s.bench.idle(ctx)
+	if err != nil {
+		return err
+	}
+	if took <= 0 || overloads(p.Causes) { // a step of the clock, for example, spoils no estimate
+		return run.EnvironmentError("idle", "Repair the cause: `mlperf-go preflight` asks the server single questions",
+			"the server cannot answer one query at a time: %s", p.Spoiled)
+	}
+	s.state.IdleAnswerS = took.Seconds()
+	return s.save()
+}
+
+// recover waits until the endpoints answer again after a spoiled point, and the rest of its queries is gone.
+func (s *sweeper) recover(ctx context.Context) error {
+	if _, more, _ := s.state.next(); !more {
+		return nil
+	}
+	if err := s.client.AwaitEndpoints(ctx); err != nil {
+		return err
+	}
+	_, _, err := s.bench.idle(ctx)
+	return err
+}
+
+// pointsFolder contains a folder for each point.
+const pointsFolder = "points"
+
+// point measures one load and writes its folder.
+func (s *sweeper) point(ctx context.Context, load float64) (*Point, error) {
+	begun := time.Now()
+	seed, _, _, _ := s.client.Load()
+	sent, window, err := s.bench.measure(ctx, s.Loads.Kind, load, s.Length, s.idleAnswer(), seed)
+	if err != nil {
+		return nil, err
+	}
+	p := &Point{Load: load, Started: begun, TookS: time.Since(begun).Seconds(),
+		Folder:  filepath.Join(pointsFolder, fmt.Sprintf("%s-%v", s.Loads.Kind, load)),
+		Spoiled: append([]record.Cause{}, sent.Causes...),
+		Figures: Measure(sent.Data, window, s.state.Limits, s.Accelerators)}
+	if len(p.Spoiled) > 0 && sent.Spoiled != "" {
+		p.Spoiled[0].Text = sent.Spoiled
+	} else if p.Queries == 0 || p.RequestsPerS == 0 {
+		p.Spoiled = append(p.Spoiled, record.Cause{Code: record.CodeFailedSamples, Text: fmt.Sprintf("no answer ended in "+
+			"the window of %v: give a longer --point-duration", seconds(window.Seconds()).Round(time.Millisecond))})
+	}
+	folder := filepath.Join(s.Folder, p.Folder)
+	if err := os.MkdirAll(folder, s.access().Folder()); err != nil {
+		return nil, err
+	}
+	if s.Plan.Config.Bool("request-log") {
+		err = ledger.WriteRequests(s.access(), filepath.Join(folder, record.RequestsName), sent.Data)
+	}
+	return p, errors.Join(err, s.access().WriteJSON(filepath.Join(folder, PointName),
+		pointFile{"mlperf-go/probe/1", "probe", *p}))
+}
+
+// pointFile is the probe.json of a point: no reader of runs takes it for one.
+type pointFile struct {
+	Schema string `json:"schema"`
+	Kind   string `json:"kind"`
+	Point
+}
+
+func (s *sweeper) idleAnswer() time.Duration { return seconds(s.state.IdleAnswerS) }
+
+// about returns about how long a load takes.
+func (s *sweeper) about(load float64) time.Duration {
+	return s.Length.plan(s.Loads.Kind, load, s.idleAnswer()).about(load, s.idleAnswer())
+}
+
+// left returns about how long the loads of the list will take that were not measured; 0 with Auto.
+func (s *sweeper) left() (total time.Duration) {
+	for _, v := range s.state.Values {
+		if s.state.at(v) == nil {
+			total += s.about(v)
+		}
+	}
+	return total
+}
