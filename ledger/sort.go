@@ -8,8 +8,8 @@ import (
 // radixFrom is the number of values from which sorting by digits is faster than by comparison (BenchmarkSort).
 const radixFrom = 1 << 12
 
-// sortSeconds sorts values that are not NaN, by digits of 11 bits from the lowest. For a million durations it takes 40 ms
-// of processor time where slices.Sort takes 95, and a test has 14 such lists.
+// sortSeconds sorts values that are not NaN, by digits of 11 bits from the lowest. For a million durations it takes
+// 40 ms of processor time where slices.Sort takes 95, and a test has 14 such lists.
 func sortSeconds(values []float64) {
 	if len(values) < radixFrom {
 		slices.Sort(values)
