@@ -37,10 +37,15 @@ datasets() {
 
 client() {
   # Twice, there and back: what comes first has another machine than what comes last.
-  HTTP1_BENCH=2 in_package backends/internal/http1 -test.run '^(TestAgainstOthers|TestNoAllocations|TestManyStreams|TestManyStreamsOverTLS)$' -test.count 1
+  HTTP1_BENCH=2 HTTP1_BENCH_PROGRAM=$work/mlperf-go in_package backends/internal/http1 -test.run '^(TestAgainstOthers|TestNoAllocations|TestManyStreams|TestManyStreamsOverTLS)$' -test.count 1
 }
 
+# References from Debian. Without them their rows are left out.
+if ! { command -v wrk && command -v nginx; } >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+  { apt-get install -qy wrk nginx-light || { apt-get update -q && apt-get install -qy wrk nginx-light; }; } >"$work/apt" 2>&1 || true
+fi
 command -v wrk >/dev/null || echo "wrk is not installed: the rows against it are left out (Debian: apt-get install wrk)" >&2
+case $parts in *client*) go build -o "$work/mlperf-go" ./cmd/mlperf-go ;; esac
 for ((i = 1; i <= rounds; i++)); do
   echo "round $i of $rounds" >&2
   for part in $parts; do

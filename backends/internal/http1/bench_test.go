@@ -2,6 +2,7 @@ package http1_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -32,25 +33,35 @@ type benchRow struct {
 	requests int // of one round: about a second of it, as wrk gets, so that opening connections weighs the same in both
 	kinds    []string
 	pace     time.Duration // between the segments; 0: as fast as the client takes them
-	secure   bool          // HTTPS, from nginx
+	server   string        // of nginx; tlsStream; empty: the canned server
 }
 
 var benchRows = []benchRow{
 	{"whole-1.2KB-64", false, 1200, 64, []string{wholeAnswer}, 0, 100000,
-		[]string{"client", "client-ids", "wrk", "path", "client-nethttp", "path-nethttp"}, 0, false},
-	{"whole-1.2KB-256", false, 1200, 256, []string{wholeAnswer}, 0, 100000, []string{"client", "wrk", "path"}, 0, false},
-	{"whole-1.2KB-1024", false, 1200, 1024, []string{wholeAnswer}, 0, 100000, []string{"client", "wrk"}, 0, false},
-	{"whole-24KB-64", false, 24 << 10, 64, []string{wholeAnswer}, 0, 60000, []string{"client", "wrk"}, 0, false},
+		[]string{"client", "client-ids", "wrk", "path", "client-nethttp", "path-nethttp"}, 0, ""},
+	{"whole-1.2KB-256", false, 1200, 256, []string{wholeAnswer}, 0, 100000, []string{"client", "wrk", "path"}, 0, ""},
+	{"whole-1.2KB-1024", false, 1200, 1024, []string{wholeAnswer}, 0, 100000, []string{"client", "wrk"}, 0, ""},
+	{"whole-24KB-64", false, 24 << 10, 64, []string{wholeAnswer}, 0, 60000, []string{"client", "wrk"}, 0, ""},
 	{"stream-1-64", true, 1200, 64, streamOf(32, 1), 32, 4000,
-		[]string{"client", "client-ids", "wrk", "path", "client-nethttp"}, 0, false},
+		[]string{"client", "client-ids", "wrk", "path", "client-nethttp"}, 0, ""},
 	{"stream-16-64", true, 1200, 64, streamOf(32, 16), 32, 12000,
-		[]string{"client", "client-ids", "wrk", "path", "client-nethttp"}, 0, false},
+		[]string{"client", "client-ids", "wrk", "path", "client-nethttp"}, 0, ""},
 	{"slow-1", true, 1200, 1, streamOf(32, 1), 32, 4, []string{"client", "path", "client-nethttp"}, 20 * time.Millisecond,
-		false},
+		""},
+	{"http-nginx-256", false, 1200, 256, []string{wholeAnswer}, 0, 100000, []string{"client", "wrk", "run"}, 0,
+		wiretest.NginxPlain},
 	{"https-1.2KB-256", false, 1200, 256, []string{wholeAnswer}, 0, 100000,
-		[]string{"client", "wrk", "path", "client-nethttp"}, 0, true},
-	{"https-24KB-64", false, 24 << 10, 64, []string{wholeAnswer}, 0, 30000, []string{"client", "wrk"}, 0, true},
+		[]string{"client", "wrk", "path", "run", "client-nethttp"}, 0, wiretest.NginxTLS},
+	{"https-24KB-64", false, 24 << 10, 64, []string{wholeAnswer}, 0, 30000, []string{"client", "wrk"}, 0,
+		wiretest.NginxTLS},
+	{"https-stream-1-64", true, 1200, 64, streamOf(32, 1), 32, 4000, []string{"client", "client-nethttp"}, 0, tlsStream},
+	{"handshake-full-16", false, 1200, 16, []string{wholeAnswer}, 0, 2000, []string{"client"}, 0, wiretest.NginxFull},
+	{"handshake-resumed-16", false, 1200, 16, []string{wholeAnswer}, 0, 4000, []string{"client"}, 0,
+		wiretest.NginxResumed},
 }
+
+// tlsStream is the canned server over TLS.
+const tlsStream = "canned TLS"
 
 // wholeAnswer is about as long as the answer of 16 tokens.
 var wholeAnswer = wiretest.Whole(200, "application/json",
@@ -142,11 +153,15 @@ func TestAgainstOthers(t *testing.T) {
 	only := regexp.MustCompile(os.Getenv("HTTP1_BENCH_ONLY"))
 	wrk, _ := exec.LookPath("wrk")
 	urls := make([]string, len(benchRows))
+	nginx := wiretest.Nginx(t, 0, wholeAnswer)
 	for i, c := range benchRows {
-		if c.secure {
-			urls[i] = wiretest.Nginx(t, 0, c.segments[0])
-		} else {
+		switch c.server {
+		case "":
 			urls[i] = wiretest.CannedPaced(t, 0, c.pace, c.segments...)
+		case tlsStream:
+			urls[i] = wiretest.CannedSecure(t, 0, 0, c.segments...)
+		default:
+			urls[i] = nginx[c.server]
 		}
 	}
 	for round := range rounds {
@@ -157,7 +172,8 @@ func TestAgainstOthers(t *testing.T) {
 			}
 			for _, kind := range kinds {
 				if _, built := benchKinds[kind]; urls[i] == "" || !only.MatchString(c.name+"/"+kind) ||
-					(!built && (kind != "wrk" || wrk == "")) {
+					(kind == "wrk" && wrk == "") || (kind == "run" && os.Getenv(benchProgram) == "") ||
+					(!built && kind != "wrk" && kind != "run") {
 					continue
 				}
 				fmt.Printf("MEASURED %s/%s %.4f us\n", c.name, kind, c.measure(t, kind, i, urls[i], wrk))
@@ -169,9 +185,12 @@ func TestAgainstOthers(t *testing.T) {
 // measure returns the µs of a request, or of a token if answers have several.
 func (c *benchRow) measure(t *testing.T, kind string, row int, url, wrk string) float64 {
 	per := 0.0
-	if kind == "wrk" {
+	switch kind {
+	case "wrk":
 		per = benchWrk(t, wrk, url, c)
-	} else {
+	case "run":
+		per = c.wholeRun(t, url)
+	default:
 		per = runKind(t, kind, row, url) / float64(c.requests)
 	}
 	return per / float64(max(1, c.tokens))
@@ -193,12 +212,40 @@ func runKind(t *testing.T, kind string, row int, url string) float64 {
 	return us
 }
 
+// benchProgram names the variable with the path of the program for the kind "run".
+const benchProgram = "HTTP1_BENCH_PROGRAM"
+
+// wholeRun returns the µs of a sample of the whole program, from its start to its end, and prints its memory.
+func (c *benchRow) wholeRun(t *testing.T, url string) float64 {
+	dir := t.TempDir()
+	sample := `{"tok_input":[` + strings.Repeat("12345,", c.request/6-1) + "1]}\n"
+	require.NoError(t, os.WriteFile(dir+"/rows.jsonl", []byte(strings.Repeat(sample, 64)), 0o600))
+	n := strconv.Itoa(c.requests)
+	cmd := exec.Command("taskset", "-c", "1", os.Getenv(benchProgram), "run", "--quiet", "--model", "generic",
+		"--scenario", "Offline", "--backend", "vllm", "--served-model", "m", "--dataset", dir+"/rows.jsonl", "--endpoint", url,
+		"--insecure-skip-verify", "--min-queries", n, "--min-duration", "0", "--max-tokens", "16", "--concurrency",
+		strconv.Itoa(c.conns), "--no-preflight-query", "--output-dir", dir+"/run")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	text, err := os.ReadFile(dir + "/run/run.json")
+	require.NoError(t, err)
+	var record struct {
+		Client struct {
+			US  float64 `json:"cpu_us_per_sample"`
+			RSS float64 `json:"rss_max_bytes"`
+		} `json:"client"`
+	}
+	require.NoError(t, json.Unmarshal(text, &record))
+	fmt.Printf("MEASURED %s/run-memory %.1f MB\n", c.name, record.Client.RSS/1e6)
+	return record.Client.US
+}
+
 // benchWrk returns the µs of wrk for one request. TLS handshakes take the first second or two.
 func benchWrk(t *testing.T, wrk, url string, c *benchRow) float64 {
 	script := t.TempDir() + "/post.lua"
 	require.NoError(t, os.WriteFile(script, []byte(`wrk.method="POST" wrk.headers["Content-Type"]="application/json" wrk.body=string.rep("x",`+strconv.Itoa(c.request)+`)`), 0o600))
 	cmd := exec.Command("taskset", "-c", "1", wrk, "-t1", "-c"+strconv.Itoa(c.conns),
-		map[bool]string{false: "-d1s", true: "-d4s"}[c.secure], "-s", script,
+		map[bool]string{false: "-d1s", true: "-d4s"}[strings.HasPrefix(url, "https:")], "-s", script,
 		url+"/v1/completions")
 	out, err := cmd.Output()
 	require.NoError(t, err)

@@ -15,35 +15,62 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// nginxConfig sends one answer to every request over TLS. Its answers need no file and no log.
+// nginxConfig sends one answer to every POST, and what a preflight asks for. Its answers need no file and no log.
 const nginxConfig = `daemon off; worker_processes 1; pid pid; error_log stderr crit;
 events { worker_connections 20000; }
 http {
 	access_log off; keepalive_requests 1000000000; server_tokens off; default_type application/json;
 	client_body_temp_path body; proxy_temp_path t1; fastcgi_temp_path t2; uwsgi_temp_path t3; scgi_temp_path t4;
-	client_body_buffer_size 64k; ssl_session_tickets on;
-	server {
-		listen %s ssl backlog=4096; ssl_certificate cert.pem; ssl_certificate_key key.pem;
-		location / { return 200 '%s'; }
-	}
+	client_body_buffer_size 64k; ssl_certificate cert.pem; ssl_certificate_key key.pem;
+	%s
 }
 `
 
-// Nginx starts nginx, pinned to a processor, and returns its URL. It sends the body of a whole answer to every request
-// over TLS. Without nginx it prints a line and returns an empty URL.
-func Nginx(t testing.TB, cpu int, answer string) (url string) {
+// nginxServer is one of nginx's servers: where it listens, its settings, and its answer.
+const nginxServer = `server {
+		listen %s backlog=4096; %s
+		location = /v1/models { return 200 '{"object":"list","data":[{"id":"m","max_model_len":8192}]}'; }
+		location = /version { return 200 '{"version":"0.32.0"}'; }
+		location / { return 200 '%s'; }
+	}
+	`
+
+// The servers of Nginx.
+const (
+	NginxPlain   = "plain"
+	NginxTLS     = "TLS"
+	NginxFull    = "full"    // TLS; each connection carries one request, and none resumes a session
+	NginxResumed = "resumed" // TLS; each connection carries one request
+)
+
+// nginxServers are the settings of the servers.
+var nginxServers = map[string]struct{ listen, settings string }{
+	NginxPlain:   {"", ""},
+	NginxTLS:     {" ssl", "ssl_session_tickets on;"},
+	NginxFull:    {" ssl", "keepalive_timeout 0; ssl_session_tickets off; ssl_session_cache off;"},
+	NginxResumed: {" ssl", "keepalive_timeout 0; ssl_session_tickets on;"},
+}
+
+// Nginx starts nginx, pinned to a processor, and returns the URLs of its servers, which send the body of a whole answer
+// to every POST. Without nginx it prints a line and returns nil.
+func Nginx(t testing.TB, cpu int, answer string) map[string]string {
 	program, err := exec.LookPath("nginx")
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "nginx is not installed: the rows over HTTPS are left out (Debian: apt-get install "+
-			"nginx-light)")
-		return ""
+		fmt.Fprintln(os.Stderr, "nginx is not installed: the rows over HTTPS and of whole runs are left out (Debian: "+
+			"apt-get install nginx-light)")
+		return nil
 	}
 	_, body, ok := strings.Cut(answer, "\r\n\r\n")
 	require.True(t, ok && !strings.ContainsAny(body, "'$\\"), "nginx would read the answer as its own language")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	address := l.Addr().String()
-	require.NoError(t, l.Close())
+	urls, servers, address := map[string]string{}, "", ""
+	for name, server := range nginxServers {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		address = l.Addr().String()
+		require.NoError(t, l.Close())
+		servers += fmt.Sprintf(nginxServer, address+server.listen, server.settings, body)
+		urls[name] = map[bool]string{true: "https://", false: "http://"}[server.listen != ""] + address
+	}
 	dir := t.TempDir()
 	write := func(name string, content []byte) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
@@ -54,7 +81,7 @@ func Nginx(t testing.TB, cpu int, answer string) (url string) {
 	require.NoError(t, err)
 	write("cert.pem", chain)
 	write("key.pem", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}))
-	write("conf", fmt.Appendf(nil, nginxConfig, address, body))
+	write("conf", fmt.Appendf(nil, nginxConfig, servers))
 	cmd := exec.Command("taskset", "-c", fmt.Sprint(cpu), program, "-p", dir, "-c", "conf")
 	cmd.Stderr = os.Stderr
 	require.NoError(t, cmd.Start())
@@ -66,5 +93,5 @@ func Nginx(t testing.TB, cpu int, answer string) (url string) {
 		}
 		return c.Close() == nil
 	}, Patience, 10*time.Millisecond, "nginx does not listen")
-	return "https://" + address
+	return urls
 }
