@@ -145,6 +145,34 @@ func (m *Metrics) rates() {
 	}
 }
 
+// Percentiles are some percentiles of each latency in seconds, in the order asked for; nil: no values.
+type Percentiles struct {
+	TTFT  []float64 `json:"ttft"`
+	TPOT  []float64 `json:"tpot"`
+	E2E   []float64 `json:"e2e"`
+	NTPOT []float64 `json:"ntpot"`
+}
+
+// Percentiles returns percentiles such as 99.9 of the test, by the rule of Compute.
+func (t *Test) Percentiles(percents []float64) Percentiles {
+	v := newValues(len(t.Entries))
+	for i := range t.Entries {
+		v.add(TimesOf(&t.Entries[i], ScheduledNS(&t.Entries[i], t.Schedule, t.T0NS, t.Origin)))
+	}
+	of := func(s series) []float64 {
+		if len(s) == 0 {
+			return nil
+		}
+		sortSeconds(s)
+		list := make([]float64, len(percents))
+		for i, p := range percents {
+			list[i] = s[percentileIndex(len(s), p/100)]
+		}
+		return list
+	}
+	return Percentiles{of(v.ttft), of(v.tpot), of(v.e2e), of(v.ntpot)}
+}
+
 // series is a list of values in seconds.
 type series []float64
 

@@ -138,19 +138,16 @@ func (r *Run) view(number int) (runView, error) {
 	return v, nil
 }
 
-// limitViews holds the measured 99th percentiles of LoadGen against the limits.
+// limitViews holds LoadGen's 99th percentiles against the limits.
 func (r *Run) limitViews() []limitView {
 	var list []limitView
-	measured := map[string]*ledger.Stats{"time to first token": r.Record.LatencyS.TTFT,
-		"time per output token": r.Record.LatencyS.TPOT, "latency": r.Record.LatencyS.E2E}
-	for _, t := range r.Record.Tails {
-		v := limitView{What: t.What, Limit: milliseconds(t.Limit.Seconds()), Value: "-", Word: "not measured"}
-		if s := measured[t.What]; s != nil {
-			v.Value = milliseconds(s.P99)
-			v.Word, v.Class = "ok", string(record.Valid)
-			if s.P99 >= t.Limit.Seconds() {
-				v.Word, v.Class = "over", string(record.Invalid)
-			}
+	for _, l := range r.Record.Limits() {
+		v := limitView{What: l.What, Limit: milliseconds(l.Limit.Seconds()), Value: "-", Word: l.Word()}
+		if l.Measured {
+			v.Value, v.Class = milliseconds(l.P99.Seconds()), string(record.Invalid)
+		}
+		if l.Met {
+			v.Class = string(record.Valid)
 		}
 		list = append(list, v)
 	}

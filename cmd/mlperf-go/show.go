@@ -1,14 +1,21 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/internal/plot"
+	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/report/lengths"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/submission/campaign"
+	"github.com/mlperf-go/mlperf-go/submission/layout"
+	"github.com/mlperf-go/mlperf-go/tune"
 )
 
 // showCommand prints results again.
@@ -16,13 +23,13 @@ type showCommand struct{ *program }
 
 func (cmd showCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "show", Usage: "print the results of runs again", ArgsUsage: "RUN...",
-		Description: "RUN is the folder of a run, or the link latest beside it. The exit code does not depend on the " +
-			"verdicts.",
+		Name: "show", Usage: "print the results of runs, tunes and campaigns again", ArgsUsage: "RUN...",
+		Description: "RUN is the folder of a run, a tune or a campaign, or the link latest beside it. The exit code does " +
+			"not depend on the verdicts.",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "answers", Usage: "add statistics of the answers: lengths of inputs and outputs, their ratio, " +
 				"finish reasons"},
-			plotFlag(),
+			percentilesFlag(), plotFlag(),
 		},
 		Action: cmd.show, OnUsageError: usageError,
 	}
@@ -31,8 +38,17 @@ func (cmd showCommand) command() *cli.Command {
 // shown is one run of the command's result.
 type shown struct {
 	Folder  string          `json:"folder"`
-	Record  *record.Record  `json:"record"`
+	Record  *record.Record  `json:"record,omitempty"` // of a run
 	Answers *lengths.Report `json:"answers,omitempty"`
+
+	Asked       []float64           `json:"percentiles,omitempty"` // with --percentiles, and their values
+	Percentiles *ledger.Percentiles `json:"percentile_values_s,omitempty"`
+
+	Tune     *tune.State    `json:"tune,omitempty"`
+	Campaign map[string]any `json:"campaign,omitempty"`
+
+	state    *campaign.State
+	outcomes []campaign.Outcome
 }
 
 func (cmd showCommand) show(c *cli.Context) error {
@@ -43,10 +59,14 @@ func (cmd showCommand) show(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	percentiles, err := percentilesOf(c)
+	if err != nil {
+		return err
+	}
 	var runs []shown
 	var panels []plot.Panel
 	for _, folder := range c.Args().Slice() {
-		s, err := readShown(folder, c.Bool("answers") || format != "")
+		s, err := readShown(folder, c.Bool("answers") || format != "", percentiles)
 		if err != nil {
 			return err
 		}
@@ -67,35 +87,101 @@ func (cmd showCommand) show(c *cli.Context) error {
 		if i > 0 {
 			cmd.out.line("")
 		}
-		cmd.print(&s)
+		if err := cmd.print(&s); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// readShown reads a run's record, and the statistics of its answers if they are wanted.
-func readShown(folder string, answers bool) (*shown, error) {
+// readShown reads the state of a tune or a campaign, or a run.
+func readShown(folder string, answers bool, percentiles []float64) (*shown, error) {
 	s := &shown{Folder: filepath.Clean(folder)}
 	var err error
-	if s.Record, err = record.Read(folder); err != nil {
-		return nil, run.UsageError("run", "Give the folder of a run; `mlperf-go submission status` shows a campaign's", "%w",
-			err)
+	if s.Tune, err = tune.ReadState(folder); err == nil {
+		return s, nil
+	} else if !errors.Is(err, tune.ErrNoState) {
+		return nil, run.UsageError("tune", "", "%w", err)
 	}
-	if answers {
-		if s.Answers, err = lengths.OfAnswers(filepath.Join(folder, record.RequestsName)); err != nil {
-			return nil, run.UsageError("requests", "The statistics need "+record.RequestsName+", which a run with "+
-				"--no-request-log does not write", "%w", err)
+	if _, err = os.Lstat(filepath.Join(folder, layout.StateName)); err == nil {
+		if s.state, s.outcomes, err = campaign.Inspect(folder); err != nil {
+			return nil, run.UsageError("campaign", "", "%w", err)
 		}
+		s.Campaign = outcomesJSON(s.state, s.outcomes)
+		return s, nil
 	}
-	return s, nil
+	return s, s.readRun(folder, answers, percentiles)
 }
 
-func (cmd showCommand) print(s *shown) {
-	printSummary(cmd.out, s.Record)
+// readRun reads a run's record, and other percentiles and the statistics of its answers if they are wanted.
+func (s *shown) readRun(folder string, answers bool, percentiles []float64) (err error) {
+	if s.Record, err = record.Read(folder); err != nil {
+		return run.UsageError("run", "Give the folder of a run, a tune or a campaign", "%w", err)
+	}
+	const hint = "This needs " + record.RequestsName + ", which a run with --no-request-log does not write"
+	path := filepath.Join(folder, record.RequestsName)
+	if len(percentiles) > 0 {
+		t, err := ledger.ReadRequests(path)
+		if err != nil {
+			return run.UsageError("requests", hint, "--percentiles: %w", err)
+		}
+		values := t.Percentiles(percentiles)
+		s.Asked, s.Percentiles = percentiles, &values
+	}
+	if answers {
+		if s.Answers, err = lengths.OfAnswers(path); err != nil {
+			return run.UsageError("requests", hint, "%w", err)
+		}
+	}
+	return nil
+}
+
+func (cmd showCommand) print(s *shown) error {
+	switch {
+	case s.Tune != nil:
+		return tuneCommand(cmd).print(s.Tune, s.Folder)
+	case s.state != nil:
+		submissionCommand(cmd).printOutcomes(s.state, s.outcomes)
+	default:
+		printSummary(cmd.out, s.Record)
+		cmd.printPercentiles(s)
+	}
 	cmd.out.line("\nfolder      %s", s.Folder)
 	if s.Answers == nil {
-		return
+		return nil
 	}
 	cmd.printLengthTable(s.Answers)
 	cmd.printParts("finish reason", "answers", s.Answers.Finishes)
 	cmd.printParts("failed", "samples", s.Answers.Failures)
+	return nil
+}
+
+// printPercentiles prints the percentiles that were asked for.
+func (cmd showCommand) printPercentiles(s *shown) {
+	if s.Percentiles == nil {
+		return
+	}
+	cmd.out.line("")
+	w := cmd.out.table()
+	fmt.Fprint(w, "percentiles")
+	for _, p := range s.Asked {
+		fmt.Fprintf(w, "\tp%g", p)
+	}
+	fmt.Fprintln(w)
+	for _, row := range []struct {
+		name   string
+		values []float64
+		scale  float64
+	}{{"TTFT (ms)", s.Percentiles.TTFT, 1e3}, {"TPOT (ms/token)", s.Percentiles.TPOT, 1e3},
+		{"time per request (s)", s.Percentiles.E2E, 1}, {"NTPOT (ms/token)", s.Percentiles.NTPOT, 1e3}} {
+		if row.values == nil {
+			continue
+		}
+		fmt.Fprint(w, row.name)
+		for _, v := range row.values {
+			fmt.Fprintf(w, "\t%.3f", v*row.scale)
+		}
+		fmt.Fprintln(w)
+	}
+	w.Flush()
 }

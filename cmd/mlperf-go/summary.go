@@ -28,6 +28,7 @@ func printSummary(out page, r *record.Record) {
 		fmt.Fprintf(w, "  rehearsal\t%s\n", why)
 	}
 	fmt.Fprintf(w, "\nresult\t%s\n", r.Headline())
+	printDeciding(w, r)
 	printScore(w, r.Accuracy, r.Rehearsal)
 	t := r.Throughput
 	fmt.Fprintf(w, "output tokens/s\t%.2f\n", t.OutputTokens)

@@ -145,6 +145,9 @@ func seconds(s float64) time.Duration {
 // sentence is the result in one sentence.
 func sentence(s *tune.State) string {
 	r := s.Result
+	if r == nil {
+		return "not finished; the same command with --resume continues it"
+	}
 	interval := fmt.Sprintf("%.4g QPS (%.4g %%: %.4g to %.4g)", r.TargetQPS, 100*s.Goal.Confidence, r.Low, r.High)
 	switch {
 	case r.Confirmed:

@@ -1,0 +1,89 @@
+package record
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/ledger"
+)
+
+// LimitState is a latency limit of a Server test with the percentile that it limits.
+type LimitState struct {
+	What     string // as in Tail
+	Name     string // such as TTFT p99
+	Limit    time.Duration
+	P99      time.Duration
+	Measured bool
+	Met      bool // P99 is strictly below the limit, as the submission checker requires
+}
+
+// limitNames are the short names of limited latencies with LoadGen's keys of their 99th percentiles.
+var limitNames = map[string]struct {
+	name, key string
+	own       func(*Record) *ledger.Stats // for logs without that key
+}{
+	"time to first token": {"TTFT p99", "result_first_token_99.00_percentile_latency_ns",
+		func(r *Record) *ledger.Stats { return r.LatencyS.TTFT }},
+	"time per output token": {"TPOT p99", "result_time_per_output_token_99.00_percentile_ns",
+		func(r *Record) *ledger.Stats { return r.LatencyS.TPOT }},
+	"latency": {"latency p99", "result_99.00_percentile_latency_ns",
+		func(r *Record) *ledger.Stats { return r.LatencyS.E2E }},
+}
+
+// Limits returns the limits of a Server test that is long enough for LoadGen's criterion, with LoadGen's percentiles
+// or, where its log has none, those of the record.
+func (r *Record) Limits() []LimitState {
+	var list []LimitState
+	for _, t := range r.Tails {
+		s := LimitState{What: t.What, Name: t.What, Limit: t.Limit}
+		if known, ok := limitNames[t.What]; ok {
+			s.Name = known.name
+			if ns, ok := number64(r.LoadGen.Result[known.key]); ok {
+				s.P99, s.Measured = time.Duration(ns), true
+			} else if own := known.own(r); own != nil {
+				s.P99, s.Measured = time.Duration(own.P99*1e9), true
+			}
+			s.Met = s.Measured && s.P99 < s.Limit
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// Word is ok, over, or that LoadGen logged no percentile.
+func (s *LimitState) Word() string {
+	switch {
+	case !s.Measured:
+		return "not measured"
+	case s.Met:
+		return "ok"
+	}
+	return "over"
+}
+
+// String returns the state in one line, such as "TTFT p99 313 ms, limit 2000 ms, ok".
+func (s *LimitState) String() string {
+	if !s.Measured {
+		return fmt.Sprintf("%s not measured, limit %s", s.Name, inMilliseconds(s.Limit))
+	}
+	return fmt.Sprintf("%s %s, limit %s, %s", s.Name, inMilliseconds(s.P99), inMilliseconds(s.Limit), s.Word())
+}
+
+// inMilliseconds returns four digits, so that a percentile next to its limit is not rounded to it.
+func inMilliseconds(d time.Duration) string {
+	ms := float64(d) / 1e6
+	if ms >= 1000 {
+		return strconv.FormatFloat(ms, 'f', -1, 64) + " ms"
+	}
+	return strconv.FormatFloat(ms, 'g', 4, 64) + " ms"
+}
+
+// Rate returns the target rate of a Server test, and how many answers per second there were.
+func (r *Record) Rate() (target, achieved float64, ok bool) {
+	if r.LoadGen.Result["effective_scenario"] != "Server" {
+		return 0, 0, false
+	}
+	target, ok = number64(r.LoadGen.Result["effective_target_qps"])
+	return target, r.Throughput.Requests, ok
+}

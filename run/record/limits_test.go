@@ -1,0 +1,30 @@
+package record
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/ledger"
+)
+
+func TestLimitsAgainstLoadGensPercentiles(t *testing.T) {
+	r := &Record{Throughput: ledger.Throughput{Requests: 97.2}, LoadGen: LoadGenResult{Result: map[string]any{
+		"effective_scenario": "Server", "effective_target_qps": 100.0,
+		"result_first_token_99.00_percentile_latency_ns":   312_964_000.0,
+		"result_time_per_output_token_99.00_percentile_ns": 100_000_000.0}},
+		Tails: []Tail{{What: "time to first token", Limit: 2 * time.Second},
+			{What: "time per output token", Limit: 100 * time.Millisecond}, {What: "latency", Limit: time.Second}}}
+	var texts []string
+	for _, l := range r.Limits() {
+		texts = append(texts, l.String())
+	}
+	require.Equal(t, []string{"TTFT p99 313 ms, limit 2000 ms, ok", "TPOT p99 100 ms, limit 100 ms, over",
+		"latency p99 not measured, limit 1000 ms"}, texts)
+	target, achieved, ok := r.Rate()
+	require.Equal(t, []any{100.0, 97.2, true}, []any{target, achieved, ok})
+	_, _, ok = new(Record).Rate()
+	require.False(t, ok)
+	require.Equal(t, "1999.999999 ms", inMilliseconds(2*time.Second-1))
+}
