@@ -230,16 +230,19 @@ func listed(text string) string {
 		return text
 	}
 	var parts []string
-	for _, sentence := range divided(paragraph, ". ") {
-		for _, clause := range clauses(sentence) {
+	for i, sentence := range divided(paragraph, ". ") {
+		of := clauses(sentence)
+		if i == 0 && len(of) > 2 { // what the clauses are about is before the last colon
+			if heads := divided(of[0], ": "); len(heads) > 1 {
+				last := heads[len(heads)-1]
+				of = append([]string{strings.TrimSuffix(of[0], " "+last), last}, of[1:]...)
+			}
+		}
+		for _, clause := range of {
 			parts = append(parts, strings.TrimRight(clause, ";"))
 		}
 	}
 	if len(parts) > 1 {
-		if head, first, ok := cutLast(parts[0], ": "); ok && strings.Contains(paragraph[len(parts[0]):][:2], ";") &&
-			len(divided(parts[0], ": ")) > 1 {
-			parts = append([]string{head, first}, parts[1:]...)
-		}
 		paragraph = strings.TrimRight(parts[0], ".:") + ":"
 		for _, p := range parts[1:] {
 			paragraph += "\n  " + item + p
@@ -260,14 +263,31 @@ func clauses(sentence string) []string {
 	for _, clause := range divided(sentence, "; ") {
 		before, after, ok := strings.Cut(clause, " (")
 		inner, behind, closed := cutLast(after, ")")
-		if len(clause) <= longestClause || !ok || !closed || strings.Trim(behind, ".,;:") != "" {
+		reasons := divided(inner, "; ")
+		if len(clause) <= longestClause || !ok || !closed || !balanced(inner) || len(reasons) == 1 ||
+			strings.Trim(behind, ".,;:") != "" {
 			parts = append(parts, clause)
 			continue
 		}
-		parts = append(parts, before)
-		parts = append(parts, divided(inner, "; ")...)
+		parts = append(append(parts, before), reasons...)
 	}
 	return parts
+}
+
+// balanced reports whether each parenthesis in a text has its partner there.
+func balanced(text string) bool {
+	depth := 0
+	for _, r := range text {
+		switch {
+		case r == '(':
+			depth++
+		case r == ')' && depth == 0:
+			return false
+		case r == ')':
+			depth--
+		}
+	}
+	return depth == 0
 }
 
 // longestClause is the length in bytes from which a clause is divided.

@@ -20,6 +20,10 @@ func TestLongErrorsAreLists(t *testing.T) {
 			"  - " + filler + "end.\n  - Start it again.\n  - Then `a; b. c` " + filler + "end",
 		"nothing found (" + filler + "a; " + filler + "b). Try X\nlog; one. Two": "nothing found:\n" +
 			"  - " + filler + "a\n  - " + filler + "b\n  - Try X\nlog; one. Two",
+		"no field (line 1), of (the record has a: b), wanted " + filler + filler + "(integers); rename it": "no field " +
+			"(line 1), of (the record has a: b), wanted " + filler + filler + "(integers):\n  - rename it",
+		"unclear, as they differ: one; two " + filler + "; three " + filler: "unclear, as they differ:\n  - one\n  - two " +
+			filler + "\n  - three " + filler,
 		strings.Repeat("x", 400): strings.Repeat("x", 400),
 	} {
 		require.Equal(t, want, listed(text))

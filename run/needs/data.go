@@ -126,9 +126,10 @@ func (s *Survey) code(ctx context.Context) Check {
 	case judges(p):
 	case !datasets.AsksForPrograms(p.Row):
 		return notNeeded("no answers of this benchmark are programs")
+	case p.Config.IsSet("run-code") && (!p.HasDataset() || p.Config.Origin("dataset") == plan.SyntheticDataset):
+		return notNeeded("the synthetic data set has no questions for programs, because of --run-code=false")
 	case p.Config.IsSet("run-code"):
-		return Check{State: Warning, Found: "off: programs among the answers are not scored, and no total is claimed",
-			Do: "Pass --run-code"}
+		return s.unscored(p)
 	case !p.HasDataset():
 		return notNeeded("the synthetic data set asks for no programs")
 	default:
@@ -148,6 +149,20 @@ func (s *Survey) code(ctx context.Context) Check {
 			"without a score", "not every language of the programs can be run: %s", strings.Join(lacking, "; ")))
 	}
 	return found(strings.Join(j.Notes, "; "))
+}
+
+// unscored returns the check of programs that the user does not want to run.
+func (s *Survey) unscored(p *plan.Plan) Check {
+	part := "LiveCodeBench"
+	if p.Row.Scoring.Scorer == models.ScoreMixture {
+		part = "MBXP"
+	}
+	c := Check{State: Warning, Found: "off: the answers that are programs (" + part + ") get no score",
+		Do: "Pass --run-code or --code-service URL"}
+	if s.Scored && s.accuracyTest() != nil {
+		c.Found += ", so the accuracy test will be INVALID (not_scored)"
+	}
+	return c
 }
 
 // ownData reports whether the tests have a data set that is not synthetic.

@@ -31,7 +31,10 @@ func (r *Report) Text(w io.Writer) error {
 	for _, one := range r.Results {
 		fmt.Fprintf(out, "%s\t%s\t%.6g %s\n", one.word(), shown(one.Path), one.Metric, one.Unit)
 	}
-	fmt.Fprintf(out, "\nround %s, %s rules: %s valid, %d not%s; %s, %s\n",
+	if len(r.Results) > 0 {
+		fmt.Fprintln(out)
+	}
+	fmt.Fprintf(out, "round %s, %s rules: %s valid, %d not%s; %s, %s\n",
 		r.Round, r.Mode, plural.Count(r.Counts.Valid, "result", "results"), r.Counts.Invalid, r.notJudged(),
 		plural.Count(r.Counts.Errors, "error", "errors"), plural.Count(r.Counts.Warnings, "warning", "warnings"))
 	fmt.Fprintln(out, r.verdict())
