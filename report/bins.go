@@ -13,12 +13,14 @@ const (
 	leastPerBin = 20 // requests, below which a bin's percentiles would be single requests
 )
 
-// sample is one request on the time axis.
+// sample is one request on the time axis. Its durations are computed when they are needed: kept, they would take as
+// much memory as the log.
 type sample struct {
 	entry *ledger.Entry
-	dueS  float64 // since the first query was due
-	times ledger.Times
+	dueNS int64 // wall clock
 }
+
+func (s *sample) times() ledger.Times { return ledger.TimesOf(s.entry, s.dueNS) }
 
 // timeline divides the time of a run into bins of equal width.
 type timeline struct {
@@ -29,15 +31,14 @@ type timeline struct {
 }
 
 func newTimeline(t *ledger.Test) *timeline {
-	l := &timeline{samples: make([]sample, len(t.Entries))}
-	due := make([]int64, len(t.Entries))
-	for i := range t.Entries {
-		due[i] = ledger.ScheduledNS(&t.Entries[i], t.Schedule, t.T0NS, t.Origin)
-	}
-	l.zeroNS = slices.Min(due)
+	l := &timeline{samples: make([]sample, len(t.Entries)), zeroNS: math.MaxInt64}
 	for i := range t.Entries {
 		e := &t.Entries[i]
-		l.samples[i] = sample{e, l.at(due[i]), ledger.TimesOf(e, due[i])}
+		l.samples[i] = sample{e, ledger.ScheduledNS(e, t.Schedule, t.T0NS, t.Origin)}
+		l.zeroNS = min(l.zeroNS, l.samples[i].dueNS)
+	}
+	for i := range t.Entries {
+		e := &t.Entries[i]
 		l.endS = max(l.endS, l.at(max(e.DoneNS, e.IssuedNS)))
 	}
 	l.bins = min(max(len(l.samples)/leastPerBin, 1), mostBins)
@@ -66,8 +67,9 @@ func (l *timeline) percentiles(of func(*ledger.Times) float64, ps ...float64) []
 	values := make([][]float64, l.bins)
 	for i := range l.samples {
 		s := &l.samples[i]
-		if v := of(&s.times); !math.IsNaN(v) {
-			b := l.bin(s.dueS)
+		times := s.times()
+		if v := of(&times); !math.IsNaN(v) {
+			b := l.bin(l.at(s.dueNS))
 			values[b] = append(values[b], v)
 		}
 	}
@@ -134,7 +136,8 @@ func (l *timeline) inFlight() []float64 {
 func (l *timeline) distribution(of func(*ledger.Times) float64) (values, shares []float64) {
 	var sorted []float64
 	for i := range l.samples {
-		if v := of(&l.samples[i].times); !math.IsNaN(v) {
+		times := l.samples[i].times()
+		if v := of(&times); !math.IsNaN(v) {
 			sorted = append(sorted, v)
 		}
 	}

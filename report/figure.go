@@ -183,7 +183,7 @@ func (d duration) limits(tails []record.Tail, onX bool) []Limit {
 func (r *Run) rates(l *timeline) Figure {
 	due := l.rate(func(add func(at, w float64)) {
 		for i := range l.samples {
-			add(l.samples[i].dueS, 1)
+			add(l.at(l.samples[i].dueNS), 1)
 		}
 	})
 	done := l.rate(func(add func(at, w float64)) {

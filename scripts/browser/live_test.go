@@ -192,6 +192,7 @@ func TestLiveControl(t *testing.T) {
 	require.Len(t, token, 26)
 	stranger, tab := newTab(t), newTab(t)
 	open(t, stranger, address)
+	waitFor(t, stranger, points+".length >= 1") // before its first second the page loads again, with the limits
 	require.True(t, eval[bool](t, stranger, "document.getElementById('stop').hidden"), "a viewer without the token")
 	for _, attempt := range []string{`{method: "POST"}`, `{method: "POST", headers: {"X-Live-Token": "wrong"}}`} {
 		status, err := chromedp.Run(stranger, chromedp.Evaluate[int]("fetch('stop', "+attempt+").then(r => r.status)",
