@@ -67,3 +67,10 @@ func TestSumsAreLowerCaseAndWhole(t *testing.T) {
 		require.False(t, isSHA256(text), text)
 	}
 }
+
+func TestTargetsInWords(t *testing.T) {
+	require.Equal(t, "at least 4.5 (0.9 x 5), at most 5.5 (1.1 x 5), only if it is printed",
+		Target{Min: 4.5, Max: 5.5, LowFactor: .9, HighFactor: 1.1, Reference: 5, Optional: true}.String())
+	require.Equal(t, "at least 4.5", Target{Min: 4.5}.String())
+	require.Empty(t, Target{}.String())
+}

@@ -130,7 +130,9 @@ func TestModelRefusals(t *testing.T) {
 			require.ErrorAs(t, err, &e)
 		})
 	}
-	_, err := load(parseModel, message(1, unk), []byte("{"))
+	_, err := load(parseModel, message(1, unk, 5, message(1, "identity", 2, "")), nil)
+	require.NoError(t, err, "an empty denormalizer changes nothing")
+	_, err = load(parseModel, message(1, unk), []byte("{"))
 	require.ErrorContains(t, err, "tokenizer_config.json: it is not valid JSON")
 }
 
@@ -143,6 +145,18 @@ func TestUnknownCharacterAgainstAPiece(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, tok.Encode("ab", false), "a piece that scores %v", score)
 	}
+}
+
+func TestPieceOfAToken(t *testing.T) {
+	tok, err := Open(filepath.Join(spFolder, "unigram_bytes.model"))
+	require.NoError(t, err)
+	require.Nil(t, tok.Piece(-1))
+	require.Nil(t, tok.Piece(int32(tok.VocabSize())))
+	var text []byte
+	for _, id := range tok.Encode("the keeper 猫", false) {
+		text = append(text, tok.Piece(id)...)
+	}
+	require.Equal(t, "the keeper 猫", strings.TrimSpace(string(text)), "the bytes of a character come one by one")
 }
 
 func TestModelsOwnTokens(t *testing.T) {

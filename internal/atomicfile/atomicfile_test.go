@@ -221,6 +221,7 @@ func TestLines(t *testing.T) {
 			require.NoError(t, l.Flush())
 			require.NoFileExists(t, path, "not complete yet")
 			require.NoError(t, l.AppendRaw([]byte("4000")))
+			require.Equal(t, 4001, l.Count())
 			require.NoError(t, l.Close())
 			require.NoError(t, l.Close())
 			l.Abort()

@@ -15,3 +15,13 @@ func TestIsNumber(t *testing.T) {
 	require.False(t, isNumber("2e-6", 1e-6))
 	require.False(t, isNumber("0.5e-6", 1e-6))
 }
+
+func TestSameNumber(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{{"0x10", "16", true}, {"16", "16", true}, {"x", "x", true}, {"x", "y", false}, {"16", "17", false},
+		{"16", "16.0", false}, {"x", "0", false}, {"0", "x", false}} {
+		require.Equal(t, c.same, sameNumber(c.a, c.b), "%s and %s", c.a, c.b)
+	}
+}

@@ -92,3 +92,22 @@ func TestRepresentationsOfPython(t *testing.T) {
 	require.Equal(t, "a", pyStr("a"))
 	require.Equal(t, "None", pyStr(nil))
 }
+
+// Types that the organisers' reader, pandas, infers for a column.
+func TestTypesOfColumns(t *testing.T) {
+	for _, c := range []struct {
+		cells []string
+		want  string
+	}{
+		{[]string{"1", "-2"}, "int"}, {[]string{"1", ""}, "float"}, {[]string{"1", "2.5"}, "float"},
+		{[]string{"True", "False"}, "bool"}, {[]string{"False"}, "bool"}, {[]string{"True"}, "bool"},
+		{[]string{"True", "N/A"}, "text"}, {[]string{"True", "1"}, "text"}, {[]string{"1", "x"}, "text"},
+		{[]string{"1", "inf"}, "text"}, {[]string{"1", "-Inf"}, "text"}, {[]string{"N/A", ""}, "float"},
+	} {
+		table := finalTable{}
+		for _, cell := range c.cells {
+			table.rows = append(table.rows, row{"c": cell})
+		}
+		require.Equal(t, c.want, table.guess("c"), "%q", c.cells)
+	}
+}
