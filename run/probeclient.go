@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/reach"
 	"github.com/mlperf-go/mlperf-go/internal/crash"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/internal/schedule"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
@@ -105,6 +107,22 @@ func (c *ProbeClient) Load() (scheduleSeed uint64, minDuration time.Duration, mi
 
 // SampleSeed returns the seed of LoadGen's order of the samples.
 func (c *ProbeClient) SampleSeed() uint64 { return c.t.settings.SampleIndexRNGSeed }
+
+// Order returns the samples that the test sends with its first n queries.
+func (c *ProbeClient) Order(n int) []int {
+	s := &c.t.settings
+	o := schedule.Order{SetSeed: s.QSLRNGSeed, SampleSeed: s.SampleIndexRNGSeed, Samples: c.t.performanceCount(),
+		EqualIssue: s.SampleConcatenatePermutation, MinQueries: int(s.MinQueryCount)}
+	return o.Sequence(n)
+}
+
+// RepeatsPrompts reports whether a prompt may be sent again in the next probe: each server empties its prefix cache
+// between two probes. It is known after the first.
+func (c *ProbeClient) RepeatsPrompts() bool {
+	return len(c.t.caches) > 0 && !slices.ContainsFunc(c.t.caches, func(p record.PrefixCache) bool {
+		return p != record.CacheEmptied
+	})
+}
 
 // Limits returns the limits of the full-length test, and the percentile of the queries that must meet each.
 func (c *ProbeClient) Limits() (limits []record.Tail, percentile float64) {

@@ -15,16 +15,35 @@ import (
 type bench struct {
 	client *run.ProbeClient
 	goal   *Goal
-	order  *probe.Order // of the samples
+	order  *probe.Order // of the samples of the closed loops
+	next   int          // place in LoadGen's order where the next probe begins, if servers remember prompts
 }
 
 // newBench returns a bench that goes on where so many probes of an earlier process ended.
 func newBench(c *run.ProbeClient, g *Goal, probes int) *bench {
-	return &bench{client: c, goal: g, order: probe.NewOrder(c.SampleSeed(), c.Samples(), probes*samplesOfProbe)}
+	next := probes * samplesOfProbe
+	return &bench{client: c, goal: g, order: probe.NewOrder(c.SampleSeed(), c.Samples(), next), next: next}
 }
 
 // samplesOfProbe is about how many samples one probe uses.
 const samplesOfProbe = 997
+
+// sent returns the samples of arrivals. Each is the sample that a run at this rate sends with that query, so that the
+// answers are as long as the run's. If a server keeps its prefix cache between two probes, the order begins elsewhere
+// in each probe: the server would remember the prompts.
+func (b *bench) sent(arrivals []Arrival, queries int) []int {
+	shift := 0
+	if !b.client.RepeatsPrompts() {
+		shift = b.next
+		b.next += len(arrivals)
+	}
+	order := b.client.Order(queries)
+	list := make([]int, len(arrivals))
+	for i, a := range arrivals {
+		list[i] = order[(a.Query+shift)%len(order)]
+	}
+	return list
+}
 
 // measured is what a step measured, with the probe behind it.
 type measured struct {
@@ -45,13 +64,14 @@ func (b *bench) measure(ctx context.Context, step Step) (*measured, error) {
 		l, err = probe.New(nil, b.order.Next(n), step.Concurrency, b.client.Shards())
 		rate = 1
 	} else {
-		deltas := schedule.ServerDeltas(b.goal.Load.Seed, step.Rate, b.goal.Queries(step.Rate))
+		queries := b.goal.Queries(step.Rate)
+		deltas := schedule.ServerDeltas(b.goal.Load.Seed, step.Rate, queries)
 		arrivals = Hardest(deltas, int64(step.Answer), step.Queries)
 		due := make([]int64, len(arrivals))
 		for i, a := range arrivals {
 			due[i] = a.AtNS
 		}
-		l, err = probe.New(due, b.order.Next(len(due)), 0, b.client.Shards())
+		l, err = probe.New(due, b.sent(arrivals, queries), 0, b.client.Shards())
 	}
 	if err != nil {
 		return nil, err

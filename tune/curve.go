@@ -14,18 +14,23 @@ const (
 // form holds near the threshold, and must not be bent by a probe far above it.
 const far = 6.0
 
+// stray is the probability that a count has nothing to do with its rate, such as after a disturbance of the server. It
+// bounds how much one count weighs against all others. LoadGen's early stopping is wrong with the same probability.
+const stray = 0.01
+
 // Grid is what the posterior is computed on: rates and slopes, both on a logarithmic scale.
 type Grid struct {
 	rates    [rateSteps]float64
 	shares   [rateSteps]float64 // of late queries, that a full-length run at that rate may have
 	logShare [rateSteps]float64 // their log-odds
 	slopes   [slopeSteps]float64
+	bearable func(rate float64) float64
 }
 
 // NewGrid returns a grid between two rates. bearable returns the share of late queries that a run of the full length at
 // a rate may have.
 func NewGrid(low, high float64, bearable func(rate float64) float64) *Grid {
-	g := &Grid{}
+	g := &Grid{bearable: bearable}
 	for i := range g.rates {
 		g.rates[i] = low * math.Pow(high/low, float64(i)/(rateSteps-1))
 		g.shares[i] = bearable(g.rates[i])
@@ -64,34 +69,40 @@ func NewCurve(g *Grid, likely float64) *Curve {
 // late returns the share of late queries at a rate, if the i-th rate is the highest valid one and k the slope.
 func (c *Curve) late(rate float64, i, k int) float64 {
 	odds := c.logShare[i] + c.slopes[k]*math.Log(rate/c.rates[i])
-	return 1 / (1 + math.Exp(-max(-40, min(40, odds))))
+	return 1 / (1 + math.Exp(-max(-30, min(30, odds))))
 }
 
 // Add updates the posterior with the late queries of a run, or of what a probe expects of one. bursts is how many
-// independent bursts of late queries a barely valid run has: so much, and no more, such a count is worth.
+// independent bursts of late queries a barely valid run has: such a count is worth so much, and no more.
 func (c *Curve) Add(rate float64, queries int, late, bursts float64) {
 	if queries == 0 {
 		return
 	}
 	c.weights = nil
-	n := float64(queries)
+	share := c.bearable(rate)
+	weight := min(float64(queries), bursts/share)
+	most := min(far*share, 0.5)
+	seen := min(late/float64(queries), most)
 	for i := range c.rates {
-		seen := late / n
-		most := min(far*c.shares[i], 0.5)
-		dispersion := max(1, n*c.shares[i]/bursts)
 		for k := range c.slopes {
 			p := c.late(rate, i, k)
-			if seen > most {
-				if p >= most {
-					continue
-				}
-				seen := most
-				c.logPost[i][k] += n / dispersion * (seen*math.Log(p/seen) + (1-seen)*math.Log((1-p)/(1-seen)))
-				continue
+			if seen == most && p > most {
+				continue // as many as seen, or more: only the direction counts
 			}
-			c.logPost[i][k] += n / dispersion * (seen*math.Log(p) + (1-seen)*math.Log1p(-p))
+			fit := math.Exp(-weight * divergence(seen, p))
+			c.logPost[i][k] += math.Log((1-stray)*fit + stray)
 		}
 	}
+}
+
+// divergence is by how much less likely a share of late queries is under the probability p than under itself: the
+// logarithm for each query.
+func divergence(seen, p float64) float64 {
+	d := -(1 - seen) * math.Log((1-p)/(1-seen))
+	if seen > 0 {
+		d -= seen * math.Log(p/seen)
+	}
+	return d
 }
 
 // posterior returns the weights, which sum to 1.

@@ -14,21 +14,29 @@ type Meter struct {
 	judges   []*Judge
 	said     []Decision
 	ended    []bool
-	late     []uint8 // a bit for each limit
-	prefix   int     // every query before it has ended
-	parts    []int   // counted queries before prefix, by part
+	sizes    []int   // counted queries of each part
+	counts   []int   // those that have ended
 	lates    [][]int // by limit and part: the late ones among them
-	certain  []int   // late ones among all that have ended
+	looked   int     // parts at the end of which the judges were asked
 }
 
 // NewMeter returns the meter of a probe at a rate.
 func NewMeter(g *Goal, rate float64, arrivals []Arrival) *Meter {
 	m := &Meter{goal: g, full: g.Queries(rate), arrivals: arrivals, ended: make([]bool, len(arrivals)),
-		late:  make([]uint8, len(arrivals)),
-		lates: make([][]int, len(g.Limits)), certain: make([]int, len(g.Limits))}
-	for range g.Limits {
+		lates: make([][]int, len(g.Limits))}
+	for _, a := range arrivals {
+		for len(m.sizes) <= a.Part {
+			m.sizes = append(m.sizes, 0)
+		}
+		if a.Counted {
+			m.sizes[a.Part]++
+		}
+	}
+	m.counts = make([]int, len(m.sizes))
+	for i := range g.Limits {
 		m.judges = append(m.judges, NewJudge(g.Percentile, m.full, g.Confidence))
 		m.said = append(m.said, Neither)
+		m.lates[i] = make([]int, len(m.sizes))
 	}
 	return m
 }
@@ -39,41 +47,27 @@ func (m *Meter) Ended(seq int, values []time.Duration) {
 		return
 	}
 	m.ended[seq] = true
-	for i, v := range values {
-		if v > m.goal.Limits[i].Limit && m.arrivals[seq].Counted {
-			m.late[seq] |= 1 << i
-			m.certain[i]++
-		}
-	}
-	for ; m.prefix < len(m.ended) && m.ended[m.prefix]; m.prefix++ {
-		m.settle(m.arrivals[m.prefix], m.late[m.prefix])
-	}
-}
-
-func (m *Meter) settle(a Arrival, late uint8) {
-	for len(m.parts) <= a.Part {
-		if len(m.parts) > 0 {
-			m.look()
-		}
-		m.parts = append(m.parts, 0)
-		for i := range m.lates {
-			m.lates[i] = append(m.lates[i], 0)
-		}
-	}
+	a := m.arrivals[seq]
 	if !a.Counted {
 		return
 	}
-	m.parts[a.Part]++
-	for i := range m.lates {
-		m.lates[i][a.Part] += int(late >> i & 1)
+	m.counts[a.Part]++
+	for i, v := range values {
+		if v > m.goal.Limits[i].Limit {
+			m.lates[i][a.Part]++
+		}
+	}
+	for m.looked < len(m.sizes) && m.counts[m.looked] == m.sizes[m.looked] {
+		m.looked++
+		m.look()
 	}
 }
 
 // look asks the judges at the end of a part.
 func (m *Meter) look() {
 	for i, j := range m.judges {
-		said := j.Look(sum(m.parts), sum(m.lates[i]))
-		if said == WouldFail || said == WouldPass && len(m.parts) >= leastParts && m.said[i] == Neither {
+		said := j.Look(sum(m.counts[:m.looked]), sum(m.lates[i][:m.looked]))
+		if said == WouldFail || said == WouldPass && m.looked >= min(leastParts, len(m.sizes)) && m.said[i] == Neither {
 			m.said[i] = said
 		}
 	}
@@ -94,7 +88,7 @@ func sum(counts []int) (n int) {
 func (m *Meter) Decide() Decision {
 	pass := true
 	for i, j := range m.judges {
-		if m.said[i] == WouldFail || j.Hopeless(m.certain[i]) {
+		if m.said[i] == WouldFail || j.Hopeless(sum(m.lates[i])) {
 			return WouldFail
 		}
 		pass = pass && m.said[i] == WouldPass
@@ -117,8 +111,7 @@ type Count struct {
 func (m *Meter) Counts() []Count {
 	counts := make([]Count, len(m.lates))
 	for i, late := range m.lates {
-		counts[i] = Count{Queries: sum(m.parts), Late: max(sum(late), m.certain[i])}
-		counts[i].Full = max(float64(m.certain[i]), extrapolate(late, m.parts, m.full))
+		counts[i] = Count{Queries: sum(m.counts), Late: sum(late), Full: extrapolate(late, m.counts, m.full)}
 	}
 	return counts
 }
@@ -131,7 +124,10 @@ const usualFall = 0.7
 // schedule would have: the number falls from part to part.
 func extrapolate(late, queries []int, full int) float64 {
 	n := len(late)
-	if n == 0 || sum(queries) == 0 {
+	for n > 0 && queries[n-1] == 0 { // parts that were not begun
+		n--
+	}
+	if n == 0 {
 		return 0
 	}
 	if n > 1 && queries[n-1] < queries[n-2]/2 { // a part that was hardly begun

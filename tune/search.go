@@ -65,10 +65,12 @@ const (
 	mostDrift        = 0.3
 	percent          = 100
 	probeShare       = 0.25 // of a full-length run, that one undecided probe may take
-	likelyShare      = 0.9  // of the answers per second of a closed loop that met all limits
+	likelyShare      = 0.9  // of the answers per second of a closed loop that just meets all limits
 	probeBursts      = 3.0  // independent bursts of late queries that a barely valid run has: so much a probe is worth
 	runBursts        = 30.0 // and so much a run
 	closeEnough      = 0.99 // confirmed rate over the median of the highest valid one
+	leastConfirmed   = 0.98 // of the median: a rate further below is not tried, whatever its chance
+	stepDown         = 0.99 // least step below an INVALID run
 	mostProbes       = 7
 	mostConfirms     = 4
 	validChance      = 0.88 // of a confirmation
@@ -80,7 +82,7 @@ type Search struct {
 	measured []Measured
 	curves   []*Curve
 	capacity float64       // answers per second of the saturated server
-	met      float64       // most answers per second of a closed loop that met all limits
+	met      float64       // answers per second of a closed loop that just meets all limits
 	answer   time.Duration // time of a whole answer there
 	grid     *Grid
 	done     *Outcome
@@ -161,8 +163,10 @@ func (s *Search) saturate() (Step, bool) {
 	if s.curves != nil {
 		return Step{}, false
 	}
-	before, level, met := 0.0, firstConcurrency, 0.0
-	for _, m := range s.measured {
+	before, level := 0.0, firstConcurrency
+	met := s.last(Idle)
+	for i := range s.measured {
+		m := &s.measured[i]
 		if m.Kind != Saturate {
 			continue
 		}
@@ -172,10 +176,11 @@ func (s *Search) saturate() (Step, bool) {
 		}
 		before, level = max(before, m.Answers), m.Concurrency*concurrencyStep
 		if full {
-			s.open(before, met)
+			s.capacity, s.met = before, s.atLimit(met, m)
+			s.draw(before * belowCapacity)
 			return Step{}, false
 		}
-		met, s.answer = m.Answers, m.Answer
+		met, s.answer = m, m.Answer
 	}
 	if level > mostConcurrency {
 		return s.finish(&Outcome{Rate: before, Low: before, High: math.Inf(1), Why: fmt.Sprintf("the server was not "+
@@ -184,9 +189,17 @@ func (s *Search) saturate() (Step, bool) {
 	return Step{Kind: Saturate, Concurrency: level, Queries: level * 3}, true
 }
 
-func (s *Search) open(capacity, met float64) {
-	s.capacity, s.met = capacity, met
-	s.draw(capacity * belowCapacity)
+// atLimit returns the answers per second at which the median of a closed loop reaches the first limit, on a line
+// between one that met all limits and a saturated one.
+func (s *Search) atLimit(met, full *Measured) float64 {
+	way := 1.0
+	for i, l := range s.goal.Limits {
+		low, high := met.Medians[i], full.Medians[i]
+		if limit := l.Limit.Seconds(); high > limit && high > low {
+			way = min(way, max(0, (limit-low)/(high-low)))
+		}
+	}
+	return met.Answers + way*max(0, full.Answers-met.Answers)
 }
 
 // draw makes the grid from a rate on.
@@ -204,7 +217,7 @@ func (s *Search) fit() {
 		c := NewCurve(s.grid, likelyShare*s.met)
 		for _, m := range s.measured {
 			if m.Kind == Rate || m.Kind == Confirm {
-				bursts := float64(probeBursts)
+				bursts := probeBursts
 				if m.Kind == Confirm {
 					bursts = runBursts
 				}
@@ -269,11 +282,14 @@ func (s *Search) narrow() Step {
 		low, high, _ := s.Interval()
 		return s.finish(&Outcome{Confirmed: true, Rate: c.Rate, Low: min(low, c.Rate), High: max(high, c.Rate)})
 	}
-	median, rate := s.quantile(0.5), s.candidate()
+	bound := s.bound()
+	median := min(s.quantile(0.5), bound)
+	rate := round(min(s.candidate(), bound))
 	if s.count(Confirm) == mostConfirms {
 		return s.unconfirmed(fmt.Sprintf("%d confirmations failed", mostConfirms))
 	}
 	if rate >= closeEnough*median || s.count(Rate) >= mostProbes*(1+s.count(Confirm)) {
+		rate = max(rate, round(leastConfirmed*median))
 		if step, due := s.reference(true); due {
 			return step
 		}
@@ -286,6 +302,17 @@ func (s *Search) narrow() Step {
 	full := s.goal.Queries(median)
 	return Step{Kind: Rate, Rate: round(median), Queries: max(int(probeShare*float64(full)), min(full, shortRun)),
 		Answer: s.memory(median)}
+}
+
+// bound returns the highest rate worth a measurement: 1 % below the lowest at which a full-length run was INVALID.
+func (s *Search) bound() float64 {
+	bound := math.Inf(1)
+	for _, m := range s.measured {
+		if m.Kind == Confirm && !m.Valid {
+			bound = min(bound, m.Rate*stepDown)
+		}
+	}
+	return bound
 }
 
 // unconfirmed ends the search with its best guess.

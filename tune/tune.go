@@ -298,6 +298,12 @@ func (t *tuner) confirm(ctx context.Context, step Step) (*Probe, error) {
 	if err != nil {
 		return nil, err
 	}
+	if end.Code == child.Killed { // not by this tune: nothing was measured
+		p.Measured = Measured{Kind: Confirm, Rate: step.Rate, Counts: make([]Count, len(t.state.Goal.Limits))}
+		p.Spoiled = "the confirming run: " + end.Why
+		p.Took = time.Since(p.Started)
+		return p, nil
+	}
 	if end.Exit != run.ExitValid && end.Exit != run.ExitInvalid {
 		return nil, &run.Error{Exit: end.Exit, Code: end.Code, Err: fmt.Errorf("the confirming run in %s failed: %s", folder,
 			end.Why)}

@@ -122,7 +122,7 @@ const officialSeed = 16159082839903944936
 
 // otherLengths is how much the answers of a probe differ in length from those of the run at the same place, as the
 // deviation of the logarithm: a probe sends another sample of about the same expected length.
-const otherLengths = 0.1
+const otherLengths = 0.02
 
 // length returns the tokens of the answer to a query of the run, whose samples come in LoadGen's order.
 func (v *virtual) length(query int, other float64) float64 {
@@ -208,6 +208,7 @@ func (v *virtual) measure(g *Goal, step Step) Measured {
 		})
 		m.Counts = meter.Counts()
 		m.Medians = []float64{quantile(ttfts, 0.5).Seconds(), quantile(tpots, 0.5).Seconds()}
+		m.Tails = []float64{quantile(ttfts, g.Percentile).Seconds(), quantile(tpots, g.Percentile).Seconds()}
 		if step.Kind == Confirm {
 			m.Valid = valid(g, m.Counts)
 		}

@@ -28,6 +28,9 @@ type Ended struct {
 	Code, Why string // of the error that it wrote to standard output, if any
 }
 
+// Killed is the code of a process that a signal ended.
+const Killed = "killed"
+
 // Run runs a process to its end. The process has a group of its own, so that a Ctrl-C at the terminal reaches it only
 // once, through this program. It also holds the lock, so that no other owner uses the folder while it runs. grace is
 // how long it may take to end after a signal; 0: 15 s.
@@ -88,7 +91,7 @@ func (b *bounded) ended(cmd *exec.Cmd, err error) (Ended, error) {
 	e.Exit = failed.ExitCode()
 	if s, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && s.Signaled() {
 		e.Exit = 128 + int(s.Signal())
-		e.Code, e.Why = "killed", fmt.Sprintf("its process was killed by the signal %v", s.Signal())
+		e.Code, e.Why = Killed, fmt.Sprintf("its process was killed by the signal %v", s.Signal())
 	}
 	var said struct {
 		Error struct{ Code, Message string }

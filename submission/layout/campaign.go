@@ -19,6 +19,10 @@ const (
 	Accuracy    = "accuracy"
 )
 
+// TuneFiles returns the files that mark the folders of a tune and of its probes (docs/explanation/tuning.md). Such a
+// folder is not the result of a test.
+func TuneFiles() []string { return []string{"probe.json", "tune.json"} }
+
 // VerifyFolder is the folder in an audit's run that contains the verification: compliance/TEST06/verify_accuracy.txt.
 const VerifyFolder = "compliance"
 

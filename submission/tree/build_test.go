@@ -141,6 +141,12 @@ func TestRefusedRuns(t *testing.T) {
 		{"a run crashed", func(e *example) {
 			require.NoError(e.t, os.Remove(filepath.Join(folder(e, layout.Performance), record.FileName)))
 		}, []string{"crashed@Server/performance"}, "CRASHED"},
+		{"a probe of a tune", func(e *example) {
+			e.write(filepath.Join(folder(e, layout.Performance), "probe.json"), `{"schema":"mlperf-go/probe/1","kind":"probe"}`)
+		}, []string{"probe@Server/performance"}, `its probe.json has the kind "probe", so it is not a test`},
+		{"a whole tune", func(e *example) {
+			e.write(filepath.Join(folder(e, layout.Performance), "tune.json"), "{")
+		}, []string{"probe@Server/performance"}, `its tune.json has the kind "unknown"`},
 		{"a record is cut", func(e *example) { e.write(filepath.Join(folder(e, layout.Performance), record.FileName), "{") },
 			[]string{"crashed@Server/performance"}, "not valid JSON"},
 		{"a run is invalid", func(e *example) {

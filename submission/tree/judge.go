@@ -31,6 +31,7 @@ type objection struct {
 // from it.
 var objections = []objection{
 	{"missing", (*builder).missing},
+	{"probe", (*builder).probe},
 	{"crashed", (*builder).crashed},
 	{"verdict", (*builder).verdict},
 	{"other_test", (*builder).otherTest},
@@ -65,6 +66,23 @@ func (b *builder) judge(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// probe refuses the folder of a tune, or of one of its probes, by the file that names its kind.
+func (b *builder) probe(t *test) string {
+	for _, name := range layout.TuneFiles() {
+		text, err := b.read(t, name)
+		if err != nil {
+			continue // the folder is readable, and lacks the file
+		}
+		var file struct{ Kind string }
+		if json.Unmarshal(text, &file) != nil || file.Kind == "" {
+			file.Kind = "unknown"
+		}
+		return fmt.Sprintf("its %s has the kind %q, so it is not a test; copy the run that confirmed the tune instead",
+			name, file.Kind)
+	}
+	return ""
 }
 
 func (b *builder) missing(t *test) string {

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/tune"
+)
+
+// tuned is a server that a tune of a few seconds can saturate, and the tune's folder.
+type tuned struct {
+	t                    *testing.T
+	url, dataset, folder string
+}
+
+func newTuned(t *testing.T) *tuned {
+	t.Helper()
+	d := &tuned{t: t, dataset: filepath.Join(t.TempDir(), "d.json"), folder: filepath.Join(t.TempDir(), "out")}
+	out, err := exec.Command("mlperf-go", "--quiet", "dataset", "synth", "--model", "generic", "--samples", "256",
+		"--output", d.dataset).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	d.url, _ = startSim(deferring{t}, filepath.Join(t.TempDir(), "ready"), "--benchmark", "generic", "--dataset",
+		d.dataset, "--model", "m", "--max-num-seqs", "16", "--ttft", "20ms", "--tpot", "1ms")
+	return d
+}
+
+// tune starts the tune or continues it.
+func (d *tuned) tune(more ...string) *process {
+	d.t.Helper()
+	return start(d.t, d.folder, append([]string{"tune", "--model", "generic", "--scenario", "Server", "--served-model",
+		"m", "--dataset", d.dataset, "--endpoint", d.url, "--ttft-limit", "800ms", "--min-duration", "2s", "--min-queries",
+		"460", "--output-dir", d.folder, "--no-progress", "--log-format", "json"}, more...)...)
+}
+
+// steps waits until the tune has measured so many steps, or has ended.
+func (d *tuned) steps(p *process, n int) {
+	d.t.Helper()
+	p.until("the tune to measure", faultWait, func() bool {
+		s, err := tune.ReadState(d.folder)
+		return err == nil && len(s.Probes) >= n || p.isOver()
+	})
+}
+
+func (p *process) isOver() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// probes returns the finished steps of the folder.
+func (d *tuned) probes() []tune.Probe {
+	d.t.Helper()
+	s, err := tune.ReadState(d.folder)
+	require.NoError(d.t, err)
+	return s.Probes
+}
+
+// A tune is killed after random steps, and continued each time. What it had measured stays, and the end is a
+// confirmed rate.
+func TestATuneIsKilledAndResumed(t *testing.T) {
+	t.Parallel()
+	d := newTuned(t)
+	_, random := points(t)
+	var more []string
+	for at := 1; at < 6; at += 1 + random.IntN(3) {
+		p := d.tune(more...)
+		d.steps(p, at)
+		_ = p.cmd.Process.Kill() // it may have ended just now
+		<-p.ended
+		before := d.probes()
+		t.Logf("killed after %d steps", len(before))
+		more = []string{"--resume"}
+		second := d.tune("--resume", "--budget", "1ms") // it reads the folder, and may not measure
+		require.Contains(t, []int{0, run.ExitInvalid}, second.end(faultWait), "%s", second.stderr.String())
+		require.Equal(t, before, d.probes()[:len(before)])
+	}
+
+	p := d.tune(more...)
+	child := 0
+	p.until("the confirming run", faultWait, func() bool {
+		for _, pid := range p.childrenThat(func(line string) bool { return strings.Contains(line, "\x00run\x00") }) {
+			child = pid
+		}
+		return child != 0 || p.isOver()
+	})
+	if child != 0 {
+		_ = syscall.Kill(child, syscall.SIGKILL)
+	}
+	require.Contains(t, []int{0, run.ExitInvalid}, p.end(faultWait), "%s", p.stderr.String())
+	s, err := tune.ReadState(d.folder)
+	require.NoError(t, err)
+	require.NotNil(t, s.Result)
+	spoiled := 0
+	for _, probe := range s.Probes {
+		if strings.Contains(probe.Spoiled, "killed") {
+			spoiled++
+		}
+	}
+	if child != 0 {
+		require.Positive(t, spoiled, "the killed run counts for nothing")
+	}
+	require.Equal(t, s.Result.Confirmed, s.Result.Run != "")
+}
+
+func TestTwoTunesInOneFolder(t *testing.T) {
+	t.Parallel()
+	d := newTuned(t)
+	first := d.tune()
+	d.steps(first, 1)
+	_ = first.cmd.Process.Signal(syscall.SIGSTOP) // so that it is there for as long as the second looks
+	second := d.tune("--resume", "--json")
+	require.Equal(t, run.ExitUsage, second.end(faultWait))
+	require.Contains(t, second.stdout.String(), `"tune_running"`)
+	require.NoError(t, first.cmd.Process.Signal(syscall.SIGCONT))
+	require.NoError(t, first.cmd.Process.Signal(syscall.SIGTERM))
+	require.Equal(t, run.ExitTerminate, first.end(faultWait), "%s", first.stderr.String())
+}
