@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run/plan"
@@ -66,6 +67,27 @@ func TestConnectionsThatATestNeeds(t *testing.T) {
 	} {
 		p, c := offlinePlan(t, x.set)
 		require.Equal(t, x.want, p.Connections(c), "%v", x.set)
+	}
+}
+
+// A context must have room for the longest prompt with its answer, and for more than the answer.
+func TestContextLengths(t *testing.T) {
+	p, _ := offlinePlan(t, Settings{"max-tokens": "100", "concurrency": "1"})
+	for _, c := range []struct {
+		context, prompt int
+		words           string // empty: long enough
+	}{
+		{0, 50, ""}, {150, 50, ""}, {149, 50, "the longest prompt has 50 and its answer may have 100"},
+		{101, 0, ""}, {100, 0, "context of 100 tokens, and answers may have 100"}, {101, 1, ""},
+	} {
+		p.Dataset = &datasets.Dataset{Samples: []datasets.Sample{{InputLen: c.prompt}}}
+		err := (&prober{plan: p}).checkLengths(&Preflight{Endpoints: []*backends.Probe{{URL: "u", MaxModelLen: c.context}}})
+		if c.words == "" {
+			require.NoError(t, err, c)
+			continue
+		}
+		require.ErrorContains(t, err, c.words)
+		require.Equal(t, "context_length", Classify(err).Code)
 	}
 }
 

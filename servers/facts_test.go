@@ -83,3 +83,11 @@ func TestAModelFolderInAVirtualEnvironment(t *testing.T) {
 	c.LaunchCommand = []string{"serve"}
 	require.ErrorContains(t, c.SetPython(venv), "launch_command has its own program")
 }
+
+// A replica's environment in the record is what its plan sets and what its pre_start commands export, which comes later.
+func TestTheEnvironmentOfAReplica(t *testing.T) {
+	s := &State{Plan: &Plan{Replicas: []Replica{{Env: map[string]string{"A": "1", "B": "1"}}}},
+		Replicas: []ReplicaState{{Exported: map[string]string{"B": "2", "C": "2"}}}}
+	require.Equal(t, map[string]string{"A": "1", "B": "2", "C": "2"},
+		s.Facts(time.Time{}, time.Now()).Replicas[0].Environment)
+}

@@ -255,6 +255,11 @@ func TestFillerHasNoWordInCommon(t *testing.T) {
 		require.NotContains(t, got, w)
 	}
 	require.Equal(t, ".", (&filler{words: []string{"green"}}).unlike("green", 1))
+	f = newFiller(func(yield func(string) bool) {
+		yield("four letters, Capital words, ümlaut words, zuzka twice: zuzka")
+	})
+	require.Equal(t, []string{"letters", "words", "zuzka", "twice", "zyxel"}, f.words[:5])
+	require.Equal(t, 1, strings.Count(strings.Join(f.words, " "), "zuzka"))
 }
 
 func TestCallsAreToolCalls(t *testing.T) {

@@ -77,8 +77,10 @@ var streams = []string{
 	"data:[DONE]\n\ndata:{\"choices\":[{\"finish_reason\":\"0\"}]}\n\ndata:0", // what comes behind the end of all parts
 }
 
-func streamed(t *testing.T, body []byte) {
-	wiretest.SameInPieces(t, newAnswer(&vllm, &backends.Config{
+func streamed(t *testing.T, body []byte) { readStreamed(t, body) }
+
+func readStreamed(t *testing.T, body []byte) wiretest.Read {
+	return wiretest.SameInPieces(t, newAnswer(&vllm, &backends.Config{
 		RequestOptions: backends.RequestOptions{Batch: 3, Stream: true, API: "completions"},
 		AnswerOptions:  backends.AnswerOptions{KeepText: true},
 	}), 3, body)
@@ -86,7 +88,12 @@ func streamed(t *testing.T, body []byte) {
 
 func TestStreamedBatchesInPieces(t *testing.T) {
 	for _, body := range streams {
-		streamed(t, []byte(body))
+		read := readStreamed(t, []byte(body))
+		for _, p := range read.Parts {
+			if p.Reason == backends.OK && len(p.Tokens) > 0 {
+				require.Equal(t, len(p.Tokens), read.News[p.Index], "each token is reported once: %s", body)
+			}
+		}
 	}
 }
 

@@ -138,6 +138,11 @@ func TestEncodeRejects(t *testing.T) {
 		_, err := d.Encode(nil, &c.sample, &c.config)
 		require.ErrorContains(t, err, c.text)
 	}
+	endless.API, config.Sampling.MaxTokens = "chat", 1
+	for _, c := range []*backends.Config{&endless, &config} {
+		_, err := d.Encode(nil, &datasets.Sample{Input: "x"}, c)
+		require.NoError(t, err, "a chat needs no limit, and one token is one")
+	}
 }
 
 func TestResponseFormats(t *testing.T) {

@@ -119,6 +119,8 @@ var answers = map[string]struct {
 	"a name with a control byte": {"HTTP/1.1 200 OK\r\nx\x01y: z\r\n\r\n", heard{Bad: true}},
 	"a header without end": {"HTTP/1.1 200 OK\r\n" + strings.Repeat("X: "+strings.Repeat("y", 997)+"\r\n", 270),
 		heard{Bad: true}},
+	"blanks behind a size": {chunkedHead + "1\t \r\nx\r\n1 \t\r\ny\r\n0\r\n\r\n",
+		heard{Status: 200, Body: "xy", KeepAlive: true, End: true}},
 	"chunk without size":         {chunkedHead + "\r\nx\r\n", heard{Status: 200, Bad: true}},
 	"chunk with a bad size":      {chunkedHead + "zz\r\nx\r\n", heard{Status: 200, Bad: true}},
 	"chunk with blanks inside":   {chunkedHead + "1 1\r\nx\r\n", heard{Status: 200, Bad: true}},

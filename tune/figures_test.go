@@ -1,0 +1,55 @@
+package tune
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The answers per second of a closed loop count from a third of its answers on, when it has settled.
+func TestFiguresOfAStep(t *testing.T) {
+	goal := &Goal{Percentile: 0.9, Limits: []Limit{{TTFT, time.Second}}}
+	for concurrency, want := range map[int]float64{1: 2, 8: 2, 0: 0} {
+		f := newFigures(goal, Step{Concurrency: concurrency, Queries: 9})
+		for i := range 9 {
+			at := time.Duration(i+1) * time.Minute // slow until it has settled
+			if i > 2 {
+				at = 3*time.Minute + time.Duration(i-2)*time.Second/2
+			}
+			f.add(int64(at), int64(time.Duration(i+1)*time.Second), []time.Duration{time.Duration(i+1) * time.Millisecond})
+		}
+		var m Measured
+		f.fill(&m)
+		require.InDelta(t, want, m.Answers, 1e-9)
+		require.Equal(t, 5*time.Second, m.Answer)
+		require.InDeltaSlice(t, []float64{0.005}, m.Medians, 1e-9)
+		require.Len(t, m.Tails, 1)
+		require.Greater(t, m.Tails[0], 0.007)
+	}
+}
+
+// The plot has a chart for each limit, with the probes that count, and the result if there is one.
+func TestPlotOfATune(t *testing.T) {
+	s := &State{Goal: Goal{Percentile: 0.99, Limits: []Limit{{TTFT, time.Second}, {TPOT, time.Second}}}}
+	for _, p := range []struct {
+		kind    Kind
+		rate    float64
+		spoiled string
+	}{{Rate, 30, ""}, {Reference, 10, ""}, {Rate, 20, "lag"}, {Confirm, 25, ""}} {
+		s.Probes = append(s.Probes, Probe{Measured: Measured{Kind: p.kind, Rate: p.rate, Tails: []float64{0.5, 99}},
+			Spoiled: p.spoiled})
+	}
+	plotted := func() string {
+		var b strings.Builder
+		require.NoError(t, s.Plot(&b))
+		return b.String()
+	}
+	before := plotted()
+	require.Equal(t, 2, strings.Count(before, "queries per second"))
+	require.Equal(t, 2, strings.Count(before, ", 99th percentile"))
+	s.Result = &Result{TargetQPS: 25, High: 30}
+	require.Contains(t, plotted(), "result")
+	require.NotContains(t, before, "result")
+}
