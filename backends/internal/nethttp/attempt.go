@@ -114,8 +114,11 @@ func (w *worker) try(r *request, a *attempt, deadline time.Time) {
 	t.sentNS.Store(time.Now().UnixNano()) // used if no connection is made
 	response, err := w.send(httptrace.WithClientTrace(ctx, t.hooks()), r, a, &t)
 	r.out.SentNS, r.out.FirstByteNS = t.sentNS.Load(), t.firstByteNS.Load()
-	// net/http uses another connection without asking if the first one was closed before a byte was written
-	r.out.Retries += max(0, int(t.conns.Load())-1)
+	// net/http uses another connection without asking if the first one was closed before a byte was written. Over
+	// HTTP/2 that is usual: the connection had no room for a further stream, or was about to end.
+	if !c.config.HTTP2 {
+		r.out.Retries += max(0, int(t.conns.Load())-1)
+	}
 	if err != nil {
 		w.lost(ctx, err, &t, a)
 		r.out.Reason = a.Reason
