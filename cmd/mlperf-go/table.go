@@ -103,7 +103,7 @@ func (t *table) columns(group [][]string) []int {
 	return columns
 }
 
-// widestOf returns the widest column of those that are wider than their longest word; -1 if there is none.
+// widestOf returns the widest column of those that are wider than their longest word; otherwise -1.
 func widestOf(columns, words []int) int {
 	widest := -1
 	for i, w := range columns {

@@ -22,7 +22,8 @@ func TestInferredMetrics(t *testing.T) {
 			"result_mean_query_latency_ns": int64(4e6)}, 2000, ""},
 		{"MultiStream", "Offline", map[string]any{"effective_samples_per_query": int64(8),
 			"result_mean_query_latency_ns": int64(0)}, 0, "no rate can be computed from 8 samples per query in 0 ns"},
-		{"MultiStream", "Offline", map[string]any{"result_mean_query_latency_ns": int64(4e6)}, 4e6, "no rate can be computed"},
+		{"MultiStream", "Offline", map[string]any{"result_mean_query_latency_ns": int64(4e6)}, 4e6,
+			"no rate can be computed"},
 		{"MultiStream", "Offline", map[string]any{"effective_samples_per_query": int64(8)}, 1,
 			"no number for result_mean_query_latency_ns"},
 		{"SingleStream", "MultiStream", map[string]any{"early_stopping_latency_ms": int64(2e6)}, 16, ""},
@@ -41,7 +42,8 @@ func TestInferredMetrics(t *testing.T) {
 }
 
 func TestWhatPythonTakesForTrue(t *testing.T) {
-	for _, v := range []any{true, "x", []any{nil}, map[string]any{"a": nil}, 1, int64(-1), uint64(2), 0.5, json.Number("3"),
+	for _, v := range []any{true, "x", []any{nil}, map[string]any{"a": nil}, 1, int64(-1), uint64(2), 0.5,
+		json.Number("3"),
 		json.Number("x"), struct{}{}} {
 		require.True(t, truthy(v), "%v", v)
 	}

@@ -222,7 +222,8 @@ func (c *benchRow) wholeRun(t *testing.T, url string) float64 {
 	require.NoError(t, os.WriteFile(dir+"/rows.jsonl", []byte(strings.Repeat(sample, 64)), 0o600))
 	n := strconv.Itoa(c.requests)
 	cmd := exec.Command("taskset", "-c", "1", os.Getenv(benchProgram), "run", "--quiet", "--model", "generic",
-		"--scenario", "Offline", "--backend", "vllm", "--served-model", "m", "--dataset", dir+"/rows.jsonl", "--endpoint", url,
+		"--scenario", "Offline", "--backend", "vllm", "--served-model", "m",
+		"--dataset", dir+"/rows.jsonl", "--endpoint", url,
 		"--insecure-skip-verify", "--min-queries", n, "--min-duration", "0", "--max-tokens", "16", "--concurrency",
 		strconv.Itoa(c.conns), "--no-preflight-query", "--output-dir", dir+"/run")
 	out, err := cmd.CombinedOutput()
