@@ -19,7 +19,7 @@ const maxUnseen = 10
 // allow more. After that byte nothing is repeated.
 type Retries struct {
 	repeated bool
-	unseen   int
+	unseen   uint8 // at most maxUnseen
 	left     int
 	pause    time.Duration
 }
