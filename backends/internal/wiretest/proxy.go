@@ -96,16 +96,17 @@ func (k *Contract) throughAProxy(t *testing.T) {
 			through := ServeProxy(t, secure)
 			c := Config(k.Raw(t, Answers(Streamed)))
 			c.Proxy, c.InsecureSkipVerify, c.Concurrency = through.URL, true, 2
-			for _, res := range k.Ask(t, c, 5).Results {
+			const requests = 30 // net/http may dial although a connection is about to be idle
+			for _, res := range k.Ask(t, c, requests).Results {
 				require.Equal(t, backends.OK, res.Reason)
 				require.Equal(t, []int32{5, 6}, res.Tokens)
 			}
 			if k.Secure {
 				require.Positive(t, through.Tunnels.Load())
-				require.Less(t, through.Tunnels.Load(), int32(5), "they are reused")
+				require.Less(t, through.Tunnels.Load(), int32(requests), "they are reused")
 				require.Zero(t, through.Forwarded.Load())
 			} else {
-				require.EqualValues(t, 5, through.Forwarded.Load())
+				require.EqualValues(t, requests, through.Forwarded.Load())
 				require.Zero(t, through.Tunnels.Load())
 			}
 		})
