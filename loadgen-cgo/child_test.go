@@ -360,8 +360,9 @@ func startBinary(t testing.TB, exe string, j job, limit time.Duration, env ...st
 	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		// A child that a signal ended has the code -1 and may have said nothing.
-		o.code, o.stderr = exit.ExitCode(), o.stderr+"\n"+exit.String()
+		if o.code = exit.ExitCode(); o.code < 0 { // a signal ended it, and it may have said nothing
+			o.stderr += "\n" + exit.String()
+		}
 		return o
 	}
 	require.NoError(t, err)
