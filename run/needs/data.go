@@ -184,6 +184,10 @@ func (s *Survey) rehearsal(context.Context) Check {
 			}
 		}
 		for _, b := range p.Breaches() {
+			// What is sent depends on the API, and so on the backend.
+			if b.Missing() && p.BackendUnchosen() {
+				continue
+			}
 			if text := b.String(); !slices.Contains(why, text) {
 				why = append(why, text)
 			}

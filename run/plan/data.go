@@ -115,7 +115,7 @@ func (d *Data) ReadDataset() (*datasets.Dataset, error) {
 // SendsText reports whether requests carry the text of a row that also has token ids, or may do so because the backend
 // is still to be chosen. It is false for an unknown backend, which OpenDriver rejects.
 func (d *Data) SendsText() bool {
-	if d.Config.String("backend") == config.Auto && d.HasEndpoint() {
+	if d.BackendUnchosen() {
 		return true
 	}
 	driver, err := backends.Lookup(d.Config.String("backend"))
@@ -124,6 +124,11 @@ func (d *Data) SendsText() bool {
 	}
 	is := driver.Describe()
 	return is.SendsText(d.Config.String("api"))
+}
+
+// BackendUnchosen reports whether the backend follows from the user's server, which has not been asked yet.
+func (d *Data) BackendUnchosen() bool {
+	return d.Config.String("backend") == config.Auto && d.HasEndpoint()
 }
 
 // datasetOptions returns the options for reading the file.

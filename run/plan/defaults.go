@@ -137,7 +137,7 @@ func (p *Plan) simulated() defaults {
 // wireDefaults are the API of the backend, unless the backend is still to be chosen.
 func (p *Plan) wireDefaults() []suggestion {
 	name, api := p.Config.String("backend"), backends.DefaultAPI
-	if name == config.Auto && p.HasEndpoint() {
+	if p.BackendUnchosen() {
 		return nil
 	}
 	if d, err := backends.Lookup(name); err == nil {

@@ -32,8 +32,8 @@ func (r *Requests) formatBreach() []record.Breach {
 	case sent != formatObject:
 		sent = "a JSON schema"
 	}
-	return []record.Breach{{Code: "response_format", Sent: sent, Required: orNothing(""),
-		Source: "guided decoding of " + r.Row.Name + " in " + r.Round.Name + ": " + r.Row.Source}}
+	return []record.Breach{record.NewBreach("response_format", sent, "",
+		"guided decoding of "+r.Row.Name+" in "+r.Round.Name+": "+r.Row.Source)}
 }
 
 // guided reports whether the round leaves guided decoding to the submitter.

@@ -202,8 +202,7 @@ func (r *Requests) Breaches() []record.Breach {
 	source := "sampling of " + r.Row.Name + " in " + string(r.Mode) + ": " + r.Row.Source
 	for _, d := range parameters {
 		if a, b := d.of(sent), d.of(required); a != b {
-			list = append(list, record.Breach{Code: "sampling_" + d.wire, Sent: orNothing(a),
-				Required: orNothing(b), Source: source})
+			list = append(list, record.NewBreach("sampling_"+d.wire, a, b, source))
 		}
 	}
 	return slices.Concat(list, r.formatBreach(), r.templateBreach())
@@ -223,13 +222,6 @@ func (r *Requests) templateBreach() []record.Breach {
 		Sent:     fmt.Sprintf("%d prompts in the program's own wording", ds.WithoutTemplate),
 		Required: "the benchmark's prompt template (--prompt-template)",
 		Source:   "prompts of " + r.Row.Name + ": " + r.Row.Source}}
-}
-
-func orNothing(text string) string {
-	if text == "" {
-		return "nothing"
-	}
-	return text
 }
 
 // Sampling returns the parameters of requests: the row's, overridden by the configuration.

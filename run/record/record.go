@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -258,6 +259,17 @@ type Breach struct {
 	Required string `json:"required"`
 	Source   string `json:"source"`
 }
+
+// nothing is the value of a field that is not sent, or that the rules do not have.
+const nothing = "nothing"
+
+// NewBreach returns a breach; an empty value is a field that is not sent, or that the rules do not have.
+func NewBreach(code, sent, required, source string) Breach {
+	return Breach{code, cmp.Or(sent, nothing), cmp.Or(required, nothing), source}
+}
+
+// Missing reports whether the breach is a field that is not sent.
+func (b Breach) Missing() bool { return b.Sent == nothing }
 
 // String returns one sentence.
 func (b Breach) String() string {
