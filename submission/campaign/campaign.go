@@ -422,7 +422,7 @@ func (c *Campaign) ready(ctx context.Context, t Task, entry *Entry) error {
 		wait = 0
 	}
 	if err != nil && wait > 0 {
-		c.report(t.Step, "endpoint", "%s waits up to %v: %v", t.ID(), c.Wait, err)
+		c.report(t.Step, "endpoint", "%s waits up to %v (--wait-endpoint; Ctrl-C ends it): %v", t.ID(), c.Wait, err)
 	}
 	for deadline := time.Now().Add(wait); err != nil && !errors.Is(err, ErrEnded) && time.Now().Before(deadline) &&
 		ctx.Err() == nil; err = c.Ready(ctx) {

@@ -630,7 +630,8 @@ func TestAnEndpointThatComesBack(t *testing.T) {
 	require.Equal(t, 4, gone)
 	require.Equal(t, 2, out[6].Entry.Attempts)
 	require.Contains(t, strings.Join(s.messages(), "\n"), "Server/performance is invalid, and its endpoint is gone")
-	require.Contains(t, strings.Join(s.messages(), "\n"), "waits up to 1m0s: connection refused")
+	require.Contains(t, strings.Join(s.messages(), "\n"),
+		"waits up to 1m0s (--wait-endpoint; Ctrl-C ends it): connection refused")
 }
 
 // An endpoint that disappears after each attempt and returns before the next does not keep a step running for ever.
