@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/vbauerster/mpb/v8"
@@ -23,7 +25,7 @@ type progress struct {
 	title   string
 	bars    *mpb.Progress
 	bar     *mpb.Bar
-	text    string
+	shown   atomic.Pointer[view] // what the bar draws, on a goroutine of its own
 	lastOut time.Time
 	// preflighted is called once the servers have been probed; nil: nothing is
 	preflighted func(*run.Preflight)
@@ -71,7 +73,6 @@ func (g *progress) Progress(now run.Progress) {
 	if g.console.quiet || g.console.noProgress {
 		return
 	}
-	g.text = describe(now)
 	if isTerminal(g.console.stderr) && !g.console.logsJSON() {
 		g.draw(now)
 		return
@@ -80,7 +81,7 @@ func (g *progress) Progress(now run.Progress) {
 		return
 	}
 	g.lastOut = time.Now()
-	text := fmt.Sprintf("%s %d/%d %s", g.title, now.Done, now.Total, g.text)
+	text := fmt.Sprintf("%s %d/%d %s", g.title, now.Done, now.Total, describe(now))
 	if g.console.logsJSON() {
 		g.log.Info(text, zap.Int64("done", now.Done), zap.Int64("total", now.Total), zap.Int64("failed", now.Failed),
 			zap.Int64("in_flight", now.InFlight), zap.Float64("rate_per_s", now.RatePerS))
@@ -94,14 +95,14 @@ func describe(now run.Progress) string {
 	lost, late := "", ""
 	for _, tail := range now.Tails {
 		if tail.Lost() {
-			lost += tail.String() + ": already INVALID, "
+			lost += tail.What + ": " + tail.String() + ", "
 		} else if tail.Over > 0 {
-			late += ", " + tail.String()
+			late += ", " + tail.What + ": " + tail.String()
 		}
 	}
-	text := lost + fmt.Sprintf("%.1f/s, %d in flight, %d failed", now.RatePerS, now.InFlight, now.Failed)
-	if now.TTFTp99 > 0 {
-		text += fmt.Sprintf(", TTFT p99 %v", now.TTFTp99.Round(100*time.Microsecond))
+	text := lost + counts(now)
+	for _, t := range tails(now) {
+		text += ", " + t
 	}
 	if now.Left > 0 {
 		text += fmt.Sprintf(", %v left", now.Left.Round(time.Second))
@@ -109,16 +110,71 @@ func describe(now run.Progress) string {
 	return text + late
 }
 
+func counts(now run.Progress) string {
+	return fmt.Sprintf("%.1f/s, %d in flight, %d failed", now.RatePerS, now.InFlight, now.Failed)
+}
+
+// tails returns the measured 99th percentiles so far, of the metrics that the test has.
+func tails(now run.Progress) []string {
+	var list []string
+	for _, t := range []struct {
+		name string
+		p99  time.Duration
+	}{{"TTFT", now.TTFTp99}, {"TPOT", now.TPOTp99}} {
+		if t.p99 > 0 {
+			list = append(list, fmt.Sprintf("%s p99 %v", t.name, t.p99.Round(100*time.Microsecond)))
+		}
+	}
+	return list
+}
+
+// view is what a terminal shows: a line with the bar, and one for each limit of the test below it.
+type view struct {
+	line   string
+	limits []string
+}
+
+func newView(now run.Progress) *view {
+	v := &view{line: counts(now)}
+	if now.Left > 0 {
+		v.line += fmt.Sprintf(", %v left", now.Left.Round(time.Second))
+	}
+	measured := tails(now)
+	for i, tail := range now.Tails {
+		text := tail.What
+		if len(measured) == len(now.Tails) { // both have the order of the metrics
+			text = measured[i]
+		}
+		v.limits = append(v.limits, text+": "+tail.String())
+	}
+	if len(now.Tails) == 0 && len(measured) > 0 {
+		v.limits = []string{strings.Join(measured, ", ")}
+	}
+	return v
+}
+
+// draw shows the state on a terminal, in lines of at most 80 columns.
 func (g *progress) draw(now run.Progress) {
+	g.shown.Store(newView(now))
 	if g.bars == nil {
 		g.bars = mpb.New(mpb.WithOutput(g.console.stderr), mpb.WithWidth(40))
 		g.bar = g.bars.AddBar(now.Total,
 			mpb.PrependDecorators(decor.Name(g.short()+" "), decor.CountersNoUnit("%d/%d")),
-			mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return " " + g.text })))
+			mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return " " + g.shown.Load().line })),
+			mpb.BarExtender(mpb.BarFillerFunc(g.drawLimits), false))
 	}
 	// The total is an estimate, and a bar that fills too early would end.
 	g.bar.SetTotal(max(now.Total, now.Done+1), false)
 	g.bar.SetCurrent(now.Done)
+}
+
+func (g *progress) drawLimits(w io.Writer, _ decor.Statistics) error {
+	for _, line := range g.shown.Load().limits {
+		if _, err := fmt.Fprintf(w, "  %s\n", line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // short is the title on a terminal, whose line has little room: the model was named before.

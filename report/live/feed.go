@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
-	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/report"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/record"
@@ -140,11 +139,7 @@ func rows(p *run.Progress) [][2]string {
 		{"TTFT p99", durationText(p.TTFTp99)}, {"TPOT p99", durationText(p.TPOTp99)},
 	}
 	for _, t := range p.Tails {
-		text := fmt.Sprintf("%s above %v, %d allowed", plural.Count(t.Over, "request", "requests"), t.Limit, t.Bearable)
-		if t.Lost() {
-			text += ": already INVALID"
-		}
-		list = append(list, [2]string{t.What, text})
+		list = append(list, [2]string{t.What, t.String()})
 	}
 	left := "unknown"
 	if p.Left > 0 {

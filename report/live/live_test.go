@@ -173,7 +173,7 @@ func TestReconnect(t *testing.T) {
 			require.Contains(t, data, `"at_s":`+strconv.Itoa(n-1)+`.5`)
 		}
 		_, data := v.next("now")
-		require.Contains(t, data, `["time to first token","2 requests above 1s, 1 allowed: already INVALID"]`)
+		require.Contains(t, data, `["time to first token","2 queries over 1s, 1 allowed: already INVALID"]`)
 	}
 	reasons := []record.Cause{{Code: "failed_samples", Text: "x < 1"}}
 	s.Finish(&record.Record{Verdict: record.Invalid, Reasons: reasons}, nil)

@@ -58,7 +58,7 @@ func TestLostLimit(t *testing.T) {
 	require.False(t, tail.Lost())
 	tail.Over = 3
 	require.True(t, tail.Lost())
-	require.Equal(t, "TTFT: 3 over 1s, 2 may be", tail.String())
+	require.Equal(t, "3 queries over 1s, 2 allowed: already INVALID", tail.String())
 	require.ErrorContains(t, &LimitLost{Tail: tail},
 		"3 queries have a TTFT over 1s; of the 100 queries of this test at most 2")
 }

@@ -19,9 +19,13 @@ type Tail struct {
 // Lost reports whether the test can no longer become valid.
 func (t Tail) Lost() bool { return t.Over > t.Bearable }
 
-// String returns the state of the limit in one line.
+// String returns the state of the limit, without its name: "2 queries over 1s, 5 allowed".
 func (t Tail) String() string {
-	return fmt.Sprintf("%s: %d over %v, %d may be", t.What, t.Over, t.Limit, t.Bearable)
+	text := fmt.Sprintf("%s over %v, %d allowed", plural.Count(t.Over, "query", "queries"), t.Limit, t.Bearable)
+	if t.Lost() {
+		text += ": already INVALID"
+	}
+	return text
 }
 
 // LimitLost is the cause of a test that --fail-fast ended because it could no longer become valid.

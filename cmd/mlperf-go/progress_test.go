@@ -1,0 +1,32 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
+)
+
+// What the tails are held to is a line of its own on a terminal, and a limit that is lost comes first in a log.
+func TestProgressNamesTheLimits(t *testing.T) {
+	ttft := record.Tail{What: "time to first token", Limit: 2 * time.Second, Over: 17}
+	tpot := record.Tail{What: "time per output token", Limit: 100 * time.Millisecond, Over: 1, Bearable: 3}
+	now := run.Progress{RatePerS: 12.34, InFlight: 5, TTFTp99: 2500 * time.Millisecond, TPOTp99: 20 * time.Millisecond,
+		Left: 61 * time.Second, Tails: []record.Tail{ttft, tpot}}
+	require.Equal(t, &view{"12.3/s, 5 in flight, 0 failed, 1m1s left", []string{
+		"TTFT p99 2.5s: 17 queries over 2s, 0 allowed: already INVALID",
+		"TPOT p99 20ms: 1 query over 100ms, 3 allowed"}}, newView(now))
+	require.Equal(t, "time to first token: 17 queries over 2s, 0 allowed: already INVALID, "+
+		"12.3/s, 5 in flight, 0 failed, TTFT p99 2.5s, TPOT p99 20ms, 1m1s left, "+
+		"time per output token: 1 query over 100ms, 3 allowed", describe(now))
+
+	now.TPOTp99 = 0
+	require.Equal(t, "time per output token: 1 query over 100ms, 3 allowed", newView(now).limits[1], "not measured yet")
+	now.Tails = nil
+	require.Equal(t, []string{"TTFT p99 2.5s"}, newView(now).limits)
+	now.TTFTp99 = 0
+	require.Empty(t, newView(now).limits)
+}
