@@ -61,15 +61,15 @@ func (p *mortal) serve(here net.Conn) {
 		return
 	}
 	defer there.Close()
+	p.mu.Lock() // before the server can answer
+	p.here, p.carried, p.last = here, 0, 0
+	p.mu.Unlock()
 	if r.Method == http.MethodConnect {
 		io.WriteString(here, "HTTP/1.1 200 OK\r\n\r\n")
 		go io.Copy(there, in) // ends with there
 	} else if r.Write(there) != nil {
 		return
 	}
-	p.mu.Lock()
-	p.here, p.carried, p.last = here, 0, 0
-	p.mu.Unlock()
 	b := make([]byte, 32<<10)
 	for {
 		n, err := there.Read(b)
