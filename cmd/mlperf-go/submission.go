@@ -8,7 +8,6 @@ import (
 	"github.com/urfave/cli/v2"
 	"go.uber.org/zap"
 
-	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/submission"
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
@@ -152,9 +151,10 @@ func (cmd submissionCommand) runCampaign(ctx context.Context, k *campaign.Plan) 
 	return err
 }
 
-// logEnd logs the result of a campaign with --log-format json: why steps are not done, and how many are.
+// logEnd logs why steps are not done with --quiet and with --log-format json, and how many are with the latter: as text
+// this is on stdout.
 func (cmd submissionCommand) logEnd(outcomes []campaign.Outcome) {
-	if !cmd.logsJSON() || len(outcomes) == 0 {
+	if len(outcomes) == 0 || !cmd.logsJSON() && (!cmd.quiet || cmd.json) {
 		return
 	}
 	done := 0
@@ -163,11 +163,21 @@ func (cmd submissionCommand) logEnd(outcomes []campaign.Outcome) {
 			done++
 			continue
 		}
-		cmd.log.Error(fmt.Sprintf("%s is %s: %s", o.Step.ID(), o.Entry.Status, o.Entry.Why), zap.String("step", o.Step.ID()),
+		cmd.log.Error(stepError(&o), zap.String("step", o.Step.ID()),
 			zap.String("scenario", string(o.Step.Scenario)), zap.String("code", o.Entry.Code))
 	}
-	cmd.log.Info(fmt.Sprintf("%d of %s done", done, plural.Count(len(outcomes), "step is", "steps are")),
-		zap.Int("steps_done", done), zap.Int("steps", len(outcomes)))
+	if cmd.logsJSON() {
+		cmd.log.Info(stepsDone(outcomes), zap.Int("steps_done", done), zap.Int("steps", len(outcomes)))
+	}
+}
+
+// stepError returns why a step is not done.
+func stepError(o *campaign.Outcome) string {
+	text := fmt.Sprintf("%s is %s", o.Step.ID(), o.Entry.Status)
+	if o.Entry.Why != "" {
+		text += ": " + o.Entry.Why
+	}
+	return text
 }
 
 // submitAll is `submission` without a subcommand: from an endpoint to a checked tree.

@@ -28,9 +28,33 @@ func (cmd submissionCommand) printOutcomes(of *campaign.State, outcomes []campai
 		return
 	}
 	if cmd.quiet {
+		printCampaignVerdict(cmd.out, of, outcomes)
 		return
 	}
 	printCampaign(cmd.out, outcomes)
+}
+
+// printCampaignVerdict prints the result of a campaign in one line.
+func printCampaignVerdict(p page, of *campaign.State, outcomes []campaign.Outcome) {
+	kind, c := "", red
+	if len(rehearsalReasons(outcomes)) > 0 {
+		kind = " (rehearsal)"
+	}
+	if campaign.ExitCode(outcomes) == run.ExitValid {
+		c = green
+	}
+	p.labelled(c, fmt.Sprintf("%s%s:", of.Of, kind), stepsDone(outcomes))
+}
+
+// stepsDone returns how many steps of a campaign are done.
+func stepsDone(outcomes []campaign.Outcome) string {
+	done := 0
+	for _, o := range outcomes {
+		if o.Entry.Status == campaign.Done {
+			done++
+		}
+	}
+	return fmt.Sprintf("%d of %s done", done, plural.Count(len(outcomes), "step is", "steps are"))
 }
 
 // printCampaign prints why steps are not done, then the table of the steps, then what it does not show.
@@ -229,7 +253,7 @@ func (cmd submissionCommand) printHandedIn(state *campaign.State, outcomes []cam
 	}
 	cmd.printOutcomes(state, outcomes)
 	if cmd.quiet {
-		return nil
+		return printVerdict(cmd.out, h.Check)
 	}
 	cmd.out.line("")
 	cmd.printTree(h.Tree)
