@@ -78,9 +78,10 @@ func isEOF(err error) bool {
 		textOf("server closed idle connection", "unexpected EOF reading trailer", "suspiciously long trailer")(err)
 }
 
-// isUnseen reports whether a server of HTTP/2 stated that it did not process the request, because it ends the
-// connection gracefully or refuses the stream. net/http would repeat it, but has no body to do so.
-var isUnseen = textOf("http2: Transport: cannot retry err ")
+// isUnseen reports whether a server of HTTP/2 cannot have processed the request: it stated so, because it ends the
+// connection gracefully or refuses the stream, or the connection took no request any more. net/http would repeat it, but
+// has no body to do so.
+var isUnseen = textOf("http2: Transport: cannot retry err ", "net/http: cannot rewind body after connection loss")
 
 func isErrno(numbers ...syscall.Errno) func(error) bool {
 	return func(err error) bool {

@@ -36,12 +36,13 @@ func ServeProxy(t *testing.T, secure bool) *Proxy {
 				return
 			}
 			w.WriteHeader(http.StatusOK)
+			tunnelling.Add(2) // while Close still waits for this connection
 			here, buffered, err := w.(http.Hijacker).Hijack()
 			if err != nil {
 				_ = there.Close()
+				tunnelling.Add(-2)
 				return
 			}
-			tunnelling.Add(2)
 			carry := func(to net.Conn, from io.Reader) {
 				defer tunnelling.Done()
 				_, _ = io.Copy(to, from) // ends with either side
