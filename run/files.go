@@ -15,14 +15,15 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
+	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/internal/secret"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// CheckFolder rejects a folder that cannot be read, that a run is writing, or that contains an earlier run unless
-// force is set.
+// CheckFolder rejects a folder that cannot be read, that a run is writing, that is a campaign's, a tune's or a sweep's,
+// or that contains an earlier run unless force is set.
 func CheckFolder(folder string, force bool) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -30,6 +31,10 @@ func CheckFolder(folder string, force bool) error {
 	}
 	if err := idle(folder); err != nil {
 		return err
+	}
+	if other := results.Holds(folder, "run"); other != "" {
+		return exit.Usage("output_used", "Choose another --output-dir (with make: OUT=folder)",
+			"the output folder %s is the folder of a %s", folder, other)
 	}
 	if force {
 		return nil

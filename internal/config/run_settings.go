@@ -275,7 +275,7 @@ var clientSettings = []Setting{
 
 var outputSettings = []Setting{
 	{Name: "output-dir", Kind: String,
-		Usage: "folder of the run; must be new or empty unless --resume or --force is given; default: a new one in " +
+		Usage: "folder of the run; must hold no other result unless --resume or --force is given; default: a new one in " +
 			"results/MODEL-SCENARIO-MODE, beside the link latest"},
 	{Name: "resume", Kind: Bool, Default: "false",
 		Usage: "continue in a used folder (default: the latest) and skip what is complete and valid"},

@@ -20,6 +20,26 @@ const LatestName = "latest"
 // misread.
 const timeForm = "20060102T150405.000Z"
 
+// kinds are the results that a folder may hold, by the file that marks them.
+var kinds = map[string]string{
+	"run.json": "run", "campaign.json": "campaign", "tune.json": "tune", "sweep.json": "sweep", "probe.json": "probe",
+}
+
+// Holds returns what a folder is that is not of the kind own: "run", "campaign", "tune", "sweep" or "probe". It is empty
+// if nothing marks the folder, or if it cannot be read.
+func Holds(folder, own string) string {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return ""
+	}
+	for _, e := range entries {
+		if kind := kinds[e.Name()]; kind != "" && kind != own {
+			return kind
+		}
+	}
+	return ""
+}
+
 // errForeign is the cause of every rejected link.
 var errForeign = errors.New("not a link that this program made")
 

@@ -139,6 +139,10 @@ func (c *Campaign) adopt() error {
 	s, err := ReadState(c.Folder)
 	switch {
 	case errors.Is(err, ErrNoState):
+		if other := results.Holds(c.Folder, "campaign"); other != "" {
+			return run.UsageError("output_used", "Choose another --output-dir (with make: OUT=folder)",
+				"the output folder %s is the folder of a %s", c.Folder, other)
+		}
 		s = &State{}
 	case err != nil:
 		if c.Log != nil {

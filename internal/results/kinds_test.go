@@ -1,0 +1,22 @@
+package results_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/internal/results"
+)
+
+func TestHolds(t *testing.T) {
+	for file, want := range map[string]string{"run.json": "run", "campaign.json": "campaign", "tune.json": "tune",
+		"sweep.json": "sweep", "probe.json": "probe", "notes.txt": ""} {
+		folder := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(folder, file), nil, 0o600))
+		require.Equal(t, want, results.Holds(folder, ""), file)
+		require.Empty(t, results.Holds(folder, want), "its own kind")
+	}
+	require.Empty(t, results.Holds(filepath.Join(t.TempDir(), "absent"), ""))
+}
