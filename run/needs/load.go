@@ -17,18 +17,22 @@ type Load struct {
 	MinDuration time.Duration // of the test
 }
 
+// rateGiven reports whether the user set the target QPS.
+func rateGiven(p *plan.Plan) bool {
+	return p.Config.IsSet("target-qps") && p.Config.Origin("target-qps").Layer > config.FromRegistry
+}
+
 // LoadOf returns how much a bound plan's test has to do.
 func LoadOf(p *plan.Plan) Load {
 	c := p.Config
 	l := Load{Samples: c.Int("min-queries"), MinDuration: c.Duration("min-duration")}
-	given := c.IsSet("target-qps") && c.Origin("target-qps").Layer > config.FromRegistry
 	switch p.Scenario.LoadGen {
 	case models.Server:
 		l.PerS = c.Float("target-qps")
 	case models.Offline:
 		// LoadGen issues enough samples for the duration at the expected rate
 		l.Samples = max(l.Samples, int(plan.OfflineSlack*c.Float("target-qps")*l.MinDuration.Seconds()))
-		if given {
+		if rateGiven(p) {
 			l.PerS = c.Float("target-qps")
 		}
 	case models.SingleStream:
@@ -68,6 +72,9 @@ func (s *Survey) duration(context.Context) Check {
 	if s.Takes != "" {
 		return found(s.Takes)
 	}
+	if c, ok := s.mayBeShort(); ok {
+		return c
+	}
 	var total time.Duration
 	all := true
 	for _, p := range s.Tests {
@@ -80,5 +87,35 @@ func (s *Survey) duration(context.Context) Check {
 	if total == 0 {
 		return unknown("as long as the server needs for its answers")
 	}
-	return found(About(total, all))
+	text := About(total, all)
+	if len(s.Tests) == 1 {
+		text += LoadOf(s.Tests[0]).decides()
+	}
+	return found(text)
+}
+
+// decides returns which of queries and duration decides how long a test with a schedule takes.
+func (l Load) decides() string {
+	if l.PerS <= 0 || l.MinDuration <= 0 {
+		return ""
+	}
+	queries := fmt.Sprintf("%d samples at %g/s", l.Samples, l.PerS)
+	if d, _ := l.Takes(); d > l.MinDuration {
+		return fmt.Sprintf(" for %s (min-duration %v)", queries, l.MinDuration)
+	}
+	return fmt.Sprintf(" by min-duration (%s may take less)", queries)
+}
+
+// mayBeShort reports an Offline test without a rate from the user: LoadGen makes its one query long enough for the minimum
+// duration only at the expected rate.
+func (s *Survey) mayBeShort() (Check, bool) {
+	for _, p := range s.Tests {
+		l := LoadOf(p)
+		if p.Scenario.LoadGen == models.Offline && l.MinDuration > 0 && !rateGiven(p) {
+			return Check{State: Warning, Found: fmt.Sprintf("%d samples as fast as the server answers; INVALID if that "+
+				"takes less than %v", l.Samples, l.MinDuration),
+				Do: "Pass --target-qps SAMPLES_PER_SECOND, from which the length of an Offline test follows"}, true
+		}
+	}
+	return Check{}, false
 }

@@ -160,7 +160,7 @@ func TestOtherRows(t *testing.T) {
 	require.Contains(t, row(t, s, "data set").Found, "rows.jsonl: 3 of 13368 rows")
 	require.Contains(t, row(t, s, "rehearsal").Found, "cannot be submitted: 3 of 13368 rows; min-duration 10s is below")
 	require.Equal(t, OK, row(t, s, "disk").State)
-	require.Equal(t, "about 4m16s", row(t, s, "duration").Found, "512 queries at 2 a second")
+	require.Equal(t, "about 4m16s for 512 samples at 2/s (min-duration 10s)", row(t, s, "duration").Found)
 	s.Takes = "about 3h0m0s"
 	require.Equal(t, s.Takes, row(t, s, "duration").Found)
 	s = survey(t, plan.Settings{"min-queries": "9000000000000"})
@@ -168,6 +168,23 @@ func TestOtherRows(t *testing.T) {
 	require.Equal(t, Missing, c.State)
 	require.Equal(t, "disk_full", exit.Classify(c.Err).Code)
 	require.Contains(t, c.Found, "the logs need up to")
+}
+
+func TestWhatDecidesTheDuration(t *testing.T) {
+	offline := plan.Settings{"scenario": "Offline", "target-qps": "", "min-duration": "15s"}
+	c := row(t, survey(t, offline), "duration")
+	require.Equal(t, Warning, c.State)
+	require.Equal(t, "512 samples as fast as the server answers; INVALID if that takes less than 15s", c.Found)
+	require.Contains(t, c.Do, "--target-qps")
+	offline["target-qps"] = "100"
+	require.Equal(t, "about 17s for 1650 samples at 100/s (min-duration 15s)",
+		row(t, survey(t, offline), "duration").Found)
+	offline["min-duration"] = ""
+	require.Equal(t, "about 5s", row(t, survey(t, offline), "duration").Found)
+	offline["target-qps"] = ""
+	require.Equal(t, Unknown, row(t, survey(t, offline), "duration").State)
+	require.Equal(t, "about 15s by min-duration (512 samples at 50/s may take less)",
+		row(t, survey(t, plan.Settings{"target-qps": "50", "min-duration": "15s"}), "duration").Found)
 }
 
 func TestLoads(t *testing.T) {

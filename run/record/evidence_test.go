@@ -44,6 +44,39 @@ func ofAccuracy(e *Evidence) *Evidence {
 	return e
 }
 
+// tooShort makes an Offline test end before its minimum duration.
+func tooShort(e *Evidence) {
+	e.Logs.Valid, e.Record.DurationS, e.Record.Throughput.Requests = no(), 1.5, 2300.3
+	e.Logs.Result = map[string]any{"result_invalid_reason": "Increase expected QPS for a larger query. ",
+		"result_min_duration_met": false, "effective_min_duration_ms": int64(15_000)}
+}
+
+// No rate is recommended where the measured one is not the server's, or where LoadGen objects to something else.
+func TestARateIsOnlyRecommendedFromAnOfflineTestThatWasTooShort(t *testing.T) {
+	for name, change := range map[string]func(e *Evidence){
+		"another scenario": func(e *Evidence) { e.Scenario = models.SingleStream },
+		"failures":         func(e *Evidence) { e.Record.Samples.Failed = 1 },
+		"ended early":      func(e *Evidence) { e.Ended = errors.New("enough") },
+		"no answers":       func(e *Evidence) { e.Record.Throughput.Requests = 0 },
+		"long enough":      func(e *Evidence) { e.Logs.Result["result_min_duration_met"] = true },
+	} {
+		e := clean()
+		e.Scenario = models.Offline
+		tooShort(e)
+		require.Contains(t, e.tooShort(), "--target-qps 2761 or more")
+		change(e)
+		require.Empty(t, e.tooShort(), name)
+	}
+	e := clean()
+	e.Scenario = models.Offline
+	tooShort(e)
+	e.Record.DurationS = 0.19
+	require.Equal(t, " The test ended after 0.19 s of 15 s: pass --target-qps 4601 or more", e.tooShort())
+	for rate, want := range map[float64]string{0.0371234: "0.0372", 4.2: "4.20", 99.91: "100.0", 2760.1: "2761"} {
+		require.Equal(t, want, roundUp(rate))
+	}
+}
+
 // Each row breaks one condition of VALID (docs/reference/troubleshooting.md#verdict-codes), and no other.
 func TestEachRuleAlone(t *testing.T) {
 	audit := Terms{Mode: models.Performance, Scenario: models.Server, Audit: true}
@@ -138,6 +171,10 @@ func TestEachRuleAlone(t *testing.T) {
 			e.Logs.Result["result_invalid_reason"] = "too few queries"
 		},
 			verdict: Invalid, codes: []Code{CodeLoadGenInvalid}, text: "too few queries", exit: exit.CodeInvalid},
+		"an Offline test that is too short": {terms: &Terms{Mode: models.Performance, Scenario: models.Offline},
+			change: tooShort, verdict: Invalid, codes: []Code{CodeLoadGenInvalid},
+			text: "a larger query. The test ended after 1.50 s of 15 s: pass --target-qps 2761 or more",
+			exit: exit.CodeInvalid},
 		"LoadGen says nothing": {change: func(e *Evidence) { e.Logs.Valid = nil }, verdict: Invalid,
 			codes: []Code{CodeLoadGenInvalid}, text: "no verdict", exit: exit.CodeInvalid},
 		"LoadGen logged an error": {change: func(e *Evidence) {

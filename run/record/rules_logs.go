@@ -2,6 +2,8 @@ package record
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
@@ -37,10 +39,42 @@ func loadgenInvalid(e *Evidence) *Cause {
 	if why, ok := e.Logs.Result["result_invalid_reason"].(string); ok && why != "" {
 		text += ": " + strings.TrimSpace(why)
 	}
+	text += e.tooShort()
 	if e.Logs.Result["early_stopping_met"] == false {
 		text += earlyStopping(e.Logs)
 	}
 	return &Cause{Code: CodeLoadGenInvalid, Text: text}
+}
+
+// The factors of tooShort's advice: a longer test has a higher rate, as it spends less of its time on the last answers,
+// when the server is no longer busy. A test of less than a tenth of its length consists mostly of them.
+const (
+	rateMargin      = 1.2
+	shortRateMargin = 2
+)
+
+// tooShort returns the --target-qps with which an Offline test that was too short lasts long enough. LoadGen's own
+// reason names no flag.
+func (e *Evidence) tooShort() string {
+	ms, ok := number64(e.Logs.Result["effective_min_duration_ms"])
+	rate := e.Record.Throughput.Requests
+	if !ok || e.Scenario != models.Offline || e.Logs.Result["result_min_duration_met"] != false ||
+		e.Ended != nil || e.Record.Samples.Failed > 0 || rate <= 0 {
+		return ""
+	}
+	margin := rateMargin
+	if e.Record.DurationS < ms/1e3/10 {
+		margin = shortRateMargin
+	}
+	return fmt.Sprintf(" The test ended after %.2f s of %g s: pass --target-qps %s or more", e.Record.DurationS, ms/1e3,
+		roundUp(margin*rate))
+}
+
+// roundUp returns a positive number with three significant digits, or all digits of its integer part, not below it.
+func roundUp(v float64) string {
+	digits := max(0, 2-int(math.Floor(math.Log10(v))))
+	unit := math.Pow10(-digits)
+	return strconv.FormatFloat(math.Ceil(v/unit)*unit, 'f', digits, 64)
 }
 
 // earlyStopping returns LoadGen's advice: its log contains no other reason if only early stopping failed.
