@@ -106,8 +106,8 @@ func (l Load) decides() string {
 	return fmt.Sprintf(" by min-duration (%s may take less)", queries)
 }
 
-// mayBeShort reports an Offline test without a rate from the user: LoadGen makes its one query long enough for the minimum
-// duration only at the expected rate.
+// mayBeShort reports an Offline test without a rate from the user: LoadGen makes its one query long enough for the
+// minimum duration only at the expected rate.
 func (s *Survey) mayBeShort() (Check, bool) {
 	for _, p := range s.Tests {
 		l := LoadOf(p)
