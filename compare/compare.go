@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -65,6 +66,7 @@ const (
 	Better    Verdict = "better"
 	Worse     Verdict = "worse"
 	Same      Verdict = "no difference shown"
+	AsAsked   Verdict = "as asked" // a Server result that follows from its target rate
 	NotJudged Verdict = "not judged"
 )
 
@@ -80,6 +82,7 @@ type Row struct {
 	Why      string    `json:"why,omitempty"` // it is not judged
 
 	higher   bool // is better
+	asked    bool // it follows from the target rate
 	decisive bool // the gate does not pass without an interval
 	interval func(confidence float64) (*Interval, error)
 }
@@ -179,9 +182,11 @@ func newPair(labelA, labelB string, a, b *Result, o Settings) *Pair {
 	if a.Rehearsal == "yes" {
 		p.Notes = append(p.Notes, "both are rehearsals")
 	}
+	p.Rows[0].asked = p.noteLoad()
+	p.noteAnswers()
 	tests := 0.0
 	for _, row := range p.Rows {
-		if row.interval != nil {
+		if row.interval != nil && !row.asked {
 			tests++
 		}
 	}
@@ -282,7 +287,11 @@ func (row *Row) judge(confidence float64) {
 		change := *row.Other / *row.Base - 1
 		row.Change = &change
 	}
-	if row.interval == nil {
+	switch {
+	case row.asked && row.Change != nil:
+		row.Verdict = AsAsked
+		return
+	case row.interval == nil:
 		return
 	}
 	interval, err := row.interval(confidence)
@@ -309,8 +318,8 @@ func (row *Row) loss() float64 {
 	return row.Interval.Low
 }
 
-// judge answers the regression test: it passes if every pair is ranked, every result has an interval, and nothing
-// is worse by more than the threshold for certain.
+// judge answers the regression test: it passes if every pair is ranked, every result has an interval or follows from
+// its target rate, and nothing is worse by more than the threshold for certain.
 func (r *Report) judge(threshold float64) *Gate {
 	g := &Gate{Threshold: threshold, Failures: []string{}}
 	fail := func(format string, args ...any) { g.Failures = append(g.Failures, fmt.Sprintf(format, args...)) }
@@ -327,6 +336,10 @@ func (r *Report) judge(threshold float64) *Gate {
 		for _, row := range p.Rows {
 			switch {
 			case len(p.NotRanked) > 0:
+			case row.Verdict == AsAsked:
+				if why := p.ungated(row, threshold); why != "" {
+					fail("%s: %s", p.name(), why)
+				}
 			case row.Interval != nil && row.loss() > max(threshold, 0):
 				fail("%s: %s is worse by %s", p.name(), row.Name, percents(row.loss(), row.spread()))
 			case row.Interval == nil && row.decisive:
@@ -336,6 +349,18 @@ func (r *Report) judge(threshold float64) *Gate {
 	}
 	g.Passed = len(g.Failures) == 0
 	return g
+}
+
+// ungated returns why the gate cannot pass a pair whose result follows from the target rate; "": it can.
+func (p *Pair) ungated(result *Row, threshold float64) string {
+	judged := slices.ContainsFunc(p.Rows, func(row *Row) bool { return row.Interval != nil })
+	switch {
+	case p.lowerTarget() && *result.Change < -threshold:
+		return "not comparable: " + p.OtherLabel + " had a lower target rate; measure both at the same one, or compare tunes"
+	case sameLoad(p.Base, p.Other) && !judged:
+		return "nothing can be judged: the result follows from the target rate, and no latency has an interval"
+	}
+	return ""
 }
 
 // spread is the largest loss in the interval.

@@ -49,6 +49,7 @@ func readRun(s *Source, folder string) *Result {
 		return r
 	}
 	r.fill(rec)
+	r.loadgen = rec.LoadGen.Result
 	if rec.Mode == "performance" {
 		if r.requests, err = ledger.ReadRequests(filepath.Join(folder, record.RequestsName)); err != nil {
 			s.note("%s: without intervals, because the request log cannot be used: %v", folder, err)
