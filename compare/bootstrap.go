@@ -39,7 +39,8 @@ func bootstrap(a, b statistic, confidence float64, paired bool) (*Interval, erro
 	k := min(a.blocks(), b.blocks())
 	switch {
 	case k < fewestBlocks:
-		return nil, fmt.Errorf("too few independent blocks: %d of at least %d", k, fewestBlocks)
+		return nil, fmt.Errorf("a run is %d independent blocks (stretches of neighbouring requests) long, and an interval "+
+			"needs %d; run longer", k, fewestBlocks)
 	case paired && a.blocks() != b.blocks():
 		return nil, fmt.Errorf("the runs have %d and %d blocks", a.blocks(), b.blocks())
 	}
@@ -132,8 +133,8 @@ func newQuantile(values []float64, p float64, length int) (*quantile, error) {
 		q.atMost = append(q.atMost, counts)
 	}
 	if beyond < fewestBeyond {
-		return nil, fmt.Errorf("the slowest %.4g %% of the requests are in %d blocks, too few to know how much they vary",
-			100*(1-p), beyond)
+		return nil, fmt.Errorf("the slowest %.4g %% of the requests are in %d of the %d blocks (stretches of neighbouring "+
+			"requests), and an interval needs %d; run longer", 100*(1-p), beyond, len(q.atMost), fewestBeyond)
 	}
 	return q, nil
 }

@@ -173,14 +173,14 @@ func newPair(labelA, labelB string, a, b *Result, o Settings) *Pair {
 	p := &Pair{BaseLabel: labelA, OtherLabel: labelB, Base: a, Other: b, Differences: differences(a, b),
 		NotRanked: refusals(a, b, labelA, labelB), Notes: []string{}, Rows: []*Row{}}
 	p.addRows(o)
+	if a.Rehearsal == "yes" && b.Rehearsal == "yes" {
+		p.Notes = append(p.Notes, "both are rehearsals")
+	}
 	if len(p.NotRanked) > 0 {
 		for _, row := range p.Rows {
 			row.Verdict, row.Why = NotJudged, "not ranked"
 		}
 		return p
-	}
-	if a.Rehearsal == "yes" {
-		p.Notes = append(p.Notes, "both are rehearsals")
 	}
 	p.Rows[0].asked = p.noteLoad()
 	p.noteAnswers()
@@ -373,11 +373,17 @@ func (row *Row) spread() float64 {
 
 func percents(low, high float64) string { return fmt.Sprintf("%.1f %% to %.1f %%", 100*low, 100*high) }
 
-// name returns the test and the sides of a pair.
+// name returns the test and the sides of a pair; both tests if they differ.
 func (p *Pair) name() string {
-	return fmt.Sprintf("%s %s %s, %s against %s", p.Other.Benchmark, p.Other.Scenario, p.Other.Mode, p.OtherLabel,
-		p.BaseLabel)
+	base, other := p.Base.test(), p.Other.test()
+	if base == other {
+		return fmt.Sprintf("%s, %s against %s", other, p.OtherLabel, p.BaseLabel)
+	}
+	return fmt.Sprintf("%s (%s) against %s (%s)", other, p.OtherLabel, base, p.BaseLabel)
 }
+
+// test returns the name of a result's test.
+func (r *Result) test() string { return r.Benchmark + " " + r.Scenario + " " + r.Mode }
 
 func divided(v *float64, n int) *float64 {
 	each := *v / float64(n)

@@ -102,7 +102,7 @@ func TestRunAgainstItself(t *testing.T) {
 		}
 	}
 	require.Equal(t, "TTFT p99.9", r.Pairs[0].Rows[3].Name)
-	require.Contains(t, r.Pairs[0].Rows[3].Why, "too few to know")
+	require.Contains(t, r.Pairs[0].Rows[3].Why, "blocks (stretches of neighbouring requests), and an interval needs 10")
 }
 
 // In Offline the rate is of equal pieces of the run's time.
@@ -136,15 +136,16 @@ func TestOfflineRate(t *testing.T) {
 func TestOtherRulesAreNotRanked(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 14))
 	for want, change := range map[string]func(*Result){
-		"another round: v6.0 and v6.1":                   func(r *Result) { r.Round = "v6.1" },
-		"another scenario: Server and Interactive":       func(r *Result) { r.Scenario = "Interactive" },
-		"another benchmark: llama3.1-8b and gpt-oss":     func(r *Result) { r.Benchmark = "gpt-oss" },
-		"another latency limits: TTFT 2s and TTFT 500ms": func(r *Result) { r.Limits = "TTFT 500ms" },
-		"another rehearsal: no and yes":                  func(r *Result) { r.Rehearsal = "yes" },
-		"another data set: one and two":                  func(r *Result) { r.Dataset = "two" },
-		"another division: closed and open":              func(r *Result) { r.Division = "open" },
-		"another sampling: {} and {max}":                 func(r *Result) { r.Sampling = "{max}" },
-		"another test: performance and accuracy":         func(r *Result) { r.Mode = "accuracy" },
+		"different round: v6.0 and v6.1":                   func(r *Result) { r.Round = "v6.1" },
+		"different scenario: Server and Interactive":       func(r *Result) { r.Scenario = "Interactive" },
+		"different benchmark: llama3.1-8b and gpt-oss":     func(r *Result) { r.Benchmark = "gpt-oss" },
+		"different latency limits: TTFT 2s and TTFT 500ms": func(r *Result) { r.Limits = "TTFT 500ms" },
+		"only B is a rehearsal":                            func(r *Result) { r.Rehearsal = "yes" },
+		"different data set: one and two":                  func(r *Result) { r.Dataset = "two" },
+		"different division: closed and open":              func(r *Result) { r.Division = "open" },
+		"different sampling: {} and {max}":                 func(r *Result) { r.Sampling = "{max}" },
+		"different test: performance and accuracy":         func(r *Result) { r.Mode = "accuracy" },
+		"different number of rows: 64 and 512":             func(r *Result) { r.Rows = "512" },
 		"B is INVALID (failed_samples)": func(r *Result) {
 			r.State, r.Reasons = Invalid, []string{"failed_samples"}
 		},
@@ -152,6 +153,7 @@ func TestOtherRulesAreNotRanked(t *testing.T) {
 		with := func() *Result {
 			r := resultOf(random, 50, 1)
 			r.Round, r.Limits, r.Rehearsal, r.Dataset, r.Division, r.Sampling = "v6.0", "TTFT 2s", "no", "one", "closed", "{}"
+			r.Rows = "64"
 			return r
 		}
 		other := with()
@@ -164,6 +166,21 @@ func TestOtherRulesAreNotRanked(t *testing.T) {
 			require.Nil(t, row.Change)
 		}
 	}
+}
+
+// Tests of two kinds are both named, and a row without an interval is not called anything but unknown.
+func TestTextOfAPair(t *testing.T) {
+	random := rand.New(rand.NewPCG(4, 15))
+	a, b := resultOf(random, 100, 1), resultOf(random, 100, 1)
+	b.Scenario, a.Rehearsal, b.Rehearsal = "Offline", "yes", "yes"
+	text := textOf(t, Compare([]*Source{sourceOf(a), sourceOf(b)}, Settings{}))
+	require.Contains(t, text, "\nllama3.1-8b Offline performance (B) against llama3.1-8b Server performance (A)\n")
+	require.Contains(t, text, "note: both are rehearsals")
+	require.NotContains(t, text, "unknown", "nothing is ranked")
+	b.Scenario = a.Scenario
+	text = textOf(t, Compare([]*Source{sourceOf(a), sourceOf(b)}, Settings{}))
+	require.Regexp(t, `TTFT p99 \(ms\) .* % +unknown\n`, text)
+	require.Contains(t, text, "blocks (stretches of neighbouring")
 }
 
 func TestPartners(t *testing.T) {
@@ -385,7 +402,7 @@ func TestTrees(t *testing.T) {
 	require.Equal(t, "v5.1", before.Results[0].Round)
 	r := Compare([]*Source{before, s}, Settings{Gate: true})
 	fits(t, r)
-	require.Contains(t, r.Pairs[0].NotRanked, "another round: v5.1 and v6.1")
+	require.Contains(t, r.Pairs[0].NotRanked, "different round: v5.1 and v6.1")
 	require.Equal(t, "per accelerator", Compare([]*Source{s, s}, Settings{}).Pairs[0].Rows[1].Name)
 
 	// A scenario's folder that leads out of the tree is not read.

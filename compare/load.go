@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// keptUp is the share of the scheduled rate from which on a server answered as fast as it was asked. The rest is the
+// keptUp is the share of the scheduled rate from which on a server kept up with its load. The rest is the
 // time that the last answers take after the last query.
 const keptUp = 0.9
 
@@ -26,8 +26,8 @@ func (r *Result) load() (s answered, ok bool) {
 	return s, r.Mode == "performance"
 }
 
-// noteLoad notes what a Server result follows from. It reports whether both servers answered as fast as they were
-// asked: their results then follow from the target rate, and show no limit of a server.
+// noteLoad notes what a Server result follows from. It reports whether both servers kept up:
+// their results then follow from the target rate, and show no limit of a server.
 func (p *Pair) noteLoad() (asked bool) {
 	a, okA := p.Base.load()
 	b, okB := p.Other.load()

@@ -19,10 +19,9 @@ var rules = []rule{
 	{"scenario", func(r *Result) string { return r.Scenario }},
 	{"round", func(r *Result) string { return r.Round }},
 	{"division", func(r *Result) string { return r.Division }},
-	{"rehearsal", func(r *Result) string { return r.Rehearsal }},
 	{"latency limits", func(r *Result) string { return r.Limits }},
 	{"data set", func(r *Result) string { return r.Dataset }},
-	{"rows of the data set", func(r *Result) string { return r.Rows }},
+	{"number of rows", func(r *Result) string { return r.Rows }},
 	{"sampling", func(r *Result) string { return r.Sampling }},
 	{"served model", (*Result).servedGeneric},
 	{"unit of the result", func(r *Result) string { return r.Unit }},
@@ -42,8 +41,14 @@ func refusals(a, b *Result, labelA, labelB string) []string {
 	for _, r := range rules {
 		x, y := r.of(a), r.of(b)
 		if x != "" && y != "" && x != y {
-			list = append(list, fmt.Sprintf("another %s: %s and %s", r.name, short(x), short(y)))
+			list = append(list, fmt.Sprintf("different %s: %s and %s", r.name, short(x), short(y)))
 		}
+	}
+	switch {
+	case a.Rehearsal == "yes" && b.Rehearsal == "no":
+		list = append(list, "only "+labelA+" is a rehearsal")
+	case a.Rehearsal == "no" && b.Rehearsal == "yes":
+		list = append(list, "only "+labelB+" is a rehearsal")
 	}
 	for _, one := range []struct {
 		label string

@@ -159,13 +159,15 @@ func (d *Difference) shown(v string) string {
 	return foreign.Line(v, longestValue)
 }
 
-// Word is the verdict in one word.
+// Word is the verdict in one word. A change without an interval is unknown; a row that is not ranked has no change.
 func (row *Row) Word() string {
-	switch row.Verdict {
-	case Same:
+	switch {
+	case row.Verdict == Same:
 		return "noise?"
-	case NotJudged:
+	case row.Verdict == NotJudged && row.Change == nil:
 		return ""
+	case row.Verdict == NotJudged:
+		return "unknown"
 	}
 	return string(row.Verdict)
 }
