@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/internal/spill"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
@@ -147,6 +148,22 @@ func simDataset(cfg *sim.Config, benchmark, path, template string) error {
 	return err
 }
 
+// simAnswers describes what a simulator answers.
+func simAnswers(cfg *sim.Config) string {
+	as := "simulator: it plays " + cfg.Dialect + " and answers with "
+	const fails = ": accuracy tests will fail"
+	switch {
+	case cfg.Answers == sim.AnswerEcho:
+		return as + "the prompt" + fails
+	case cfg.Answers == sim.AnswerRandom:
+		return as + "random tokens" + fails
+	case cfg.Dataset == nil:
+		return as + "random tokens, because there is no --dataset" + fails
+	}
+	return as + fmt.Sprintf("the reference outputs of %s (quality %g)",
+		plural.Count(len(cfg.Dataset.Samples), "prompt", "prompts"), cfg.Quality)
+}
+
 func portNumber(text string) bool {
 	_, err := strconv.ParseUint(text, 10, 16)
 	return err == nil
@@ -172,7 +189,7 @@ func (cmd simCommand) serve(c *cli.Context, cfg sim.Config) error {
 			return errors.Join(err, l.Close())
 		}
 	}
-	cmd.notice("simulator: " + url + " serves " + cfg.Model)
+	cmd.notice("simulator: "+url+" serves "+cfg.Model, simAnswers(&cfg))
 	if err := s.Serve(c.Context, l); err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}

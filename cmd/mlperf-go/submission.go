@@ -147,7 +147,7 @@ func (cmd submissionCommand) runCampaign(ctx context.Context, k *campaign.Plan) 
 		return err
 	}
 	cmd.printOutcomes(k.State(), outcomes)
-	cmd.printResume()
+	cmd.printResume(outcomes)
 	return err
 }
 
@@ -203,7 +203,7 @@ func (cmd submissionCommand) submitAll(c *cli.Context) error {
 	}
 	if err != nil || exit != run.ExitValid {
 		cmd.printOutcomes(k.State(), outcomes)
-		cmd.printResume()
+		cmd.printResume(outcomes)
 		return err
 	}
 	h, err := submission.HandIn(c.Context, k)

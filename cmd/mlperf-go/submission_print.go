@@ -136,12 +136,19 @@ func rehearsalReasons(outcomes []campaign.Outcome) []string {
 }
 
 // printResume explains how to complete the campaign.
-func (cmd submissionCommand) printResume() {
-	if cmd.exit != run.ExitValid && !cmd.json && !cmd.quiet {
-		cmd.out.line("")
-		cmd.out.line("Run the same command with --resume to complete the campaign (with make: ARGS=--resume). " +
-			"Finished steps are kept.")
+func (cmd submissionCommand) printResume(outcomes []campaign.Outcome) {
+	if cmd.exit == run.ExitValid || cmd.json || cmd.quiet {
+		return
 	}
+	cmd.out.line("")
+	if campaign.OnlyLowScores(outcomes) {
+		cmd.out.line("The same answers get the same score, so --resume alone cannot help. Correct the server's answers " +
+			"(a simulator needs --dataset), repeat the accuracy tests with `mlperf-go submission run ... --force --only " +
+			"accuracy,score`, then run the same command with --resume.")
+		return
+	}
+	cmd.out.line("Run the same command with --resume to complete the campaign (with make: ARGS=--resume). " +
+		"Finished steps are kept.")
 }
 
 // scoreLine returns the metrics that have a target, as accuracy.txt prints them.

@@ -319,12 +319,17 @@ func (c *Campaign) attempt(ctx context.Context, t Task, entry *Entry) error {
 			c.report(t.Step, entry.Code, "%s is %s, and its endpoint is gone: %s", t.ID(), entry.Status, entry.Why)
 		case err != nil:
 			return err
-		case entry.Status != Invalid && entry.Status != Crashed || n >= c.Attempts:
+		case entry.Status != Invalid && entry.Status != Crashed || n >= c.Attempts || entry.scoredLow(t.Step):
 			return nil
 		default:
 			c.report(t.Step, entry.Code, "%s is %s and is tried again: %s", t.ID(), entry.Status, entry.Why)
 		}
 	}
+}
+
+// scoredLow reports whether a score failed on its value: a log has the same score each time.
+func (e *Entry) scoredLow(s Step) bool {
+	return s.Test == Score && e.Status == Invalid && e.Code == belowTarget
 }
 
 // once runs a task's process and judges its result.

@@ -52,7 +52,7 @@ func job(words []string) int {
 			return run.ExitUsage
 		}
 		reached := act != "low score" && act != "half scored"
-		text := fmt.Sprintf(`{"pass":%t,"metrics":[]}`, reached)
+		text := fmt.Sprintf(`{"pass":%t,"metrics":[{"name":"rouge1","text":"1.10","min":38.3917,"pass":%[1]t}]}`, reached)
 		if act == "half scored" {
 			text = `{"pass":null,"metrics":[],"entries":9,"unscored":[{"subset":"a","samples":3,"why":"x"},{"subset":"b","samples":1,"why":"y"}]}`
 		}
@@ -374,6 +374,22 @@ func TestAttempts(t *testing.T) {
 	require.Equal(t, Invalid, undone(out)["Server/performance"])
 	require.Equal(t, 3, out[6].Entry.Attempts)
 	require.Equal(t, []string{"aside/Server/performance-1", "aside/Server/performance-2"}, out[6].Entry.Aside)
+}
+
+// A log has the same score each time, so a low score is not tried again. One that was not computed is.
+func TestALowScoreIsNotTriedAgain(t *testing.T) {
+	for act, attempts := range map[string]int{"low score": 1, "no tokenizer": 2} {
+		s := newStage(t, map[string]string{"Server/score": act})
+		s.Attempts = 2
+		out, err := s.do(context.Background())
+		require.NoError(t, err)
+		require.Equal(t, map[string]Status{"Server/score": Invalid}, undone(out))
+		require.Equal(t, attempts, out[8].Entry.Attempts, act)
+		require.Equal(t, attempts == 1, OnlyLowScores(out), "and --resume cannot help")
+		if act == "low score" {
+			require.Equal(t, "the score is below the target: rouge1 1.10, needs at least 38.3917", out[8].Entry.Why)
+		}
+	}
 }
 
 // The valid record of an earlier run must not count for a process that died before it wrote its own.

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -185,9 +186,23 @@ func lookScored(folder string, anyScore bool) Finding {
 	case score.Reached(r.Rehearsal):
 		return Finding{Status: Done}
 	case anyScore:
-		return Finding{Status: Done, Code: belowTarget, Why: "the score is below the closed division's target"}
+		return Finding{Status: Done, Code: belowTarget,
+			Why: "the score is below the closed division's target" + shortOf(score, r.Rehearsal)}
 	}
-	return Finding{Status: Invalid, Code: belowTarget, Why: "the score is below the target" + see}
+	return Finding{Status: Invalid, Code: belowTarget, Why: "the score is below the target" +
+		cmp.Or(shortOf(score, r.Rehearsal), see)}
+}
+
+// shortOf lists the metrics below their targets, as the end of a sentence.
+func shortOf(score *accuracy.Result, rehearsal bool) string {
+	var list []string
+	for _, m := range score.Short(rehearsal) {
+		list = append(list, fmt.Sprintf("%s %s, needs %s", m.Name, strings.Trim(m.Text, "'"), m.Bounds()))
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(list, "; ")
 }
 
 // HasScore reports whether an accuracy run's folder holds a score that may be claimed.

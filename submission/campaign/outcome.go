@@ -31,6 +31,20 @@ func (c *Campaign) Outcomes() []Outcome {
 	return list
 }
 
+// OnlyLowScores reports whether scores below their targets are all that keeps a campaign from being done. To score the
+// same answers again does not help.
+func OnlyLowScores(outcomes []Outcome) bool {
+	low := false
+	for _, o := range outcomes {
+		if o.Entry.scoredLow(o.Step) {
+			low = true
+		} else if o.Entry.Status != Done {
+			return false
+		}
+	}
+	return low
+}
+
 // ExitCode returns 0 when every step is done, otherwise the exit code of the first step that is not.
 func ExitCode(outcomes []Outcome) int {
 	for _, o := range outcomes {

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"bufio"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The simulator reports at its start what it answers: random answers fail accuracy tests.
+func TestTheSimulatorReportsWhatItAnswers(t *testing.T) {
+	t.Parallel()
+	rows := filepath.Join(t.TempDir(), "rows.json")
+	require.NoError(t, exec.Command("mlperf-go", "dataset", "synth", "--samples", "3", "--output", rows).Run())
+	for want, flags := range map[string][]string{
+		"it plays vllm and answers with random tokens, because there is no --dataset: accuracy tests will fail": nil,
+		"it plays ollama and answers with the reference outputs of 3 prompts (quality 0.5)": {"--dialect", "ollama",
+			"--dataset", rows, "--quality", "0.5"},
+		"it plays vllm and answers with random tokens: accuracy tests will fail": {"--dataset", rows, "--answers", "random"},
+		"it plays vllm and answers with the prompt: accuracy tests will fail":    {"--answers", "echo"},
+	} {
+		cmd := exec.Command("mlperf-go", append([]string{"sim"}, flags...)...)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		stderr, err := cmd.StderrPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		lines := bufio.NewScanner(stderr)
+		require.True(t, lines.Scan())
+		require.Contains(t, lines.Text(), " serves ")
+		require.True(t, lines.Scan())
+		require.Equal(t, "info: simulator: "+want, lines.Text())
+		require.NoError(t, cmd.Process.Kill())
+		_ = cmd.Wait() // it was killed
+	}
+}
