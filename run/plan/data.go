@@ -247,6 +247,10 @@ func (d *Data) checkRows(rows int, rehearsal bool) error {
 		return exit.Usage("dataset", "Pass another file with --dataset", "the data set has no rows")
 	}
 	if want := d.OfficialRows(); want > 0 && rows > want {
+		if !d.HasDataset() || d.Config.Origin("dataset") == SyntheticDataset { // --samples alone sets its rows
+			return exit.Usage("samples", fmt.Sprintf("Use at most %d samples", want),
+				"--samples %d is above the %d rows of %s", rows, want, d.Row.Name)
+		}
 		return exit.Usage("dataset", "Check that it is the right file; --samples N uses only its first N rows",
 			"the data set has %d rows, more than the %d of %s", rows, want, d.Row.Name)
 	}

@@ -253,7 +253,7 @@ func TestPlansThatCanNotBe(t *testing.T) {
 			"target-qps"},
 		"no QPS": {Settings{"model": "llama3.1-8b", "scenario": "Server", "endpoint": "http://a:1",
 			"dataset": "f"}, 13368, "target_qps", "--target-qps"},
-		"more rows than real": {Settings{"model": "llama3.1-8b"}, 13369, "dataset",
+		"more rows than real": {Settings{"model": "llama3.1-8b", "dataset": "f"}, 13369, "dataset",
 			"13369 rows, more than the 13368 of llama3.1-8b"},
 		"more samples than rows": {Settings{"model": "generic", "served-model": "m", "endpoint": "http://a:1", "dataset": "f",
 			"samples": "20"}, 10, "samples", "--samples 20 exceeds the 10 rows"},
