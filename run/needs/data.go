@@ -179,6 +179,9 @@ func (s *Survey) rehearsal(context.Context) Check {
 	var why []string
 	for _, p := range s.Tests {
 		for _, text := range p.Rehearsal {
+			if p.IsDefault(text) {
+				text += " (rehearsal default)"
+			}
 			if !slices.Contains(why, text) {
 				why = append(why, text)
 			}

@@ -158,7 +158,10 @@ func TestOtherRows(t *testing.T) {
 	require.Equal(t, OK, row(t, s, "memory").State)
 	require.Equal(t, OK, row(t, s, "prompts").State)
 	require.Contains(t, row(t, s, "data set").Found, "rows.jsonl: 3 of 13368 rows")
-	require.Contains(t, row(t, s, "rehearsal").Found, "cannot be submitted: 3 of 13368 rows; min-duration 10s is below")
+	require.Contains(t, row(t, s, "rehearsal").Found, "cannot be submitted: 3 of 13368 rows; min-duration 10s is below "+
+		"10m0s (rehearsal default)")
+	own := survey(t, plan.Settings{"min-duration": "10s"})
+	require.NotContains(t, row(t, own, "rehearsal").Found, "default", "the user's own value")
 	require.Equal(t, OK, row(t, s, "disk").State)
 	require.Equal(t, "about 4m16s for 512 samples at 2/s (min-duration 10s)", row(t, s, "duration").Found)
 	s.Takes = "about 3h0m0s"

@@ -44,7 +44,7 @@ func (p *Plan) Bind(rows int) error {
 // CheckInput rejects settings and a number of rows that make the test impossible whatever the servers are. Bind does so
 // too.
 func (p *Plan) CheckInput(rows int) error {
-	p.Rehearsal, p.Causes = nil, nil
+	p.Rehearsal, p.chosen, p.Causes = nil, nil, nil
 	p.addShortfalls(p.dataShortfalls(rows))
 	if err := p.checkRows(rows, len(p.Rehearsal) > 0); err != nil {
 		return err

@@ -29,6 +29,7 @@ type Plan struct {
 	Command []string
 	// Rehearsal lists the reasons why the run cannot be submitted; empty: it can.
 	Rehearsal []string
+	chosen    []string // those of Rehearsal that are about values that the program chose
 	// Causes lists which settings and files of the user's are behind these reasons, as they were given.
 	Causes []string
 }

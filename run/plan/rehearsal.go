@@ -89,6 +89,9 @@ func (p *Plan) settingShortfalls() []shortfall {
 func (p *Plan) addShortfalls(list []shortfall) {
 	for _, s := range list {
 		p.AddRehearsal(s.text)
+		if s.setting != "" && p.Config.Origin(s.setting) == rehearsalOrigin {
+			p.chosen = append(p.chosen, s.text)
+		}
 		cause := s.text
 		switch {
 		case s.setting == "dataset" && p.isUsers("dataset"):
@@ -103,6 +106,10 @@ func (p *Plan) addShortfalls(list []shortfall) {
 		}
 	}
 }
+
+// IsDefault reports whether a reason of a rehearsal is about a value that the program chose, as in "min-duration 0s is
+// below 10m0s" without --min-duration.
+func (p *Plan) IsDefault(reason string) bool { return slices.Contains(p.chosen, reason) }
 
 // isUsers reports whether the user set a setting, in whichever layer.
 func (p *Plan) isUsers(name string) bool {
