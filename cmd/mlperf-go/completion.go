@@ -68,6 +68,9 @@ func (cmd completionCommand) command() *cli.Command {
 		Name: "completion", Usage: "print a completion script", ArgsUsage: "bash|zsh|fish",
 		OnUsageError: usageError,
 		Action: func(c *cli.Context) error {
+			if c.NArg() == 0 {
+				return run.UsageError("argument", "", "no shell given: use bash, zsh or fish")
+			}
 			script, ok := completionScripts[c.Args().First()]
 			if !ok || c.NArg() != 1 {
 				return run.UsageError("argument", "Use bash, zsh or fish",

@@ -31,10 +31,10 @@ func TestTheFlagsPageIsWhatTheCommandsSay(t *testing.T) {
 func flagsText() string {
 	app := newTestProgram().app()
 	var b strings.Builder
-	b.WriteString("# Flags\n\nA test generates this page from `mlperf-go COMMAND --help`. Every flag has an environment " +
-		"name " +
-		"too:\n`--target-qps` is `MLPERF_GO_TARGET_QPS`. Flags take precedence over the environment, and the\n" +
-		"environment over a file of `--config`. Durations are Go's, such as `90s`; a bare number is seconds.\n" +
+	b.WriteString("# Flags\n\nA test generates this page from `mlperf-go COMMAND --help`. " +
+		"Every flag can be set in the\nenvironment: " +
+		"`MLPERF_GO_TARGET_QPS` sets `--target-qps`. Flags take precedence over the environment,\nand the environment over " +
+		"a file of `--config`. Durations are Go's, such as `90s`; a bare number is\nseconds.\n" +
 		"[Move from the Python harness](../how-to/migration.md) lists the older harness's names.\n\n" +
 		"`COMMAND --help` describes a command's basic flags and names the others; `COMMAND --help-all`\n" +
 		"describes all. Bash, zsh and fish complete commands, flags, benchmarks, scenarios and files after\n" +

@@ -262,7 +262,7 @@ func (g flagGroup) without(names []string) []cli.Flag {
 
 func (h *helpText) environment() {
 	h.line("")
-	h.paragraph("Every flag has an environment name: --log-level is MLPERF_GO_LOG_LEVEL.")
+	h.paragraph("Every flag can be set in the environment: MLPERF_GO_LOG_LEVEL sets --log-level.")
 }
 
 // flagColumn is the column of the descriptions of flags.

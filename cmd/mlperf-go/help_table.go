@@ -147,8 +147,8 @@ var helpTable = map[string]commandHelp{
 			{"cut one answer in a hundred", "mlperf-go sim --listen 127.0.0.1:8000 --dataset prompts.json --fault " +
 				"cut_mid=0.01"},
 		},
-		basic: []string{"listen", "ready-file", "model", "benchmark", "dataset", "answers", "ttft", "tpot", "prefill-rate",
-			"max-num-seqs", "fault", "seed"},
+		basic: []string{"listen", "ready-file", "dialect", "model", "benchmark", "dataset", "answers", "ttft", "tpot",
+			"prefill-rate", "max-num-seqs", "fault"},
 	},
 	"dataset": {examples: []example{
 		{"make a small data set", "mlperf-go dataset synth --samples 512 --output prompts.json"},
