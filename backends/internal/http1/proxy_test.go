@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -102,12 +103,12 @@ func (p *mortal) endIfCarried() {
 // counted counts the bytes that a server writes.
 type counted struct {
 	net.Conn
-	written int
+	written atomic.Int64
 }
 
 func (c *counted) Write(b []byte) (int, error) {
 	n, err := c.Conn.Write(b)
-	c.written += n
+	c.written.Add(int64(n))
 	return n, err
 }
 
@@ -156,7 +157,7 @@ func TestProxyDies(t *testing.T) {
 						newest := make(chan *counted, 9)
 						url := wiretest.RawOn(t, countedListener{l, secure, newest}, func(c2 net.Conn, _, _ int) bool {
 							io.WriteString(c2, c.text)
-							p.endBehind((<-newest).written)
+							p.endBehind(int((<-newest).written.Load()))
 							c2.Read(make([]byte, 1)) // its end
 							return false
 						})
