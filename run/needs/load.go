@@ -15,6 +15,7 @@ type Load struct {
 	Samples     int           // answers to receive
 	PerS        float64       // rate of the schedule, or expected, in samples per second; 0: as fast as the server answers
 	MinDuration time.Duration // of the test
+	OneQuery    bool          // Offline: the test ends with its samples, also before MinDuration
 }
 
 // rateGiven reports whether the user set the target QPS.
@@ -30,6 +31,7 @@ func LoadOf(p *plan.Plan) Load {
 	case models.Server:
 		l.PerS = c.Float("target-qps")
 	case models.Offline:
+		l.OneQuery = true
 		// LoadGen issues enough samples for the duration at the expected rate
 		l.Samples = max(l.Samples, int(plan.OfflineSlack*c.Float("target-qps")*l.MinDuration.Seconds()))
 		if rateGiven(p) {
@@ -39,6 +41,12 @@ func LoadOf(p *plan.Plan) Load {
 		if d := c.Duration("expected-latency"); d > 0 {
 			l.PerS = 1 / d.Seconds()
 		}
+	}
+	if set := p.EqualIssueSet(); set > 0 {
+		if p.Scenario.LoadGen == models.Server { // whole sets until the duration is reached
+			l.Samples = max(l.Samples, int(l.PerS*l.MinDuration.Seconds()))
+		}
+		l.Samples = (l.Samples + set - 1) / set * set
 	}
 	if p.Mode == models.Accuracy {
 		l.Samples, l.MinDuration = p.OfficialRows(), 0
@@ -52,16 +60,23 @@ func LoadOf(p *plan.Plan) Load {
 // Takes returns how long the test takes. Where this depends on the server's speed, which is not known, sure is false
 // and the time is a lower bound.
 func (l Load) Takes() (d time.Duration, sure bool) {
-	if l.PerS <= 0 {
-		return l.MinDuration, false
+	shortest := l.MinDuration
+	if l.OneQuery {
+		shortest = 0
 	}
-	return max(l.MinDuration, time.Duration(float64(l.Samples)/l.PerS*float64(time.Second))), true
+	if l.PerS <= 0 {
+		return shortest, false
+	}
+	return max(shortest, time.Duration(float64(l.Samples)/l.PerS*float64(time.Second))), true
 }
 
 // About returns an estimate in words.
 func About(d time.Duration, sure bool) string {
 	word := "about"
 	if !sure {
+		if d.Round(time.Second) == 0 {
+			return "an unknown time"
+		}
 		word = "at least"
 	}
 	return fmt.Sprintf("%s %v", word, d.Round(time.Second))
@@ -100,7 +115,7 @@ func (l Load) decides() string {
 		return ""
 	}
 	queries := fmt.Sprintf("%d samples at %g/s", l.Samples, l.PerS)
-	if d, _ := l.Takes(); d > l.MinDuration {
+	if float64(l.Samples)/l.PerS >= l.MinDuration.Seconds() {
 		return fmt.Sprintf(" for %s (min-duration %v)", queries, l.MinDuration)
 	}
 	return fmt.Sprintf(" by min-duration (%s may take less)", queries)

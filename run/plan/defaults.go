@@ -21,6 +21,7 @@ func (p *Plan) Bind(rows int) error {
 	if err := p.CheckInput(rows); err != nil {
 		return err
 	}
+	p.rows = rows
 	row := config.Origin{Layer: config.FromRegistry, Where: p.Row.Name}
 	size := defaults{row, realDefaults(p)}
 	if len(p.Rehearsal) > 0 {

@@ -90,6 +90,29 @@ func (l *Load) confReasons() []string {
 	return why
 }
 
+// EqualIssueSet returns the number of samples of which a bound plan's performance test issues each equally often; 0: it
+// issues any number of queries (docs/reference/loadgen.md#effective-settings).
+func (p *Plan) EqualIssueSet() int {
+	if !loadgen.Built || p.Mode != models.Performance || p.AuditRows > 0 || p.Config.Has("audit-config") {
+		return 0
+	}
+	official := loadgen.DefaultTestSettings()
+	official.FromConfig("", p.LoadGenModel(), string(p.Scenario.LoadGen), loadgen.ConfBuiltIn)
+	equal := official.SampleConcatenatePermutation
+	for _, kv := range p.confRest {
+		if kv.Key == "sample_concatenate_permutation" {
+			equal = kv.Text == "1"
+		}
+	}
+	switch {
+	case !equal:
+		return 0
+	case p.Row.PerformanceCount > 0:
+		return min(p.rows, p.Row.PerformanceCount)
+	}
+	return p.rows
+}
+
 // restFollows reports whether a key follows from --samples. Fewer rows are a reason of their own.
 func (l *Load) restFollows(key string) bool {
 	return l.Config.Int("samples") > 0 && slices.Contains(sampleCounts, key)

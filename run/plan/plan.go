@@ -32,6 +32,8 @@ type Plan struct {
 	chosen    []string // those of Rehearsal that are about values that the program chose
 	// Causes lists which settings and files of the user's are behind these reasons, as they were given.
 	Causes []string
+
+	rows int // of the data set, after Bind
 }
 
 // Settings are settings by the names of their flags, for programs that run a test without a command line.

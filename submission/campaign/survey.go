@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
@@ -86,25 +85,25 @@ func (p *Plan) takes() string {
 		p.peek()
 	}
 	var parts []string
-	total, all := time.Duration(0), true
+	var all sum
 	for i, t := range p.Tasks {
 		if i > 0 && p.Tasks[i-1].Scenario == t.Scenario {
 			continue
 		}
-		sum, sure := time.Duration(0), true
+		var of sum
 		for _, other := range p.Tasks {
 			if other.Scenario == t.Scenario {
 				took, known := p.estimate(other)
-				sum, sure = sum+took, sure && known
+				of.add(other.Step, took, known)
+				all.add(other.Step, took, known)
 			}
 		}
-		parts = append(parts, string(t.Scenario)+" "+needs.About(sum, sure))
-		total, all = total+sum, all && sure
+		parts = append(parts, string(t.Scenario)+" "+needs.About(of.total()))
 	}
 	if len(parts) == 1 {
-		return needs.About(total, all)
+		return needs.About(all.total())
 	}
-	return needs.About(total, all) + ": " + strings.Join(parts, ", ")
+	return needs.About(all.total()) + ": " + strings.Join(parts, ", ")
 }
 
 // waiting is the observer of a probe: it reports late answers.
