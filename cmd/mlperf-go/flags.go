@@ -26,6 +26,21 @@ func settingFlags() []cli.Flag {
 	return flags
 }
 
+// settingFlagsOf returns the flags of a command that names its folders in results/ otherwise than a run, and that has a
+// scenario of its own; empty: the settings' default.
+func settingFlagsOf(home, scenario string) []cli.Flag {
+	flags := settingFlags()
+	for _, f := range flags {
+		if f, ok := f.(*cli.StringFlag); ok {
+			f.Usage = strings.Replace(f.Usage, "results/MODEL-SCENARIO-MODE", "results/"+home, 1)
+			if f.Name == "scenario" && scenario != "" {
+				f.DefaultText = scenario
+			}
+		}
+	}
+	return flags
+}
+
 // usageOf returns a setting's help with its allowed values.
 func usageOf(s config.Setting) string {
 	if s.Kind == config.Enum {

@@ -42,7 +42,7 @@ func (cmd submissionCommand) command() *cli.Command {
 }
 
 func campaignCommandFlags() []cli.Flag {
-	return append(settingFlags(), campaignFlags()...)
+	return append(settingFlagsOf("MODEL", ""), campaignFlags()...)
 }
 
 // campaignFlags returns the flags of a campaign, without the settings of its tests.

@@ -37,7 +37,7 @@ func (cmd sweepCommand) command() *cli.Command {
 			"Its folder contains sweep.json, a table, a CSV file and a plot. Each point is judged by the rules of a run; " +
 			"spoiled points are marked.\n" +
 			"A sweep that was ended, also by kill -9, continues with --resume.",
-		Flags: append(settingFlags(),
+		Flags: append(settingFlagsOf("MODEL-SCENARIO-sweep", "Server"),
 			&cli.StringFlag{Name: "rates", Category: sweepGroup,
 				Usage: "queries per second, at random times (open loop): " + list},
 			&cli.StringFlag{Name: "concurrencies", Category: sweepGroup, DefaultText: sweep.Auto,
