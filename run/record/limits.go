@@ -15,6 +15,7 @@ type LimitState struct {
 	Limit    time.Duration
 	P99      time.Duration
 	Measured bool
+	Own      bool // P99 is this program's, as LoadGen logged none
 	Met      bool // P99 is strictly below the limit, as the submission checker requires
 }
 
@@ -43,6 +44,7 @@ func (r *Record) Limits() []LimitState {
 				s.P99, s.Measured = time.Duration(ns), true
 			} else if own := known.own(r); own != nil {
 				s.P99, s.Measured = time.Duration(own.P99*1e9), true
+				s.Own = true
 			}
 			s.Met = s.Measured && s.P99 < s.Limit
 		}
@@ -62,12 +64,16 @@ func (s *LimitState) Word() string {
 	return "over"
 }
 
-// String returns the state in one line, such as "TTFT p99 313 ms, limit 2000 ms, ok".
+// String returns the state in one line, such as "TTFT p99 313 ms by LoadGen, limit 2000 ms, ok".
 func (s *LimitState) String() string {
 	if !s.Measured {
 		return fmt.Sprintf("%s not measured, limit %s", s.Name, inMilliseconds(s.Limit))
 	}
-	return fmt.Sprintf("%s %s, limit %s, %s", s.Name, inMilliseconds(s.P99), inMilliseconds(s.Limit), s.Word())
+	by := "LoadGen"
+	if s.Own {
+		by = "the client"
+	}
+	return fmt.Sprintf("%s %s by %s, limit %s, %s", s.Name, inMilliseconds(s.P99), by, inMilliseconds(s.Limit), s.Word())
 }
 
 // inMilliseconds returns four digits, so that a percentile next to its limit is not rounded to it.

@@ -20,8 +20,11 @@ func TestLimitsAgainstLoadGensPercentiles(t *testing.T) {
 	for _, l := range r.Limits() {
 		texts = append(texts, l.String())
 	}
-	require.Equal(t, []string{"TTFT p99 313 ms, limit 2000 ms, ok", "TPOT p99 100 ms, limit 100 ms, over",
+	require.Equal(t, []string{"TTFT p99 313 ms by LoadGen, limit 2000 ms, ok",
+		"TPOT p99 100 ms by LoadGen, limit 100 ms, over",
 		"latency p99 not measured, limit 1000 ms"}, texts)
+	r.LatencyS.E2E = &ledger.Stats{P99: 0.5}
+	require.Equal(t, "latency p99 500 ms by the client, limit 1000 ms, ok", r.Limits()[2].String())
 	target, achieved, ok := r.Rate()
 	require.Equal(t, []any{100.0, 97.2, true}, []any{target, achieved, ok})
 	_, _, ok = new(Record).Rate()
