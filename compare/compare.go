@@ -182,7 +182,9 @@ func newPair(labelA, labelB string, a, b *Result, o Settings) *Pair {
 		}
 		return p
 	}
-	p.Rows[0].asked = p.noteLoad()
+	if len(p.Rows) > 0 {
+		p.Rows[0].asked = p.noteLoad()
+	}
 	p.noteAnswers()
 	tests := 0.0
 	for _, row := range p.Rows {
@@ -199,13 +201,17 @@ func newPair(labelA, labelB string, a, b *Result, o Settings) *Pair {
 // addRows adds the result, the result per accelerator, the rate of tokens, and the tails.
 func (p *Pair) addRows(o Settings) {
 	a, b := p.Base, p.Other
+	if a.Mode == "accuracy" {
+		p.Notes = append(p.Notes, "scores are judged against their targets, not against each other")
+		return
+	}
 	p.addResult()
 	if a.Accelerators > 0 && b.Accelerators > 0 && a.Value != nil && b.Value != nil {
 		p.Rows = append(p.Rows, &Row{Name: "per accelerator", Unit: p.Rows[0].Unit, higher: p.Rows[0].higher,
 			Base: divided(a.Value, a.Accelerators), Other: divided(b.Value, b.Accelerators),
 			Why: fmt.Sprintf("%d x %s and %d x %s", a.Accelerators, a.Accelerator, b.Accelerators, b.Accelerator)})
 	}
-	if a.Mode == "accuracy" || a.Scenario == "Offline" {
+	if a.Scenario == "Offline" {
 		return // Offline has no limits of latency: all queries are due at its start
 	}
 	equalLoad := sameLoad(a, b)
@@ -248,10 +254,8 @@ func (p *Pair) addResult() {
 		unit = b.Unit
 	}
 	row := &Row{Name: "result", Unit: unit, Base: a.Value, Other: b.Value, higher: a.Scenario != "SingleStream",
-		decisive: a.Mode != "accuracy"}
+		decisive: true}
 	switch {
-	case a.Mode == "accuracy":
-		row.Why = "accuracy is judged against its target"
 	case row.Base == nil || row.Other == nil:
 		row.Why = "no result"
 	case a.Mode == "tune":

@@ -13,6 +13,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/mlperf-go/mlperf-go/accuracy"
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/ledger"
@@ -127,11 +128,7 @@ func (r *Result) fill(rec *record.Record) {
 		r.Value, r.Unit = &value, unit
 	}
 	if rec.Accuracy != nil {
-		var words []string
-		for _, m := range rec.Accuracy.Metrics {
-			words = append(words, m.Name+" "+strings.Trim(m.Text, "'"))
-		}
-		r.Accuracy = strings.Join(words, ", ")
+		r.Accuracy = scores(rec.Accuracy.Metrics, rec.Rehearsal)
 	}
 	for name, stats := range map[string]*ledger.Stats{"TTFT": rec.LatencyS.TTFT, "TPOT": rec.LatencyS.TPOT,
 		"request time": rec.LatencyS.E2E} {
@@ -143,6 +140,19 @@ func (r *Result) fill(rec *record.Record) {
 		}
 	}
 	r.addFacts(rec)
+}
+
+// scores returns the scores of an accuracy test with their targets in one line.
+func scores(metrics []accuracy.Metric, rehearsal bool) string {
+	var words []string
+	for _, m := range metrics {
+		text := m.Name + " " + strings.Trim(m.Text, "'")
+		if m.Pass != nil {
+			text += " (" + m.Bounds() + ": " + m.Word(rehearsal) + ")"
+		}
+		words = append(words, text)
+	}
+	return strings.Join(words, ", ")
 }
 
 // addFacts adds what the record has of servers and machine to the settings.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/ledger"
@@ -142,14 +143,24 @@ func has(names ...string) func(folder string) (bool, error) {
 	}
 }
 
-// readCampaign reads the runs of a campaign.
+// readCampaign reads the runs of a campaign, and the scores of its accuracy tests. Audits are only named.
 func readCampaign(_ context.Context, s *Source, folder string, _ Options) error {
 	state, outcomes, err := campaign.Inspect(folder)
 	if err != nil {
 		s.note("the state of the campaign cannot be read: %v", err)
 		return nil
 	}
+	var audits []string
 	for _, o := range outcomes {
+		switch {
+		case o.Score != nil && len(s.Results) > 0: // a score follows its accuracy test
+			last := s.Results[len(s.Results)-1]
+			if last.Scenario == string(o.Step.Scenario) && last.Mode == string(o.Step.Mode()) {
+				last.Accuracy = scores(o.Score.Metrics, o.Score.Rehearsal)
+			}
+		case o.Step.Audit():
+			audits = append(audits, o.Step.ID())
+		}
 		if !o.Step.IsRun() || o.Step.Audit() {
 			continue
 		}
@@ -161,6 +172,9 @@ func readCampaign(_ context.Context, s *Source, folder string, _ Options) error 
 		r.Benchmark, r.Scenario, r.Mode = state.Model, string(o.Step.Scenario), string(o.Step.Mode())
 		r.Round, r.Division, r.System, r.Submitter = state.Round, state.Division, state.System, state.Submitter
 		s.Results = append(s.Results, r)
+	}
+	if len(audits) > 0 {
+		s.note("audits are not compared: %s", strings.Join(audits, ", "))
 	}
 	return nil
 }

@@ -114,14 +114,7 @@ func (p *Pair) text(out *strings.Builder) {
 	for _, why := range p.NotRanked {
 		out.WriteString("\n" + wrapped("  ", "not ranked: "+foreign.Line(why, longestValue)))
 	}
-	fmt.Fprintln(out)
-	t := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(t, "  \t%s\t%s\tchange\tinterval\t\n", p.BaseLabel, p.OtherLabel)
-	for _, row := range p.Rows {
-		fmt.Fprintf(t, "  %s (%s)\t%s\t%s\t%s\t%s\t%s\n", row.Name, row.Unit, digits(row.Base), digits(row.Other),
-			row.ChangeText(), row.IntervalText(), row.Word())
-	}
-	_ = t.Flush() // a strings.Builder does not fail
+	p.table(out)
 	for _, side := range []struct{ label, accuracy string }{{p.BaseLabel, p.Base.Accuracy},
 		{p.OtherLabel, p.Other.Accuracy}} {
 		if side.accuracy != "" {
@@ -131,6 +124,21 @@ func (p *Pair) text(out *strings.Builder) {
 	for _, n := range p.notes() {
 		out.WriteString(wrapped("  ", "note: "+foreign.Line(n, longestValue)))
 	}
+}
+
+// table writes the rows, if there are any.
+func (p *Pair) table(out *strings.Builder) {
+	fmt.Fprintln(out)
+	if len(p.Rows) == 0 {
+		return
+	}
+	t := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	fmt.Fprintf(t, "  \t%s\t%s\tchange\tinterval\t\n", p.BaseLabel, p.OtherLabel)
+	for _, row := range p.Rows {
+		fmt.Fprintf(t, "  %s (%s)\t%s\t%s\t%s\t%s\t%s\n", row.Name, row.Unit, digits(row.Base), digits(row.Other),
+			row.ChangeText(), row.IntervalText(), row.Word())
+	}
+	_ = t.Flush() // a strings.Builder does not fail
 }
 
 // notes are those of the pair, and why rows are not judged, each once.
