@@ -75,7 +75,7 @@ func Run(ctx context.Context, o Options) (*State, error) {
 		return nil, err
 	}
 	defer lock.Release()
-	before, err := s.earlier()
+	before, err := o.earlier()
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func Run(ctx context.Context, o Options) (*State, error) {
 	return s.state, errors.Join(err, s.client.Close())
 }
 
-// Check rejects what no sweep can measure. It reads no server.
+// Check rejects what no sweep can measure, and a folder in use. It reads no server.
 func (o *Options) Check() error {
 	p, n := o.Plan, o.Length
 	if p.Scenario.LoadGen != models.Server || p.Mode != models.Performance {
@@ -122,7 +122,11 @@ func (o *Options) Check() error {
 				"a point of %s has %d queries, and at most %d are kept in memory", o.Loads.Kind.Text(v), most, maxQueries)
 		}
 	}
-	return nil
+	if o.Folder == "" {
+		return nil
+	}
+	_, err := o.earlier()
+	return err
 }
 
 // longestPoint is a day in seconds.
@@ -142,16 +146,16 @@ func (o *Options) AboutPoint(load float64) time.Duration {
 }
 
 // earlier returns the state of the folder, if it has one that Resume continues.
-func (s *sweeper) earlier() (*State, error) {
-	before, err := ReadState(s.Folder)
+func (o *Options) earlier() (*State, error) {
+	before, err := ReadState(o.Folder)
 	switch {
 	case errors.Is(err, ErrNoState):
-		return nil, run.CheckFolder(s.Folder, false)
-	case err != nil && s.Resume:
+		return nil, run.CheckFolder(o.Folder, false)
+	case err != nil && o.Resume:
 		return nil, run.UsageError("sweep_state", "Choose another --output-dir", "the sweep cannot be continued: %w", err)
-	case !s.Resume:
-		return nil, run.UsageError("output_used", "Choose another --output-dir, or give --resume",
-			"the output folder %s holds an earlier sweep", s.Folder)
+	case !o.Resume:
+		return nil, run.UsageError("output_used", "Choose another --output-dir, or give --resume; --force does not replace "+
+			"a sweep", "the output folder %s holds an earlier sweep", o.Folder)
 	}
 	return before, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -30,10 +31,14 @@ func (s *State) writeViews(folder string, access atomicfile.Access) error {
 // tableWidth is the width of the table in columns.
 const tableWidth = 80
 
-// WriteTable writes the points as a table of at most 80 columns. An asterisk marks the Pareto front. A paragraph below
-// the table explains each spoiled point.
+// WriteTable writes the points as a table of at most 80 columns. An asterisk marks the Pareto front. Lines below the
+// table explain the asterisk and each spoiled point.
 func (s *State) WriteTable(to io.Writer) error {
 	var below strings.Builder
+	if slices.ContainsFunc(s.Points, func(p Point) bool { return p.Front }) {
+		fmt.Fprintf(&below, "* Pareto front: no load has more tokens/s both %s and per user\n",
+			s.perWhat("in all", "per accelerator"))
+	}
 	for i := range s.Points {
 		if p := &s.Points[i]; !p.counts() {
 			fmt.Fprintln(&below, fold(fmt.Sprintf("x  %s is spoiled: %s", s.Load.Text(p.Load),

@@ -70,6 +70,8 @@ func (cmd sweepCommand) sweep(c *cli.Context) error {
 	if o.Loads, err = loadsOf(c); err != nil {
 		return err
 	}
+	o.Folder = results.Choose(p.Config.String("output-dir"), fmt.Sprintf("%s-%s-sweep", p.Row.Name, p.Scenario.Scenario),
+		o.Resume, time.Now())
 	o.Observer = &sweepProgress{cmd.newProgress(p), o.Loads.Kind}
 	if err := o.Check(); err != nil {
 		return err
@@ -83,8 +85,6 @@ func (cmd sweepCommand) sweep(c *cli.Context) error {
 	if err := checkDataset(p); err != nil {
 		return err
 	}
-	o.Folder = results.Choose(p.Config.String("output-dir"), fmt.Sprintf("%s-%s-sweep", p.Row.Name, p.Scenario.Scenario),
-		o.Resume, time.Now())
 	state, err := sweep.Run(c.Context, o)
 	results.Discard(o.Folder) // it is empty if nothing was measured
 	if err != nil {
@@ -180,7 +180,7 @@ func (cmd sweepCommand) print(s *sweep.State, folder string) error {
 		return nil
 	}
 	if cmd.quiet {
-		if s.Result.Counted == 0 {
+		if s.Result != nil && s.Result.Counted == 0 {
 			cmd.log.Error("no point counts: " + s.Points[0].Spoiled[0].Text)
 		}
 		return nil
