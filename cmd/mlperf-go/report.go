@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/report"
 	"github.com/mlperf-go/mlperf-go/run"
 )
@@ -47,6 +48,9 @@ func (cmd reportCommand) run(c *cli.Context) error {
 	debug.SetGCPercent(reportGarbage)
 	var runs []*report.Run
 	for _, folder := range folders {
+		if err := checkIsRun(folder); err != nil {
+			return err
+		}
 		r, err := report.Read(folder)
 		if err != nil {
 			return run.UsageError("run_folder", "Give the folder of a finished run", "%w", err)
@@ -65,5 +69,14 @@ func (cmd reportCommand) run(c *cli.Context) error {
 		return nil
 	}
 	cmd.notice("the report is in " + path)
+	return nil
+}
+
+// checkIsRun rejects the folders of other results, and names what shows them.
+func checkIsRun(folder string) error {
+	if kind := results.Holds(folder, "run"); kind != "" {
+		return run.UsageError("run_folder", "Give the folder of a run; `mlperf-go show` prints tunes, sweeps and campaigns",
+			"%s is the folder of a %s, not of a run", folder, kind)
+	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
+	"github.com/mlperf-go/mlperf-go/sweep"
 	"github.com/mlperf-go/mlperf-go/tune"
 )
 
@@ -23,9 +24,9 @@ type showCommand struct{ *program }
 
 func (cmd showCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "show", Usage: "print the results of runs, tunes and campaigns again", ArgsUsage: "RUN...",
-		Description: "RUN is the folder of a run, a tune or a campaign, or the link latest beside it. The exit code does " +
-			"not depend on the verdicts.",
+		Name: "show", Usage: "print the results of runs, tunes, sweeps and campaigns again", ArgsUsage: "RUN...",
+		Description: "RUN is the folder of a run, a tune, a sweep or a campaign, or the link latest beside it. The exit " +
+			"code does not depend on the verdicts.",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "answers", Usage: "add statistics of the answers: lengths of inputs and outputs, their ratio, " +
 				"finish reasons"},
@@ -45,6 +46,7 @@ type shown struct {
 	Percentiles *ledger.Percentiles `json:"percentile_values_s,omitempty"`
 
 	Tune     *tune.State    `json:"tune,omitempty"`
+	Sweep    *sweep.State   `json:"sweep,omitempty"`
 	Campaign map[string]any `json:"campaign,omitempty"`
 
 	state    *campaign.State
@@ -94,7 +96,7 @@ func (cmd showCommand) show(c *cli.Context) error {
 	return nil
 }
 
-// readShown reads the state of a tune or a campaign, or a run.
+// readShown reads the state of a tune, a sweep or a campaign, or a run.
 func readShown(folder string, answers bool, percentiles []float64) (*shown, error) {
 	s := &shown{Folder: filepath.Clean(folder)}
 	var err error
@@ -102,6 +104,11 @@ func readShown(folder string, answers bool, percentiles []float64) (*shown, erro
 		return s, nil
 	} else if !errors.Is(err, tune.ErrNoState) {
 		return nil, run.UsageError("tune", "", "%w", err)
+	}
+	if s.Sweep, err = sweep.ReadState(folder); err == nil {
+		return s, nil
+	} else if !errors.Is(err, sweep.ErrNoState) {
+		return nil, run.UsageError("sweep", "", "%w", err)
 	}
 	if _, err = os.Lstat(filepath.Join(folder, layout.StateName)); err == nil {
 		if s.state, s.outcomes, err = campaign.Inspect(folder); err != nil {
@@ -116,7 +123,7 @@ func readShown(folder string, answers bool, percentiles []float64) (*shown, erro
 // readRun reads a run's record, and other percentiles and the statistics of its answers if they are wanted.
 func (s *shown) readRun(folder string, answers bool, percentiles []float64) (err error) {
 	if s.Record, err = record.Read(folder); err != nil {
-		return run.UsageError("run", "Give the folder of a run, a tune or a campaign", "%w", err)
+		return run.UsageError("run", "Give the folder of a run, a tune, a sweep or a campaign", "%w", err)
 	}
 	const hint = "This needs " + record.RequestsName + ", which a run with --no-request-log does not write"
 	path := filepath.Join(folder, record.RequestsName)
@@ -140,6 +147,8 @@ func (cmd showCommand) print(s *shown) error {
 	switch {
 	case s.Tune != nil:
 		return tuneCommand(cmd).print(s.Tune, s.Folder)
+	case s.Sweep != nil:
+		return sweepCommand(cmd).print(s.Sweep, s.Folder)
 	case s.state != nil:
 		submissionCommand(cmd).printOutcomes(s.state, s.outcomes)
 	default:

@@ -87,7 +87,7 @@ func (cmd tuneCommand) print(s *tune.State, folder string) error {
 		return nil
 	}
 	if cmd.quiet {
-		if !s.Result.Confirmed {
+		if s.Result != nil && !s.Result.Confirmed {
 			cmd.log.Error("not confirmed: " + s.Result.Why)
 		}
 		return nil
