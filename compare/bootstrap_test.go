@@ -28,8 +28,9 @@ func quantileInterval(t *testing.T, a, b []float64, p, confidence float64) *Inte
 
 func includes(i *Interval, change float64) bool { return i.Low <= change && change <= i.High }
 
-// Two runs of the same server differ at 95 % in about 5 % of the cases (of 150 pairs: 8, 9, 8, and 7 of 91). Of 60
-// pairs more than 7 would differ by chance once in 70 times; the seeds are fixed. No interval at all is not a difference.
+// Two runs of the same server differ at 95 % in about 5 % of the cases (of 150 pairs: 8, 9, 8, 7 of 91). Of 60
+// pairs more than 7 would differ by chance once in 70 times; the seeds are fixed. No interval at all is not a
+// difference.
 func TestSameServerIsRarelyDifferent(t *testing.T) {
 	const pairs = 60
 	for _, c := range []struct{ p, correlation float64 }{{0.5, 0}, {0.5, 0.8}, {0.99, 0}, {0.99, 0.8}} {
