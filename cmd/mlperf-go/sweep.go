@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -72,7 +73,7 @@ func (cmd sweepCommand) sweep(c *cli.Context) error {
 	}
 	o.Folder = results.Choose(p.Config.String("output-dir"), fmt.Sprintf("%s-%s-sweep", p.Row.Name, p.Scenario.Scenario),
 		o.Resume, time.Now())
-	o.Observer = &sweepProgress{cmd.newProgress(p), o.Loads.Kind}
+	o.Observer = &sweepProgress{cmd.newProgress(p), o.Loads.Kind, sync.OnceFunc(func() { cmd.point(o.Folder) })}
 	if err := o.Check(); err != nil {
 		return err
 	}
@@ -89,9 +90,6 @@ func (cmd sweepCommand) sweep(c *cli.Context) error {
 	results.Discard(o.Folder) // it is empty if nothing was measured
 	if err != nil {
 		return err
-	}
-	if err := results.Point(o.Folder); err != nil {
-		cmd.log.Warn(err.Error())
 	}
 	if state.Result.Counted == 0 {
 		cmd.exit = run.ExitInvalid
@@ -195,11 +193,13 @@ func (cmd sweepCommand) print(s *sweep.State, folder string) error {
 // sweepProgress shows a sweep on stderr: a line for each point, and the point in progress.
 type sweepProgress struct {
 	*progress
-	kind sweep.Kind
+	kind  sweep.Kind
+	point func() // makes the link latest
 }
 
 // Begins reports the next point.
 func (g *sweepProgress) Begins(load float64, number, of int, about time.Duration) {
+	g.point()
 	g.title = fmt.Sprintf("point %d", number)
 	if of > 0 {
 		g.title += fmt.Sprintf(" of %d", of)

@@ -5,10 +5,12 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/tune"
@@ -62,16 +64,15 @@ func (cmd tuneCommand) tune(c *cli.Context) error {
 	if err := checkDataset(p); err != nil {
 		return err
 	}
-	folder := p.Config.String("output-dir")
-	if folder == "" {
-		folder = filepath.Join("results", fmt.Sprintf("%s-%s-tune", p.Row.Name, p.Scenario.Scenario))
-	}
-	progress := &tuneProgress{cmd.newProgress(p)}
+	folder := results.Choose(p.Config.String("output-dir"), fmt.Sprintf("%s-%s-tune", p.Row.Name, p.Scenario.Scenario),
+		p.Config.Bool("resume"), time.Now())
+	progress := &tuneProgress{cmd.newProgress(p), sync.OnceFunc(func() { cmd.point(folder) })}
 	state, err := tune.Run(c.Context, tune.Options{
 		Plan: p, Folder: folder, Confidence: c.Float64("confidence"), Budget: c.Duration("budget"),
 		Resume: p.Config.Bool("resume"), Environ: cmd.environ, Stderr: cmd.stderr, Observer: progress,
 		Global: []string{"--log-format", cmd.logFormat, "--log-level", cmd.logLevel},
 	})
+	results.Discard(folder) // it is empty if nothing was measured
 	if err != nil {
 		return err
 	}
@@ -79,6 +80,13 @@ func (cmd tuneCommand) tune(c *cli.Context) error {
 		cmd.exit = run.ExitInvalid
 	}
 	return cmd.print(state, folder)
+}
+
+// point makes the link latest point to a folder as soon as it has a measurement, so that --resume finds it after a kill.
+func (cmd *program) point(folder string) {
+	if err := results.Point(folder); err != nil {
+		cmd.log.Warn(err.Error())
+	}
 }
 
 func (cmd tuneCommand) print(s *tune.State, folder string) error {
@@ -162,10 +170,12 @@ func sentence(s *tune.State) string {
 // tuneProgress shows a tune on stderr: a line for each step.
 type tuneProgress struct {
 	*progress
+	point func() // makes the link latest
 }
 
 // Begins reports the next step.
 func (g *tuneProgress) Begins(s tune.Step, about time.Duration) {
+	g.point()
 	what := fmt.Sprintf("%.4g queries per second", s.Rate)
 	if s.Concurrency > 0 {
 		what = fmt.Sprintf("%d in flight", s.Concurrency)

@@ -79,8 +79,8 @@ func isEOF(err error) bool {
 }
 
 // isUnseen reports whether a server of HTTP/2 cannot have processed the request: it stated so, because it ends the
-// connection gracefully or refuses the stream, or the connection took no request any more. net/http would repeat it, but
-// has no body to do so.
+// connection gracefully or refuses the stream, or the connection took no request any more. net/http would repeat it,
+// but has no body to do so.
 var isUnseen = textOf("http2: Transport: cannot retry err ", "net/http: cannot rewind body after connection loss")
 
 func isErrno(numbers ...syscall.Errno) func(error) bool {
