@@ -82,7 +82,8 @@ func (cmd tuneCommand) tune(c *cli.Context) error {
 	return cmd.print(state, folder)
 }
 
-// point makes the link latest point to a folder as soon as it has a measurement, so that --resume finds it after a kill.
+// point makes the link latest point to a folder as soon as it has a measurement, so that --resume finds it after a
+// kill.
 func (cmd *program) point(folder string) {
 	if err := results.Point(folder); err != nil {
 		cmd.log.Warn(err.Error())

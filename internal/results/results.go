@@ -25,8 +25,8 @@ var kinds = map[string]string{
 	"run.json": "run", "campaign.json": "campaign", "tune.json": "tune", "sweep.json": "sweep", "probe.json": "probe",
 }
 
-// Holds returns what a folder is that is not of the kind own: "run", "campaign", "tune", "sweep" or "probe". It is empty
-// if nothing marks the folder, or if it cannot be read.
+// Holds returns what a folder is that is not of the kind own: "run", "campaign", "tune", "sweep" or "probe". It is
+// empty if nothing marks the folder, or if it cannot be read.
 func Holds(folder, own string) string {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
