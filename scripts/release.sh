@@ -76,9 +76,9 @@ for arch in $arches; do
     rm -rf third_party/loadgen third_party/loadgen.stamp
     sh third_party/setup.sh
     "$CC" -O2 -Wall -Wextra -Werror -c scripts/release/glibc/compat.c -o "$work/compat.o"
-    go build -o "$out/mlperf-go" -ldflags "-s -w -buildid= -linkmode=external -extld=$CXX
+    go build -tags urfave_cli_no_docs -o "$out/mlperf-go" -ldflags "-s -w -buildid= -linkmode=external -extld=$CXX
       -X github.com/mlperf-go/mlperf-go/run/record.version=$version
-      -extldflags '-B$stubs -L$stubs -static-libstdc++ -static-libgcc -Wl,--build-id=none $work/compat.o -lresolv -lpthread'" \
+      -extldflags '-B$stubs -L$stubs -static-libstdc++ -static-libgcc -Wl,--build-id=none,--gc-sections,--exclude-libs,ALL $work/compat.o -lresolv -lpthread'" \
       ./cmd/mlperf-go
     # Everything that the program is made of is in the module cache by now.
     GOPROXY=off "$work/cyclonedx-gomod" bin -json -noserial -licenses -version "$version" "$out/mlperf-go" \
