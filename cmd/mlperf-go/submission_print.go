@@ -225,7 +225,7 @@ func (cmd submissionCommand) printStatus(state *campaign.State, outcomes []campa
 
 // dryRun prints what a run would do.
 func (cmd submissionCommand) dryRun(ctx context.Context, k *campaign.Plan) error {
-	if err := k.Bind(); err != nil {
+	if err := k.Identify(ctx); err != nil {
 		return err
 	}
 	steps := k.Preview()

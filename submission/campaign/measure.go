@@ -21,10 +21,7 @@ import (
 // Measure runs the steps, and starts what the user left out once for all of them. It returns the status of each step,
 // the exit code that follows, and the error that ended the campaign early. Without outcomes no step was begun.
 func (p *Plan) Measure(ctx context.Context) (outcomes []Outcome, exit int, err error) {
-	if err := p.Bind(); err != nil {
-		return nil, 0, err
-	}
-	if err := p.chooseBackend(ctx); err != nil {
+	if err := p.Identify(ctx); err != nil {
 		return nil, 0, err
 	}
 	if err := p.survey(ctx); err != nil {
@@ -56,6 +53,15 @@ func (p *Plan) Measure(ctx context.Context) (outcomes []Outcome, exit int, err e
 	err = p.Run(ctx)
 	outcomes = p.Outcomes()
 	return outcomes, ExitCode(outcomes), err
+}
+
+// Identify resolves the settings of every step, after it has asked the user's servers what they are. A simulator is a
+// reason of a rehearsal.
+func (p *Plan) Identify(ctx context.Context) error {
+	if err := p.Bind(); err != nil {
+		return err
+	}
+	return p.chooseBackend(ctx)
 }
 
 // chooseBackend asks the user's servers what they are, so that all steps use the same backend. It is left to the steps
