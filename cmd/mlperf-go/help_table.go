@@ -1,5 +1,7 @@
 package main
 
+import "slices"
+
 // commandHelp is what the help of a command begins with.
 type commandHelp struct {
 	examples []example
@@ -35,7 +37,7 @@ var helpTable = map[string]commandHelp{
 				"mlperf-go submission --model llama3.1-8b --endpoint http://127.0.0.1:8000 --dataset cnn_eval.json " +
 					"--target-qps 10 --system submission.yaml --output-dir campaign"},
 		},
-		basic: campaignBasics,
+		basic: submissionBasics,
 	},
 	"submission run": {
 		examples: []example{
@@ -246,7 +248,9 @@ var helpTable = map[string]commandHelp{
 	}},
 }
 
+// submissionBasics are the basic flags of `submission`, which rejects those that select or only print steps.
+var submissionBasics = []string{"model", "endpoint", "dataset", "target-qps", "system", "submitter", "rehearsal-size",
+	"set", "output-dir", "resume"}
+
 // campaignBasics are the basic flags of a campaign.
-var campaignBasics = []string{"model", "endpoint", "dataset", "target-qps", "system", "submitter", "rehearsal-size",
-	"only",
-	"set", "output-dir", "resume", "dry-run"}
+var campaignBasics = append(slices.Clone(submissionBasics), "only", "dry-run")

@@ -35,6 +35,21 @@ func helpOf(app *cli.App, path []*cli.Command, width int, all bool) string {
 	return h.b.String()
 }
 
+// The help of `submission` has no flag that the command rejects.
+func TestHelpOfSubmissionHasNoPartialFlags(t *testing.T) {
+	app := newTestProgram().app()
+	eachCommand(app.Commands, nil, func(path []*cli.Command) {
+		has := commandName(path) == "submission run"
+		if !has && commandName(path) != "submission" {
+			return
+		}
+		text := helpOf(app, path, usualWidth, true)
+		for _, flag := range []string{"--only", "--dry-run", "--print-script"} {
+			require.Equal(t, has, strings.Contains(text, "\n  "+flag), "%s %s", commandName(path), flag)
+		}
+	})
+}
+
 // Every command begins its help with two examples, which its own flags and arguments accept, and describes at most a
 // dozen basic flags where it has more.
 func TestHelpStartsWithExamples(t *testing.T) {

@@ -23,13 +23,13 @@ func (cmd submissionCommand) command() *cli.Command {
 		Name: "submission", Usage: "run all tests of a benchmark, build the submission tree and check it",
 		Description: "Without a subcommand it does run, build, truncate and check in this order. The tree is " +
 			"OUTPUT-DIR/submission.",
-		Flags: campaignCommandFlags(), Action: cmd.submitAll,
+		Flags: campaignCommandFlags(true), Action: cmd.submitAll,
 		Subcommands: []*cli.Command{{
 			Name: "run", Usage: "run all tests of all scenarios: preflight, performance, accuracy, score, audits",
 			Description: "Runs each test in a process of its own, into OUTPUT-DIR/<system>/<benchmark>/<scenario>/<test>. " +
 				"--resume continues an earlier campaign:\n" +
 				"it keeps valid results whose settings have not changed. docs/how-to/campaigns.md describes campaigns.",
-			Flags:        campaignCommandFlags(),
+			Flags:        campaignCommandFlags(false),
 			Action:       cmd.run,
 			OnUsageError: usageError,
 		}, {
@@ -41,12 +41,13 @@ func (cmd submissionCommand) command() *cli.Command {
 	}
 }
 
-func campaignCommandFlags() []cli.Flag {
-	return append(settingFlagsOf("MODEL", ""), campaignFlags()...)
+func campaignCommandFlags(whole bool) []cli.Flag {
+	return append(settingFlagsOf("MODEL", ""), campaignFlags(whole)...)
 }
 
-// campaignFlags returns the flags of a campaign, without the settings of its tests.
-func campaignFlags() []cli.Flag {
+// campaignFlags returns the flags of a campaign, without the settings of its tests. whole hides those that select or
+// only print steps: `submission` rejects them with a hint at `submission run`.
+func campaignFlags(whole bool) []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "system", Category: campaignGroup,
 			Usage: "file that describes the system (see submission init); its system_type selects the scenarios"},
@@ -58,7 +59,7 @@ func campaignFlags() []cli.Flag {
 			Usage: "name of the submitter; default: the description's"},
 		&cli.StringFlag{Name: "division", Category: campaignGroup,
 			Usage: "closed, open or network; default: the description's, or closed"},
-		&cli.StringSliceFlag{Name: "only", Category: campaignGroup,
+		&cli.StringSliceFlag{Name: "only", Category: campaignGroup, Hidden: whole,
 			Usage: "run only these steps: a scenario, a test (performance, accuracy, score, TEST06), or Server/accuracy; " +
 				"repeatable"},
 		&cli.StringSliceFlag{Name: "set", Category: campaignGroup,
@@ -69,9 +70,9 @@ func campaignFlags() []cli.Flag {
 			DefaultText: "1; 2 in a rehearsal, 3 in a tiny one"},
 		&cli.DurationFlag{Name: "wait-endpoint", Category: campaignGroup, Value: 10 * time.Minute,
 			Usage: "how long to wait before a test for an endpoint that does not answer"},
-		&cli.BoolFlag{Name: "dry-run", Category: campaignGroup,
+		&cli.BoolFlag{Name: "dry-run", Category: campaignGroup, Hidden: whole,
 			Usage: "print the steps that would run, why, and how long they take; start nothing"},
-		&cli.BoolFlag{Name: "print-script", Category: campaignGroup,
+		&cli.BoolFlag{Name: "print-script", Category: campaignGroup, Hidden: whole,
 			Usage: "print a bash script that runs the same tests; start nothing"},
 	}
 }
