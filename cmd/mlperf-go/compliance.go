@@ -31,7 +31,8 @@ func (cmd complianceCommand) command() *cli.Command {
 			{Name: "run", Usage: "run the test of an audit and verify it", OnUsageError: usageError,
 				Description: "Runs the test with the audit's configuration and verifies its logs. The results of the " +
 					"verification go to OUTPUT-DIR/compliance.",
-				Flags: append(append(settingFlagsOf("MODEL-SCENARIO-TEST", ""), testFlag(), scale), referenceFlags()...), Action: cmd.run},
+				Flags:  append(append(settingFlagsOf("MODEL-SCENARIO-TEST", ""), testFlag(), scale), referenceFlags()...),
+				Action: cmd.run},
 			verifyCommand(cmd).command(), needsCommand(cmd).command(),
 		},
 	}

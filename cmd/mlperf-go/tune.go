@@ -27,7 +27,7 @@ func (cmd tuneCommand) command() *cli.Command {
 			"It takes the settings of `mlperf-go run`, for Server and Interactive. Its folder contains tune.json with every " +
 			"probe, the confirming run, and a plot.\n" +
 			"A tune that was ended, also by kill -9, continues with --resume.",
-		Flags: append(settingFlagsOf("MODEL-SCENARIO-MODE", "none"),
+		Flags: append(settingFlagsOf("MODEL-SCENARIO-tune", "none"),
 			&cli.DurationFlag{Name: "budget", Category: tuneGroup,
 				Usage:       "longest time for all measurements, such as 2h; a tune that needs more ends without a confirmation",
 				DefaultText: "none"},
