@@ -1,6 +1,7 @@
 package run
 
 import (
+	"iter"
 	"math"
 	"time"
 
@@ -13,35 +14,45 @@ const looksShare = 200
 
 // ends finds the samples that ended since the last look. It reads the ledger, so the hot path does nothing for it.
 type ends struct {
-	open []int // samples that were issued and had not ended
-	next int   // every sample before it was issued
-	list []ledger.Entry
+	open []int32          // samples that were issued and had not ended
+	next int              // every sample before it was issued
+	list []int32          // the numbers alone: copies of a second's entries are tens of megabytes
 	tpot ledger.Histogram // of all ended samples, ns
 	rest time.Time        // no look before
 	till time.Time        // of the last look
 }
 
-// look returns the samples that ended since the last look, in no order. The list is valid until the next look.
-func (f *ends) look(l *ledger.Ledger, now time.Time) []ledger.Entry {
+// look returns the samples that ended since the last look, in no order. They are valid until the next look.
+func (f *ends) look(l *ledger.Ledger, now time.Time) iter.Seq[*ledger.Entry] {
 	f.list = f.list[:0]
 	if now.Before(f.rest) {
-		return nil
+		return f.entries(l)
 	}
 	still := f.open[:0]
 	for _, seq := range f.open {
-		if !f.take(l, seq) {
+		if !f.take(l, int(seq)) {
 			still = append(still, seq)
 		}
 	}
 	for ; l.Issued(f.next); f.next++ {
 		if !f.take(l, f.next) {
-			still = append(still, f.next)
+			still = append(still, int32(f.next))
 		}
 	}
 	f.open = still
 	f.till = now
 	f.rest = now.Add(looksShare * time.Since(now))
-	return f.list
+	return f.entries(l)
+}
+
+func (f *ends) entries(l *ledger.Ledger) iter.Seq[*ledger.Entry] {
+	return func(yield func(*ledger.Entry) bool) {
+		for _, seq := range f.list {
+			if e, _ := l.Entry(int(seq)); !yield(&e) {
+				return
+			}
+		}
+	}
 }
 
 // take adds a sample to the list if it has ended.
@@ -50,7 +61,7 @@ func (f *ends) take(l *ledger.Ledger, seq int) bool {
 		return false
 	}
 	e, _ := l.Entry(seq)
-	f.list = append(f.list, e)
+	f.list = append(f.list, int32(seq))
 	if tpot := ledger.TimesOf(&e, e.IssuedNS).TPOT; !math.IsNaN(tpot) {
 		f.tpot.Record(int64(tpot * 1e9))
 	}

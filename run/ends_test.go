@@ -1,6 +1,7 @@
 package run
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,12 +19,12 @@ func TestEndsAreFoundOnce(t *testing.T) {
 	const n = 10_000 // more than a chunk of the ledger
 	l := ledger.New(1, 16)
 	pen, f := l.Shard(0), &ends{}
-	look := func() []ledger.Entry {
+	look := func() []*ledger.Entry {
 		f.rest = time.Time{}
-		return f.look(l, time.Now())
+		return slices.Collect(f.look(l, time.Now()))
 	}
 	found := map[int32]int{}
-	note := func(list []ledger.Entry) {
+	note := func(list []*ledger.Entry) {
 		for _, e := range list {
 			found[e.Seq]++
 			require.NotZero(t, e.DoneNS)
@@ -68,12 +69,12 @@ func TestLooksRest(t *testing.T) {
 	l := ledger.New(1, 16)
 	l.Shard(0).Issue(0, 0, 100)
 	f, began := &ends{}, time.Now().Add(-time.Second)
-	require.Empty(t, f.look(l, began), "a look that took a second")
+	require.Empty(t, slices.Collect(f.look(l, began)), "a look that took a second")
 	l.Shard(0).Complete(0, &ledger.Completion{DoneNS: 200})
-	require.Empty(t, f.look(l, began.Add(100*time.Second)))
+	require.Empty(t, slices.Collect(f.look(l, began.Add(100*time.Second))))
 	require.Equal(t, began, f.till)
 	later := began.Add(300 * time.Second)
-	require.Len(t, f.look(l, later), 1)
+	require.Len(t, slices.Collect(f.look(l, later)), 1)
 	require.Equal(t, later, f.till)
 }
 

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"iter"
 	"sync"
 	"time"
 
@@ -25,10 +26,10 @@ type Progress struct {
 	Left     time.Duration // until the last query is due, or by the rate; 0: unknown
 	Tails    []record.Tail // of a Server test with limits
 
-	Ended      []ledger.Entry // samples that ended since the last call; valid until the call returns
-	EndedUntil time.Time      // every sample that ended before has been in Ended
-	Names      ledger.Names   // of the codes of Ended
-	Failures   []Failure      // failed attempts since the last call, at most 20
+	Ended      iter.Seq[*ledger.Entry] // samples that ended since the last call; valid until the call returns
+	EndedUntil time.Time               // every sample that ended before has been in Ended
+	Names      ledger.Names            // of the codes of Ended
+	Failures   []Failure               // failed attempts since the last call, at most 20
 }
 
 // Failure is a failed attempt at a sample.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -32,6 +33,7 @@ func (p *played) until(at time.Duration) run.Progress {
 	now := run.Progress{Elapsed: at, Total: 1000, EndedUntil: p.started.Add(at),
 		Names: ledger.Names{Reasons: []ledger.Reason{"", "reset"}},
 		Tails: []record.Tail{{What: "time to first token", Limit: time.Second, Over: 2, Bearable: 1, Queries: 1000}}}
+	var ended []*ledger.Entry
 	for ; ; p.sent++ {
 		issued := p.started.UnixNano() + int64(p.sent)*int64(time.Second)/int64(p.rate)
 		if issued+100*ms > now.EndedUntil.UnixNano() {
@@ -46,8 +48,9 @@ func (p *played) until(at time.Duration) run.Progress {
 					Detail: "<script>alert(1)</script>\nnext line"})
 			}
 		}
-		now.Ended = append(now.Ended, e)
+		ended = append(ended, &e)
 	}
+	now.Ended = slices.Values(ended)
 	now.Done = int64(p.sent)
 	now.Issued = int64(at.Seconds()*float64(p.rate)) + 1
 	now.InFlight = now.Issued - now.Done

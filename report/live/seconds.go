@@ -97,8 +97,10 @@ func (s *seconds) add(p *run.Progress) (finished []tick) {
 	if s.started.IsZero() {
 		s.started = time.Now().Add(-p.Elapsed)
 	}
-	for i := range p.Ended {
-		s.at(p.Ended[i].DoneNS).add(&p.Ended[i])
+	if p.Ended != nil {
+		for e := range p.Ended {
+			s.at(e.DoneNS).add(e)
+		}
 	}
 	for _, f := range p.Failures {
 		s.failures = append(s.failures, failureRow(f, s.started))
