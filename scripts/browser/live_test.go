@@ -145,7 +145,7 @@ func TestLive(t *testing.T) {
 	require.Equal(t, "RUNNING", eval[string](t, tab, "document.getElementById('verdict').textContent"))
 	require.Contains(t, eval[string](t, tab, "document.getElementById('failures').innerText"), "http_500")
 	require.Zero(t, eval[int](t, tab, "document.querySelectorAll('img, a, iframe, #stop').length"))
-	require.Regexp(t, `(?s)answered\s+\d+ of \d+.*TPOT p99\s+[0-9.]+.*time to first token\s+\d+ requests? above 2s, \d+ `+
+	require.Regexp(t, `(?s)answered\s+\d+ of \d+.*TPOT p99\s+[0-9.]+.*time to first token\s+\d+ quer(y|ies) over 2s, \d+ `+
 		`allowed.*time left\s+\d+s`, eval[string](t, tab, "document.getElementById('now').innerText"))
 	reachesEverything(t, tab)
 	withoutScripts(t, r.url)
