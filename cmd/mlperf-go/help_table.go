@@ -212,6 +212,15 @@ var helpTable = map[string]commandHelp{
 		{"write report.html into the folder of a run", "mlperf-go report results/server"},
 		{"put several runs on one page", "mlperf-go report --output r.html results/a results/b"},
 	}},
+	"bench": {examples: []example{
+		{"write a run as vllm bench would", "mlperf-go bench convert results/server --format vllm"},
+		{"write guidellm's JSON and CSV", "mlperf-go bench convert results/server --format guidellm"},
+	}},
+	"bench convert": {examples: []example{
+		{"write a run as vllm bench would", "mlperf-go bench convert results/server --format vllm"},
+		{"write guidellm's JSON and CSV elsewhere",
+			"mlperf-go bench convert results/server --format guidellm --output guidellm-files"},
+	}},
 	"metrics": {examples: []example{
 		{"record a server's metrics page", "mlperf-go metrics collect --metrics-url http://127.0.0.1:8000/metrics"},
 		{"summarize what was recorded", "mlperf-go metrics summary metrics.jsonl.zst"},

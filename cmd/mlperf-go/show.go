@@ -120,24 +120,26 @@ func readShown(folder string, answers bool, percentiles []float64) (*shown, erro
 	return s, s.readRun(folder, answers, percentiles)
 }
 
+// needsRequests is the hint for a run without a request log.
+const needsRequests = "This needs " + record.RequestsName + ", which a run with --no-request-log does not write"
+
 // readRun reads a run's record, and other percentiles and the statistics of its answers if they are wanted.
 func (s *shown) readRun(folder string, answers bool, percentiles []float64) (err error) {
 	if s.Record, err = record.Read(folder); err != nil {
 		return run.UsageError("run", "Give the folder of a run, a tune, a sweep or a campaign", "%w", err)
 	}
-	const hint = "This needs " + record.RequestsName + ", which a run with --no-request-log does not write"
 	path := filepath.Join(folder, record.RequestsName)
 	if len(percentiles) > 0 {
 		t, err := ledger.ReadRequests(path)
 		if err != nil {
-			return run.UsageError("requests", hint, "--percentiles: %w", err)
+			return run.UsageError("requests", needsRequests, "--percentiles: %w", err)
 		}
 		values := t.Percentiles(percentiles)
 		s.Asked, s.Percentiles = percentiles, &values
 	}
 	if answers {
 		if s.Answers, err = lengths.OfAnswers(path); err != nil {
-			return run.UsageError("requests", hint, "%w", err)
+			return run.UsageError("requests", needsRequests, "%w", err)
 		}
 	}
 	return nil

@@ -7,7 +7,7 @@ var Layers = [][]string{
 	{"cmd"},
 	{"compare"},
 	{"submission", "tune", "sweep", "workload"},
-	{"compliance", "report"},
+	{"compliance", "report", "peers"},
 	{"run"},
 	{"sut", "qsl", "servers", "accuracy"},
 	{"backends"},

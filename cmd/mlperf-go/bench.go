@@ -1,0 +1,103 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/peers"
+	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
+)
+
+// benchCommand converts runs to the formats of other benchmark clients.
+type benchCommand struct{ *program }
+
+func (cmd benchCommand) command() *cli.Command {
+	return &cli.Command{
+		Name: "bench", Usage: "results in the formats of other benchmark clients",
+		Subcommands: []*cli.Command{cmd.convert()},
+	}
+}
+
+func (cmd benchCommand) convert() *cli.Command {
+	return &cli.Command{
+		Name: "convert", Usage: "write a finished run as the files of another benchmark client", ArgsUsage: "RUN",
+		OnUsageError: usageError,
+		Description:  "Every figure has the definition of that client. What the run did not record is left out and named.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "format", Usage: "whose files: " + strings.Join(peers.Formats(), ", ")},
+			&cli.StringFlag{Name: "output", Usage: "folder to write; default: convert/FORMAT in the folder of the run"},
+		},
+		Action: cmd.runConvert,
+	}
+}
+
+func (cmd benchCommand) runConvert(c *cli.Context) error {
+	if c.NArg() != 1 {
+		return run.UsageError("argument", "Write `mlperf-go bench convert RUN --format vllm`",
+			"this command requires the folder of one run")
+	}
+	format, folder := c.String("format"), c.Args().First()
+	if !slices.Contains(peers.Formats(), format) {
+		return run.UsageError("format", "Give one of "+strings.Join(peers.Formats(), ", "), "--format %q is not known",
+			format)
+	}
+	log, err := readLog(folder)
+	if err != nil {
+		return err
+	}
+	e, err := peers.Convert(format, log)
+	if err != nil {
+		return run.UsageError("convert", "Give a run that issued requests", "%w", err)
+	}
+	output := c.String("output")
+	if output == "" {
+		output = filepath.Join(folder, "convert", format)
+	}
+	if err := os.MkdirAll(output, atomicfile.Shared.Folder()); err != nil {
+		return run.EnvironmentError("output", "Choose another --output", "no folder for the files: %w", err)
+	}
+	var paths []string
+	for _, f := range e.Files {
+		path := filepath.Join(output, f.Name)
+		if err := atomicfile.WriteBytes(path, f.Data); err != nil {
+			return run.EnvironmentError("output", "Choose another --output", "a file of %s cannot be written: %w", format, err)
+		}
+		paths = append(paths, path)
+	}
+	if cmd.json {
+		cmd.writeJSON(map[string]any{"format": format, "files": paths, "notes": append([]string{}, e.Notes...)})
+		return nil
+	}
+	for _, n := range e.Notes {
+		cmd.notice("note: " + n)
+	}
+	for _, path := range paths {
+		cmd.out.line("%s", path)
+	}
+	return nil
+}
+
+// readLog reads the requests of a finished run.
+func readLog(folder string) (*peers.Log, error) {
+	if err := checkIsRun(folder); err != nil {
+		return nil, err
+	}
+	rec, err := record.Read(folder)
+	if err != nil {
+		return nil, run.UsageError("run_folder", "Give the folder of a finished run", "%w", err)
+	}
+	debug.SetGCPercent(reportGarbage)
+	t, err := ledger.ReadRequests(filepath.Join(folder, record.RequestsName))
+	if err != nil {
+		return nil, run.UsageError("requests", needsRequests, "%w", err)
+	}
+	return peers.FromRun(rec, t), nil
+}

@@ -1,0 +1,305 @@
+package peers
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
+)
+
+// guideReport is the version of guidellm's report whose keys are written (guidellm/benchmark/schemas/report.py).
+const guideReport = 2
+
+// guideStatus are the groups of requests that guidellm keeps apart, and their sum.
+var guideStatus = []struct {
+	name string
+	is   func(*Request) bool
+}{
+	{"successful", (*Request).ok}, {"errored", func(r *Request) bool { return !r.ok() && !r.incomplete() }},
+	{"incomplete", (*Request).incomplete}, {"total", all},
+}
+
+// guideMetric is a distribution of each group.
+type guideMetric struct {
+	key         string
+	group, unit string // columns of the CSV
+	of          func([]*Request) distribution
+	groups      [4]distribution // in the order of guideStatus
+}
+
+// writeGuideLLM writes benchmarks.json and benchmarks.csv, with an entry per stage.
+func writeGuideLLM(l *Log, e *Export) error {
+	var benchmarks []object
+	var table guideTable
+	for i := range l.Stages {
+		requests := l.which(func(r *Request) bool { return r.Stage == i })
+		if len(requests) == 0 {
+			continue
+		}
+		b := newGuideBenchmark(l, e, i, requests)
+		benchmarks = append(benchmarks, b.object())
+		table.add(b)
+	}
+	data, err := indented(object{{"metadata", object{{"version", guideReport}, {"guidellm_version", l.Tool}}},
+		{"config", guideBackend(l)}, {"benchmarks", benchmarks}})
+	if err != nil {
+		return err
+	}
+	text, err := table.text()
+	e.Files = append(e.Files, File{"benchmarks.json", data}, File{"benchmarks.csv", text})
+	e.note("time_to_first_output_token_ms is left out: the log does not tell reasoning from answers")
+	return err
+}
+
+// guideBenchmark is one entry of benchmarks.
+type guideBenchmark struct {
+	log        *Log
+	index      int
+	stage      Stage
+	requests   []*Request
+	start, end float64 // s since 1970
+	metrics    []guideMetric
+}
+
+func newGuideBenchmark(l *Log, e *Export, index int, requests []*Request) *guideBenchmark {
+	first, last := extent(requests)
+	b := &guideBenchmark{log: l, index: index, stage: l.Stages[index], requests: requests, start: seconds(first),
+		end: seconds(last)}
+	b.metrics = b.timed()
+	b.metrics = append(b.metrics, b.rates(e)...)
+	for i := range b.metrics {
+		for k, status := range guideStatus {
+			var group []*Request
+			for _, r := range requests {
+				if status.is(r) {
+					group = append(group, r)
+				}
+			}
+			b.metrics[i].groups[k] = b.metrics[i].of(group)
+		}
+	}
+	return b
+}
+
+// each makes a distribution with one value per request, which is 0 where it has none: so guidellm counts.
+func each(of func(*Request) float64) func([]*Request) distribution {
+	return func(group []*Request) distribution {
+		list := make([]weighted, len(group))
+		for i, r := range group {
+			list[i] = weighted{of(r), 1}
+		}
+		return fromValues(list, -1)
+	}
+}
+
+// timed are the metrics of single requests.
+func (b *guideBenchmark) timed() []guideMetric {
+	latency := func(r *Request) float64 { return seconds(r.endNS() - r.startNS()) }
+	list := []guideMetric{{key: "request_latency", group: "Request Latency", unit: "Sec", of: each(latency)}}
+	if b.stage.RatePerS > 0 {
+		list = append(list, guideMetric{key: "request_dispatch_delay", group: "Dispatch Delay", unit: "Sec",
+			of: each(func(r *Request) float64 { return seconds(r.startNS() - r.DueNS) })},
+			guideMetric{key: "request_scheduled_latency", group: "Scheduled Latency", unit: "Sec",
+				of: each(func(r *Request) float64 { return seconds(r.endNS() - r.DueNS) })})
+	}
+	return append(list,
+		guideMetric{key: "request_streaming_iterations_count", group: "Streaming Iterations", unit: "Count",
+			of: each(func(r *Request) float64 { return float64(r.events()) })},
+		guideMetric{key: "time_to_first_token_ms", group: "Time to First Token", unit: "ms", of: guideTTFT},
+		guideMetric{key: "time_per_output_token_ms", group: "Time per Output Token", unit: "ms", of: guideTPOT},
+		guideMetric{key: "inter_token_latency_ms", group: "Inter Token Latency", unit: "ms", of: guideITL})
+}
+
+// guideTTFT leaves out requests whose first token is unknown.
+func guideTTFT(group []*Request) distribution {
+	var list []weighted
+	for _, r := range group {
+		if v, ok := firstToken(r); ok {
+			list = append(list, weighted{v * 1e3, 1})
+		}
+	}
+	return fromValues(list, -1)
+}
+
+// guideTPOT counts from the sending, so that it contains the first token, and is weighted by the number of tokens.
+func guideTPOT(group []*Request) distribution {
+	list := make([]weighted, len(group))
+	for i, r := range group {
+		n := float64(r.OutputTokens)
+		list[i] = weighted{ratio(seconds(r.lastNS()-r.startNS())*1e3, n), n}
+	}
+	return fromValues(list, -1)
+}
+
+// guideITL is what others call TPOT, weighted by the number of gaps.
+func guideITL(group []*Request) distribution {
+	list := make([]weighted, len(group))
+	for i, r := range group {
+		v, _ := vllmTPOT(r)
+		list[i] = weighted{v * 1e3, float64(max(r.OutputTokens, 1) - 1)}
+	}
+	return fromValues(list, -1)
+}
+
+// rates are the metrics over time, and the counts of tokens.
+func (b *guideBenchmark) rates(e *Export) []guideMetric {
+	timings := 0
+	for _, r := range b.requests {
+		timings += r.events() + 1
+	}
+	over := func(events func(*Request, []weighted) []weighted) func([]*Request) distribution {
+		return func(group []*Request) distribution {
+			var list []weighted
+			for _, r := range group {
+				list = events(r, list)
+			}
+			return ratesOf(list, b.start, b.end)
+		}
+	}
+	list := []guideMetric{
+		{key: "requests_per_second", group: "Server Throughput", unit: "Requests/Sec",
+			of: over(func(r *Request, list []weighted) []weighted { return append(list, weighted{seconds(r.endNS()), 1}) })},
+		{key: "request_concurrency", group: "Server Throughput", unit: "Concurrency", of: b.concurrency},
+		{key: "prompt_token_count", group: "Token Metrics", unit: "Input Tokens", of: each(func(r *Request) float64 {
+			return float64(r.InputTokens)
+		})},
+		{key: "output_token_count", group: "Token Metrics", unit: "Output Tokens", of: each(func(r *Request) float64 {
+			return float64(r.OutputTokens)
+		})},
+		{key: "total_token_count", group: "Token Metrics", unit: "Total Tokens", of: each(func(r *Request) float64 {
+			return float64(r.InputTokens + r.OutputTokens)
+		})},
+		{key: "prompt_tokens_per_second", group: "Token Throughput", unit: "Input Tokens/Sec", of: over(promptTiming)},
+	}
+	if timings > mostTimings {
+		e.note("the log has %d events with tokens, more than %d: the rates of output tokens are left out", timings,
+			mostTimings)
+		return list
+	}
+	return append(list,
+		guideMetric{key: "output_tokens_per_second", group: "Token Throughput", unit: "Output Tokens/Sec",
+			of: over(outputTimings)},
+		guideMetric{key: "tokens_per_second", group: "Token Throughput", unit: "Total Tokens/Sec",
+			of: over(func(r *Request, list []weighted) []weighted { return outputTimings(r, promptTiming(r, list)) })})
+}
+
+func (b *guideBenchmark) concurrency(group []*Request) distribution {
+	intervals := make([][2]float64, len(group))
+	for i, r := range group {
+		intervals[i] = [2]float64{seconds(r.startNS()), seconds(r.endNS())}
+	}
+	return concurrencyOf(intervals, b.start, b.end)
+}
+
+// promptTiming counts a prompt at the first token.
+func promptTiming(r *Request, list []weighted) []weighted {
+	at := r.FirstTokenNS
+	if at == 0 {
+		at = r.endNS()
+	}
+	return append(list, weighted{seconds(at), float64(r.InputTokens)})
+}
+
+// outputTimings spreads the tokens after the first evenly over the events after the first, in time and number, as
+// guidellm does, which keeps no time of each event either.
+func outputTimings(r *Request, list []weighted) []weighted {
+	events := r.events()
+	if events <= 1 || r.OutputTokens <= 1 {
+		return append(list, weighted{seconds(r.lastNS()), float64(r.OutputTokens)})
+	}
+	first, last := seconds(r.FirstTokenNS), seconds(r.lastNS())
+	list = append(list, weighted{first, 1})
+	for i := 1; i < events; i++ {
+		list = append(list, weighted{first + (last-first)*float64(i)/float64(events-1),
+			float64(r.OutputTokens-1) / float64(events-1)})
+	}
+	return list
+}
+
+// counts returns the number of requests of each group.
+func (b *guideBenchmark) counts() object {
+	var o object
+	for _, status := range guideStatus {
+		n := 0
+		for _, r := range b.requests {
+			if status.is(r) {
+				n++
+			}
+		}
+		o.add(status.name, n)
+	}
+	return o
+}
+
+// strategy is how requests were issued, by guidellm's names.
+func (s Stage) strategy() string {
+	switch {
+	case s.Poisson:
+		return "poisson"
+	case s.RatePerS > 0:
+		return "constant"
+	case s.Concurrency > 0:
+		return "concurrent"
+	}
+	return "throughput"
+}
+
+func guideBackend(l *Log) object {
+	return object{{"backend", object{{"type_", l.Backend}, {"target", l.Endpoint}, {"model", l.Model}}}}
+}
+
+func (b *guideBenchmark) object() object {
+	s := b.stage
+	strategy := object{{"type_", s.strategy()}}
+	if s.RatePerS > 0 {
+		strategy.add("rate", s.RatePerS)
+	}
+	if s.Concurrency > 0 {
+		strategy.add("max_concurrency", s.Concurrency)
+	}
+	metrics := object{{"request_totals", b.counts()}}
+	for i := range b.metrics {
+		var groups object
+		for k, status := range guideStatus {
+			groups.add(status.name, b.metrics[i].groups[k].object())
+		}
+		metrics.add(b.metrics[i].key, groups)
+	}
+	config := object{{"id_", b.id()}, {"run_id", b.log.ID}, {"run_index", b.index}, {"strategy", strategy},
+		{"constraints", object{}}}
+	config = append(config, guideBackend(b.log)...)
+	return object{
+		{"type_", "generative_benchmark"}, {"config", config}, {"scheduler_metrics", b.scheduler()}, {"metrics", metrics},
+		{"start_time", b.start}, {"end_time", b.end}, {"duration", b.end - b.start}, {"warmup_duration", 0.0},
+		{"cooldown_duration", 0.0},
+	}
+}
+
+func (b *guideBenchmark) id() string { return b.log.ID + "-" + strconv.Itoa(b.index) }
+
+// scheduler has what the log contains of the client.
+func (b *guideBenchmark) scheduler() object {
+	var late, times float64
+	for _, r := range b.requests {
+		late += seconds(r.startNS() - r.DueNS)
+		times += seconds(r.endNS() - r.startNS())
+	}
+	n := float64(len(b.requests))
+	return object{
+		{"start_time", b.start}, {"request_start_time", b.start}, {"measure_start_time", b.start},
+		{"measure_end_time", b.end}, {"request_end_time", b.end}, {"end_time", b.end}, {"requests_made", b.counts()},
+		{"request_targeted_start_delay_avg", late / n}, {"request_time_avg", times / n},
+	}
+}
+
+// percentileList is the cell of a distribution's percentiles.
+func (d *distribution) percentileList() string {
+	low, high := d.extremes()
+	text := "[" + pyrepr.Float(low)
+	for _, p := range guidePercentiles {
+		if p.key != "p50" && p.key != "p999" {
+			text += ", " + pyrepr.Float(d.at(p.share))
+		}
+	}
+	return fmt.Sprintf("%s, %s]", text, pyrepr.Float(high))
+}

@@ -1,0 +1,203 @@
+package peers
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// perfPercentiles are the default percentiles of inference-perf's reports.
+var perfPercentiles = []float64{0.1, 1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9}
+
+// writeInferencePerf writes the summary and the report of each stage: seconds, rates per second of the time from the
+// first sending to the last end of all requests, percentiles as numpy's (inference_perf/reportgen/base.py).
+func writeInferencePerf(l *Log, e *Export) error {
+	reports := []struct {
+		name string
+		is   func(*Request) bool
+		load *Stage
+	}{{"summary", all, nil}}
+	for i := range l.Stages {
+		reports = append(reports, struct {
+			name string
+			is   func(*Request) bool
+			load *Stage
+		}{fmt.Sprintf("stage_%d", i), func(r *Request) bool { return r.Stage == i }, &l.Stages[i]})
+	}
+	for _, report := range reports {
+		requests := l.which(report.is)
+		if len(requests) == 0 {
+			continue
+		}
+		data, err := indented(perfReport(l, requests, report.load))
+		if err != nil {
+			return err
+		}
+		e.Files = append(e.Files, File{report.name + "_lifecycle_metrics.json", data})
+	}
+	e.noteTokenTimes(l, "inter_token_latency is null")
+	e.note("the log has no sizes of requests, no cached tokens and no second count of tokens: request_size_bytes is " +
+		"null, and cached, uncached, token_count_mismatches and client_fallback_requests are left out")
+	return nil
+}
+
+func perfReport(l *Log, requests []*Request, stage *Stage) object {
+	start, end := extent(requests)
+	duration := seconds(end - start)
+	var answered, failed []*Request
+	for _, r := range requests {
+		if r.ok() {
+			answered = append(answered, r)
+		} else {
+			failed = append(failed, r)
+		}
+	}
+	return object{
+		{"benchmark_time_seconds", duration}, {"load_summary", perfLoad(requests, stage)},
+		{"successes", perfSuccesses(answered, duration, l.hasTokenTimes())},
+		{"failures", object{
+			{"count", len(failed)}, {"request_latency", perfStats(newSample(failed, requestTime))},
+			{"prompt_tokens", perfTokens(failed, inputTokens)}, {"by_label", perfLabels(failed)},
+		}},
+	}
+}
+
+// perfLoad compares the sending with the schedule.
+func perfLoad(requests []*Request, stage *Stage) object {
+	delays := newSample(requests, func(r *Request) (float64, bool) { return seconds(r.startNS() - r.DueNS), true })
+	o := object{{"count", len(requests)}, {"schedule_delay", perfStats(delays)}}
+	if stage == nil {
+		return o
+	}
+	first, last := requests[0].startNS(), requests[0].startNS()
+	for _, r := range requests {
+		first, last = min(first, r.startNS()), max(last, r.startNS())
+	}
+	sending := seconds(last - first)
+	o.add("send_duration", sending)
+	o.add("requested_rate", stage.RatePerS)
+	o.add("achieved_rate", ratio(float64(len(requests)), sending))
+	if stage.Concurrency > 0 {
+		o.add("concurrency", stage.Concurrency)
+	}
+	return o
+}
+
+func perfSuccesses(answered []*Request, duration float64, tokenTimes bool) object {
+	input, output := tokens(answered)
+	var itl sample
+	if tokenTimes {
+		itl = gaps(answered)
+	}
+	perS := func(n int) float64 { return ratio(float64(n), duration) }
+	none := func(keys ...string) object {
+		var o object
+		for _, key := range keys {
+			o.add(key, nil)
+		}
+		return o
+	}
+	return object{
+		{"count", len(answered)},
+		{"latency", object{
+			{"request_latency", perfStats(newSample(answered, requestTime))},
+			{"normalized_time_per_output_token", perfStats(newSample(answered, perfNTPOT))},
+			{"time_per_output_token", perfStats(newSample(answered, perfTPOT))},
+			{"time_to_first_token", perfStats(newSample(answered, perfTTFT))},
+			{"inter_token_latency", perfStats(itl)},
+		}},
+		{"throughput", object{
+			{"input_tokens_per_sec", perS(input)}, {"output_tokens_per_sec", perS(output)},
+			{"total_tokens_per_sec", perS(input + output)}, {"requests_per_sec", perS(len(answered))},
+			{"images_per_sec", 0.0}, {"videos_per_sec", 0.0}, {"audios_per_sec", 0.0},
+		}},
+		{"request_size_bytes", nil},
+		{"image", none("count", "pixels", "bytes", "aspect_ratio")},
+		{"video", none("count", "frames", "pixels", "bytes", "aspect_ratio")},
+		{"audio", none("count", "seconds", "bytes")},
+		{"prompt_tokens", perfTokens(answered, inputTokens)},
+		{"output_len", perfStats(newSample(answered, outputTokens))},
+		{"output_tokens", perfTokens(answered, outputTokens)},
+	}
+}
+
+func requestTime(r *Request) (float64, bool) { return seconds(r.endNS() - r.startNS()), true }
+
+func inputTokens(r *Request) (float64, bool) { return float64(r.InputTokens), true }
+
+func outputTokens(r *Request) (float64, bool) { return float64(r.OutputTokens), true }
+
+// perfNTPOT counts an answer without tokens as 0.
+func perfNTPOT(r *Request) (float64, bool) {
+	return ratio(seconds(r.endNS()-r.startNS()), float64(r.OutputTokens)), true
+}
+
+// perfTTFT needs two events: an answer in one piece is no stream for it.
+func perfTTFT(r *Request) (float64, bool) {
+	v, ok := firstToken(r)
+	return v, ok && r.events() > 1
+}
+
+func perfTPOT(r *Request) (float64, bool) {
+	v, ok := vllmTPOT(r)
+	return v, ok && r.events() > 1
+}
+
+// perfStats is null of nothing.
+func perfStats(s sample) any {
+	if len(s) == 0 {
+		return nil
+	}
+	o := object{{"mean", s.mean()}, {"min", s[0]}, {"max", s[len(s)-1]}}
+	for _, p := range perfPercentiles {
+		key := fmt.Sprintf("p%g", p)
+		if p == 50 {
+			key = "median"
+		}
+		o.add(key, s.percentile(p))
+	}
+	return o
+}
+
+func perfTokens(requests []*Request, of func(*Request) (float64, bool)) object {
+	s := newSample(requests, of)
+	o := object{{"total", s.sum()}}
+	if stats, ok := perfStats(s).(object); ok {
+		o = append(o, stats...)
+	}
+	return o
+}
+
+// perfStatus are the labels of HTTP statuses.
+var perfStatus = map[string]string{"429": "Rate Limit", "500": "Internal Server Error", "502": "Bad Gateway",
+	"503": "Service Unavailable", "504": "Gateway Timeout"}
+
+// perfLabel is the label of a failure: of an HTTP status, a timeout, a connection, or its own code.
+func perfLabel(failure string) string {
+	status, isStatus := strings.CutPrefix(failure, "http_")
+	switch {
+	case isStatus:
+		return status + " - " + cmp.Or(perfStatus[status], "other")
+	case strings.HasPrefix(failure, "timeout"):
+		return "Timeout"
+	case strings.HasPrefix(failure, "connect"):
+		return "Connection Error"
+	}
+	return strings.ToLower(cmp.Or(failure, "cancelled"))
+}
+
+func perfLabels(failed []*Request) object {
+	counts := map[string]int{}
+	for _, r := range failed {
+		counts[perfLabel(r.Failure)]++
+	}
+	names := slices.Sorted(maps.Keys(counts))
+	slices.SortStableFunc(names, func(a, b string) int { return counts[b] - counts[a] })
+	o := object{}
+	for _, name := range names {
+		o.add(name, object{{"count", counts[name]}, {"messages", []string{}}})
+	}
+	return o
+}

@@ -1,0 +1,197 @@
+package peers
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Request is what happened to one request. Times are wall clock in ns since 1970; 0: it did not happen, or was not
+// recorded.
+type Request struct {
+	DueNS        int64   // when it was to be sent
+	SentNS       int64   // its last byte was written
+	FirstByteNS  int64   // of the answer
+	FirstTokenNS int64   // of a stream
+	LastTokenNS  int64   // of a stream
+	EndNS        int64   // the answer ended, or failed
+	TokenNS      []int64 // when each event with tokens arrived; nil: not recorded
+	Events       int     // of a stream, that brought tokens; 0: not recorded
+	InputTokens  int     // 0: unknown
+	OutputTokens int
+	Failure      string // cause; empty: success
+	Cancelled    bool   // by the client, which is no error of the server
+	Stage        int    // index into Log.Stages
+}
+
+// Log is the input of every format.
+type Log struct {
+	Tool     string // program and version
+	ID       string // of the run
+	Started  time.Time
+	Model    string // as the server calls it
+	Backend  string // protocol
+	Endpoint string
+	// Stages are what was asked for, at least one.
+	Stages   []Stage
+	Requests []Request
+}
+
+// Stage is a part of a run with a load of its own.
+type Stage struct {
+	RatePerS    float64 // 0: as fast as Concurrency allows
+	Poisson     bool    // arrivals at RatePerS are random; otherwise they are equidistant
+	Concurrency int     // 0: not limited
+}
+
+// Export is a run in a format.
+type Export struct {
+	Files []File
+	Notes []string // what the log did not contain
+}
+
+// File is a file of an export.
+type File struct {
+	Name string
+	Data []byte
+}
+
+// format writes a log.
+type format struct {
+	name  string
+	write func(*Log, *Export) error
+}
+
+var formats = []format{
+	{"vllm", writeVLLM}, {"guidellm", writeGuideLLM}, {"aiperf", writeAIPerf}, {"inference-perf", writeInferencePerf},
+}
+
+// Formats returns the names of the formats.
+func Formats() []string {
+	var names []string
+	for _, f := range formats {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// Convert returns a log in a format of Formats.
+func Convert(name string, l *Log) (*Export, error) {
+	i := slices.IndexFunc(formats, func(f format) bool { return f.name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("%q is no format: there are %v", name, Formats())
+	}
+	if len(l.Requests) == 0 || len(l.Stages) == 0 {
+		return nil, fmt.Errorf("the log has no requests, of which a file for %s could be made", name)
+	}
+	e := &Export{}
+	if err := formats[i].write(l, e); err != nil {
+		return nil, fmt.Errorf("the files of %s: %w", name, err)
+	}
+	return e, nil
+}
+
+// ok reports whether the request was answered.
+func (r *Request) ok() bool { return r.EndNS != 0 && r.Failure == "" && !r.Cancelled }
+
+// incomplete reports whether the request was ended by the client.
+func (r *Request) incomplete() bool { return r.EndNS == 0 || r.Cancelled }
+
+// startNS is from where every client here counts: the sending, or when it was due if nothing was sent.
+func (r *Request) startNS() int64 {
+	if r.SentNS != 0 {
+		return r.SentNS
+	}
+	return r.DueNS
+}
+
+// endNS is the end of the request, or its start if it has none.
+func (r *Request) endNS() int64 { return max(r.EndNS, r.startNS()) }
+
+// lastNS is the last token, or the end of an answer that was no stream.
+func (r *Request) lastNS() int64 {
+	if r.LastTokenNS != 0 {
+		return r.LastTokenNS
+	}
+	return r.endNS()
+}
+
+// events is the number of events with tokens: one per token where it was not recorded.
+func (r *Request) events() int {
+	switch {
+	case r.FirstTokenNS == 0:
+		return 0
+	case r.TokenNS != nil:
+		return len(r.TokenNS)
+	case r.Events > 0:
+		return r.Events
+	}
+	return r.OutputTokens
+}
+
+// hasTokenTimes reports whether the log has the time of each event of every stream.
+func (l *Log) hasTokenTimes() bool {
+	streams := false
+	for i := range l.Requests {
+		if r := &l.Requests[i]; r.ok() && r.FirstTokenNS != 0 {
+			if streams = true; r.TokenNS == nil {
+				return false
+			}
+		}
+	}
+	return streams
+}
+
+// isStream reports whether an answer came as a stream.
+func (l *Log) isStream() bool {
+	return slices.ContainsFunc(l.Requests, func(r Request) bool { return r.FirstTokenNS != 0 })
+}
+
+// extent returns the earliest start and the latest end of requests.
+func extent(requests []*Request) (startNS, endNS int64) {
+	for i, r := range requests {
+		if i == 0 || r.startNS() < startNS {
+			startNS = r.startNS()
+		}
+		endNS = max(endNS, r.endNS())
+	}
+	return startNS, endNS
+}
+
+// which returns the requests that a condition selects.
+func (l *Log) which(is func(*Request) bool) []*Request {
+	var list []*Request
+	for i := range l.Requests {
+		if r := &l.Requests[i]; is(r) {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+func all(*Request) bool { return true }
+
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }
+
+// note adds what the log lacks.
+func (e *Export) note(format string, args ...any) {
+	e.Notes = append(e.Notes, fmt.Sprintf(format, args...))
+}
+
+// noteTokenTimes notes what follows from a log without the time of each token.
+func (e *Export) noteTokenTimes(l *Log, follows string) {
+	if l.isStream() && !l.hasTokenTimes() {
+		e.note("the log has no time of each token: %s", follows)
+	}
+}
+
+// fileWord returns a name that is safe as a part of a file's name.
+func fileWord(name string) string {
+	return strings.Map(func(c rune) rune {
+		if c == '-' || c == '_' || c == '.' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' {
+			return c
+		}
+		return '_'
+	}, name[:min(len(name), 100)])
+}

@@ -1,0 +1,315 @@
+package peers
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// hand is a log whose figures can be computed by hand. Times in ms.
+//
+//	      due sent first last  end  tokens  events
+//	A       0    0   100  400  410       4  100, 200, 300, 400
+//	B     100  150   350  350  360       1  350
+//	C     200  200   300  900 1000       3  300 (1 token), 900 (2 tokens)
+//	D     300  300              400       status 500
+func hand() *Log {
+	started := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
+	at := func(ms int64) int64 { return started.UnixNano() + ms*1e6 }
+	request := func(due, sent, end int64, input, output int, events ...int64) Request {
+		r := Request{DueNS: at(due), SentNS: at(sent), EndNS: at(end), InputTokens: input, OutputTokens: output}
+		for _, ms := range events {
+			r.TokenNS = append(r.TokenNS, at(ms))
+		}
+		if n := len(events); n > 0 {
+			r.FirstTokenNS, r.LastTokenNS, r.Events = at(events[0]), at(events[n-1]), n
+		}
+		return r
+	}
+	l := &Log{Tool: "mlperf-go test", ID: "id", Started: started, Model: "org/model", Backend: "openai",
+		Endpoint: "http://host:8000", Stages: []Stage{{RatePerS: 10, Poisson: true}},
+		Requests: []Request{
+			request(0, 0, 410, 10, 4, 100, 200, 300, 400), request(100, 150, 360, 20, 1, 350),
+			request(200, 200, 1000, 30, 3, 300, 900), request(300, 300, 400, 5, 0),
+		}}
+	l.Requests[3].Failure = "http_500"
+	return l
+}
+
+// withoutTokenTimes is a log as a run leaves it.
+func withoutTokenTimes() *Log {
+	l := hand()
+	for i := range l.Requests {
+		l.Requests[i].TokenNS = nil
+	}
+	return l
+}
+
+// convert returns the files of an export by name, and its notes as one text.
+func convert(t *testing.T, format string, l *Log) (files map[string]string, notes string) {
+	t.Helper()
+	e, err := Convert(format, l)
+	require.NoError(t, err)
+	files = map[string]string{}
+	for _, f := range e.Files {
+		files[f.Name] = string(f.Data)
+	}
+	return files, strings.Join(e.Notes, "\n")
+}
+
+// values returns the numbers of a JSON text by their paths, such as metrics/ttft/p99. nil: null.
+func values(t *testing.T, text string) map[string]any {
+	t.Helper()
+	var v any
+	require.NoError(t, json.Unmarshal([]byte(text), &v))
+	flat := map[string]any{}
+	var walk func(at string, v any)
+	walk = func(at string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for key, one := range v {
+				walk(path.Join(at, key), one)
+			}
+		case []any:
+			for i, one := range v {
+				walk(path.Join(at, fmt.Sprint(i)), one)
+			}
+		default:
+			flat[at] = v
+		}
+	}
+	walk("", v)
+	return flat
+}
+
+// requireValues compares numbers by their paths below a folder.
+func requireValues(t *testing.T, got map[string]any, below string, want map[string]float64) {
+	t.Helper()
+	for key, v := range want {
+		at := path.Join(below, key)
+		require.Contains(t, got, at)
+		require.InDelta(t, v, got[at], 1e-5*max(v, 1), at)
+	}
+}
+
+func TestVLLM(t *testing.T) {
+	files, notes := convert(t, "vllm", hand())
+	require.Empty(t, notes)
+	got := values(t, files["openai-10.0qps-model-20261123-090000.json"])
+	requireValues(t, got, "", map[string]float64{
+		"num_prompts": 4, "request_rate": 10, "burstiness": 1, "duration": 1, "completed": 3, "failed": 1,
+		"total_input_tokens": 60, "total_output_tokens": 8, "request_throughput": 3, "output_throughput": 8,
+		"total_token_throughput": 68, "max_output_tokens_per_s": 7, "max_concurrent_requests": 3,
+		"mean_ttft_ms": 400. / 3, "median_ttft_ms": 100, "std_ttft_ms": 47.140452, "p99_ttft_ms": 198,
+		"mean_tpot_ms": 200, "median_tpot_ms": 200, "std_tpot_ms": 100, "p99_tpot_ms": 298, // B has one token
+		"mean_itl_ms": 225, "median_itl_ms": 100, "std_itl_ms": 216.506351, "p99_itl_ms": 585, // of events
+		"mean_e2el_ms": 1300. / 3, "median_e2el_ms": 400, "p99_e2el_ms": 694, // to the last event
+	})
+	require.Equal(t, "20261123-090000", got["date"])
+	require.Equal(t, "org/model", got["model_id"])
+	require.Contains(t, got, "request_goodput")
+	require.Nil(t, got["request_goodput"])
+}
+
+func TestVLLMWithoutTokenTimes(t *testing.T) {
+	files, notes := convert(t, "vllm", withoutTokenTimes())
+	require.Equal(t, "the log has no time of each token: the keys of itl and max_output_tokens_per_s are left out", notes)
+	got := values(t, files["openai-10.0qps-model-20261123-090000.json"])
+	requireValues(t, got, "", map[string]float64{"mean_tpot_ms": 200, "p99_ttft_ms": 198, "max_concurrent_requests": 3})
+	for key := range got {
+		require.NotContains(t, key, "itl")
+	}
+	require.NotContains(t, got, "max_output_tokens_per_s")
+
+	whole := withoutTokenTimes() // answers in one piece
+	whole.Stages = []Stage{{Concurrency: 8}}
+	for i := range whole.Requests {
+		whole.Requests[i].FirstTokenNS, whole.Requests[i].LastTokenNS = 0, 0
+	}
+	files, notes = convert(t, "vllm", whole)
+	require.Empty(t, notes)
+	got = values(t, files["openai-infqps-concurrency8-model-20261123-090000.json"])
+	require.Equal(t, "inf", got["request_rate"])
+	requireValues(t, got, "", map[string]float64{"max_concurrency": 8, "mean_e2el_ms": 1420. / 3})
+	require.NotContains(t, got, "mean_ttft_ms")
+}
+
+func TestInferencePerf(t *testing.T) {
+	files, notes := convert(t, "inference-perf", hand())
+	require.NotContains(t, notes, "time of each token")
+	for _, name := range []string{"summary_lifecycle_metrics.json", "stage_0_lifecycle_metrics.json"} {
+		got := values(t, files[name])
+		requireValues(t, got, "", map[string]float64{"benchmark_time_seconds": 1, "load_summary/count": 4,
+			"load_summary/schedule_delay/mean": 0.0125, "load_summary/schedule_delay/max": 0.05})
+		requireValues(t, got, "successes/latency", map[string]float64{
+			"request_latency/mean": 1.42 / 3, "request_latency/median": 0.41, "request_latency/p99": 0.7922,
+			"normalized_time_per_output_token/mean": (0.41/4 + 0.21 + 0.8/3) / 3,
+			"time_to_first_token/mean":              0.1, "time_to_first_token/max": 0.1, // B is in one event
+			"time_per_output_token/mean": 0.2, "time_per_output_token/p99.9": 0.2998,
+			"inter_token_latency/mean": 0.225, "inter_token_latency/p99": 0.585,
+		})
+		requireValues(t, got, "successes", map[string]float64{"count": 3, "throughput/input_tokens_per_sec": 60,
+			"throughput/output_tokens_per_sec": 8, "throughput/total_tokens_per_sec": 68, "throughput/requests_per_sec": 3,
+			"prompt_tokens/total": 60, "prompt_tokens/median": 20, "output_len/max": 4, "output_tokens/total": 8})
+		requireValues(t, got, "failures", map[string]float64{"count": 1, "request_latency/mean": 0.1,
+			"prompt_tokens/total": 5, "by_label/500 - Internal Server Error/count": 1})
+		require.Nil(t, got["successes/request_size_bytes"])
+	}
+	requireValues(t, values(t, files["stage_0_lifecycle_metrics.json"]), "load_summary",
+		map[string]float64{"send_duration": 0.3, "requested_rate": 10, "achieved_rate": 4 / 0.3})
+
+	files, notes = convert(t, "inference-perf", withoutTokenTimes())
+	require.Contains(t, notes, "the log has no time of each token: inter_token_latency is null")
+	got := values(t, files["summary_lifecycle_metrics.json"])
+	require.Contains(t, got, "successes/latency/inter_token_latency")
+	require.Nil(t, got["successes/latency/inter_token_latency"])
+	requireValues(t, got, "successes/latency", map[string]float64{"time_to_first_token/mean": 0.1})
+}
+
+func TestInferencePerfStages(t *testing.T) {
+	l := hand()
+	l.Stages = []Stage{{RatePerS: 10}, {RatePerS: 20, Concurrency: 4}, {RatePerS: 30}} // nothing was sent in the third
+	l.Requests[2].Stage, l.Requests[3].Stage = 1, 1
+	files, _ := convert(t, "inference-perf", l)
+	require.Len(t, files, 3)
+	second := values(t, files["stage_1_lifecycle_metrics.json"])
+	requireValues(t, second, "", map[string]float64{"benchmark_time_seconds": 0.8, "load_summary/requested_rate": 20,
+		"load_summary/concurrency": 4, "load_summary/count": 2, "successes/count": 1, "failures/count": 1})
+}
+
+func TestPerfLabel(t *testing.T) {
+	for failure, want := range map[string]string{"http_429": "429 - Rate Limit", "http_418": "418 - other",
+		"timeout_first_token": "Timeout", "connect": "Connection Error", "truncated": "truncated", "": "cancelled"} {
+		require.Equal(t, want, perfLabel(failure))
+	}
+}
+
+func TestAIPerf(t *testing.T) {
+	files, notes := convert(t, "aiperf", hand())
+	require.NotContains(t, notes, "time of each token")
+	got := values(t, files["profile_export_aiperf.json"])
+	requireValues(t, got, "", map[string]float64{
+		"request_latency/avg": 1300. / 3, "request_latency/p99": 694, "request_latency/sum": 1300,
+		"request_latency/count": 3, "request_latency/std": 205.480467,
+		"time_to_first_token/avg": 400. / 3, "time_to_second_token/avg": 350,
+		"inter_token_latency/avg": 200, "inter_token_latency/std": 100, "inter_chunk_latency/p50": 100,
+		"inter_chunk_latency/count": 4, "output_token_throughput_per_user/max": 10, "decode_duration/max": 600,
+		"output_sequence_length/sum": 8, "input_sequence_length/avg": 20, "request_count/avg": 3,
+		"benchmark_duration/avg": 0.9, "request_throughput/avg": 3 / 0.9, "output_token_throughput/avg": 8 / 0.9,
+		"total_token_throughput/avg": 68 / 0.9, "request_error_rate/avg": 25, "error_request_count/avg": 1,
+		"error_isl/avg": 5, "error_summary/0/count": 1, "error_summary/0/error_details/code": 500,
+	})
+	require.Equal(t, "ms", got["request_latency/unit"])
+	require.NotContains(t, got, "request_throughput/count")
+	require.Equal(t, "2026-11-23T09:00:00.000000", got["start_time"])
+	require.Equal(t, true, got["is_complete"])
+	text := files["profile_export_aiperf.csv"]
+	require.Contains(t, text, "Metric,avg,min,max,sum,p1,p5,p10,p25,p50,p75,p90,p95,p99,std\r\n")
+	require.Contains(t, text, "Inter Token Latency (ms),200.00,100.00,300.00,400.00,")
+	require.Contains(t, text, "\r\n\r\nMetric,Value\r\nBenchmark Duration (sec),0.90\r\n")
+	require.Contains(t, text, "Request Count,3\r\n")
+
+	files, notes = convert(t, "aiperf", withoutTokenTimes())
+	require.Contains(t, notes, "time_to_second_token and inter_chunk_latency are left out")
+	got = values(t, files["profile_export_aiperf.json"])
+	require.NotContains(t, got, "time_to_second_token/avg")
+	requireValues(t, got, "", map[string]float64{"inter_token_latency/avg": 200})
+}
+
+func TestGuideLLM(t *testing.T) {
+	for _, l := range []*Log{hand(), withoutTokenTimes()} { // guidellm keeps no time of each token either
+		files, _ := convert(t, "guidellm", l)
+		got := values(t, files["benchmarks.json"])
+		requireValues(t, got, "benchmarks/0", map[string]float64{"duration": 1, "config/strategy/rate": 10,
+			"scheduler_metrics/request_targeted_start_delay_avg": 0.0125})
+		requireValues(t, got, "benchmarks/0/metrics", map[string]float64{
+			"request_totals/successful": 3, "request_totals/errored": 1, "request_totals/incomplete": 0,
+			"request_totals/total": 4,
+			// the value at which the share is reached, not interpolated
+			"request_latency/successful/median": 0.41, "request_latency/successful/percentiles/p99": 0.8,
+			"request_latency/successful/mean": 1.42 / 3, "request_latency/errored/mean": 0.1,
+			"request_latency/total/count":              4,
+			"request_dispatch_delay/successful/max":    0.05,
+			"time_to_first_token_ms/successful/median": 100, "time_to_first_token_ms/successful/percentiles/p90": 200,
+			// from the sending, with the first token, weighted by tokens
+			"time_per_output_token_ms/successful/mean": 162.5, "time_per_output_token_ms/successful/median": 100,
+			// weighted by gaps
+			"inter_token_latency_ms/successful/mean": 180, "inter_token_latency_ms/successful/count": 5,
+			"inter_token_latency_ms/successful/std_dev": 97.979590,
+			// over time: each end has the time from half way to the end before to half way to the next
+			"requests_per_second/successful/mean": 3, "requests_per_second/successful/max": 1 / 0.205,
+			"requests_per_second/successful/count": 3,
+			"request_concurrency/successful/mean":  1.42, "request_concurrency/successful/median": 1,
+			"request_concurrency/successful/percentiles/p90": 3,
+			"prompt_tokens_per_second/successful/mean":       60, "output_tokens_per_second/successful/mean": 8,
+			"tokens_per_second/successful/mean": 68, "request_streaming_iterations_count/successful/max": 4,
+		})
+		require.Equal(t, "poisson", got["benchmarks/0/config/strategy/type_"])
+		lines, err := csv.NewReader(strings.NewReader(files["benchmarks.csv"])).ReadAll()
+		require.NoError(t, err)
+		require.Len(t, lines, 4, "three heads and a benchmark")
+		column := func(group, name, unit string) string {
+			for i := range lines[0] {
+				if lines[0][i] == group && lines[1][i] == name && lines[2][i] == unit {
+					return lines[3][i]
+				}
+			}
+			return "none"
+		}
+		require.Equal(t, "3", column("Request Counts", "Successful", ""))
+		require.Equal(t, "100.0", column("Time to First Token", "Successful ms", "Median"))
+		require.Equal(t, "[100.0, 100.0, 100.0, 100.0, 100.0, 100.0, 200.0, 200.0, 200.0, 200.0, 200.0]",
+			column("Time to First Token", "Successful ms", "Percentiles"))
+		require.Equal(t, "none", column("Time per Output Token", "Errored ms", "Mean"), "nothing but zeros")
+		require.Equal(t, "2026-11-23 09:00:01", column("Timings", "End Time", ""))
+	}
+}
+
+// TestCancelled: what the client ended is incomplete in guidellm, and neither answered nor an error.
+func TestCancelled(t *testing.T) {
+	l := hand()
+	l.Requests[3].Failure, l.Requests[3].Cancelled = "cancelled", true
+	l.Requests[1].EndNS = 0 // it was never answered
+	files, _ := convert(t, "guidellm", l)
+	got := values(t, files["benchmarks.json"])
+	requireValues(t, got, "benchmarks/0/metrics/request_totals", map[string]float64{"successful": 2, "incomplete": 2,
+		"errored": 0, "total": 4})
+	files, _ = convert(t, "aiperf", l)
+	got = values(t, files["profile_export_aiperf.json"])
+	require.Equal(t, true, got["was_cancelled"])
+	requireValues(t, got, "", map[string]float64{"request_count/avg": 2, "request_error_rate/avg": 0})
+}
+
+// TestNothingSucceeded: every format has a file for it.
+func TestNothingSucceeded(t *testing.T) {
+	l := hand()
+	l.Requests = l.Requests[3:]
+	for _, name := range Formats() {
+		files, _ := convert(t, name, l)
+		for file, text := range files {
+			if strings.HasSuffix(file, ".json") {
+				require.True(t, json.Valid([]byte(text)), file)
+			}
+		}
+	}
+	l.Requests = nil
+	_, err := Convert("vllm", l)
+	require.ErrorContains(t, err, "no requests")
+	_, err = Convert("wrk", l)
+	require.ErrorContains(t, err, `"wrk" is no format: there are [vllm guidellm aiperf inference-perf]`)
+}
+
+// TestFileWord: names of servers become parts of file names.
+func TestFileWord(t *testing.T) {
+	l := hand()
+	l.Model, l.Backend = "../..", "a/../b"
+	e, err := Convert("vllm", l)
+	require.NoError(t, err)
+	require.Equal(t, "a_.._b-10.0qps-..-20261123-090000.json", e.Files[0].Name)
+}

@@ -1,0 +1,157 @@
+package peers
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"path"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// vllmPercentiles are written for each metric. Its default is p99 alone.
+var vllmPercentiles = []float64{50, 90, 95, 99}
+
+// writeVLLM writes the result file of `vllm bench serve --save-result`: scalars in ms, rates per second of the time
+// from the first request's due time to the last answer, percentiles as numpy's (vllm/benchmarks/serve.py).
+func writeVLLM(l *Log, e *Export) error {
+	stage := l.Stages[0]
+	if len(l.Stages) > 1 {
+		e.note("the run has %d stages, and the file one request_rate: that of the first", len(l.Stages))
+	}
+	answered := l.which((*Request).ok)
+	endNS, dueNS := int64(0), int64(math.MaxInt64)
+	for i := range l.Requests {
+		r := &l.Requests[i]
+		endNS, dueNS = max(endNS, r.endNS()), min(dueNS, r.DueNS)
+	}
+	duration := seconds(endNS - dueNS)
+	input, output := tokens(answered)
+	o := object{
+		{"date", l.Started.UTC().Format("20060102-150405")},
+		{"endpoint_type", l.Backend}, {"backend", l.Backend}, {"label", nil},
+		{"model_id", l.Model}, {"tokenizer_id", nil}, {"num_prompts", len(l.Requests)},
+		{"request_rate", rateText(stage)}, {"burstiness", burstiness(stage)}, {"max_concurrency", orNull(stage.Concurrency)},
+		{"duration", duration}, {"completed", len(answered)}, {"failed", len(l.Requests) - len(answered)},
+		{"total_input_tokens", input}, {"total_output_tokens", output},
+		{"request_throughput", ratio(float64(len(answered)), duration)}, {"request_goodput", nil},
+		{"output_throughput", ratio(float64(output), duration)},
+		{"total_token_throughput", ratio(float64(input+output), duration)},
+	}
+	if l.hasTokenTimes() {
+		o.add("max_output_tokens_per_s", busiestSecond(answered))
+	}
+	o.add("max_concurrent_requests", mostAtOnce(answered))
+	ms := func(name string, s sample) { vllmMetric(&o, name, s) }
+	if l.isStream() {
+		ms("ttft", newSample(answered, firstToken))
+		ms("tpot", newSample(answered, vllmTPOT))
+	}
+	if l.hasTokenTimes() {
+		ms("itl", gaps(answered))
+	}
+	ms("e2el", newSample(answered, func(r *Request) (float64, bool) { return seconds(r.lastNS() - r.startNS()), true }))
+	e.noteTokenTimes(l, "the keys of itl and max_output_tokens_per_s are left out")
+	data, err := o.MarshalJSON()
+	e.Files = append(e.Files, File{vllmName(l, stage), append(data, '\n')})
+	return err
+}
+
+func vllmMetric(o *object, name string, s sample) {
+	o.add("mean_"+name+"_ms", s.mean()*1e3)
+	o.add("median_"+name+"_ms", s.percentile(50)*1e3)
+	o.add("std_"+name+"_ms", s.deviation()*1e3)
+	for _, p := range vllmPercentiles {
+		o.add(fmt.Sprintf("p%g_%s_ms", p, name), s.percentile(p)*1e3)
+	}
+}
+
+// firstToken is the time from the sending to the first token.
+func firstToken(r *Request) (float64, bool) {
+	return seconds(r.FirstTokenNS - r.startNS()), r.FirstTokenNS != 0
+}
+
+// vllmTPOT leaves answers of one token out. The time ends with the last event that brought tokens.
+func vllmTPOT(r *Request) (float64, bool) {
+	if r.FirstTokenNS == 0 || r.OutputTokens < 2 {
+		return 0, false
+	}
+	return seconds(r.lastNS()-r.FirstTokenNS) / float64(r.OutputTokens-1), true
+}
+
+func tokens(requests []*Request) (input, output int) {
+	for _, r := range requests {
+		input, output = input+r.InputTokens, output+r.OutputTokens
+	}
+	return input, output
+}
+
+// busiestSecond is the largest number of events in a second, counted from the first start.
+func busiestSecond(requests []*Request) int {
+	start, _ := extent(requests)
+	counts, most := map[int64]int{}, 0
+	for _, r := range requests {
+		for _, at := range r.TokenNS {
+			second := (at - start) / int64(time.Second)
+			counts[second]++
+			most = max(most, counts[second])
+		}
+	}
+	return most
+}
+
+// mostAtOnce is the largest number of requests that touch the same second, counted from the first start.
+func mostAtOnce(requests []*Request) int {
+	start, _ := extent(requests)
+	changes := map[int64]int{} // by second
+	for _, r := range requests {
+		changes[(r.startNS()-start)/int64(time.Second)]++
+		changes[(r.lastNS()-start)/int64(time.Second)+1]--
+	}
+	now, most := 0, 0
+	for _, second := range slices.Sorted(maps.Keys(changes)) {
+		now += changes[second]
+		most = max(most, now)
+	}
+	return most
+}
+
+// rateText is the rate, or "inf" for none, as JSON has no infinity.
+func rateText(s Stage) any {
+	if s.RatePerS == 0 {
+		return "inf"
+	}
+	return s.RatePerS
+}
+
+// burstiness is 1 for random arrivals.
+func burstiness(s Stage) any {
+	if s.Poisson || s.RatePerS == 0 {
+		return 1.0
+	}
+	return "inf"
+}
+
+func orNull(n int) any {
+	if n == 0 {
+		return nil
+	}
+	return n
+}
+
+func vllmName(l *Log, s Stage) string {
+	rate := "inf"
+	if s.RatePerS != 0 {
+		rate = strconv.FormatFloat(s.RatePerS, 'f', -1, 64)
+		if s.RatePerS == math.Trunc(s.RatePerS) {
+			rate += ".0"
+		}
+	}
+	concurrency := ""
+	if s.Concurrency > 0 {
+		concurrency = fmt.Sprintf("-concurrency%d", s.Concurrency)
+	}
+	return fmt.Sprintf("%s-%sqps%s-%s-%s.json", fileWord(l.Backend), rate, concurrency, fileWord(path.Base(l.Model)),
+		l.Started.UTC().Format("20060102-150405"))
+}
