@@ -1,0 +1,197 @@
+package profile
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// errorf makes an error about a key, such as "load.stages.0.rate".
+type errorf func(key, format string, args ...any) error
+
+// Validate checks what the types of the keys cannot: which keys an arrival or a kind of data needs, and whether bounds
+// fit together. Its error names the key.
+func (p *Profile) Validate() error {
+	return p.check(func(key, format string, args ...any) error {
+		return fmt.Errorf("profile %s: %s: %w", cmp.Or(p.Name, "without a name"), key, fmt.Errorf(format, args...))
+	})
+}
+
+func (p *Profile) check(wrong errorf) error {
+	for _, check := range []func(errorf) error{p.API.check, p.Data.check, p.Load.check} {
+		if err := check(wrong); err != nil {
+			return err
+		}
+	}
+	if p.Load.usesTrace() && p.Load.Trace == nil {
+		return wrong("load.trace", "a stage has arrival trace; name the file of the arrival times in load.trace")
+	}
+	sessions := p.Data.Kind == Recorded
+	for i, s := range p.Load.Stages {
+		if sessions != (s.Arrival == Sessions) {
+			return wrong(at("load.stages", i)+".arrival", "data of kind recorded and arrival sessions need each other")
+		}
+	}
+	return nil
+}
+
+func (a *API) check(wrong errorf) error {
+	total := 0.0
+	for _, x := range a.Adapters {
+		total += x.Share
+	}
+	if len(a.Adapters) > 0 && math.Abs(total-1) > 1e-9 {
+		return wrong("api.adapters", "the shares add up to %g, not to 1", total)
+	}
+	return nil
+}
+
+// Keys of a stage, as its needs name them.
+const (
+	rateKey   = "rate"
+	lengthKey = "duration or requests"
+	timeKey   = "duration"
+	countKey  = "requests"
+	usersKey  = "concurrency"
+	shapeKey  = "burstiness"
+	thinkKey  = "think_time"
+	rampKey   = "ramp"
+)
+
+// arrivals lists what each arrival needs and what it may have besides; other keys are errors.
+var arrivals = map[Arrival]struct{ needs, may []string }{
+	Constant:       {[]string{rateKey, lengthKey}, []string{rampKey, usersKey}},
+	Poisson:        {[]string{rateKey, lengthKey}, []string{rampKey, usersKey}},
+	Gamma:          {[]string{rateKey, lengthKey, shapeKey}, []string{rampKey, usersKey}},
+	Scattered:      {[]string{rateKey, timeKey}, []string{usersKey}},
+	PoissonSeconds: {[]string{rateKey, timeKey}, []string{usersKey}},
+	Burst:          {[]string{lengthKey}, []string{usersKey}},
+	Closed:         {[]string{usersKey, lengthKey}, []string{thinkKey, rampKey}},
+	Trace:          {nil, []string{timeKey, countKey, usersKey}},
+	Sessions:       {[]string{usersKey}, []string{rateKey, countKey, timeKey}},
+}
+
+// has reports which keys of a stage are set.
+func (s *Stage) has(key string) bool {
+	return map[string]bool{
+		rateKey: s.Rate > 0, timeKey: s.Duration > 0, countKey: s.Requests > 0,
+		lengthKey: s.Duration > 0 || s.Requests > 0, usersKey: s.Concurrency > 0, shapeKey: s.Burstiness > 0,
+		thinkKey: s.ThinkTime != nil, rampKey: s.Ramp != nil,
+	}[key]
+}
+
+func (s *Stage) check(wrong errorf, key string) error {
+	rules := arrivals[s.Arrival]
+	for _, need := range rules.needs {
+		if !s.has(need) {
+			return wrong(key, "arrival %s needs %s", s.Arrival, need)
+		}
+	}
+	allowed := strings.Join(append(slices.Clone(rules.needs), rules.may...), " ")
+	for _, k := range []string{rateKey, timeKey, countKey, usersKey, shapeKey, thinkKey, rampKey} {
+		if s.has(k) && !strings.Contains(" "+allowed+" ", " "+k+" ") {
+			return wrong(key+"."+k, "arrival %s has no use for %s; remove it", s.Arrival, k)
+		}
+	}
+	if s.Ramp != nil && s.Ramp.Shape == "exponential" && s.Ramp.From <= 0 {
+		return wrong(key+".ramp.from", "an exponential ramp needs a start above 0")
+	}
+	if s.ThinkTime != nil {
+		return s.ThinkTime.check(wrong, key+".think_time")
+	}
+	return nil
+}
+
+func (l *Load) check(wrong errorf) error {
+	if (l.Sweep == nil) == (len(l.Stages) == 0) {
+		return wrong("load", "give either stages or a sweep")
+	}
+	for i := range l.Stages {
+		if err := l.Stages[i].check(wrong, at("load.stages", i)); err != nil {
+			return err
+		}
+	}
+	for i, b := range l.Breakers {
+		if (b.Consecutive > 0) == (b.Rate > 0) || b.Rate > 0 && b.Window <= 0 {
+			return wrong(at("load.breakers", i), "give either consecutive, or rate and window")
+		}
+	}
+	return nil
+}
+
+func (l *Load) usesTrace() bool {
+	return slices.ContainsFunc(l.Stages, func(s Stage) bool { return s.Arrival == Trace })
+}
+
+// dataNeeds lists the keys that each kind of data needs.
+var dataNeeds = map[DataKind][]string{
+	Fixed: {"text"}, Random: {"input", "output"}, Synthetic: {"input", "output"},
+	SharedPrefix: {"groups", "output"}, Conversations: {"turns", "input", "output"},
+	ShareGPT: {"path"}, Prompts: {"path"}, Recorded: {"path", "sessions"}, TraceLengths: {"trace"},
+}
+
+func (d *Data) check(wrong errorf) error {
+	has := map[string]bool{
+		"text": d.Text != "", "input": d.Input != nil, "output": d.Output != nil, "groups": d.Groups != nil,
+		"turns": d.Turns != nil, "path": d.Path != "", "sessions": d.Sessions != nil, "trace": d.Trace != nil,
+	}
+	for _, need := range dataNeeds[d.Kind] {
+		if !has[need] {
+			return wrong("data."+need, "data of kind %s needs %s", d.Kind, need)
+		}
+	}
+	for _, only := range []struct {
+		key  string
+		kind DataKind
+	}{{"groups", SharedPrefix}, {"turns", Conversations},
+		{"sessions", Recorded}, {"text", Fixed}, {"trace", TraceLengths}} {
+		if has[only.key] && d.Kind != only.kind {
+			return wrong("data."+only.key, "only data of kind %s has %s; remove it", only.kind, only.key)
+		}
+	}
+	for _, x := range d.distributions() {
+		if err := x.of.check(wrong, x.key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type named struct {
+	key string
+	of  *Distribution
+}
+
+// distributions returns every distribution that is set, with its key.
+func (d *Data) distributions() []named {
+	all := []named{{"data.input", d.Input}, {"data.output", d.Output}}
+	if g := d.Groups; g != nil {
+		all = append(all, named{"data.groups.system", g.System}, named{"data.groups.question", g.Question})
+	}
+	if t := d.Turns; t != nil {
+		all = append(all, named{"data.turns.count", t.Count}, named{"data.turns.system", t.System},
+			named{"data.turns.first_input", t.FirstInput}, named{"data.turns.tool_latency", t.ToolLatency})
+	}
+	if i := d.Images; i != nil {
+		all = append(all, named{"data.images.count", i.Count})
+	}
+	return slices.DeleteFunc(all, func(n named) bool { return n.of == nil })
+}
+
+func (d *Distribution) check(wrong errorf, key string) error {
+	switch {
+	case d.Max > 0 && d.Min > d.Max:
+		return wrong(key, "min %g is above max %g", d.Min, d.Max)
+	case d.Kind == "uniform" && d.Max <= 0:
+		return wrong(key, "a uniform distribution needs max")
+	case d.Kind != "uniform" && d.Mean <= 0 && d.Max <= 0 && d.StdDev > 0:
+		return wrong(key, "the mean is 0")
+	case d.Kind == "lognormal" && d.Mean <= 0:
+		return wrong(key, "a lognormal distribution needs a mean above 0")
+	}
+	return nil
+}
+
+func at(list string, i int) string { return fmt.Sprintf("%s.%d", list, i) }
