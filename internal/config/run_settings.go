@@ -1,6 +1,10 @@
 package config
 
-import "time"
+import (
+	"slices"
+	"sync"
+	"time"
+)
 
 // positive accepts numbers above 0.
 var positive = Range{Positive: true}
@@ -24,8 +28,10 @@ var settingGroups = []struct {
 	{oldGroup, oldSettings},
 }
 
-// RunSettings returns the table of all settings of a run.
-func RunSettings() Table {
+// RunSettings returns the table of all settings of a run, which the caller may change.
+func RunSettings() Table { return slices.Clone(runSettings()) }
+
+var runSettings = sync.OnceValue(func() Table {
 	var t Table
 	for _, group := range settingGroups {
 		for _, s := range group.settings {
@@ -34,7 +40,7 @@ func RunSettings() Table {
 		}
 	}
 	return withOldNames(t)
-}
+})
 
 var testSettings = []Setting{
 	{Name: "model", Kind: String,

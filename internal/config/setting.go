@@ -96,7 +96,18 @@ func (t Table) Find(name string) (*Setting, *Alias, error) {
 			}
 		}
 	}
-	return nil, nil, fmt.Errorf("unknown setting %q%s", name, didYouMean(name, t.allNames()))
+	return nil, nil, &unknownSetting{name, t}
+}
+
+// unknownSetting looks for similar names only if its text is asked for: most callers just want to know whether a flag
+// is a setting.
+type unknownSetting struct {
+	name  string
+	table Table
+}
+
+func (u *unknownSetting) Error() string {
+	return fmt.Sprintf("unknown setting %q%s", u.name, didYouMean(u.name, u.table.allNames()))
 }
 
 // allNames returns every name and alias, hidden ones included.
