@@ -1,31 +1,61 @@
 package balance
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
 
+// The queue is held against a slice, over several blocks.
 func TestQueueIsFirstInFirstOut(t *testing.T) {
-	var q Queue[int]
-	in, out := 0, 0
-	for round := range 50 {
-		for range round * 7 % 31 {
-			q.Push(in)
-			in++
-		}
-		for range min(q.Len(), round*5%23) {
-			x := q.Pop()
-			require.Equal(t, out, x)
-			if out%3 == 0 {
-				q.Unpush(x)
-				require.Equal(t, x, q.Pop())
+	rapid.Check(t, func(t *rapid.T) {
+		var q Queue[int]
+		var want []int
+		next := 0
+		for range rapid.IntRange(1, 40).Draw(t, "steps") {
+			n := rapid.IntRange(0, 2*blockLen+1).Draw(t, "elements")
+			switch step := rapid.SampledFrom([]string{"push", "pop", "unpush"}).Draw(t, "step"); step {
+			case "push":
+				for range n {
+					q.Push(next)
+					want = append(want, next)
+					next++
+				}
+			case "unpush":
+				for range n % 5 {
+					q.Unpush(next)
+					want = slices.Insert(want, 0, next)
+					next++
+				}
+			default:
+				for range min(n, q.Len()) {
+					require.Equal(t, want[0], q.Pop())
+					want = want[1:]
+				}
 			}
-			out++
+			require.Equal(t, len(want), q.Len())
+		}
+		for _, w := range want {
+			require.Equal(t, w, q.Pop())
+		}
+	})
+}
+
+// What has grown once does not allocate again.
+func TestQueueKeepsItsBlocks(t *testing.T) {
+	var q Queue[int]
+	use := func() {
+		for i := range 10 * blockLen {
+			q.Push(i)
+		}
+		for range 10 * blockLen {
+			q.Pop()
 		}
 	}
-	require.Equal(t, in-out, q.Len())
+	use()
+	require.Zero(t, testing.AllocsPerRun(10, use))
 }
 
 // Every query comes out once, whatever the strategy, the limit and the order of ends; with a key's endpoint full,
