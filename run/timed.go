@@ -97,7 +97,7 @@ func (t *test) ready(ctx context.Context) (*loadgen.QSL, error) {
 
 // garbageRoom is how many bytes the timed phase may allocate before a collection. Collections come late on a busy
 // machine, so a share of the live heap alone would be no bound.
-const garbageRoom = 64 << 20
+const garbageRoom = 16 << 20
 
 // quiet makes the timed phase free of what the preparation left
 // (docs/reference/measurements.md#garbage-collection-during-a-test): few collections, which have little to do.
