@@ -130,6 +130,18 @@ func (h *Histogram) Stats() *Stats {
 	}
 }
 
+// Percentiles returns percentiles such as 99.9 in seconds of values in ns; nil if empty.
+func (h *Histogram) Percentiles(percents []float64) []float64 {
+	if h.Count() == 0 {
+		return nil
+	}
+	list := make([]float64, len(percents))
+	for i, p := range percents {
+		list[i] = float64(h.Quantile(p/100)) / nsPerS
+	}
+	return list
+}
+
 // percentileIndex returns LoadGen's index trunc(n·p), at most the last.
 func percentileIndex(n int, p float64) int {
 	if i := int(math.Trunc(float64(n) * p)); i < n {

@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
@@ -168,23 +167,16 @@ func (r *Run) share() string {
 		milliseconds(ttft.P99), milliseconds(lag), short(100*lag/ttft.P99))
 }
 
-var percentileHeads = []string{"mean", "p50", "p90", "p95", "p99", "p99.9", "max"}
-
 func latencies(r *record.Record) table {
-	t := table{Head: percentileHeads}
-	l := r.LatencyS
-	for _, one := range []struct {
-		name  string
-		s     *ledger.Stats
-		scale float64
-	}{{"TTFT (ms)", l.TTFT, 1e3}, {"TPOT (ms per token)", l.TPOT, 1e3}, {"ITL (ms)", l.ITL, 1e3},
-		{"time per request (s)", l.E2E, 1}, {"NTPOT (ms per token)", l.NTPOT, 1e3}} {
-		if one.s == nil {
+	heads, rows := r.LatencyTable(50, 90, 95, 99, 99.9)
+	t := table{Head: heads}
+	for _, row := range rows {
+		if row.Values == nil {
 			continue
 		}
-		cells := tableRow{Name: one.name}
-		for _, v := range []float64{one.s.Mean, one.s.P50, one.s.P90, one.s.P95, one.s.P99, one.s.P999, one.s.Max} {
-			cells.Cells = append(cells.Cells, short(v*one.scale))
+		cells := tableRow{Name: fmt.Sprintf("%s (%s)", row.Name, row.Unit)}
+		for _, v := range row.Values {
+			cells.Cells = append(cells.Cells, short(v))
 		}
 		t.Rows = append(t.Rows, cells)
 	}

@@ -136,6 +136,10 @@ func (t *test) record(data *ledger.Test, logs *mllog.Result, process hostinfo.Pr
 		Tails:     t.tails(),
 		Accuracy:  score,
 	}
+	if asked := p.Percentiles(); len(asked) > 0 {
+		r.Percentiles = &record.Percentiles{Percents: asked, Percentiles: data.Percentiles(asked),
+			ITL: t.ledger.ITL().Percentiles(asked)}
+	}
 	var err error
 	servers, notes := t.servers()
 	r.Servers, r.Notes = servers, slices.Concat(r.Notes, notes, t.finishes.notes())

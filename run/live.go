@@ -32,19 +32,23 @@ type live struct {
 	from   int // every sample before it has ended and is counted
 }
 
-// newLive returns nil where no limit applies: in another scenario or mode, or if the test is too short for LoadGen's
-// criterion.
+// newLive returns nil where no limit applies: in another scenario or mode.
 func (e *evidence) newLive() *live {
 	s := &e.settings
 	n := e.extent.Queries
-	bearable := earlystop.Bearable(s.ServerTargetLatencyPercentile, n)
-	if n == 0 || bearable < 0 {
+	if n == 0 {
 		return nil
+	}
+	bearable, needed := earlystop.Bearable(s.ServerTargetLatencyPercentile, n), 0
+	if bearable < 0 {
+		if bearable, needed = 0, earlystop.Need(s.ServerTargetLatencyPercentile, 0); needed == 0 {
+			return nil
+		}
 	}
 	l := &live{ledger: e.ledger}
 	for _, limit := range liveLimits(s) {
 		if limit.Limit > 0 {
-			limit.Queries, limit.Bearable = n, bearable
+			limit.Queries, limit.Bearable, limit.Needed = n, bearable, needed
 			l.tails = append(l.tails, limit)
 		}
 	}

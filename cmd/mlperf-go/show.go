@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -41,9 +40,6 @@ type shown struct {
 	Folder  string          `json:"folder"`
 	Record  *record.Record  `json:"record,omitempty"` // of a run
 	Answers *lengths.Report `json:"answers,omitempty"`
-
-	Asked       []float64           `json:"percentiles,omitempty"` // with --percentiles, and their values
-	Percentiles *ledger.Percentiles `json:"percentile_values_s,omitempty"`
 
 	Tune     *tune.State    `json:"tune,omitempty"`
 	Sweep    *sweep.State   `json:"sweep,omitempty"`
@@ -134,8 +130,7 @@ func (s *shown) readRun(folder string, answers bool, percentiles []float64) (err
 		if err != nil {
 			return run.UsageError("requests", needsRequests, "--percentiles: %w", err)
 		}
-		values := t.Percentiles(percentiles)
-		s.Asked, s.Percentiles = percentiles, &values
+		s.Record.Percentiles = &record.Percentiles{Percents: percentiles, Percentiles: t.Percentiles(percentiles)}
 	}
 	if answers {
 		if s.Answers, err = lengths.OfAnswers(path); err != nil {
@@ -155,7 +150,6 @@ func (cmd showCommand) print(s *shown) error {
 		submissionCommand(cmd).printOutcomes(s.state, s.outcomes)
 	default:
 		printSummary(cmd.out, s.Record)
-		cmd.printPercentiles(s)
 	}
 	cmd.out.line("\nfolder      %s", s.Folder)
 	if s.Answers == nil {
@@ -165,34 +159,4 @@ func (cmd showCommand) print(s *shown) error {
 	cmd.printParts("finish reason", "answers", s.Answers.Finishes)
 	cmd.printParts("failed", "samples", s.Answers.Failures)
 	return nil
-}
-
-// printPercentiles prints the percentiles that were asked for.
-func (cmd showCommand) printPercentiles(s *shown) {
-	if s.Percentiles == nil {
-		return
-	}
-	cmd.out.line("")
-	w := cmd.out.table()
-	fmt.Fprint(w, "percentiles")
-	for _, p := range s.Asked {
-		fmt.Fprintf(w, "\tp%g", p)
-	}
-	fmt.Fprintln(w)
-	for _, row := range []struct {
-		name   string
-		values []float64
-		scale  float64
-	}{{"TTFT (ms)", s.Percentiles.TTFT, 1e3}, {"TPOT (ms/token)", s.Percentiles.TPOT, 1e3},
-		{"time per request (s)", s.Percentiles.E2E, 1}, {"NTPOT (ms/token)", s.Percentiles.NTPOT, 1e3}} {
-		if row.values == nil {
-			continue
-		}
-		fmt.Fprint(w, row.name)
-		for _, v := range row.values {
-			fmt.Fprintf(w, "\t%.3f", v*row.scale)
-		}
-		fmt.Fprintln(w)
-	}
-	w.Flush()
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -38,10 +39,7 @@ func printSummary(out page, r *record.Record) {
 	fmt.Fprintf(w, "failures\t%d of %d (%.2f %%)%s\n", r.Samples.Failed, r.Samples.Issued, 100*r.Samples.FailureRate,
 		reasons(r.Samples.FailedByReason))
 	fmt.Fprintf(w, "duration\t%.2f s from the first query to the last answer (the rates refer to it)\n", r.DurationS)
-	fmt.Fprintf(w, "\nlatency (client)\tmean\tp50\tp90\tp99\tp99.9\tmax\n")
-	for _, row := range latencyRows {
-		printLatency(w, row, row.of(r))
-	}
+	printLatencies(w, r)
 	c := r.Client
 	fmt.Fprintf(w, "\nclient\tissue lag p99 %.0f us, %s, %.0f us CPU per sample, %d threads, %d MiB\n",
 		c.IssueLagUS.P99, dispatch(r), c.CPUUSPerSample, c.ThreadsMax, c.RSSMaxBytes>>20)
@@ -97,31 +95,24 @@ func printScore(w io.Writer, s *record.Score, rehearsal bool) {
 	}
 }
 
-type latencyRow struct {
-	name  string
-	unit  string
-	scale float64
-	of    func(*record.Record) *ledger.Stats
-}
-
-var latencyRows = []latencyRow{
-	{"TTFT", "ms", 1e3, func(r *record.Record) *ledger.Stats { return r.LatencyS.TTFT }},
-	{"TPOT", "ms/token", 1e3, func(r *record.Record) *ledger.Stats { return r.LatencyS.TPOT }},
-	{"ITL", "ms", 1e3, func(r *record.Record) *ledger.Stats { return r.LatencyS.ITL }},
-	{"time per request", "s", 1, func(r *record.Record) *ledger.Stats { return r.LatencyS.E2E }},
-	{"NTPOT", "ms/token", 1e3, func(r *record.Record) *ledger.Stats { return r.LatencyS.NTPOT }},
-}
-
-func printLatency(w io.Writer, row latencyRow, s *ledger.Stats) {
-	if s == nil {
-		fmt.Fprintf(w, "%s (%s)\tnot measured\n", row.name, row.unit)
-		return
+// printLatencies prints the percentiles that the user asked for, or the usual ones.
+func printLatencies(w io.Writer, r *record.Record) {
+	heads, rows := r.LatencyTable(50, 90, 99, 99.9)
+	fmt.Fprintf(w, "\nlatency (client)\t%s\n", strings.Join(heads, "\t"))
+	for _, row := range rows {
+		fmt.Fprintf(w, "%s (%s)", row.Name, row.Unit)
+		if row.Values == nil {
+			fmt.Fprint(w, "\tnot measured")
+		}
+		for _, v := range row.Values {
+			if math.IsNaN(v) {
+				fmt.Fprint(w, "\t-")
+			} else {
+				fmt.Fprintf(w, "\t%.3f", v)
+			}
+		}
+		fmt.Fprintln(w)
 	}
-	fmt.Fprintf(w, "%s (%s)", row.name, row.unit)
-	for _, v := range []float64{s.Mean, s.P50, s.P90, s.P99, s.P999, s.Max} {
-		fmt.Fprintf(w, "\t%.3f", v*row.scale)
-	}
-	fmt.Fprintln(w)
 }
 
 func reasons(by map[ledger.Reason]int64) string {

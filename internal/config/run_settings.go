@@ -293,6 +293,8 @@ var outputSettings = []Setting{
 	{Name: "request-log", Kind: Bool, Default: "true",
 		Aliases: []Alias{{Name: "no-request-log", Value: "false"}},
 		Usage:   "write one line per sample to the request log"},
+	{Name: "percentiles", Kind: String,
+		Usage: "percentiles of the latencies in the summary and in run.json, such as 50,90,99.9"},
 	{Name: "metrics", Kind: Bool, Default: "false",
 		Usage: "record the servers' metrics pages during the test (queue, cache, tokens), into metrics/"},
 	{Name: "metrics-interval", Kind: Duration, Range: Range{Positive: true}, Default: "1s",

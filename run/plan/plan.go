@@ -58,12 +58,26 @@ func Resolve(c *config.Effective) (*Plan, error) {
 	p.Requests = Requests{Test: t, data: &p.Data}
 	p.Client = Client{Test: t, Secrets: &secret.Redactor{}, requests: &p.Requests}
 	for _, step := range []func() error{p.readDescription, p.findModel, p.suggestCode, p.findRound, p.findScenario,
-		p.readSampling, p.readUserConf, p.readSeeds, p.shortenData, p.checkOffline, p.checkBalance, p.checkPaths} {
+		p.readSampling, p.readUserConf, p.readSeeds, p.shortenData, p.checkOffline, p.checkBalance, p.checkPaths,
+		p.checkPercentiles} {
 		if err := step(); err != nil {
 			return nil, err
 		}
 	}
 	return p, nil
+}
+
+// Percentiles returns the percentiles of latencies that the user asked for.
+func (p *Plan) Percentiles() []float64 {
+	list, _ := record.ParsePercentiles(p.Config.String("percentiles")) // checkPercentiles reported its error
+	return list
+}
+
+func (p *Plan) checkPercentiles() error {
+	if _, err := record.ParsePercentiles(p.Config.String("percentiles")); err != nil {
+		return exit.Usage("percentiles", "Give at most 10 numbers between 0 and 100, such as 50,90,99.9", "%w", err)
+	}
+	return nil
 }
 
 // ShareDataset takes the data set that another plan has read if this plan would read the same file in the same way.

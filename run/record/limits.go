@@ -10,9 +10,8 @@ import (
 
 // LimitState is a latency limit of a Server test with the percentile that it limits.
 type LimitState struct {
-	What     string // as in Tail
+	Tail
 	Name     string // such as TTFT p99
-	Limit    time.Duration
 	P99      time.Duration
 	Measured bool
 	Own      bool // P99 is this program's, as LoadGen logged none
@@ -32,12 +31,12 @@ var limitNames = map[string]struct {
 		func(r *Record) *ledger.Stats { return r.LatencyS.E2E }},
 }
 
-// Limits returns the limits of a Server test that is long enough for LoadGen's criterion, with LoadGen's percentiles
-// or, where its log has none, those of the record.
+// Limits returns the limits of a Server test, with LoadGen's percentiles or, where its log has none, those of the
+// record.
 func (r *Record) Limits() []LimitState {
 	var list []LimitState
 	for _, t := range r.Tails {
-		s := LimitState{What: t.What, Name: t.What, Limit: t.Limit}
+		s := LimitState{Tail: t, Name: t.What}
 		if known, ok := limitNames[t.What]; ok {
 			s.Name = known.name
 			if ns, ok := number64(r.LoadGen.Result[known.key]); ok {
@@ -53,21 +52,25 @@ func (r *Record) Limits() []LimitState {
 	return list
 }
 
-// Word is ok, over, or that LoadGen logged no percentile.
+// Word is ok, over, or that nothing was measured; and that the test is too short for the limit to decide.
 func (s *LimitState) Word() string {
+	word := "over"
 	switch {
 	case !s.Measured:
-		return "not measured"
+		word = "not measured"
 	case s.Met:
-		return "ok"
+		word = "ok"
 	}
-	return "over"
+	if s.Needed > 0 {
+		word += fmt.Sprintf("; LoadGen's criterion needs %d queries, the test has %d", s.Needed, s.Queries)
+	}
+	return word
 }
 
 // String returns the state in one line, such as "TTFT p99 313 ms by LoadGen, limit 2000 ms, ok".
 func (s *LimitState) String() string {
 	if !s.Measured {
-		return fmt.Sprintf("%s not measured, limit %s", s.Name, inMilliseconds(s.Limit))
+		return fmt.Sprintf("%s limit %s, %s", s.Name, inMilliseconds(s.Limit), s.Word())
 	}
 	by := "LoadGen"
 	if s.Own {

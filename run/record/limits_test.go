@@ -22,9 +22,15 @@ func TestLimitsAgainstLoadGensPercentiles(t *testing.T) {
 	}
 	require.Equal(t, []string{"TTFT p99 313 ms by LoadGen, limit 2000 ms, ok",
 		"TPOT p99 100 ms by LoadGen, limit 100 ms, over",
-		"latency p99 not measured, limit 1000 ms"}, texts)
+		"latency p99 limit 1000 ms, not measured"}, texts)
 	r.LatencyS.E2E = &ledger.Stats{P99: 0.5}
 	require.Equal(t, "latency p99 500 ms by the client, limit 1000 ms, ok", r.Limits()[2].String())
+	short := Tail{What: "latency", Limit: time.Second, Queries: 100, Needed: 662, Over: 3}
+	r.Tails = []Tail{short}
+	require.Equal(t, "latency p99 500 ms by the client, limit 1000 ms, ok; LoadGen's criterion needs 662 queries, the "+
+		"test has 100", r.Limits()[0].String())
+	require.False(t, short.Lost(), "the limit decides nothing")
+	require.Equal(t, "3 queries over 1s; LoadGen needs 662, has 100", short.String())
 	target, achieved, ok := r.Rate()
 	require.Equal(t, []any{100.0, 97.2, true}, []any{target, achieved, ok})
 	_, _, ok = new(Record).Rate()

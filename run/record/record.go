@@ -76,6 +76,8 @@ type Record struct {
 	Sampling   map[string]any    `json:"sampling"`
 	Breaches   []Breach          `json:"breaches,omitempty"` // settings that the closed division does not allow
 	Accuracy   *Score            `json:"accuracy,omitempty"` // of an accuracy test
+	// what --percentiles asked for
+	Percentiles *Percentiles `json:"latency_percentiles_s,omitempty"`
 	// of a Server test: its limits against LoadGen's early-stopping criterion
 	Tails []Tail            `json:"tails,omitempty"`
 	Files map[string]string `json:"files"`

@@ -14,13 +14,20 @@ type Tail struct {
 	Queries  int           `json:"queries"`  // of the whole test
 	Bearable int           `json:"bearable"` // of them may exceed the limit, by LoadGen's early-stopping criterion
 	Over     int           `json:"over"`     // exceed it for certain
+	// Needed is how many queries the criterion requires, if the test has fewer; otherwise 0. Such a test is INVALID
+	// however fast the server is, so the limit decides nothing.
+	Needed int `json:"needed,omitempty"`
 }
 
-// Lost reports whether the test can no longer become valid.
-func (t Tail) Lost() bool { return t.Over > t.Bearable }
+// Lost reports whether the test can no longer become valid because of the limit.
+func (t Tail) Lost() bool { return t.Needed == 0 && t.Over > t.Bearable }
 
 // String returns the state of the limit, without its name: "2 queries over 1s, 5 allowed".
 func (t Tail) String() string {
+	if t.Needed > 0 {
+		return fmt.Sprintf("%s over %v; LoadGen needs %d, has %d", plural.Count(t.Over, "query", "queries"), t.Limit,
+			t.Needed, t.Queries)
+	}
 	text := fmt.Sprintf("%s over %v, %d allowed", plural.Count(t.Over, "query", "queries"), t.Limit, t.Bearable)
 	if t.Lost() {
 		text += ": already INVALID"
