@@ -1,0 +1,207 @@
+package eventlog
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+)
+
+// Header is what all records of a file have in common.
+type Header struct {
+	Schema  string `json:"schema"` // set by Create
+	ID      string `json:"id"`     // of the run
+	StartNS int64  `json:"start_ns"`
+	Model   string `json:"model"`
+}
+
+// Request is what happened to one request. Times are wall clock in ns since 1970; 0: it did not happen.
+type Request struct {
+	Seq     int // number within the run, by order of sending
+	Stage   int
+	Session int // from 1; 0: none
+	Turn    int // within the session, from 0
+	Group   int // of prompts with a common prefix, from 1; 0: none
+
+	DueNS       int64 // when the schedule wanted it sent
+	ReadyNS     int64 // when it was due and the limit of requests in flight had room
+	SentNS      int64 // its last byte was written
+	FirstByteNS int64 // of the answer
+	VisibleNS   int64 // first token that is no reasoning, if the server separates reasoning
+	EndNS       int64 // the answer ended, or failed
+
+	Events []Event // of a stream, in ascending order
+
+	AskedInput, AskedOutput   int // tokens that the profile asked for; 0: unknown
+	InputTokens, OutputTokens int // as counted; 0: unknown, or none
+	Endpoint, Retries         int
+	Reason                    string // failure code; empty: success
+	Finish                    string // the server's word for how the answer ended
+	Cancelled                 bool   // by the client, on purpose
+}
+
+// Event is a part of a stream.
+type Event struct {
+	AtNS   int64
+	Tokens int
+}
+
+// FirstNS returns the time of the first token, reasoning included; 0: none.
+func (r *Request) FirstNS() int64 {
+	if len(r.Events) == 0 {
+		return 0
+	}
+	return r.Events[0].AtNS
+}
+
+// LastNS returns the time of the last token; 0: none.
+func (r *Request) LastNS() int64 {
+	if len(r.Events) == 0 {
+		return 0
+	}
+	return r.Events[len(r.Events)-1].AtNS
+}
+
+// OK reports whether the request was answered.
+func (r *Request) OK() bool { return r.Reason == "" && !r.Cancelled && r.EndNS != 0 }
+
+// End is the last record of a file.
+type End struct {
+	Complete bool   `json:"complete"` // nothing ended the run early
+	Cause    string `json:"cause,omitempty"`
+	Requests int64  `json:"requests"` // set by Close
+}
+
+const mostEvents = 1 << 22 // of one request
+
+// numbers returns the counts of a request in the order of the file.
+func (r *Request) numbers() []*int {
+	return []*int{&r.Seq, &r.Stage, &r.Session, &r.Turn, &r.Group, &r.AskedInput, &r.AskedOutput, &r.InputTokens,
+		&r.OutputTokens, &r.Endpoint, &r.Retries}
+}
+
+// times returns the stamps of a request in the order of the file.
+func (r *Request) times() []*int64 {
+	return []*int64{&r.DueNS, &r.ReadyNS, &r.SentNS, &r.FirstByteNS, &r.VisibleNS, &r.EndNS}
+}
+
+// appendRequest appends the bytes of a request. Each time is the difference to the last one that there is.
+func appendRequest(dst []byte, r *Request, startNS int64) []byte {
+	for _, n := range r.numbers() {
+		dst = binary.AppendVarint(dst, int64(*n))
+	}
+	last := startNS
+	for _, at := range r.times() {
+		if *at == 0 {
+			dst = append(dst, 0)
+			continue
+		}
+		dst = append(dst, 1)
+		dst = binary.AppendVarint(dst, *at-last)
+		last = *at
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(r.Events)))
+	last = startNS
+	for i := range r.Events {
+		e := &r.Events[i]
+		gap := e.AtNS - last
+		last = e.AtNS
+		if e.Tokens == 1 {
+			dst = binary.AppendVarint(dst, gap<<1)
+			continue
+		}
+		dst = binary.AppendVarint(dst, gap<<1|1)
+		dst = binary.AppendUvarint(dst, uint64(e.Tokens))
+	}
+	for _, s := range []string{r.Reason, r.Finish} {
+		dst = binary.AppendUvarint(dst, uint64(len(s)))
+		dst = append(dst, s...)
+	}
+	if r.Cancelled {
+		return append(dst, 1)
+	}
+	return append(dst, 0)
+}
+
+var errRecord = errors.New("a record is damaged")
+
+// cursor reads the bytes of one record. After the first fault it returns zeros.
+type cursor struct {
+	b   []byte
+	bad bool
+}
+
+func (c *cursor) took(n int) {
+	if c.bad = c.bad || n <= 0; !c.bad {
+		c.b = c.b[n:]
+	}
+}
+
+func (c *cursor) varint() int64 {
+	v, n := binary.Varint(c.b)
+	c.took(n)
+	return v
+}
+
+func (c *cursor) uvarint(most uint64) uint64 {
+	v, n := binary.Uvarint(c.b)
+	c.took(n)
+	if v > most {
+		c.bad = true
+	}
+	if c.bad {
+		return 0
+	}
+	return v
+}
+
+func (c *cursor) flag() bool { return c.uvarint(1) == 1 }
+
+func (c *cursor) text() string {
+	n := c.uvarint(uint64(len(c.b)))
+	if c.bad || n > uint64(len(c.b)) {
+		c.bad = true
+		return ""
+	}
+	s := string(c.b[:n])
+	c.b = c.b[n:]
+	return s
+}
+
+// decode fills a request, whose events are reused.
+func (r *Request) decode(b []byte, startNS int64) error {
+	*r = Request{Events: r.Events[:0]}
+	c := &cursor{b: b}
+	for _, n := range r.numbers() {
+		v := c.varint()
+		if v > math.MaxInt32*1024 || v < math.MinInt32 {
+			return errRecord
+		}
+		*n = int(v)
+	}
+	last := startNS
+	for _, at := range r.times() {
+		if c.flag() {
+			last += c.varint()
+			*at = last
+		}
+	}
+	n := c.uvarint(min(mostEvents, uint64(len(c.b))))
+	last = startNS
+	for range n {
+		v := c.varint()
+		e := Event{AtNS: last + v>>1, Tokens: 1}
+		if v&1 == 1 {
+			e.Tokens = int(c.uvarint(math.MaxInt32))
+		}
+		last = e.AtNS
+		if c.bad {
+			return errRecord
+		}
+		r.Events = append(r.Events, e)
+	}
+	r.Reason, r.Finish, r.Cancelled = c.text(), c.text(), c.flag()
+	if c.bad || len(c.b) > 0 {
+		return errRecord
+	}
+	return nil
+}

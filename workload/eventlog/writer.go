@@ -1,0 +1,167 @@
+package eventlog
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"hash/crc32"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/mlperf-go/mlperf-go/internal/crash"
+)
+
+// Schema is the first word of a file.
+const Schema = "mlperf-go/events/1"
+
+// FileName is the name of the file in a run's folder.
+const FileName = "events.bin.zst"
+
+// Kinds of records.
+const (
+	kindHeader  = 'H'
+	kindRequest = 'R'
+	kindEnd     = 'E'
+)
+
+const (
+	flushEvery = 500 * time.Millisecond
+	flushAt    = 256 << 10
+	holdAtMost = 8 << 20 // a slower disk makes Add wait
+)
+
+// Writer appends records to a file. Its methods may be called from any goroutine.
+type Writer struct {
+	file    *os.File
+	encoder *zstd.Encoder
+	startNS int64
+
+	mu      sync.Mutex
+	changed sync.Cond // of every field below
+	pending []byte    // whole records that are not written
+	scratch []byte
+	count   int64
+	closing bool
+	err     error
+	done    chan struct{}
+	wake    chan struct{}
+}
+
+// Create starts a new file. It is an error if there is one.
+func Create(path string, h Header) (*Writer, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithWindowSize(flushAt*2))
+	if err != nil {
+		return nil, err
+	}
+	h.Schema = Schema
+	text, err := json.Marshal(h)
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer{file: f, encoder: encoder, startNS: h.StartNS, done: make(chan struct{}), wake: make(chan struct{}, 1)}
+	w.changed.L = &w.mu
+	if _, err := f.Write(encoder.EncodeAll(appendRecord(nil, kindHeader, text), nil)); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	go w.run()
+	return w, nil
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// appendRecord appends kind, length, checksum and body. The checksum of a frame comes too late for a reader that
+// streams.
+func appendRecord(dst []byte, kind byte, body []byte) []byte {
+	dst = binary.AppendUvarint(append(dst, kind), uint64(len(body)))
+	dst = binary.LittleEndian.AppendUint32(dst, crc32.Checksum(body, castagnoli))
+	return append(dst, body...)
+}
+
+// Add appends a request. It copies what it needs. A fault of the disk is returned by every later call, and by Close.
+func (w *Writer) Add(r *Request) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for len(w.pending) > holdAtMost && w.err == nil {
+		w.changed.Wait()
+	}
+	if w.err != nil {
+		return w.err
+	}
+	w.scratch = appendRequest(w.scratch[:0], r, w.startNS)
+	w.pending = appendRecord(w.pending, kindRequest, w.scratch)
+	w.count++
+	if len(w.pending) > flushAt {
+		w.notify()
+	}
+	return nil
+}
+
+func (w *Writer) notify() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Close appends the end record and closes the file.
+func (w *Writer) Close(e End) error {
+	w.mu.Lock()
+	e.Requests = w.count
+	text, err := json.Marshal(e)
+	if err == nil {
+		w.pending = appendRecord(w.pending, kindEnd, text)
+	}
+	w.closing = true
+	w.mu.Unlock()
+	w.notify()
+	<-w.done
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err == nil {
+		w.err = w.file.Sync()
+	}
+	if err := w.file.Close(); w.err == nil {
+		w.err = err
+	}
+	return w.err
+}
+
+// run compresses and writes what is pending: one frame at a time.
+func (w *Writer) run() {
+	defer crash.Catch()
+	defer close(w.done)
+	tick := time.NewTicker(flushEvery)
+	defer tick.Stop()
+	var own, frame []byte
+	for {
+		select {
+		case <-tick.C:
+		case <-w.wake:
+		}
+		w.mu.Lock()
+		own, w.pending = w.pending, own[:0]
+		closing, failed := w.closing, w.err != nil
+		w.changed.Broadcast()
+		w.mu.Unlock()
+		if len(own) > 0 && !failed {
+			frame = w.encoder.EncodeAll(own, frame[:0])
+			if _, err := w.file.Write(frame); err != nil {
+				w.mu.Lock()
+				w.err = err
+				w.changed.Broadcast()
+				w.mu.Unlock()
+			}
+		}
+		if closing {
+			return
+		}
+	}
+}
