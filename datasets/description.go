@@ -6,11 +6,9 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
-
-	"gopkg.in/yaml.v3"
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/internal/config/strict"
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
@@ -32,10 +30,24 @@ type Description struct {
 	MaxTokens     int    // maximum length of an answer; 0: the benchmark's
 }
 
-// formatNames are the values of file_format.
-var formatNames = map[string]string{
-	"auto": "", "json": FormatJSON, "csv": FormatCSV, "parquet": FormatParquet, "npy": FormatNPY, "pickle": FormatPickle,
-	"pkl": FormatPickle,
+// descriptionFile is the form of the file.
+type descriptionFile struct {
+	Name   string `yaml:"name"`
+	Text   string `yaml:"description"`
+	Format string `yaml:"file_format" one:"auto csv json npy parquet pickle pkl"`
+	Rows   int    `yaml:"total_sample_count" is:">=1"`
+	Fields struct {
+		Input   string `yaml:"input_column"`
+		IDs     string `yaml:"input_ids_column"`
+		Target  string `yaml:"output_column"`
+		Lengths string `yaml:"input_lens_column"`
+	} `yaml:"fields"`
+	Model struct {
+		Name      string `yaml:"default_model_name"`
+		Dataset   string `yaml:"default_dataset"`
+		File      string `yaml:"dataset_file"`
+		MaxTokens int    `yaml:"max_tokens" is:">=1"`
+	} `yaml:"model_specific"`
 }
 
 // ReadDescription reads a description of at most 1 MiB. Errors about unknown keys and invalid values name the line.
@@ -49,73 +61,18 @@ func ReadDescription(path string) (*Description, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, format := &Description{Path: path}, "auto"
-	keys := keyMap{
-		"name": &d.Name, "description": &d.Text, "file_format": &format, "total_sample_count": &d.Rows,
-		"fields": keyMap{"input_column": &d.InputColumn, "input_ids_column": &d.IDsColumn,
-			"output_column": &d.TargetColumn, "input_lens_column": &d.LengthsColumn},
-		"model_specific": keyMap{"default_model_name": &d.Model, "default_dataset": &d.Dataset, "dataset_file": &d.File,
-			"max_tokens": &d.MaxTokens},
+	var file descriptionFile
+	if err := (&strict.Decoder{Name: "dataset config " + path}).Decode(root, &file); err != nil {
+		return nil, err
 	}
-	if root != nil {
-		if err := keys.read(root); err != nil {
-			return nil, fmt.Errorf("dataset config %s %w", path, err)
-		}
+	format := map[string]string{"auto": "", "pkl": FormatPickle}
+	if _, other := format[file.Format]; !other {
+		format[file.Format] = file.Format
 	}
-	known := false
-	if d.Format, known = formatNames[format]; !known {
-		return nil, fmt.Errorf("dataset config %s: file_format is %q, expected one of %s", path, format,
-			strings.Join(slices.Sorted(maps.Keys(formatNames)), ", "))
-	}
-	return d, nil
-}
-
-// keyMap maps keys to the destination of their values: a *string, an *int above 0, or a nested keyMap.
-type keyMap map[string]any
-
-func (k keyMap) read(m *yaml.Node) error {
-	if m.Kind != yaml.MappingNode {
-		return fmt.Errorf("line %d: expected a map of %s", m.Line, strings.Join(slices.Sorted(maps.Keys(k)), ", "))
-	}
-	for i := 0; i+1 < len(m.Content); i += 2 {
-		key, value := m.Content[i], m.Content[i+1]
-		to, known := k[key.Value]
-		if !known {
-			names := slices.Sorted(maps.Keys(k))
-			if near := config.Nearest(key.Value, names); len(near) > 0 {
-				names = near
-			}
-			return fmt.Errorf("line %d: unknown or duplicate key %q; did you mean %s", key.Line, key.Value,
-				strings.Join(names, " or "))
-		}
-		rest := keyMap(maps.Clone(k))
-		delete(rest, key.Value)
-		k = rest
-		if err := readValue(to, value); err != nil {
-			return fmt.Errorf("line %d: %s %w", value.Line, key.Value, err)
-		}
-	}
-	return nil
-}
-
-func readValue(to any, value *yaml.Node) error {
-	if below, ok := to.(keyMap); ok {
-		return below.read(value)
-	}
-	if value.Kind != yaml.ScalarNode || value.Value == "" || value.Tag == "!!null" {
-		return fmt.Errorf("needs one value that is not empty; remove the line to leave it unset")
-	}
-	switch to := to.(type) {
-	case *string:
-		*to = value.Value
-	case *int:
-		n, err := strconv.Atoi(value.Value)
-		if err != nil || n < 1 {
-			return fmt.Errorf("is %q, expected an integer above 0", value.Value)
-		}
-		*to = n
-	}
-	return nil
+	return &Description{Path: path, Name: file.Name, Text: file.Text, InputColumn: file.Fields.Input,
+		IDsColumn: file.Fields.IDs, TargetColumn: file.Fields.Target, LengthsColumn: file.Fields.Lengths,
+		Format: format[file.Format], Rows: file.Rows, Model: file.Model.Name, Dataset: file.Model.Dataset,
+		File: file.Model.File, MaxTokens: file.Model.MaxTokens}, nil
 }
 
 // Apply fills the options that are not set yet.

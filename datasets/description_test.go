@@ -110,16 +110,16 @@ func TestADescriptionMapsColumns(t *testing.T) {
 
 func TestDescriptionsThatAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"fields: [a]": "line 1: expected a map of input_column, input_ids_column, input_lens_column, " +
-			"output_column",
-		"feilds: {}":                       `line 1: unknown or duplicate key "feilds"; did you mean fields`,
-		"name: a\nfields:\n  input: x":     `line 3: unknown or duplicate key "input"`,
-		"total_sample_count: none":         `total_sample_count is "none"`,
-		"total_sample_count: 0":            "above 0",
+		"fields: [a]": "line 1: fields: expected a map with some of input_column, input_ids_column, output_column, " +
+			"input_lens_column",
+		"feilds: {}":                       `line 1: feilds: unknown key; did you mean fields?`,
+		"name: a\nfields:\n  input: x":     `line 3: fields.input: unknown key`,
+		"name: a\nname: b":                 "line 2: name: already set in line 1",
+		"total_sample_count: none":         `expected a whole number of at least 1, not "none"`,
+		"total_sample_count: 0":            "at least 1",
 		"file_format: xml":                 "expected one of auto, csv, json, npy, parquet, pickle, pkl",
-		"name:":                            "needs one value that is not empty",
-		"model_specific: {max_tokens: []}": "needs one value",
-		"name: &b [x, x, x, x, x, x, x]\ndescription: &c [*b, *b, *b, *b, *b]\nfile_format: [*c, *c, *c]": "needs one value",
+		"model_specific: {max_tokens: []}": "not a list",
+		"name: &b [x, x, x, x, x, x, x]\ndescription: &c [*b, *b, *b, *b, *b]\nfile_format: [*c, *c, *c]": "anchors",
 		"name: [a": "line 1",
 		"a\nb":     "not a map",
 	} {

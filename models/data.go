@@ -8,12 +8,17 @@ import (
 
 // DataSource is the origin of a benchmark's data set (docs/reference/datasets.md#the-benchmarks-own-files).
 type DataSource struct {
-	From    string   // publisher and contents
-	URL     string   // page that describes the files
-	Licence string   // as the publisher states it
-	Fetch   []string // lines of a shell that download the files
-	Prepare []string // lines that make the data set from the files; empty: they are used as they are
-	Files   []DataFile
+	// publisher and contents
+	From string `yaml:"from"`
+	// page that describes the files
+	URL string `yaml:"url"`
+	// as the publisher states it
+	Licence string `yaml:"licence"`
+	// lines of a shell that download the files
+	Fetch []string `yaml:"fetch"`
+	// lines that make the data set from the files; empty: they are used as they are
+	Prepare []string   `yaml:"prepare"`
+	Files   []DataFile `yaml:"files"`
 	Select  *Selection // of the rows of a larger file; nil: the benchmark uses all
 }
 
@@ -39,12 +44,18 @@ func (s *Selection) Take(subset string, rows int) int {
 
 // DataFile is one official file of a data set.
 type DataFile struct {
-	Name    string // path below the folder of the download
-	Use     string // what it is for; empty: every test
-	Format  string // such as json, parquet or pickle
-	Samples int    // records; 0: not published
-	Bytes   int64  // approximate size; 0: not published
-	SHA256  string // of the unpacked file, lower-case hex; empty: not published
+	// path below the folder of the download
+	Name string `yaml:"name" need:"yes"`
+	// what it is for; empty: every test
+	Use string `yaml:"use"`
+	// such as json, parquet or pickle
+	Format string `yaml:"format"`
+	// records; 0: not published
+	Samples int `yaml:"samples" is:"1..2147483647"`
+	// approximate size; 0: not published
+	Bytes int64 `yaml:"bytes" is:">=1"`
+	// of the unpacked file, lower-case hex; empty: not published
+	SHA256 string `yaml:"sha256"`
 }
 
 // For returns what the file is for.

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/mlperf-go/mlperf-go/internal/config"
 )
 
 const wholeFile = `
@@ -46,11 +44,7 @@ scoring:
 `
 
 func readText(text string) (*Row, error) {
-	root, err := config.ReadYAML("own.yaml", strings.NewReader(text))
-	if err != nil {
-		return nil, err
-	}
-	return readRow("own.yaml", yamlNode{root, "own.yaml"})
+	return readRow("own.yaml", strings.NewReader(text))
 }
 
 func TestModelFile(t *testing.T) {
@@ -119,38 +113,40 @@ func TestInvalidModelFiles(t *testing.T) {
 	for text, why := range map[string]string{
 		"":                                   "own.yaml is empty",
 		"- a":                                "line 1",
-		"name: [a]":                          "own.yaml line 1: expected a text",
-		"\nname: a/b":                        `own.yaml line 2: invalid name "a/b"`,
+		"name: [a]":                          "own.yaml line 1: name: expected a text, not a list",
+		"\nname: a/b":                        `own.yaml line 2: name: invalid name "a/b"`,
 		"name: -x":                           "invalid name",
-		"served-models: [a/b]":               "no name given",
-		"name: a\nserved: b":                 `own.yaml line 2: unknown key "served"; did you mean served-models?`,
-		"name: a\nname: b":                   "the key name is repeated",
+		"name: ''":                           "invalid name",
+		"served-models: [a/b]":               "name: the key is required",
+		"name: a\nserved: b":                 `own.yaml line 2: served: unknown key; did you mean served-models?`,
+		"name: a\nname: b":                   "name: already set in line 1",
 		"like: llama9\nname: a":              `line 1: unknown model "llama9"`,
-		"like: [a]":                          "line 1: expected a text",
+		"like: [a]\nname: a":                 "line 1: like: expected a text",
 		"name: a\nvocabulary: 10\neos: [10]": "the token id 10 is not below the vocabulary of 10",
-		"name: a\neos: 2":                    "line 2: expected a list of at most",
-		"name: a\neos: [-1]":                 "a token id from 0",
-		"name: a\nbos: big":                  "a whole number from -1",
-		"name: a\ndataset-samples: 0":        "expected a whole number from 1",
-		"name: a\ntoken-latencies: 1":        "line 2: expected true or false",
-		"name: a\napi: grpc":                 `unknown value "grpc"; use one of completions, chat, generate`,
-		"name: a\nscenarios: {}":             "scenarios is empty",
+		"name: a\neos: 2":                    `line 2: eos: expected a list, not "2"`,
+		"name: a\neos: [-1]":                 "line 2: eos.0: expected a whole number of at least 0",
+		"name: a\nbos: big":                  "a whole number of at least -1",
+		"name: a\nbos: 5000000000":           "a whole number of at least -1",
+		"name: a\ndataset-samples: 0":        "expected a whole number of at least 1",
+		"name: a\ntoken-latencies: 1":        "line 2: token-latencies: expected true or false",
+		"name: a\napi: grpc":                 `expected one of completions, chat, generate, not "grpc"`,
+		"name: a\nscenarios: {}":             "the map is empty; list some of Offline",
 		"name: a\nscenarios: {Ofline: {}}":   "did you mean Offline?",
-		"name: a\nscenarios: {Server: {ttft-limit: soon}}":            "expected a duration",
-		"name: a\nscenarios: {Server: {loadgen-model: llama}}":        `unknown value "llama"`,
+		"name: a\nscenarios: {Server: {ttft-limit: soon}}":            "expected seconds or a duration such as",
+		"name: a\nscenarios: {Server: {loadgen-model: llama}}":        `line 2: scenarios.Server.loadgen-model: unknown value "llama"`,
 		"name: a\nsampling: {top-p: 2}":                               "a number from 0 to 1",
 		"name: a\nsampling: 5":                                        "expected a map",
-		"name: a\ncolumns: [{type: ids}]":                             "a column has no name",
-		"name: a\ncolumns: [{name: x, type: tensor}]":                 `unknown type "tensor"`,
-		"name: a\ncolumns: [{name: x, role: prompt}]":                 `unknown value "prompt"`,
-		"name: a\nscoring: {}":                                        "scoring has no scorer",
+		"name: a\ncolumns: [{type: ids}]":                             "columns.0.name: the key is required",
+		"name: a\ncolumns:\n- {name: x}\n- {name: y, type: tensor}":   `line 4: columns.1.type: unknown type "tensor"`,
+		"name: a\ncolumns: [{name: x, role: prompt}]":                 `not "prompt"`,
+		"name: a\nscoring: {}":                                        "scoring.scorer: the key is required",
 		"name: a\nscoring: {scorer: bleu}":                            `unknown value "bleu"`,
 		"name: a\nscoring: {scorer: reasoning}":                       "scoring has no target column",
 		"name: a\nscoring: {scorer: reasoning, columns: {target: t}}": `the column "t", which columns does not list`,
-		"name: a\nscoring: {scorer: reasoning, targets: [{min: 1}]}":  "a target has no metric",
+		"name: a\nscoring: {scorer: reasoning, targets: [{min: 1}]}":  "scoring.targets.0.metric: the key is required",
 		"name: a\naliases:\n  - &b [x, x, x, x, x, x, x, x, x]\n  - &c [*b, *b, *b, *b, *b, *b, *b, *b, *b]\n  - &d [*c, " +
-			"*c, *c, *c, *c, *c, *c, *c, *c]\n  - [*d, *d, *d, *d]": "expected a text",
-		"name: &x a\naliases: [*x]": "expected a text",
+			"*c, *c, *c, *c, *c, *c, *c, *c]\n  - [*d, *d, *d, *d]": "anchors and aliases",
+		"name: &x a\naliases: [*x]": "anchors and aliases",
 	} {
 		_, err := readText(text)
 		require.ErrorContains(t, err, why, text)
@@ -173,14 +169,7 @@ func FuzzModelFile(f *testing.F) {
 
 func TestFileNamesItsDataSet(t *testing.T) {
 	read := func(text string) (*Row, error) {
-		path := filepath.Join(t.TempDir(), "row.yaml")
-		require.NoError(t, os.WriteFile(path, []byte("name: mine\n"+text), 0o644))
-		f, err := os.Open(path)
-		require.NoError(t, err)
-		defer f.Close()
-		root, err := config.ReadYAML(path, f)
-		require.NoError(t, err)
-		return readRow(path, yamlNode{root, path})
+		return readText("name: mine\n" + text)
 	}
 	row, err := read(`data: {from: Acme, url: https://a, licence: MIT, fetch: [get it], prepare: [mix it],
   files: [{name: a.json, use: accuracy, format: json, samples: 3, bytes: 4000000000}]}`)
@@ -192,8 +181,8 @@ func TestFileNamesItsDataSet(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, row.Data, "the other benchmark's files are not this one's")
 	for text, want := range map[string]string{
-		"data: {file: x}":                                  `"file"`,
-		"data: {files: [{use: all}]}":                      "a file has no name",
+		"data: {file: x}":                                  "data.file: unknown key",
+		"data: {files: [{use: all}]}":                      "data.files.0.name: the key is required",
 		"data: {files: [{name: a, sha256: ABC}]}":          "not 64 lower-case hexadecimal digits",
 		"data: {files: [{name: a, samples: 0}]}":           "a whole number from 1",
 		"data: {files: [{name: a, samples: 99999999999}]}": "a whole number from 1",

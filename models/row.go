@@ -28,60 +28,88 @@ const NoBOS int32 = -1
 
 // Sampling holds the sampling parameters of a request. Nil pointers and zero counts are not sent.
 type Sampling struct {
-	MaxTokens    int // maximum number of output tokens
-	MinTokens    int // minimum number of output tokens
-	Temperature  *float64
-	TopP         *float64
-	TopK         *int
-	Seed         *int64
-	StopTokenIDs []int32
-	IgnoreEOS    bool
+	// maximum number of output tokens
+	MaxTokens int `yaml:"max-tokens" is:">=1"`
+	// minimum number of output tokens
+	MinTokens    int      `yaml:"min-tokens" is:">=0"`
+	Temperature  *float64 `yaml:"temperature" is:"0..1e6"`
+	TopP         *float64 `yaml:"top-p" is:"0..1"`
+	TopK         *int     `yaml:"top-k" is:">=-1"`
+	Seed         *int64   `yaml:"seed" is:">=0"`
+	StopTokenIDs []int32  `yaml:"stop-ids" is:">=0"`
+	IgnoreEOS    bool     `yaml:"ignore-eos"`
 }
 
 // ScenarioRow holds the values that are fixed for one scenario of a benchmark.
 type ScenarioRow struct {
-	Scenario      Scenario
-	LoadGenModel  string        // model key of mlperf.conf and user.conf, such as llama3_1-8b-interactive
-	LoadGen       Scenario      // LoadGen's scenario: Server for Interactive
-	TTFTLimit     time.Duration // p99 limit of the time to first token; 0: none
-	TPOTLimit     time.Duration // p99 limit of the time per output token; 0: none
-	TargetLatency time.Duration // p99 limit of the whole answer; 0: none
-	MinQueries    int           // minimum number of queries of an official run (Offline: samples in its one query)
-	MinDuration   time.Duration // minimum duration of an official run
-	Stream        bool          // whether answers are streamed
-	Samples       int           // rows of this scenario's own data set; 0: Row.DatasetSamples
-	Note          string        // advice for users of this scenario
+	Scenario Scenario
+	// model key of mlperf.conf and user.conf, such as llama3_1-8b-interactive
+	LoadGenModel string   `yaml:"loadgen-model"`
+	LoadGen      Scenario // LoadGen's scenario: Server for Interactive
+	// p99 limit of the time to first token; 0: none
+	TTFTLimit time.Duration `yaml:"ttft-limit"`
+	// p99 limit of the time per output token; 0: none
+	TPOTLimit time.Duration `yaml:"tpot-limit"`
+	// p99 limit of the whole answer; 0: none
+	TargetLatency time.Duration `yaml:"latency-limit"`
+	// minimum number of queries of an official run (Offline: samples in its one query)
+	MinQueries int `yaml:"min-queries" is:">=1"`
+	// minimum duration of an official run
+	MinDuration time.Duration `yaml:"min-duration"`
+	Stream      bool          // whether answers are streamed
+	// rows of this scenario's own data set; 0: Row.DatasetSamples
+	Samples int    `yaml:"samples" is:">=1"`
+	Note    string // advice for users of this scenario
 }
 
 // Column is one field of a benchmark's data set.
 type Column struct {
-	Name     string   // canonical name
-	Aliases  []string // older names, tried in this order
-	Type     string   // "ids" (array of integers), "text", "object", "text|object", "messages"
-	Required bool
-	Role     string // one of the roles of package datasets, such as "input_ids" and "input"; "": checked, not kept
+	// canonical name
+	Name string `yaml:"name" need:"yes"`
+	// older names, tried in this order
+	Aliases []string `yaml:"aliases"`
+	// "ids" (array of integers), "text", "object", "text|object", "messages"
+	Type     string `yaml:"type"`
+	Required bool   `yaml:"required"`
+	// one of the roles of package datasets, such as "input_ids" and "input"; "": checked, not kept
+	Role string `yaml:"role" one:"input_ids input target messages id"`
 }
 
-// Row describes one benchmark. Describe lists the source of every value.
+// Row describes one benchmark. Describe lists the source of every value. The tags are the keys of a model file
+// (docs/how-to/models.md).
 type Row struct {
-	Name              string   // submission and checker name, such as llama3.1-8b
-	Aliases           []string // other accepted spellings
-	ServedModels      []string // Hugging Face ids; the first is the default of --served-model
-	Scenarios         []ScenarioRow
-	UseTokenLatencies bool    // whether LoadGen measures TTFT and TPOT
-	DatasetSamples    int     // rows of the real data set
-	PerformanceCount  int     // performance_sample_count_override of mlperf.conf
-	AccuracyCount     int     // accuracy_sample_count_override of mlperf.conf; 0: none
-	MaxInputTokens    int     // longest prompt of the real data set; 0: unknown
-	Vocabulary        int     // number of token ids; 0: unknown
-	BOS               int32   // first token of every prompt, or NoBOS
-	EOS               []int32 // ids that end an answer; chat answers end with the last one
-	MinOutputTokens   int     // an answer with fewer tokens is a failed sample
-	Sampling          map[Mode]Sampling
-	Columns           []Column
-	Data              DataSource
-	TextAnswers       bool   // whether LoadGen receives answers as UTF-8 text instead of token ids
-	API               string // HTTP interface for requests; "": completions
+	// submission and checker name, such as llama3.1-8b
+	Name string `yaml:"name" need:"yes"`
+	// other accepted spellings
+	Aliases []string `yaml:"aliases"`
+	// Hugging Face ids; the first is the default of --served-model
+	ServedModels []string `yaml:"served-models"`
+	Scenarios    []ScenarioRow
+	// whether LoadGen measures TTFT and TPOT
+	UseTokenLatencies bool `yaml:"token-latencies"`
+	// rows of the real data set
+	DatasetSamples int `yaml:"dataset-samples" is:">=1"`
+	// performance_sample_count_override of mlperf.conf
+	PerformanceCount int `yaml:"performance-count" is:">=1"`
+	// accuracy_sample_count_override of mlperf.conf; 0: none
+	AccuracyCount int `yaml:"accuracy-count" is:">=1"`
+	// longest prompt of the real data set; 0: unknown
+	MaxInputTokens int `yaml:"max-input-tokens" is:">=1"`
+	// number of token ids; 0: unknown
+	Vocabulary int `yaml:"vocabulary" is:">=1"`
+	// first token of every prompt, or NoBOS
+	BOS int32 `yaml:"bos" is:">=-1"`
+	// ids that end an answer; chat answers end with the last one
+	EOS []int32 `yaml:"eos" is:">=0"`
+	// an answer with fewer tokens is a failed sample
+	MinOutputTokens int `yaml:"min-output-tokens" is:">=1"`
+	Sampling        map[Mode]Sampling
+	Columns         []Column
+	Data            DataSource `yaml:"data"`
+	// whether LoadGen receives answers as UTF-8 text instead of token ids
+	TextAnswers bool `yaml:"text-answers"`
+	// HTTP interface for requests; "": completions
+	API string `yaml:"api" one:"completions chat generate"`
 	// special tokens in answers, for the simulator and for decoding without a tokenizer file
 	Special   []SpecialToken
 	Scoring   Scoring

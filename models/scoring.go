@@ -26,9 +26,9 @@ func Scorings() []string {
 // Scoring describes how a benchmark's answers are scored, and their targets. Answers with the zero Scoring are not
 // scored.
 type Scoring struct {
-	Scorer    string
-	Columns   ScoringColumns
-	Targets   []Target
+	Scorer    string                `yaml:"scorer" need:"yes"`
+	Columns   ScoringColumns        `yaml:"columns"`
+	Targets   []Target              `yaml:"targets"`
 	Scenarios map[Scenario][]Target // targets that differ from Targets
 	Notes     []string              // remarks for readers of the result
 	// column of correct programs, which only synthetic sets have, for the simulator; "": none
@@ -38,8 +38,13 @@ type Scoring struct {
 
 // ScoringColumns holds the names of the data set columns that a scorer reads, "" for those it does not need.
 type ScoringColumns struct {
-	Target, Subset, Metric, ID  string
-	Brand, Secondhand, Function string
+	Target     string `yaml:"target"`
+	Subset     string `yaml:"subset"`
+	Metric     string `yaml:"metric"`
+	ID         string `yaml:"id"`
+	Brand      string `yaml:"brand"`
+	Secondhand string `yaml:"secondhand"`
+	Function   string `yaml:"function"`
 	// tests that a program must pass; only synthetic sets have the column
 	Tests string
 }
@@ -83,9 +88,9 @@ func (c *ScoringColumns) Reference(values []string) (Reference, bool) {
 //
 // The limits are the submission checker's products as Python prints them: Reference times LowFactor or HighFactor.
 type Target struct {
-	Metric     string
-	Min        float64 // 0: none
-	Max        float64 // 0: none
+	Metric     string  `yaml:"metric" need:"yes"`
+	Min        float64 `yaml:"min" is:"0..1e12"` // 0: none
+	Max        float64 `yaml:"max" is:"0..1e12"` // 0: none
 	Optional   bool    // applies only if the metric was printed
 	Reference  float64 // the reference implementation's figure; 0: unknown
 	LowFactor  float64

@@ -262,8 +262,8 @@ func (f *Field) scalar(n *yaml.Node, to reflect.Value) bool {
 	case reflect.Bool:
 		to.SetBool(strings.EqualFold(n.Value, "true"))
 		return n.ShortTag() == "!!bool"
-	case reflect.Int, reflect.Int64:
-		v, err := strconv.ParseInt(n.Value, 0, 54)
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		v, err := strconv.ParseInt(n.Value, 0, min(to.Type().Bits(), 54))
 		to.SetInt(v)
 		return err == nil && f.within(float64(v))
 	case reflect.Uint64:
