@@ -1,0 +1,75 @@
+package prompts
+
+import (
+	"math/rand/v2"
+
+	"github.com/mlperf-go/mlperf-go/workload/lengths"
+	"github.com/mlperf-go/mlperf-go/workload/profile"
+)
+
+// single is a Source of requests that belong to no session.
+type single struct {
+	rows int // different requests; 0: no end
+	fill func(row int, r *Request) error
+}
+
+var oneCall = []Call{{}}
+
+func (s *single) Sessions() int             { return s.rows }
+func (s *single) Conversations() int        { return 0 }
+func (s *single) Calls(int) ([]Call, error) { return oneCall, nil }
+
+func (s *single) Request(session, _ int, r *Request) error {
+	r.Reset()
+	if s.rows > 0 {
+		session %= s.rows
+	}
+	return s.fill(session, r)
+}
+
+// Streams of random numbers, apart from that of arrival times.
+const (
+	lengthStream uint64 = 0x6c656e67 << 32
+	tokenStream  uint64 = 0x746f6b65 << 32
+)
+
+// source returns the random numbers of one row.
+func source(seed, stream uint64, row int) *rand.Rand {
+	return rand.New(rand.NewPCG(seed, stream^uint64(row)))
+}
+
+func newFixed(p *profile.Profile, _ Options) (Source, error) {
+	return &single{rows: p.Data.Rows, fill: func(row int, r *Request) error {
+		r.Text = p.Data.Text
+		if p.Data.Output != nil {
+			r.Output = max(1, lengths.Tokens(p.Data.Output, source(p.Seed, lengthStream, row)))
+		}
+		return nil
+	}}, nil
+}
+
+// firstRandom is the lowest random id: tokenizers keep special tokens and single bytes below it.
+const firstRandom = 300
+
+func newRandom(p *profile.Profile, o Options) (Source, error) {
+	span := max(o.Vocabulary-firstRandom, 1)
+	low := min(firstRandom, o.Vocabulary-1)
+	prefix := make([]int32, p.Data.Prefix)
+	ids(prefix, source(p.Seed, tokenStream, -1), low, span)
+	return &single{rows: p.Data.Rows, fill: func(row int, r *Request) error {
+		long := source(p.Seed, lengthStream, row)
+		n := max(1, lengths.Tokens(p.Data.Input, long))
+		r.Output = max(1, lengths.Tokens(p.Data.Output, long))
+		r.IDs = append(r.IDs, prefix...)
+		r.IDs = append(r.IDs, make([]int32, n)...)
+		ids(r.IDs[len(prefix):], source(p.Seed, tokenStream, row), low, span)
+		r.Input = len(r.IDs)
+		return nil
+	}}, nil
+}
+
+func ids(into []int32, r *rand.Rand, low, span int) {
+	for i := range into {
+		into[i] = int32(low + r.IntN(span))
+	}
+}
