@@ -26,7 +26,7 @@ func (t *test) findKeys() error {
 		t.keys = prefixKeys(t.dataset.Samples, c.Int("lb-prefix-tokens"))
 	case plan.KeyBySession:
 		if t.keys, err = sessionKeys(t.dataset.Samples); err != nil {
-			return exit.Usage("lb_key", "Pass --session-column NAME, the column that identifies each row's session",
+			return exit.Usage(exit.CodeLBKey, "Pass --session-column NAME, the column that identifies each row's session",
 				"%w", err)
 		}
 	}

@@ -73,7 +73,7 @@ func TestFindKeys(t *testing.T) {
 	tt := newTest(p, nil, "")
 	tt.dataset = &datasets.Dataset{Samples: make([]datasets.Sample, 1)}
 	err = tt.findKeys()
-	require.Equal(t, "lb_key", Classify(err).Code)
+	require.EqualValues(t, "lb_key", Classify(err).Code)
 	require.Equal(t, ExitUsage, Classify(err).Exit)
 }
 

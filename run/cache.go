@@ -35,12 +35,13 @@ func (t *test) emptyCaches(ctx context.Context) error {
 	for i, e := range endpoints {
 		switch {
 		case mode == "require" && t.caches[i] == record.CacheNotOffered:
-			return exit.Environment("reset_cache", "Start vLLM with VLLM_SERVER_DEV_MODE=1 (SGLang always offers it), restart "+
-				"the server before each test, or give "+
-				"--reset-cache auto", "the server at %s offers no way to empty its prefix cache, and "+
-				"--reset-cache require needs one", e.URL)
+			return exit.Environment(exit.CodeResetCache,
+				"Start vLLM with VLLM_SERVER_DEV_MODE=1 (SGLang always offers it), restart "+
+					"the server before each test, or give "+
+					"--reset-cache auto", "the server at %s offers no way to empty its prefix cache, and "+
+					"--reset-cache require needs one", e.URL)
 		case mode == "require" && errs[i] != nil:
-			return exit.Environment("reset_cache", "Give --reset-cache auto to go on without", "%w", errs[i])
+			return exit.Environment(exit.CodeResetCache, "Give --reset-cache auto to go on without", "%w", errs[i])
 		case errs[i] != nil:
 			t.notes = append(t.notes, fmt.Sprintf("%s: %v", e.URL, errs[i]))
 		}

@@ -60,8 +60,8 @@ func (t *test) openBackends(driver backends.Driver) error {
 	}
 	pins, err := pinning(c.String("pin-loop"), shards)
 	if err != nil {
-		return exit.Usage("pin-loop", "Use off, auto, or as many numbers of processors as there are shards, with commas",
-			"%w", err)
+		return exit.Usage(exit.CodePinLoop,
+			"Use off, auto, or as many numbers of processors as there are shards, with commas", "%w", err)
 	}
 	t.config.CoalesceWakeups = c.Duration("coalesce-wakeups")
 	// docs/reference/measurements.md#cost-of-a-pause: a pause delays first tokens by up to its length.

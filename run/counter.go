@@ -23,7 +23,7 @@ func (t *test) findCounter(ctx context.Context) error {
 	}
 	found, err := p.Counter(ctx)
 	if err != nil {
-		return exit.Usage("tokenizer", "", "%w", err)
+		return exit.Usage(exit.CodeTokenizer, "", "%w", err)
 	}
 	t.counter = &found.Source
 	t.config.CountText = func(text []byte) (int, error) { return found.Count(context.Background(), string(text)) }

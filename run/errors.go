@@ -6,15 +6,15 @@ import (
 
 // The program's exit codes (docs/reference/troubleshooting.md#exit-codes).
 const (
-	ExitValid       = exit.CodeValid
-	ExitInvalid     = exit.CodeInvalid
-	ExitUsage       = exit.CodeUsage
-	ExitEnvironment = exit.CodeEnvironment
-	ExitBug         = exit.CodeBug
-	ExitHangup      = exit.CodeHangup
-	ExitInterrupt   = exit.CodeInterrupt
-	ExitQuit        = exit.CodeQuit
-	ExitTerminate   = exit.CodeTerminate
+	ExitValid       = exit.StatusValid
+	ExitInvalid     = exit.StatusInvalid
+	ExitUsage       = exit.StatusUsage
+	ExitEnvironment = exit.StatusEnvironment
+	ExitBug         = exit.StatusBug
+	ExitHangup      = exit.StatusHangup
+	ExitInterrupt   = exit.StatusInterrupt
+	ExitQuit        = exit.StatusQuit
+	ExitTerminate   = exit.StatusTerminate
 )
 
 // Error is why a run could not start or could not end as it should, with the exit code that follows.
@@ -25,13 +25,3 @@ type Interrupt = exit.Interrupt
 
 // Classify returns any error of a run as an *Error, with its exit code and its word for scripts; nil for nil.
 func Classify(err error) *Error { return exit.Classify(err) }
-
-// UsageError returns an error of the command line, the configuration or the input. The format may contain %w.
-func UsageError(code, hint, format string, args ...any) *Error {
-	return exit.Usage(code, hint, format, args...)
-}
-
-// EnvironmentError returns an error of the machine or of an endpoint. The format may contain %w.
-func EnvironmentError(code, hint, format string, args ...any) *Error {
-	return exit.Environment(code, hint, format, args...)
-}

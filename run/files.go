@@ -27,13 +27,14 @@ import (
 func CheckFolder(folder string, force bool) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return exit.Environment("output_dir", "Choose another --output-dir", "the output folder cannot be read: %w", err)
+		return exit.Environment(exit.CodeOutputDir, "Choose another --output-dir", "the output folder cannot be read: %w",
+			err)
 	}
 	if err := idle(folder); err != nil {
 		return err
 	}
 	if other := results.Holds(folder, "run"); other != "" {
-		return exit.Usage("output_used", "Choose another --output-dir (with make: OUT=folder)",
+		return exit.Usage(exit.CodeOutputUsed, "Choose another --output-dir (with make: OUT=folder)",
 			"the output folder %s is the folder of a %s", folder, other)
 	}
 	if force {
@@ -48,8 +49,9 @@ func CheckFolder(folder string, force bool) error {
 }
 
 func used(folder, name string) error {
-	return exit.Usage("output_used", "Choose another --output-dir, or give --resume or --force (with make: OUT=folder, "+
-		"ARGS=--force)", "the output folder %s holds an earlier run (%s)", folder, name)
+	return exit.Usage(exit.CodeOutputUsed,
+		"Choose another --output-dir, or give --resume or --force (with make: OUT=folder, "+
+			"ARGS=--force)", "the output folder %s holds an earlier run (%s)", folder, name)
 }
 
 // missing returns the folders of a path that do not exist yet, the deepest first.
@@ -90,7 +92,8 @@ func claim(folder string, force bool, access atomicfile.Access) (*folderLock, er
 func replace(folder string, access atomicfile.Access) error {
 	for _, name := range record.Entries {
 		if err := os.RemoveAll(filepath.Join(folder, name)); err != nil {
-			return exit.Environment("output_dir", "Choose another --output-dir", "the earlier run cannot be removed: %w", err)
+			return exit.Environment(exit.CodeOutputDir, "Choose another --output-dir", "the earlier run cannot be removed: %w",
+				err)
 		}
 	}
 	return makeLogFolder(folder, access)
@@ -104,7 +107,7 @@ func notMade(err error) error {
 	if err == nil {
 		return nil
 	}
-	return exit.Environment("output_dir", "Choose another --output-dir, or change its rights",
+	return exit.Environment(exit.CodeOutputDir, "Choose another --output-dir, or change its rights",
 		"the output folder cannot be made: %w", err)
 }
 
@@ -156,8 +159,9 @@ func (o *output) openLogFolder() (path string, err error) {
 	}
 	path = filepath.Join("/proc/self/fd", strconv.Itoa(int(o.logFolder.Fd())))
 	if _, err := os.Stat(path); err != nil { // LoadGen would wait for its logs for ever
-		return "", exit.Environment("proc", "Mount it: `mount -t proc proc /proc`", "LoadGen reaches its log folder through "+
-			"/proc, which is missing: %w", err)
+		return "", exit.Environment(exit.CodeProc, "Mount it: `mount -t proc proc /proc`",
+			"LoadGen reaches its log folder through "+
+				"/proc, which is missing: %w", err)
 	}
 	return path, nil
 }

@@ -78,12 +78,12 @@ func (t *test) finish(ctx context.Context) (*record.Record, error) {
 		return nil, err
 	}
 	if gone != nil {
-		return nil, exit.Environment("output_lost", "Leave a folder alone while a test writes it, and run again",
+		return nil, exit.Environment(exit.CodeOutputLost, "Leave a folder alone while a test writes it, and run again",
 			"%s; what was measured is saved in %s, and is not valid",
 			gone.words(), t.folder)
 	}
 	if errors.Is(t.ended, hostinfo.ErrRoom) {
-		return nil, exit.Environment("limits", "", "%w; what was measured is saved in %s, and is not valid", t.ended,
+		return nil, exit.Environment(exit.CodeLimits, "", "%w; what was measured is saved in %s, and is not valid", t.ended,
 			t.folder)
 	}
 	return r, nil

@@ -114,7 +114,7 @@ func (t *test) writeInputs() error {
 	}
 	total, performance := len(t.dataset.Samples), t.performanceCount()
 	if err := effective.Check(total, performance); err != nil {
-		return exit.Usage("loadgen_setting", "", "%w", err)
+		return exit.Usage(exit.CodeLoadGenSetting, "", "%w", err)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func (b *prober) reserveConnections(pre *Preflight, host hostLimits) error {
 	need := p.Connections(c)
 	var err error
 	if pre.OpenFiles, err = host.raiseNoFile(uint64(need) + spareFiles); err != nil {
-		return exit.Environment("open_files", p.FewerConnections(), "%w", err)
+		return exit.Environment(exit.CodeOpenFiles, p.FewerConnections(), "%w", err)
 	}
 	if pre.LocalPorts, err = host.localPorts(); err != nil {
 		pre.Notes = append(pre.Notes, fmt.Sprintf("the number of local ports is not known: %v", err))
@@ -42,7 +42,7 @@ func (b *prober) reserveConnections(pre *Preflight, host hostLimits) error {
 	if len(addresses) == 0 || need <= pre.LocalPorts*len(addresses) {
 		return nil
 	}
-	return exit.Environment("local_ports",
+	return exit.Environment(exit.CodeLocalPorts,
 		`Widen the range (sysctl -w net.ipv4.ip_local_port_range="1024 65535"), give more endpoints, or `+
 			p.FewerConnections(),
 		"the test needs %d connections to %d addresses, and this machine has %d local ports for each "+
@@ -58,7 +58,7 @@ func CheckRoom(p *Plan) error {
 		extra = 2 * uint64(min(info.Size(), c.Bytes("request-memory")))
 	}
 	if err := hostinfo.CheckRoom(hostinfo.NeededRoom(extra, minFreeBytes)); err != nil {
-		return exit.Environment("limits", "", "%w", err)
+		return exit.Environment(exit.CodeLimits, "", "%w", err)
 	}
 	return nil
 }

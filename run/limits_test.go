@@ -87,7 +87,7 @@ func TestContextLengths(t *testing.T) {
 			continue
 		}
 		require.ErrorContains(t, err, c.words)
-		require.Equal(t, "context_length", Classify(err).Code)
+		require.EqualValues(t, "context_length", Classify(err).Code)
 	}
 }
 
@@ -102,7 +102,7 @@ func TestConnectionsAreReserved(t *testing.T) {
 	err := (&prober{plan: p, config: c}).reserveConnections(pre, thisHost)
 	require.ErrorContains(t, err, "open files are needed")
 	require.ErrorContains(t, err, "choose --offline-strategy window")
-	require.Equal(t, "open_files", Classify(err).Code)
+	require.EqualValues(t, "open_files", Classify(err).Code)
 }
 
 // withPorts is a host of any number of open files.
@@ -145,7 +145,7 @@ func TestLocalPortsBoundConnections(t *testing.T) {
 			}
 			c.Concurrency++
 			err := (&prober{plan: p, config: c}).reserveConnections(pre, withPorts(ports, nil))
-			require.Equal(t, "local_ports", Classify(err).Code)
+			require.EqualValues(t, "local_ports", Classify(err).Code)
 			require.Equal(t, ExitEnvironment, Classify(err).Exit)
 			require.ErrorContains(t, err, "ip_local_port_range")
 			require.ErrorContains(t, err, fmt.Sprintf("the test needs %d connections to %d addresses, and this machine has %d "+

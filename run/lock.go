@@ -17,12 +17,12 @@ type folderLock struct{ dir *os.File }
 func lockFolder(folder string) (*folderLock, error) {
 	dir, err := os.Open(folder)
 	if err != nil {
-		return nil, exit.Environment("output_dir", "Choose another --output-dir, or change its rights",
+		return nil, exit.Environment(exit.CodeOutputDir, "Choose another --output-dir, or change its rights",
 			"the output folder cannot be read: %w", err)
 	}
 	if err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
 		_ = dir.Close() // only read
-		return nil, exit.Usage("run_active", "Wait for its end, or choose another --output-dir",
+		return nil, exit.Usage(exit.CodeRunActive, "Wait for its end, or choose another --output-dir",
 			"another run is writing the output folder %s at this moment", folder)
 	}
 	return &folderLock{dir}, nil

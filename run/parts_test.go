@@ -41,7 +41,7 @@ func TestClaim(t *testing.T) {
 	require.DirExists(t, filepath.Join(folder, record.LogFolder))
 
 	_, err := claim(folder, false, atomicfile.Private)
-	require.Equal(t, "output_used", Classify(err).Code)
+	require.EqualValues(t, "output_used", Classify(err).Code)
 	require.Equal(t, ExitUsage, Classify(err).Exit)
 	require.ErrorContains(t, err, "holds an earlier run (mlperf)")
 	require.ErrorContains(t, err, "--resume or --force")
@@ -83,7 +83,7 @@ func TestAFolderIsOneRunsAtATime(t *testing.T) {
 	first := claimed(t, folder, false)
 	for _, force := range []bool{false, true} {
 		_, err := claim(folder, force, atomicfile.Private)
-		require.Equal(t, "run_active", Classify(err).Code)
+		require.EqualValues(t, "run_active", Classify(err).Code)
 		require.Equal(t, ExitUsage, Classify(err).Exit)
 		require.ErrorContains(t, err, "another run is writing the output folder "+folder)
 		require.ErrorContains(t, err, "Wait for its end, or choose another --output-dir")

@@ -51,10 +51,10 @@ func (b *prober) preflight(ctx context.Context, samples []datasets.Sample, folde
 		return nil, err
 	}
 	if pre.DiskFreeBytes, err = hostinfo.FreeBytes(folder); err != nil {
-		return nil, exit.Environment("disk", "Choose another --output-dir", "%w", err)
+		return nil, exit.Environment(exit.CodeDisk, "Choose another --output-dir", "%w", err)
 	}
 	if pre.DiskFreeBytes < minFreeBytes {
-		return nil, exit.Environment("disk_full", "Free some space, or choose another --output-dir",
+		return nil, exit.Environment(exit.CodeDiskFull, "Free some space, or choose another --output-dir",
 			"the disk of the output folder has %d MiB left, and a test needs %d",
 			pre.DiskFreeBytes>>20, minFreeBytes>>20)
 	}
@@ -108,7 +108,7 @@ func (b *prober) checkLengths(pre *Preflight) error {
 		if prompt > 0 {
 			lengths = fmt.Sprintf("the longest prompt has %d and its answer may have %d", prompt, answer)
 		}
-		return exit.Environment("context_length", "Start it with a larger --max-model-len",
+		return exit.Environment(exit.CodeContextLength, "Start it with a larger --max-model-len",
 			"the server at %s has a context of %d tokens, and %s", e.URL, e.MaxModelLen, lengths)
 	}
 	return nil
@@ -143,7 +143,7 @@ func (b *prober) expectLatency(pre *Preflight, seen []time.Duration, generate bo
 		return nil
 	}
 	if !generate || len(seen) == 0 {
-		return exit.Usage("expected_latency", "Give --expected-latency D",
+		return exit.Usage(exit.CodeExpectedLatency, "Give --expected-latency D",
 			"a SingleStream test needs the expected latency of an answer, and the "+
 				"preflight query is switched off")
 	}

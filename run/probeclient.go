@@ -39,7 +39,8 @@ type Probe struct {
 // must be there.
 func OpenProbes(ctx context.Context, p *Plan, o Observer, folder string) (*ProbeClient, error) {
 	if !loadgen.Built {
-		return nil, exit.Environment("no_loadgen", "Build it with 'make build'", "this program was built without LoadGen")
+		return nil, exit.Environment(exit.CodeNoLoadGen, "Build it with 'make build'",
+			"this program was built without LoadGen")
 	}
 	if o == nil {
 		o = silent{}
@@ -246,7 +247,7 @@ func (c *ProbeClient) AwaitEndpoints(ctx context.Context) error {
 				return context.Cause(ctx)
 			}
 			if time.Now().After(deadline) {
-				return exit.Environment("endpoint", "Start the server again, and continue with --resume",
+				return exit.Environment(exit.CodeEndpoint, "Start the server again, and continue with --resume",
 					"an endpoint has not answered for %v: %w", awaitLongest, err)
 			}
 			c.t.observer.Waiting(fmt.Sprintf("waiting for %s: %v", url, err))

@@ -63,7 +63,7 @@ func (t *test) rescue(l *lostFolder) error {
 	folder := l.was + rescuedInfix + at
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		if folder, err = os.MkdirTemp("", filepath.Base(l.was)+rescuedInfix+at+"-"); err != nil {
-			return exit.Environment("output_dir", "", "%s, and no other folder can be made for what was measured: %w",
+			return exit.Environment(exit.CodeOutputDir, "", "%s, and no other folder can be made for what was measured: %w",
 				l.words(), err)
 		}
 	}
@@ -108,7 +108,7 @@ func (t *test) restoreInputs() error {
 // notStarted returns err, or the loss of the output folder as the reason why LoadGen did not start.
 func (o *output) notStarted(err error) error {
 	if l := o.folderLost(); l != nil {
-		return exit.Environment("output_lost", "Leave a folder alone while a test writes it, and run again",
+		return exit.Environment(exit.CodeOutputLost, "Leave a folder alone while a test writes it, and run again",
 			"%s, and LoadGen was not started: %w", l.words(), err)
 	}
 	return err
@@ -118,7 +118,7 @@ func (o *output) notStarted(err error) error {
 // started.
 func (o *output) afterTest(err error) error {
 	if known := Classify(err); known != nil && known.Exit == ExitUsage {
-		return exit.Environment("after_test", "What was measured is in "+o.folder,
+		return exit.Environment(exit.CodeAfterTest, "What was measured is in "+o.folder,
 			"the test ran, and its record could not be made: %w", err)
 	}
 	return err

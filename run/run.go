@@ -80,7 +80,7 @@ func (silent) Progress(Progress)                {}
 // last.
 func (t *test) prepare(ctx context.Context) error {
 	if !loadgen.Built {
-		return exit.Environment("no_loadgen", "Build it with 'make build'", "this program was built without LoadGen")
+		return exit.Environment(exit.CodeNoLoadGen, "Build it with 'make build'", "this program was built without LoadGen")
 	}
 	p := t.plan
 	var err error

@@ -51,7 +51,7 @@ func newScorer(ctx context.Context, p *plan.Plan, ds *datasets.Dataset) (*scorer
 		s.input.Remote, s.input.Tokenizer, err = p.Scoring.Tokens(ctx, ds)
 		switch {
 		case err != nil && (p.Config.Has("tokenizer") || ctx.Err() != nil):
-			return nil, exit.Usage("tokenizer", "", "%w", err)
+			return nil, exit.Usage(exit.CodeTokenizer, "", "%w", err)
 		case err != nil:
 			return &scorer{notScored: err.Error()}, nil
 		}
@@ -71,7 +71,7 @@ func (s *scorer) refusal() error {
 	if s == nil || s.notScored == "" {
 		return nil
 	}
-	return exit.Usage(string(record.CodeNotScored), "--no-score asks for the log only",
+	return exit.Usage(exit.CodeNotScored, "--no-score asks for the log only",
 		"the answers could not be scored: %s", s.notScored)
 }
 

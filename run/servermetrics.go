@@ -65,7 +65,8 @@ func metricsPages(c *backends.Config, urls []string) ([]scrape.Target, error) {
 	for _, text := range urls {
 		u, err := url.Parse(text)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return nil, exit.Usage("metrics_url", "Write --metrics-url http://host:port/metrics", "%q is no URL of a page", text)
+			return nil, exit.Usage(exit.CodeMetricsURL, "Write --metrics-url http://host:port/metrics",
+				"%q is no URL of a page", text)
 		}
 		if !slices.ContainsFunc(pages, func(p scrape.Target) bool { return p.URL == text }) { // else its sums count twice
 			pages = append(pages, scrape.Target{Name: u.Redacted(), URL: text, Client: client})

@@ -13,6 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
 	"github.com/mlperf-go/mlperf-go/submission/check"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
@@ -47,12 +48,12 @@ func build(ctx context.Context, o tree.Options) (*tree.Result, error) {
 	case errors.As(err, &known):
 		return nil, err
 	case !errors.As(err, &refused):
-		return nil, run.UsageError("build", "", "%w", err)
+		return nil, exit.Usage(exit.CodeBuild, "", "%w", err)
 	case len(refused.Runs) > 0:
-		return nil, &run.Error{Exit: run.ExitInvalid, Code: "not_submittable", Err: err,
+		return nil, &run.Error{Exit: run.ExitInvalid, Code: exit.CodeNotSubmittable, Err: err,
 			Hint: "`mlperf-go submission run` repeats what is not valid"}
 	}
-	return nil, run.UsageError("description",
+	return nil, exit.Usage(exit.CodeDescription,
 		"`mlperf-go submission init` writes a file with all fields; give it with --system", "%w", err)
 }
 
@@ -65,7 +66,7 @@ func Prepare(p *campaign.Plan) error {
 		p.Submitter = rehearsalSubmitter
 	}
 	if p.Submitter == "" {
-		return run.UsageError("submitter",
+		return exit.Usage(exit.CodeSubmitter,
 			"Pass --submitter NAME, or a description with --system; `mlperf-go submission run` only measures",
 			"no submitter given")
 	}
@@ -73,7 +74,7 @@ func Prepare(p *campaign.Plan) error {
 }
 
 // ErrPartial rejects a tree of some of a campaign's steps.
-var ErrPartial = run.UsageError("only", "--only, --dry-run and --print-script are for `mlperf-go submission run`",
+var ErrPartial = exit.Usage(exit.CodeOnly, "--only, --dry-run and --print-script are for `mlperf-go submission run`",
 	"a tree needs every step of a campaign")
 
 // HandedIn is a tree that was built, truncated and checked.
@@ -100,10 +101,10 @@ func HandIn(ctx context.Context, p *campaign.Plan) (*HandedIn, error) {
 	}
 	h.Truncated, err = truncate.Tree(ctx, built.Root, truncate.Options{Submitter: built.Submitter, Backup: h.Originals})
 	if err != nil {
-		return nil, run.UsageError("truncate", "", "%w", err)
+		return nil, exit.Usage(exit.CodeTruncate, "", "%w", err)
 	}
 	if h.Check, err = check.Check(ctx, built.Root, check.Options{Round: p.Round, Mode: check.Strict}); err != nil {
-		return nil, run.UsageError("check", "", "%w", err)
+		return nil, exit.Usage(exit.CodeCheck, "", "%w", err)
 	}
 	return h, nil
 }
@@ -124,7 +125,7 @@ func freshFolder(root, name string) (string, error) {
 			err = os.Rename(path, to)
 		}
 		if err != nil {
-			return "", run.EnvironmentError("output_dir", "",
+			return "", exit.Environment(exit.CodeOutputDir, "",
 				"the whole logs of an earlier tree cannot be moved aside: %w", err)
 		}
 		return path, nil
@@ -144,13 +145,13 @@ func Pack(ctx context.Context, o PackOptions) (*pack.Result, *check.Report, erro
 	report, err := check.Check(ctx, o.Root, check.Options{Round: o.Round, Submitter: o.Submitter})
 	switch {
 	case err != nil:
-		return nil, nil, run.UsageError("check", "", "%w", err)
+		return nil, nil, exit.Usage(exit.CodeCheck, "", "%w", err)
 	case !report.Valid && !(report.OnlyRehearsal() && o.Rehearsal):
 		hint := "`mlperf-go submission check " + o.Root + "` lists them"
 		if report.OnlyRehearsal() {
 			hint = "It is a rehearsal: give --rehearsal to pack it as one"
 		}
-		return nil, nil, &run.Error{Exit: run.ExitInvalid, Code: "not_valid", Hint: hint,
+		return nil, nil, &run.Error{Exit: run.ExitInvalid, Code: exit.CodeNotValid, Hint: hint,
 			Err: fmt.Errorf("the tree %s has %s and is not packed", o.Root,
 				plural.Count(report.Counts.Errors, "error", "errors"))}
 	}
@@ -158,9 +159,9 @@ func Pack(ctx context.Context, o PackOptions) (*pack.Result, *check.Report, erro
 	var refused *pack.Refusal
 	switch {
 	case errors.As(err, &refused):
-		return nil, nil, &run.Error{Exit: run.ExitInvalid, Code: "not_packed", Err: err}
+		return nil, nil, &run.Error{Exit: run.ExitInvalid, Code: exit.CodeNotPacked, Err: err}
 	case err != nil:
-		return nil, nil, run.UsageError("pack", "", "%w", err)
+		return nil, nil, exit.Usage(exit.CodePack, "", "%w", err)
 	}
 	return r, report, nil
 }

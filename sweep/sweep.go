@@ -14,6 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/child"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/probe"
 	"github.com/mlperf-go/mlperf-go/run/record"
@@ -43,7 +44,8 @@ type Options struct {
 }
 
 // owner is a sweep as the owner of its folder.
-var owner = child.Owner{What: "sweep", File: ".sweep.lock", Hint: "Wait for its end, or choose another --output-dir"}
+var owner = child.Owner{What: "sweep", File: ".sweep.lock", Busy: exit.CodeSweepRunning,
+	Hint: "Wait for its end, or choose another --output-dir"}
 
 // made are the settings that a sweep makes itself, or that only name its folder.
 var made = map[string]bool{"target-qps": true, "output-dir": true, "resume": true, "force": true}
@@ -100,25 +102,25 @@ func Run(ctx context.Context, o Options) (*State, error) {
 func (o *Options) Check() error {
 	p, n := o.Plan, o.Length
 	if p.Scenario.LoadGen != models.Server || p.Mode != models.Performance {
-		return run.UsageError("scenario", "Give --scenario Server or --scenario Interactive, and no --mode",
+		return exit.Usage(exit.CodeScenario, "Give --scenario Server or --scenario Interactive, and no --mode",
 			"a sweep measures performance in Server or Interactive, not in %s %s", p.Scenario.Scenario, p.Mode)
 	}
 	for _, m := range meaningless {
 		if p.Config.IsSet(m.name) {
-			return run.UsageError("setting", m.instead, "--%s has no meaning in a sweep", m.name)
+			return exit.Usage(exit.CodeSetting, m.instead, "--%s has no meaning in a sweep", m.name)
 		}
 	}
 	if !(n.WarmupS >= 0 && n.Duration > 0 && n.Longest >= n.Duration) || n.Queries < 1 || n.Longest > longestPoint {
-		return run.UsageError("point_length", "Give --point-duration above 0 and --point-longest at least as long, of at "+
+		return exit.Usage(exit.CodePointLength, "Give --point-duration above 0 and --point-longest at least as long, of at "+
 			"most a day, and --point-queries above 0", "no point can be measured for %v s and %d queries, %v s at most, after "+
 			"%v s", n.Duration, n.Queries, n.Longest, n.WarmupS)
 	}
 	if o.Accelerators < 0 {
-		return run.UsageError("accelerators", "", "--accelerators %d is negative", o.Accelerators)
+		return exit.Usage(exit.CodeAccelerators, "", "--accelerators %d is negative", o.Accelerators)
 	}
 	for _, v := range o.Loads.Values {
 		if most := n.plan(o.Loads.Kind, v, 0).most(v, 0); most > maxQueries {
-			return run.UsageError("point_length", "Give a shorter --point-duration, or lower rates",
+			return exit.Usage(exit.CodePointLength, "Give a shorter --point-duration, or lower rates",
 				"a point of %s has %d queries, and at most %d are kept in memory", o.Loads.Kind.Text(v), most, maxQueries)
 		}
 	}
@@ -152,10 +154,11 @@ func (o *Options) earlier() (*State, error) {
 	case errors.Is(err, ErrNoState):
 		return nil, run.CheckFolder(o.Folder, false)
 	case err != nil && o.Resume:
-		return nil, run.UsageError("sweep_state", "Choose another --output-dir", "the sweep cannot be continued: %w", err)
+		return nil, exit.Usage(exit.CodeSweepState, "Choose another --output-dir", "the sweep cannot be continued: %w", err)
 	case !o.Resume:
-		return nil, run.UsageError("output_used", "Choose another --output-dir, or give --resume; --force does not replace "+
-			"a sweep", "the output folder %s holds an earlier sweep", o.Folder)
+		return nil, exit.Usage(exit.CodeOutputUsed,
+			"Choose another --output-dir, or give --resume; --force does not replace "+
+				"a sweep", "the output folder %s holds an earlier sweep", o.Folder)
 	}
 	return before, nil
 }
@@ -174,7 +177,7 @@ func (s *sweeper) begin(before *State) error {
 	position := 0
 	if before != nil {
 		if !s.state.same(before) {
-			return run.UsageError("sweep_changed", "Give the same settings, or choose another --output-dir",
+			return exit.Usage(exit.CodeSweepChanged, "Give the same settings, or choose another --output-dir",
 				"the sweep in %s had other settings (%s %s, %v)", s.Folder, before.Model, before.Scenario, before.Settings)
 		}
 		s.state.continues(before)
@@ -268,7 +271,7 @@ func (s *sweeper) idle(ctx context.Context) error {
 		return err
 	}
 	if took <= 0 || overloads(p.Causes) { // a step of the clock, for example, spoils no estimate
-		return run.EnvironmentError("idle", "Repair the cause: `mlperf-go preflight` asks the server single questions",
+		return exit.Environment(exit.CodeIdle, "Repair the cause: `mlperf-go preflight` asks the server single questions",
 			"the server cannot answer one query at a time: %s", p.Spoiled)
 	}
 	s.state.IdleAnswerS = took.Seconds()

@@ -17,6 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/child"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/run/rehearse"
@@ -47,7 +48,8 @@ type Options struct {
 }
 
 // owner is a tune as the owner of its folder.
-var owner = child.Owner{What: "tune", File: ".tune.lock", Hint: "Wait for its end, or choose another --output-dir"}
+var owner = child.Owner{What: "tune", File: ".tune.lock", Busy: exit.CodeTuneRunning,
+	Hint: "Wait for its end, or choose another --output-dir"}
 
 // made are the settings that a tune makes for its confirming runs.
 var made = map[string]bool{"target-qps": true, "output-dir": true, "resume": true, "force": true, "mode": true}
@@ -101,15 +103,15 @@ func (t *tuner) check() error {
 	p := t.Plan
 	switch {
 	case p.Scenario.LoadGen != models.Server || p.Mode != models.Performance:
-		return run.UsageError("scenario", "Give --scenario Server or --scenario Interactive, and no --mode",
+		return exit.Usage(exit.CodeScenario, "Give --scenario Server or --scenario Interactive, and no --mode",
 			"a tune finds the highest rate of a performance test in Server or Interactive, not in %s %s", p.Scenario.Scenario,
 			p.Mode)
 	case p.Config.IsSet("target-qps"):
-		return run.UsageError("target_qps", "Leave --target-qps out", "--target-qps is what a tune finds")
+		return exit.Usage(exit.CodeTargetQPS, "Leave --target-qps out", "--target-qps is what a tune finds")
 	case p.Config.Has("audit-config"):
-		return run.UsageError("audit_config", "Leave --audit-config out", "an audit cannot be tuned")
+		return exit.Usage(exit.CodeAuditConfig, "Leave --audit-config out", "an audit cannot be tuned")
 	case !(t.Confidence >= 0.5 && t.Confidence < 1):
-		return run.UsageError("confidence", "Give a share such as 0.95", "--confidence %v is not between 0.5 and 1",
+		return exit.Usage(exit.CodeConfidence, "Give a share such as 0.95", "--confidence %v is not between 0.5 and 1",
 			t.Confidence)
 	}
 	return nil
@@ -125,9 +127,9 @@ func (t *tuner) earlier() (*State, error) {
 		}
 		return nil, nil
 	case err != nil && t.Resume:
-		return nil, run.UsageError("tune_state", "Choose another --output-dir", "the tune cannot be continued: %w", err)
+		return nil, exit.Usage(exit.CodeTuneState, "Choose another --output-dir", "the tune cannot be continued: %w", err)
 	case !t.Resume:
-		return nil, run.UsageError("output_used", "Choose another --output-dir, or give --resume",
+		return nil, exit.Usage(exit.CodeOutputUsed, "Choose another --output-dir, or give --resume",
 			"the output folder %s holds an earlier tune", t.Folder)
 	}
 	return s, nil
@@ -143,8 +145,9 @@ func (t *tuner) begin(client *run.ProbeClient, before *State) error {
 		goal.Limits = append(goal.Limits, Limit{Metric(l.What), l.Limit})
 	}
 	if len(goal.Limits) == 0 {
-		return run.UsageError("limit", "Give --ttft-limit D and --tpot-limit D", "%s %s has no latency limit, so that every "+
-			"rate would be valid", p.Row.Name, p.Scenario.Scenario)
+		return exit.Usage(exit.CodeLimit, "Give --ttft-limit D and --tpot-limit D",
+			"%s %s has no latency limit, so that every "+
+				"rate would be valid", p.Row.Name, p.Scenario.Scenario)
 	}
 	t.state = &State{Schema: Schema, Kind: "tune", Model: p.Row.Name, Scenario: string(p.Scenario.Scenario),
 		Settings: t.settings(), Goal: goal, Started: time.Now(), Probes: []Probe{}}
@@ -155,7 +158,7 @@ func (t *tuner) begin(client *run.ProbeClient, before *State) error {
 	}
 	if before.Model != t.state.Model || before.Scenario != t.state.Scenario || !slices.Equal(before.Settings,
 		t.state.Settings) || !before.Goal.equal(&goal) {
-		return run.UsageError("tune_changed", "Give the same settings, or choose another --output-dir",
+		return exit.Usage(exit.CodeTuneChanged, "Give the same settings, or choose another --output-dir",
 			"the tune in %s had other settings (%s %s, %v)", t.Folder, before.Model, before.Scenario, before.Settings)
 	}
 	t.state.Started, t.state.SpentS, t.state.Probes = before.Started, before.SpentS, before.Probes
@@ -212,7 +215,7 @@ func (t *tuner) run(ctx context.Context, client *run.ProbeClient, before *State)
 		}
 		if p.Spoiled != "" {
 			if spoiled++; spoiled > mostRepeats {
-				return run.EnvironmentError("probe_spoiled", "Repair the cause, and continue with --resume",
+				return exit.Environment(exit.CodeProbeSpoiled, "Repair the cause, and continue with --resume",
 					"a probe was spoiled %d times in a row; the last time: %s", spoiled, p.Spoiled)
 			}
 			t.Observer.Repeats(p.Spoiled)
@@ -298,7 +301,7 @@ func (t *tuner) confirm(ctx context.Context, step Step) (*Probe, error) {
 	if err != nil {
 		return nil, err
 	}
-	if end.Code == child.Killed { // not by this tune: nothing was measured
+	if end.Code == exit.CodeKilled { // not by this tune: nothing was measured
 		p.Measured = Measured{Kind: Confirm, Rate: step.Rate, Counts: make([]Count, len(t.state.Goal.Limits))}
 		p.Spoiled = "the confirming run: " + end.Why
 		p.Took = time.Since(p.Started)

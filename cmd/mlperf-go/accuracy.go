@@ -12,6 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/run/score"
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
@@ -142,14 +143,14 @@ func scoreOptions(p *program, c *cli.Context) (score.Options, error) {
 	}
 	var err error
 	if t.Web.Proxy, err = backends.ParseProxy(c.String("proxy")); err != nil {
-		return o, run.UsageError("proxy", "Give it as http://host:port", "--proxy: %w", err)
+		return o, exit.Usage(exit.CodeProxy, "Give it as http://host:port", "--proxy: %w", err)
 	}
 	if t.Web.Authorities, err = backends.Authorities(c.String("ca-file")); err != nil {
-		return o, run.UsageError("ca_file", "Give the PEM file of the authority that signed the server's certificate",
+		return o, exit.Usage(exit.CodeCAFile, "Give the PEM file of the authority that signed the server's certificate",
 			"--ca-file: %w", err)
 	}
 	if t.Web.Certificates, err = backends.ClientCertificates(c.String("client-cert"), c.String("client-key")); err != nil {
-		return o, run.UsageError("client_cert", "Give a certificate and its private key as PEM files", "--client-cert: %w",
+		return o, exit.Usage(exit.CodeClientCert, "Give a certificate and its private key as PEM files", "--client-cert: %w",
 			err)
 	}
 	t.Web.InsecureSkipVerify = c.Bool("insecure-skip-verify")

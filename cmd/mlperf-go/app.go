@@ -12,7 +12,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/models"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
 // globalFlags returns the flags that are accepted before and after the command's name.
@@ -51,7 +51,7 @@ func (p *program) addModel(path string) error {
 		return err
 	}
 	if _, err := models.AddFile(whole); err != nil {
-		return run.UsageError("model_file", "", "%w", err)
+		return exit.Usage(exit.CodeModelFile, "", "%w", err)
 	}
 	p.modelFile = whole
 	p.environ = append(slices.Clone(p.environ), modelFileEnv+"="+whole)
@@ -166,18 +166,18 @@ func unknownCommand(below []*cli.Command, words string) error {
 	if near := config.Nearest(words[strings.LastIndex(words, " ")+1:], names); len(near) > 0 {
 		hint = "Did you mean " + strings.Join(near, ", ") + "? " + hint
 	}
-	return run.UsageError("unknown_command", hint, "unknown command %q", words)
+	return exit.Usage(exit.CodeUnknownCommand, hint, "unknown command %q", words)
 }
 
 // usageError rewords an error of the flag parser and suggests the nearest flags.
 func usageError(c *cli.Context, err error, _ bool) error {
-	e := run.UsageError("flag", "`"+c.Command.HelpName+" --help` lists the flags", "%w", err)
+	e := exit.Usage(exit.CodeFlag, "`"+c.Command.HelpName+" --help` lists the flags", "%w", err)
 	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: ")
 	if !unknown {
 		e.Err = wrongValue(c.Command.Flags, err)
 		return e
 	}
-	e.Code, e.Err = "unknown_flag", fmt.Errorf("unknown flag -%s", name)
+	e.Code, e.Err = exit.CodeUnknownFlag, fmt.Errorf("unknown flag -%s", name)
 	var names []string
 	for _, f := range c.Command.Flags {
 		names = append(names, f.Names()...)

@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
 // flagsFirst moves a command's flags before its arguments, because the flag parser stops at the first argument and
@@ -220,7 +220,7 @@ func noArguments(c *cli.Context) error {
 	if c.NArg() == 0 {
 		return nil
 	}
-	return run.UsageError("argument", "It accepts only flags: write --FLAG=VALUE, or put -- before engine arguments",
+	return exit.Usage(exit.CodeArgument, "It accepts only flags: write --FLAG=VALUE, or put -- before engine arguments",
 		"unexpected argument %q of %s", c.Args().First(), strings.TrimPrefix(c.Command.HelpName, "mlperf-go "))
 }
 
@@ -228,7 +228,7 @@ func oneTree(c *cli.Context) (string, error) { return oneArgument(c, "submission
 
 func oneArgument(c *cli.Context, what, name string) (string, error) {
 	if c.NArg() != 1 {
-		return "", run.UsageError("argument", "Write `mlperf-go submission "+c.Command.Name+" "+name+"`",
+		return "", exit.Usage(exit.CodeArgument, "Write `mlperf-go submission "+c.Command.Name+" "+name+"`",
 			"this command requires one %s", what)
 	}
 	return c.Args().First(), nil

@@ -12,7 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/peers"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
@@ -41,12 +41,12 @@ func (cmd benchCommand) convert() *cli.Command {
 
 func (cmd benchCommand) runConvert(c *cli.Context) error {
 	if c.NArg() != 1 {
-		return run.UsageError("argument", "Write `mlperf-go bench convert RUN --format vllm`",
+		return exit.Usage(exit.CodeArgument, "Write `mlperf-go bench convert RUN --format vllm`",
 			"this command requires the folder of one run")
 	}
 	format, folder := c.String("format"), c.Args().First()
 	if !slices.Contains(peers.Formats(), format) {
-		return run.UsageError("format", "Give one of "+strings.Join(peers.Formats(), ", "), "--format %q is not known",
+		return exit.Usage(exit.CodeFormat, "Give one of "+strings.Join(peers.Formats(), ", "), "--format %q is not known",
 			format)
 	}
 	log, err := readLog(folder)
@@ -55,20 +55,21 @@ func (cmd benchCommand) runConvert(c *cli.Context) error {
 	}
 	e, err := peers.Convert(format, log)
 	if err != nil {
-		return run.UsageError("convert", "Give a run that issued requests", "%w", err)
+		return exit.Usage(exit.CodeConvert, "Give a run that issued requests", "%w", err)
 	}
 	output := c.String("output")
 	if output == "" {
 		output = filepath.Join(folder, "convert", format)
 	}
 	if err := os.MkdirAll(output, atomicfile.Shared.Folder()); err != nil {
-		return run.EnvironmentError("output", "Choose another --output", "no folder for the files: %w", err)
+		return exit.Environment(exit.CodeOutput, "Choose another --output", "no folder for the files: %w", err)
 	}
 	var paths []string
 	for _, f := range e.Files {
 		path := filepath.Join(output, f.Name)
 		if err := atomicfile.WriteBytes(path, f.Data); err != nil {
-			return run.EnvironmentError("output", "Choose another --output", "a file of %s cannot be written: %w", format, err)
+			return exit.Environment(exit.CodeOutput, "Choose another --output", "a file of %s cannot be written: %w", format,
+				err)
 		}
 		paths = append(paths, path)
 	}
@@ -92,12 +93,12 @@ func readLog(folder string) (*peers.Log, error) {
 	}
 	rec, err := record.Read(folder)
 	if err != nil {
-		return nil, run.UsageError("run_folder", "Give the folder of a finished run", "%w", err)
+		return nil, exit.Usage(exit.CodeRunFolder, "Give the folder of a finished run", "%w", err)
 	}
 	debug.SetGCPercent(reportGarbage)
 	t, err := ledger.ReadRequests(filepath.Join(folder, record.RequestsName))
 	if err != nil {
-		return nil, run.UsageError("requests", needsRequests, "%w", err)
+		return nil, exit.Usage(exit.CodeRequests, needsRequests, "%w", err)
 	}
 	return peers.FromRun(rec, t), nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/compare"
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
 // compareCommand compares results.
@@ -36,7 +37,8 @@ func (cmd compareCommand) command() *cli.Command {
 
 func (cmd compareCommand) run(c *cli.Context) error {
 	if c.NArg() < 2 {
-		return run.UsageError("argument", "Write `mlperf-go compare A B`", "this command requires two folders with results")
+		return exit.Usage(exit.CodeArgument, "Write `mlperf-go compare A B`",
+			"this command requires two folders with results")
 	}
 	percentiles, err := percentilesOf(c)
 	if err != nil {
@@ -45,17 +47,18 @@ func (cmd compareCommand) run(c *cli.Context) error {
 	confidence, threshold := c.Float64("confidence"), c.Float64("gate-threshold")
 	switch {
 	case !(confidence >= 0.5 && confidence < 1):
-		return run.UsageError("confidence", "Give a share such as 0.95", "--confidence %v is not between 0.5 and 1",
+		return exit.Usage(exit.CodeConfidence, "Give a share such as 0.95", "--confidence %v is not between 0.5 and 1",
 			confidence)
 	case !(threshold >= 0 && threshold < 1):
-		return run.UsageError("gate_threshold", "Give a share such as 0.02", "--gate-threshold %v is not between 0 and 1",
+		return exit.Usage(exit.CodeGateThreshold, "Give a share such as 0.02", "--gate-threshold %v is not between 0 and 1",
 			threshold)
 	}
 	var sources []*compare.Source
 	for _, folder := range c.Args().Slice() {
 		s, err := compare.Read(c.Context, folder, compare.Options{Submitter: c.String("submitter"), Round: c.String("round")})
 		if err != nil {
-			return run.UsageError("results", "Give the folder of a run, a campaign or a tune, or a submission tree", "%w", err)
+			return exit.Usage(exit.CodeResults, "Give the folder of a run, a campaign or a tune, or a submission tree", "%w",
+				err)
 		}
 		sources = append(sources, s)
 	}
@@ -66,7 +69,7 @@ func (cmd compareCommand) run(c *cli.Context) error {
 	}
 	if path := c.String("html"); path != "" {
 		if err := atomicfile.Write(path, func(w io.Writer) error { return r.HTML(w) }); err != nil {
-			return run.EnvironmentError("html", "Choose another --html", "the page cannot be written: %w", err)
+			return exit.Environment(exit.CodeHTML, "Choose another --html", "the page cannot be written: %w", err)
 		}
 	}
 	switch {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
 // completionCommand prints completion scripts.
@@ -69,11 +69,11 @@ func (cmd completionCommand) command() *cli.Command {
 		OnUsageError: usageError,
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {
-				return run.UsageError("argument", "", "no shell given: use bash, zsh or fish")
+				return exit.Usage(exit.CodeArgument, "", "no shell given: use bash, zsh or fish")
 			}
 			script, ok := completionScripts[c.Args().First()]
 			if !ok || c.NArg() != 1 {
-				return run.UsageError("argument", "Use bash, zsh or fish",
+				return exit.Usage(exit.CodeArgument, "Use bash, zsh or fish",
 					"no completion script for the shell %q", c.Args().First())
 			}
 			_, err := fmt.Fprint(cmd.stdout, script)

@@ -12,6 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/run/score"
@@ -46,7 +47,7 @@ func (cmd complianceCommand) run(c *cli.Context) error {
 	}
 	e := s.Effective
 	if e.IsSet("audit-config") || e.String("mode") != string(models.Performance) {
-		return run.UsageError("audit_config", "Omit --audit-config and --mode",
+		return exit.Usage(exit.CodeAuditConfig, "Omit --audit-config and --mode",
 			"an audit has its own audit.config and always measures performance")
 	}
 	plan, err := plan.Resolve(e)
@@ -55,7 +56,7 @@ func (cmd complianceCommand) run(c *cli.Context) error {
 	}
 	audit, err := compliance.Find(c.String("test"), plan.Row.Name)
 	if err != nil {
-		return run.UsageError("audit", "`mlperf-go compliance needs --model "+plan.Row.Name+"` lists the audits", "%w",
+		return exit.Usage(exit.CodeAudit, "`mlperf-go compliance needs --model "+plan.Row.Name+"` lists the audits", "%w",
 			err)
 	}
 	plan.Audit, plan.AuditRows = audit.Test, audit.Samples
@@ -68,7 +69,7 @@ func (cmd complianceCommand) run(c *cli.Context) error {
 	}
 	audit = audit.Over(rows)
 	if n := c.Int("rehearsal-queries"); n < 0 {
-		return run.UsageError("rehearsal", "Omit it for the whole audit",
+		return exit.Usage(exit.CodeRehearsal, "Omit it for the whole audit",
 			"--rehearsal-queries %d is not a number of queries", n)
 	} else if n > 0 {
 		audit = audit.Scale(n)
@@ -80,7 +81,7 @@ func (cmd complianceCommand) run(c *cli.Context) error {
 		EOSOption: compliance.OfficialEOSOption(plan.Row),
 	}
 	if err := in.Complete(audit.Test); err != nil { // report it before hours of a run
-		return run.UsageError("compliance", "Give --reference-accuracy or --reference-performance", "%w", err)
+		return exit.Usage(exit.CodeCompliance, "Give --reference-accuracy or --reference-performance", "%w", err)
 	}
 	// audit.config is one of the run's files, so that no file remains elsewhere however this process ends.
 	plan.AuditText = audit.Config()
@@ -120,7 +121,7 @@ func (cmd complianceCommand) reportNeed(test string, plan *plan.Plan) error {
 	}
 	needs, err := compliance.Needs(plan.Row.Name, plan.Round.Name, layout.Closed)
 	if err != nil {
-		return run.UsageError("audit", "", "%w", err)
+		return exit.Usage(exit.CodeAudit, "", "%w", err)
 	}
 	for _, n := range needs {
 		if n.Test == test && !n.Needed {

@@ -9,7 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/compliance"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/rounds"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
 // needsCommand shows which audits a benchmark needs.
@@ -33,7 +33,7 @@ func (cmd needsCommand) show(c *cli.Context) error {
 		return err
 	}
 	if _, err := rounds.Find(c.String("round")); err != nil {
-		return run.UsageError("round", "", "%w", err)
+		return exit.Usage(exit.CodeRound, "", "%w", err)
 	}
 	name := c.String("model")
 	if name == "" {
@@ -44,7 +44,7 @@ func (cmd needsCommand) show(c *cli.Context) error {
 	}
 	needs, err := compliance.Needs(name, c.String("round"), c.String("division"))
 	if err != nil {
-		return run.UsageError("audit", "", "%w", err)
+		return exit.Usage(exit.CodeAudit, "", "%w", err)
 	}
 	if cmd.json {
 		cmd.writeJSON(map[string]any{"model": name, "round": c.String("round"), "needs": needs})
@@ -81,7 +81,7 @@ func (cmd needsCommand) allNeeds(division string) error {
 		for _, r := range rounds.All() {
 			needs, err := compliance.Needs(name, r.Name, division)
 			if err != nil {
-				return run.UsageError("audit", "", "%w", err)
+				return exit.Usage(exit.CodeAudit, "", "%w", err)
 			}
 			cells = append(cells, cell{name, r.Name, needs})
 			line = append(line, inShort(needs, compliance.InRound(name, r.Name)))

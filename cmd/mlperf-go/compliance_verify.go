@@ -11,6 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/compliance"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
 // verifyCommand verifies the logs of an audit.
@@ -58,7 +59,7 @@ func (cmd verifyCommand) run(c *cli.Context) error {
 		return err
 	}
 	if _, err := os.Stat(c.String("logs")); err != nil {
-		return run.UsageError("logs", "Pass the folder of the audit's LoadGen logs with --logs",
+		return exit.Usage(exit.CodeLogs, "Pass the folder of the audit's LoadGen logs with --logs",
 			"cannot read the audit's logs: %w", err)
 	}
 	in := compliance.Input{
@@ -77,7 +78,7 @@ func (cmd verifyCommand) run(c *cli.Context) error {
 	if path := c.String("evaluation"); path != "" {
 		text, err := smallFile(path)
 		if err != nil {
-			return run.UsageError("evaluation", "", "%w", err)
+			return exit.Usage(exit.CodeEvaluation, "", "%w", err)
 		}
 		in.Evaluator = text
 	}
@@ -91,7 +92,7 @@ func (cmd verifyCommand) run(c *cli.Context) error {
 	if name := c.String("scenario"); name != "" {
 		s, err := models.ParseScenario(name)
 		if err != nil {
-			return run.UsageError("scenario", "", "%w", err)
+			return exit.Usage(exit.CodeScenario, "", "%w", err)
 		}
 		in.Scenario = s
 	}
@@ -119,7 +120,7 @@ func (p *program) verifyAudit(in compliance.Input, test, folder string) error {
 	in.Now = time.Now()
 	r, err := compliance.Verify(test, in)
 	if err != nil {
-		return run.UsageError("compliance", "", "%w", err)
+		return exit.Usage(exit.CodeCompliance, "", "%w", err)
 	}
 	if folder != "" {
 		if len(r.Files) > 0 {

@@ -16,6 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/internal/secret"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
 // console is what a command writes to. Everything but stderr removes secrets and control characters.
@@ -47,7 +48,7 @@ func newConsole(stdout, stderr io.Writer, environ []string, secrets *secret.Reda
 func (c *console) setLog() error {
 	level, err := zapcore.ParseLevel(c.logLevel)
 	if err != nil {
-		return run.UsageError("log_level", "Use debug, info, warn or error", "--log-level: %w", err)
+		return exit.Usage(exit.CodeLogLevel, "Use debug, info, warn or error", "--log-level: %w", err)
 	}
 	if c.quiet {
 		level = max(level, zapcore.ErrorLevel)
@@ -67,7 +68,8 @@ func newLogCore(format string, to page, level zapcore.Level) (zapcore.Core, erro
 	case "console":
 		return textCore{level, to}, nil
 	}
-	return zapcore.NewNopCore(), run.UsageError("log_format", "Use console or json", "--log-format %q is unknown", format)
+	return zapcore.NewNopCore(), exit.Usage(exit.CodeLogFormat, "Use console or json", "--log-format %q is unknown",
+		format)
 }
 
 // textCore writes the level and the message of a log line. The fields are left out: the message contains what a person
@@ -104,7 +106,7 @@ func (c *console) complain(e *run.Error) {
 		return
 	}
 	core, _ := newLogCore(c.logFormat, c.err, zapcore.ErrorLevel) // the format is known
-	zap.New(core).Error(text, zap.String("code", e.Code), zap.String("hint", e.Hint), zap.Int("exit", e.Exit))
+	zap.New(core).Error(text, zap.String("code", string(e.Code)), zap.String("hint", e.Hint), zap.Int("exit", e.Exit))
 }
 
 // notice logs lines that a user should see once.
@@ -138,8 +140,9 @@ func (c *console) exitCode(code int) int {
 	if err == nil || readerGone(err) || code != run.ExitValid {
 		return code
 	}
-	c.complain(&run.Error{Exit: run.ExitEnvironment, Code: "stdout", Hint: "Free some space there, or redirect it " +
-		"elsewhere; the files that the command wrote are complete",
+	c.complain(&run.Error{Exit: run.ExitEnvironment, Code: exit.CodeStdout,
+		Hint: "Free some space there, or redirect it " +
+			"elsewhere; the files that the command wrote are complete",
 		Err: fmt.Errorf("cannot write the result to the standard output: %w", err)})
 	return run.ExitEnvironment
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/models"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/rehearse"
 )
@@ -119,7 +119,7 @@ func reading(c *cli.Context, row *models.Row) (datasets.Options, error) {
 	if path := c.String("dataset-config"); path != "" {
 		d, err := datasets.ReadDescription(path)
 		if err != nil {
-			return o, run.UsageError("dataset_config", "docs/reference/datasets.md lists the keys", "%w", err)
+			return o, exit.Usage(exit.CodeDatasetConfig, "docs/reference/datasets.md lists the keys", "%w", err)
 		}
 		d.Apply(&o)
 	}
@@ -130,11 +130,11 @@ func reading(c *cli.Context, row *models.Row) (datasets.Options, error) {
 // the file may belong to another benchmark.
 func datasetFailed(c *cli.Context, err error) error {
 	if errors.Is(err, datasets.ErrOption) {
-		return run.UsageError("dataset_option", "", "%w", err)
+		return exit.Usage(exit.CodeDatasetOption, "", "%w", err)
 	}
 	if fault := (*datasets.Error)(nil); errors.As(err, &fault) && fault.Record <= 1 && fault.Field != "" &&
 		!c.IsSet("model") {
-		return run.UsageError("dataset", "The file may belong to another benchmark than the default, "+
+		return exit.Usage(exit.CodeDataset, "The file may belong to another benchmark than the default, "+
 			c.String("model")+": pass its benchmark with --model", "%w", err)
 	}
 	return err
@@ -142,7 +142,7 @@ func datasetFailed(c *cli.Context, err error) error {
 
 func (cmd datasetCommand) file(c *cli.Context) (string, *models.Row, error) {
 	if c.NArg() != 1 {
-		return "", nil, run.UsageError("argument", "Write `mlperf-go dataset "+c.Command.Name+" FILE`",
+		return "", nil, exit.Usage(exit.CodeArgument, "Write `mlperf-go dataset "+c.Command.Name+" FILE`",
 			"this command requires one data set file")
 	}
 	m, err := models.Find(c.String("model"))
@@ -163,7 +163,7 @@ func (cmd datasetCommand) check(c *cli.Context) error {
 	}
 	ds, faults := datasets.Check(path, o, c.Int("most"))
 	if len(faults) > 0 {
-		return datasetFailed(c, run.UsageError("dataset", "", "%w", errors.Join(faults...)))
+		return datasetFailed(c, exit.Usage(exit.CodeDataset, "", "%w", errors.Join(faults...)))
 	}
 	if cmd.json {
 		cmd.writeJSON(map[string]any{"path": path, "samples": len(ds.Samples), "benchmark_samples": row.DatasetSamples,
@@ -178,7 +178,7 @@ func (cmd datasetCommand) check(c *cli.Context) error {
 func (cmd datasetCommand) job(c *cli.Context) (*convert.Job, error) {
 	last := c.NArg() - 1
 	if last < 1 {
-		return nil, run.UsageError("argument", "Write `mlperf-go dataset convert IN... OUT`",
+		return nil, exit.Usage(exit.CodeArgument, "Write `mlperf-go dataset convert IN... OUT`",
 			"convert requires at least two files, not %d", c.NArg())
 	}
 	m, err := models.Find(c.String("model"))
@@ -188,11 +188,11 @@ func (cmd datasetCommand) job(c *cli.Context) (*convert.Job, error) {
 	j := &convert.Job{From: c.Args().Slice()[:last], To: c.Args().Get(last), Format: c.String("to"),
 		Form: c.String("form"), Answers: c.String("answers"), Force: c.Bool("force")}
 	if c.Bool("benchmark-rows") && c.IsSet("ids") {
-		return nil, run.UsageError("dataset_option", "Give one of them", "--benchmark-rows and --ids exclude each other")
+		return nil, exit.Usage(exit.CodeDatasetOption, "Give one of them", "--benchmark-rows and --ids exclude each other")
 	}
 	if c.Bool("benchmark-rows") {
 		if j.Select = m.Row.Data.Select; j.Select == nil {
-			return nil, run.UsageError("dataset_option", "Leave --benchmark-rows out",
+			return nil, exit.Usage(exit.CodeDatasetOption, "Leave --benchmark-rows out",
 				"the benchmark %s uses every row of its files", m.Row.Name)
 		}
 	}
@@ -234,14 +234,14 @@ func (cmd datasetCommand) convert(c *cli.Context) error {
 func convertFailed(c *cli.Context, err error) error {
 	switch {
 	case errors.Is(err, convert.ErrFormat):
-		return run.UsageError("format", "Use .json, .jsonl, .csv, .parquet or .npy, or pass --to FORMAT", "%w", err)
+		return exit.Usage(exit.CodeFormat, "Use .json, .jsonl, .csv, .parquet or .npy, or pass --to FORMAT", "%w", err)
 	case errors.Is(err, convert.ErrExists):
-		return run.UsageError("output_used", "Name a new OUT behind the files to read, or give --force to replace it", "%w",
+		return exit.Usage(exit.CodeOutputUsed, "Name a new OUT behind the files to read, or give --force to replace it", "%w",
 			err)
 	case errors.Is(err, convert.ErrAnswers):
-		return run.UsageError("dataset_option", "Give both, or neither", "--answers requires --form calls")
+		return exit.Usage(exit.CodeDatasetOption, "Give both, or neither", "--answers requires --form calls")
 	case errors.Is(err, convert.ErrTemporary):
-		return run.EnvironmentError("output_dir", "", "%w", err)
+		return exit.Environment(exit.CodeOutputDir, "", "%w", err)
 	}
 	return datasetFailed(c, err)
 }
@@ -255,17 +255,17 @@ func (cmd datasetCommand) synth(c *cli.Context) error {
 		return err
 	}
 	if c.String("output") == "" {
-		return run.UsageError("output", "Write --output FILE", "no --output given")
+		return exit.Usage(exit.CodeOutput, "Write --output FILE", "no --output given")
 	}
 	if format := datasets.FormatOfName(c.String("output")); format != "" && format != datasets.FormatJSON {
-		return run.UsageError("output", "End it in .json; `mlperf-go dataset convert` converts it to other formats",
+		return exit.Usage(exit.CodeOutput, "End it in .json; `mlperf-go dataset convert` converts it to other formats",
 			"--output %s has the suffix of %s, but synthetic data sets are written as JSON", c.String("output"), format)
 	}
 	if c.Int("samples") < 1 {
-		return run.UsageError("samples", "", "--samples is %d; a data set needs at least one row", c.Int("samples"))
+		return exit.Usage(exit.CodeSamples, "", "--samples is %d; a data set needs at least one row", c.Int("samples"))
 	}
 	if path := c.String("output"); convert.HasContent(path) && !c.Bool("force") {
-		return run.UsageError("output_used", "Choose another --output, or give --force to replace it",
+		return exit.Usage(exit.CodeOutputUsed, "Choose another --output, or give --force to replace it",
 			"cannot write the data set to %s: the file exists", path)
 	}
 	err = atomicfile.Write(c.String("output"), func(w io.Writer) error {

@@ -8,13 +8,14 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets/official"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
 // get prints where a benchmark's official files come from, and compares files that were fetched. It downloads nothing:
 // the official downloader is a script from the network that logs in with a browser, so users start it themselves.
 func (cmd datasetCommand) get(c *cli.Context) error {
 	if c.NArg() == 0 {
-		return run.UsageError("argument", "Write `mlperf-go dataset get NAME [FILE...]`; `mlperf-go models` lists the "+
+		return exit.Usage(exit.CodeArgument, "Write `mlperf-go dataset get NAME [FILE...]`; `mlperf-go models` lists the "+
 			"benchmarks", "this command requires the name of a benchmark")
 	}
 	m, err := models.Find(c.Args().First())
@@ -22,14 +23,14 @@ func (cmd datasetCommand) get(c *cli.Context) error {
 		return err
 	}
 	if len(m.Row.Data.Files) == 0 {
-		return run.UsageError("dataset", "Any file with its columns can be used; `mlperf-go models "+m.Row.Name+
+		return exit.Usage(exit.CodeDataset, "Any file with its columns can be used; `mlperf-go models "+m.Row.Name+
 			"` lists them", "%s has no official data set", m.Row.Name)
 	}
 	results := []*official.Result{}
 	for _, path := range c.Args().Tail() {
 		r, err := official.Verify(path, m.Row)
 		if err != nil {
-			return run.UsageError("dataset", "", "%w", err)
+			return exit.Usage(exit.CodeDataset, "", "%w", err)
 		}
 		if results = append(results, r); !r.OK() {
 			cmd.exit = run.ExitInvalid

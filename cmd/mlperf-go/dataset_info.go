@@ -10,7 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/plot"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
 func infoFlags() []cli.Flag {
@@ -129,7 +129,7 @@ func plotLengths(path, format, name string, sets []lengthSet) error {
 		})
 	}
 	if len(panels) == 0 {
-		return run.UsageError("plot", "Pass --tokenizer to count the tokens of texts",
+		return exit.Usage(exit.CodePlot, "Pass --tokenizer to count the tokens of texts",
 			"the data set has neither token ids nor images to draw")
 	}
 	return atomicfile.Write(path, func(w io.Writer) error { return plot.Write(w, format, panels) })

@@ -14,7 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/plot"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/report/lengths"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/tokenizer"
 )
 
@@ -68,7 +68,7 @@ func plotFormat(c *cli.Context) (string, error) {
 	}
 	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(c.String("plot"))), ".")
 	if format != plot.SVG && format != plot.PNG {
-		return "", run.UsageError("plot", "Use .svg or .png", "unknown suffix of --plot %s", c.String("plot"))
+		return "", exit.Usage(exit.CodePlot, "Use .svg or .png", "unknown suffix of --plot %s", c.String("plot"))
 	}
 	return format, nil
 }
@@ -80,7 +80,7 @@ func tokenCounter(c *cli.Context) (func(text string) int, error) {
 	}
 	t, err := tokenizer.Open(c.String("tokenizer"))
 	if err != nil {
-		return nil, run.UsageError("tokenizer", "", "%w", err)
+		return nil, exit.Usage(exit.CodeTokenizer, "", "%w", err)
 	}
 	var ids []int32
 	return func(text string) int {
@@ -91,7 +91,7 @@ func tokenCounter(c *cli.Context) (func(text string) int, error) {
 
 func drawReports(path, format string, panels []plot.Panel) error {
 	if len(panels) == 0 {
-		return run.UsageError("plot", "Pass --tokenizer to count the tokens of texts", "there are no lengths to draw")
+		return exit.Usage(exit.CodePlot, "Pass --tokenizer to count the tokens of texts", "there are no lengths to draw")
 	}
 	return atomicfile.Write(path, func(w io.Writer) error { return plot.Write(w, format, panels) })
 }

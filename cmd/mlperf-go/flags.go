@@ -8,7 +8,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/config"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/servers"
 )
 
@@ -105,17 +105,17 @@ func (p *program) readSettings(c *cli.Context) (*settings, error) {
 	e := config.New(config.RunSettings())
 	if path := c.String("config"); path != "" {
 		if err := e.LoadYAMLFile(path); err != nil {
-			return nil, run.UsageError("config_file",
+			return nil, exit.Usage(exit.CodeConfigFile,
 				"Its keys are the flags of `mlperf-go run --help` without the leading dashes", "%w", err)
 		}
 	}
 	if err := e.SetEnviron(p.environ, otherNames(c.App.Commands)...); err != nil {
-		return nil, run.UsageError("environment", "", "%w", err)
+		return nil, exit.Usage(exit.CodeEnvironment, "", "%w", err)
 	}
 	for _, s := range e.Table() {
 		for _, name := range s.Names() {
 			if err := setFlag(e, c, s, name); err != nil {
-				return nil, run.UsageError("flag_value", "", "%w", err)
+				return nil, exit.Usage(exit.CodeFlagValue, "", "%w", err)
 			}
 		}
 	}
@@ -154,7 +154,7 @@ func (p *program) readServers(c *cli.Context, e *config.Effective) (*settings, e
 	s := &settings{Effective: e, engineArgs: c.Args().Slice()}
 	cfg, err := servers.ConfigFrom(e)
 	if err != nil {
-		return nil, serverError("server_config", err)
+		return nil, serverError(exit.CodeServerConfig, err)
 	}
 	if cfg == nil {
 		return s, nil
@@ -165,7 +165,7 @@ func (p *program) readServers(c *cli.Context, e *config.Effective) (*settings, e
 		}
 	}
 	if s.serverOrigin, err = cfg.Configure(e, s.servers); err != nil {
-		return nil, serverError("server_config", err)
+		return nil, serverError(exit.CodeServerConfig, err)
 	}
 	return s, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/report/live"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
@@ -18,7 +19,7 @@ func (t testRun) openPage(ctx context.Context) (context.Context, *livePage, erro
 	c := t.plan.Config
 	if !c.Has("live") {
 		if c.Bool("live-control") {
-			return nil, nil, run.UsageError("live_control", "Add --live", "--live-control needs the page of --live")
+			return nil, nil, exit.Usage(exit.CodeLiveControl, "Add --live", "--live-control needs the page of --live")
 		}
 		return ctx, nil, nil
 	}
@@ -30,7 +31,7 @@ func (t testRun) openPage(ctx context.Context) (context.Context, *livePage, erro
 	}
 	s, err := live.Start(o)
 	if err != nil {
-		return nil, nil, run.EnvironmentError("live", "Give --live a free address of this machine, such as 127.0.0.1:8090",
+		return nil, nil, exit.Environment(exit.CodeLive, "Give --live a free address of this machine, such as 127.0.0.1:8090",
 			"the live page cannot be served: %w", err)
 	}
 	fmt.Fprintf(t.messages, "live page: %s\n", s.URL())

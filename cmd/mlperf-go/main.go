@@ -23,6 +23,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/sandbox"
 	"github.com/mlperf-go/mlperf-go/internal/secret"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
 // The main goroutine keeps the main thread, because the parent-death signal ties children to the thread that started
@@ -51,7 +52,7 @@ func reportBug(v any, stack []byte) {
 	}
 	c := newConsole(io.Discard, os.Stderr, nil, &secret.Redactor{})
 	c.logFormat = "json"
-	c.complain(&run.Error{Exit: run.ExitBug, Code: "bug", Err: errors.New(text)})
+	c.complain(&run.Error{Exit: run.ExitBug, Code: exit.CodeBug, Err: errors.New(text)})
 }
 
 // program is the environment that all commands share.
@@ -150,10 +151,10 @@ func (p *program) report(err error) int {
 	e := run.Classify(err)
 	var interrupt run.Interrupt
 	if errors.As(err, &interrupt) {
-		e = &run.Error{Exit: interrupt.ExitCode(), Code: "interrupted", Err: err}
+		e = &run.Error{Exit: interrupt.ExitCode(), Code: exit.CodeInterrupted, Err: err}
 	}
 	if p.json {
-		p.writeJSON(map[string]any{"error": map[string]string{"code": e.Code, "message": e.Err.Error(), "hint": e.Hint}})
+		p.writeJSON(map[string]any{"error": map[string]any{"code": e.Code, "message": e.Err.Error(), "hint": e.Hint}})
 	}
 	_ = p.stdout.Flush() // the error matters more than a failed write
 	p.complain(e)

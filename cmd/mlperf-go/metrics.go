@@ -17,7 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/plot"
 	"github.com/mlperf-go/mlperf-go/metrics/scrape"
 	"github.com/mlperf-go/mlperf-go/metrics/series"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
@@ -51,7 +51,7 @@ func (cmd metricsCommand) runCollect(c *cli.Context) error {
 	}
 	urls := c.StringSlice("metrics-url")
 	if len(urls) == 0 {
-		return run.UsageError("metrics_url", "Write --metrics-url http://host:port/metrics", "no --metrics-url given")
+		return exit.Usage(exit.CodeMetricsURL, "Write --metrics-url http://host:port/metrics", "no --metrics-url given")
 	}
 	client := httpclient.New(httpclient.Options{})
 	var targets []scrape.Target
@@ -66,12 +66,12 @@ func (cmd metricsCommand) runCollect(c *cli.Context) error {
 	path := c.String("output")
 	collector, err := scrape.Start(ctx, atomicfile.Shared, path, targets, c.Duration("metrics-interval"))
 	if err != nil {
-		return run.EnvironmentError("metrics_output", "Choose another --output", "%w", err)
+		return exit.Environment(exit.CodeMetricsOutput, "Choose another --output", "%w", err)
 	}
 	<-ctx.Done()
 	outcomes, err := collector.Stop()
 	if err != nil {
-		return run.EnvironmentError("metrics_output", "Choose another --output", "%w", err)
+		return exit.Environment(exit.CodeMetricsOutput, "Choose another --output", "%w", err)
 	}
 	cmd.notice("the metrics are in " + path)
 	return cmd.report(path, outcomes)
@@ -81,7 +81,7 @@ func (cmd metricsCommand) runCollect(c *cli.Context) error {
 func (cmd metricsCommand) report(path string, outcomes []scrape.Outcome) error {
 	for _, o := range outcomes {
 		if o.Failed == o.Scrapes {
-			return run.EnvironmentError("metrics_page",
+			return exit.Environment(exit.CodeMetricsPage,
 				"Give the page as the server publishes it, such as http://host:8000/metrics",
 				"no reading of %s succeeded: %s", foreign.Line(o.Target, 200), o.Error)
 		}
@@ -125,7 +125,7 @@ func (cmd metricsCommand) runPlot(c *cli.Context) error {
 	path := c.String("output")
 	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), ".")
 	if format != plot.SVG && format != plot.PNG {
-		return run.UsageError("plot", "Use .svg or .png", "unknown suffix of --output %s", path)
+		return exit.Usage(exit.CodePlot, "Use .svg or .png", "unknown suffix of --output %s", path)
 	}
 	set, err := readMetrics(c, series.IsSignal)
 	if err != nil {
@@ -133,11 +133,11 @@ func (cmd metricsCommand) runPlot(c *cli.Context) error {
 	}
 	charts := metricsCharts(set)
 	if len(charts) == 0 {
-		return run.UsageError("metrics", "`metrics export` writes every series",
+		return exit.Usage(exit.CodeMetrics, "`metrics export` writes every series",
 			"the file contains no signal of a known engine")
 	}
 	if err := atomicfile.Write(path, func(w io.Writer) error { return plot.WriteCharts(w, format, charts) }); err != nil {
-		return run.EnvironmentError("plot", "Choose another --output", "%w", err)
+		return exit.Environment(exit.CodePlot, "Choose another --output", "%w", err)
 	}
 	cmd.notice(fmt.Sprintf("%d charts are in %s", len(charts), path))
 	return nil
@@ -186,7 +186,7 @@ func (cmd metricsCommand) runExport(c *cli.Context) error {
 		err = fill(cmd.stdout)
 	}
 	if err != nil {
-		return run.UsageError("export", "", "%w", err)
+		return exit.Usage(exit.CodeExport, "", "%w", err)
 	}
 	return nil
 }
@@ -194,19 +194,19 @@ func (cmd metricsCommand) runExport(c *cli.Context) error {
 // readMetrics reads the file that the argument names, or that of a run's folder.
 func readMetrics(c *cli.Context, keep func(*series.Series) bool) (*series.Set, error) {
 	if c.NArg() != 1 {
-		return nil, run.UsageError("argument", "Name the folder of a run with --metrics, or a file of `metrics collect`",
+		return nil, exit.Usage(exit.CodeArgument, "Name the folder of a run with --metrics, or a file of `metrics collect`",
 			"%d arguments given, and one is needed", c.NArg())
 	}
 	path := c.Args().First()
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = filepath.Join(path, filepath.FromSlash(record.MetricsName))
 		if _, err := os.Stat(path); err != nil {
-			return nil, run.UsageError("metrics", "Run the test with --metrics", "the run recorded no metrics: %w", err)
+			return nil, exit.Usage(exit.CodeMetrics, "Run the test with --metrics", "the run recorded no metrics: %w", err)
 		}
 	}
 	set, err := series.Read(path, keep)
 	if err != nil {
-		return nil, run.UsageError("metrics", "", "%w", err)
+		return nil, exit.Usage(exit.CodeMetrics, "", "%w", err)
 	}
 	return set, nil
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/rounds"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
 // modelsCommand lists the benchmarks or describes one.
@@ -28,7 +28,7 @@ func (cmd modelsCommand) command() *cli.Command {
 				return cmd.list()
 			}
 			if c.NArg() > 1 {
-				return run.UsageError("argument", "Write `mlperf-go models NAME`",
+				return exit.Usage(exit.CodeArgument, "Write `mlperf-go models NAME`",
 					"%d names given, but only one benchmark can be shown", c.NArg())
 			}
 			m, err := models.Find(c.Args().First())

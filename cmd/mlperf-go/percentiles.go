@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/urfave/cli/v2"
 
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
@@ -16,7 +16,8 @@ func percentilesFlag() cli.Flag {
 func percentilesOf(c *cli.Context) ([]float64, error) {
 	list, err := record.ParsePercentiles(c.String("percentiles"))
 	if err != nil {
-		return nil, run.UsageError("percentiles", "Give at most 10 numbers between 0 and 100, such as 50,90,99.9", "%w", err)
+		return nil, exit.Usage(exit.CodePercentiles, "Give at most 10 numbers between 0 and 100, such as 50,90,99.9", "%w",
+			err)
 	}
 	return list, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/needs"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 )
@@ -36,11 +37,11 @@ func (cmd preflightCommand) command() *cli.Command {
 				return err
 			}
 			if s.servers != nil {
-				return run.UsageError("endpoint", "Start them with `mlperf-go server up` and pass their --endpoint",
+				return exit.Usage(exit.CodeEndpoint, "Start them with `mlperf-go server up` and pass their --endpoint",
 					"preflight does not start servers")
 			}
 			if !plan.HasEndpoint() {
-				return run.UsageError("endpoint", "Write --endpoint http://host:port", "no --endpoint given")
+				return exit.Usage(exit.CodeEndpoint, "Write --endpoint http://host:port", "no --endpoint given")
 			}
 			cmd.notice(plan.Notices()...)
 			return cmd.probe(c.Context, plan)

@@ -10,7 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/report"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
 // reportGarbage is how much garbage the report may collect, in percent of what it needs. Logs of millions of requests
@@ -34,7 +34,7 @@ func (cmd reportCommand) command() *cli.Command {
 
 func (cmd reportCommand) run(c *cli.Context) error {
 	if c.NArg() == 0 {
-		return run.UsageError("argument", "Name the folder of a finished run, such as results/latest", "no run given")
+		return exit.Usage(exit.CodeArgument, "Name the folder of a finished run, such as results/latest", "no run given")
 	}
 	folders := c.Args().Slice()
 	path := c.String("output")
@@ -42,7 +42,7 @@ func (cmd reportCommand) run(c *cli.Context) error {
 	case path == "" && len(folders) == 1:
 		path = filepath.Join(folders[0], "report.html")
 	case path == "":
-		return run.UsageError("output", "Write --output report.html", "no --output given for the report of %d runs",
+		return exit.Usage(exit.CodeOutput, "Write --output report.html", "no --output given for the report of %d runs",
 			len(folders))
 	}
 	debug.SetGCPercent(reportGarbage)
@@ -53,13 +53,13 @@ func (cmd reportCommand) run(c *cli.Context) error {
 		}
 		r, err := report.Read(folder)
 		if err != nil {
-			return run.UsageError("run_folder", "Give the folder of a finished run", "%w", err)
+			return exit.Usage(exit.CodeRunFolder, "Give the folder of a finished run", "%w", err)
 		}
 		runs = append(runs, r)
 	}
 	err := atomicfile.Write(path, func(w io.Writer) error { return report.WriteHTML(w, runs) })
 	if err != nil {
-		return run.EnvironmentError("output", "Choose another --output", "the report cannot be written: %w", err)
+		return exit.Environment(exit.CodeOutput, "Choose another --output", "the report cannot be written: %w", err)
 	}
 	for _, r := range runs {
 		cmd.notice(r.Notes...)
@@ -75,7 +75,7 @@ func (cmd reportCommand) run(c *cli.Context) error {
 // checkIsRun rejects the folders of other results, and names what shows them.
 func checkIsRun(folder string) error {
 	if kind := results.Holds(folder, "run"); kind != "" {
-		return run.UsageError("run_folder", "Give the folder of a run; `mlperf-go show` prints tunes, sweeps and campaigns",
+		return exit.Usage(exit.CodeRunFolder, "Give the folder of a run; `mlperf-go show` prints tunes, sweeps and campaigns",
 			"%s is the folder of a %s, not of a run", folder, kind)
 	}
 	return nil

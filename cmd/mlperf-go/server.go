@@ -14,6 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/servers"
 )
 
@@ -58,12 +59,12 @@ func runSetting(name string) cli.Flag {
 }
 
 // serverError adds the exit code to an error about servers: usage for files and flags, environment for the machine.
-func serverError(code string, err error) error {
-	exit := run.ExitEnvironment
-	if code == "server_config" && !errors.Is(err, servers.ErrGPUs) {
-		exit = run.ExitUsage
+func serverError(code exit.Code, err error) error {
+	status := run.ExitEnvironment
+	if code == exit.CodeServerConfig && !errors.Is(err, servers.ErrGPUs) {
+		status = run.ExitUsage
 	}
-	return &run.Error{Exit: exit, Code: code, Err: err}
+	return &run.Error{Exit: status, Code: code, Err: err}
 }
 
 // planServers places the servers to start. The arguments after -- go to the engine.
@@ -73,7 +74,7 @@ func (p *program) planServers(c *cli.Context, e *config.Effective, cfg *servers.
 	}
 	plan, err := servers.PlanFrom(e, cfg, c.Args().Slice(), p.environ, p.secrets)
 	if err != nil {
-		return nil, serverError("server_config", err)
+		return nil, serverError(exit.CodeServerConfig, err)
 	}
 	return plan, nil
 }
@@ -83,7 +84,7 @@ func dashedArguments(c *cli.Context) error {
 	if c.NArg() == 0 || strings.HasPrefix(first, "-") {
 		return nil
 	}
-	return run.UsageError("argument", "Arguments of the engine follow -- and begin with a dash; pass the file with "+
+	return exit.Usage(exit.CodeArgument, "Arguments of the engine follow -- and begin with a dash; pass the file with "+
 		"--server-config", "%q is not an argument of an engine", first)
 }
 
@@ -99,15 +100,15 @@ func (cmd serverCommand) planOnly(c *cli.Context) (*servers.Plan, error) {
 			err = setFlag(e, c, *s, s.Name)
 		}
 		if err != nil {
-			return nil, run.UsageError("flag_value", "", "%w", err)
+			return nil, exit.Usage(exit.CodeFlagValue, "", "%w", err)
 		}
 	}
 	cfg, err := servers.ConfigFrom(e)
 	if err != nil {
-		return nil, serverError("server_config", err)
+		return nil, serverError(exit.CodeServerConfig, err)
 	}
 	if cfg == nil {
-		return nil, run.UsageError("server_config",
+		return nil, exit.Usage(exit.CodeServerConfig,
 			"Give a YAML file with backend and model, or the folder of a model; docs/how-to/servers.md shows both",
 			"neither --server-config nor --model-path given")
 	}
@@ -156,7 +157,7 @@ func (cmd serverCommand) up(c *cli.Context) error {
 	cmd.notice(plan.Notes...)
 	fleet, err := servers.Start(c.Context, plan, func(text string) { cmd.notice(text) })
 	if err != nil {
-		return serverError("server_start", err)
+		return serverError(exit.CodeServerStart, err)
 	}
 	urls := strings.Join(fleet.URLs(), ",")
 	if cmd.json {
@@ -168,7 +169,7 @@ func (cmd serverCommand) up(c *cli.Context) error {
 	cmd.notice("serving " + plan.Served + " until SIGINT, SIGTERM or `mlperf-go server down --server-dir " +
 		servers.Quote(plan.Dir) + "`")
 	if err := errors.Join(fleet.Wait(c.Context), fleet.Stop()); err != nil {
-		return serverError("server_died", err)
+		return serverError(exit.CodeServerDied, err)
 	}
 	return nil // servers end by a signal
 }
@@ -182,23 +183,24 @@ func serverState(c *cli.Context) (dir string, err error) {
 	if path := c.String("server-config"); dir == "" && path != "" {
 		cfg, err := servers.Load(path)
 		if err != nil {
-			return "", serverError("server_config", err)
+			return "", serverError(exit.CodeServerConfig, err)
 		}
 		dir = cfg.OutputDir
 	}
 	if dir == "" {
-		return "", run.UsageError("server_config", "Pass the --server-config or --server-dir that `mlperf-go server up` used",
-			"no servers specified")
+		return "", exit.Usage(exit.CodeServerConfig,
+			"Pass the --server-config or --server-dir that `mlperf-go server up` used", "no servers specified")
 	}
 	return dir, nil
 }
 
 func noServers(dir string, err error) error {
 	if errors.Is(err, os.ErrNotExist) {
-		return run.EnvironmentError("no_servers", "Start them with `mlperf-go server up`, or pass the --server-dir that it "+
-			"used", "no servers were started in %s: %w", dir, err)
+		return exit.Environment(exit.CodeNoServers,
+			"Start them with `mlperf-go server up`, or pass the --server-dir that it "+
+				"used", "no servers were started in %s: %w", dir, err)
 	}
-	return serverError("server_state", err)
+	return serverError(exit.CodeServerState, err)
 }
 
 func (cmd serverCommand) down(c *cli.Context) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/plot"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/report/lengths"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
@@ -51,7 +51,7 @@ type shown struct {
 
 func (cmd showCommand) show(c *cli.Context) error {
 	if c.NArg() == 0 {
-		return run.UsageError("argument", "Write `mlperf-go show RUN...`", "this command requires the folder of a run")
+		return exit.Usage(exit.CodeArgument, "Write `mlperf-go show RUN...`", "this command requires the folder of a run")
 	}
 	format, err := plotFormat(c)
 	if err != nil {
@@ -99,16 +99,16 @@ func readShown(folder string, answers bool, percentiles []float64) (*shown, erro
 	if s.Tune, err = tune.ReadState(folder); err == nil {
 		return s, nil
 	} else if !errors.Is(err, tune.ErrNoState) {
-		return nil, run.UsageError("tune", "", "%w", err)
+		return nil, exit.Usage(exit.CodeTune, "", "%w", err)
 	}
 	if s.Sweep, err = sweep.ReadState(folder); err == nil {
 		return s, nil
 	} else if !errors.Is(err, sweep.ErrNoState) {
-		return nil, run.UsageError("sweep", "", "%w", err)
+		return nil, exit.Usage(exit.CodeSweep, "", "%w", err)
 	}
 	if _, err = os.Lstat(filepath.Join(folder, layout.StateName)); err == nil {
 		if s.state, s.outcomes, err = campaign.Inspect(folder); err != nil {
-			return nil, run.UsageError("campaign", "", "%w", err)
+			return nil, exit.Usage(exit.CodeCampaign, "", "%w", err)
 		}
 		s.Campaign = outcomesJSON(s.state, s.outcomes)
 		return s, nil
@@ -122,19 +122,19 @@ const needsRequests = "This needs " + record.RequestsName + ", which a run with 
 // readRun reads a run's record, and other percentiles and the statistics of its answers if they are wanted.
 func (s *shown) readRun(folder string, answers bool, percentiles []float64) (err error) {
 	if s.Record, err = record.Read(folder); err != nil {
-		return run.UsageError("run", "Give the folder of a run, a tune, a sweep or a campaign", "%w", err)
+		return exit.Usage(exit.CodeRun, "Give the folder of a run, a tune, a sweep or a campaign", "%w", err)
 	}
 	path := filepath.Join(folder, record.RequestsName)
 	if len(percentiles) > 0 {
 		t, err := ledger.ReadRequests(path)
 		if err != nil {
-			return run.UsageError("requests", needsRequests, "--percentiles: %w", err)
+			return exit.Usage(exit.CodeRequests, needsRequests, "--percentiles: %w", err)
 		}
 		s.Record.Percentiles = &record.Percentiles{Percents: percentiles, Percentiles: t.Percentiles(percentiles)}
 	}
 	if answers {
 		if s.Answers, err = lengths.OfAnswers(path); err != nil {
-			return run.UsageError("requests", needsRequests, "%w", err)
+			return exit.Usage(exit.CodeRequests, needsRequests, "%w", err)
 		}
 	}
 	return nil

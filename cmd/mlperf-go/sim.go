@@ -15,7 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/internal/spill"
 	"github.com/mlperf-go/mlperf-go/models"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/sim"
 	"github.com/mlperf-go/mlperf-go/tokenizer"
 )
@@ -84,7 +84,7 @@ func (cmd simCommand) simulate(c *cli.Context, cfg sim.Config) error {
 	cfg.TokensPerEvent, cfg.OutputTokens = c.Int("tokens-per-event"), c.Int("output-tokens")
 	var err error
 	if cfg.Faults, err = sim.ParseFaults(c.String("fault")); err != nil {
-		return run.UsageError("fault", "", "%w", err)
+		return exit.Usage(exit.CodeFault, "", "%w", err)
 	}
 	cfg.Quality = c.Float64("quality")
 	if err := simDataset(&cfg, c.String("benchmark"), c.String("dataset"), c.String("prompt-template")); err != nil {
@@ -93,7 +93,7 @@ func (cmd simCommand) simulate(c *cli.Context, cfg sim.Config) error {
 	if path := c.String("tokenizer"); path != "" {
 		t, err := tokenizer.Open(path)
 		if err != nil {
-			return run.UsageError("tokenizer", "", "%w", err)
+			return exit.Usage(exit.CodeTokenizer, "", "%w", err)
 		}
 		cfg.Tokenizer, cfg.Vocabulary = sim.FileTokenizer(t), max(cfg.Vocabulary, t.VocabSize())
 	}
@@ -172,15 +172,15 @@ func portNumber(text string) bool {
 func (cmd simCommand) serve(c *cli.Context, cfg sim.Config) error {
 	s, err := sim.New(cfg)
 	if err != nil {
-		return run.UsageError("sim", "", "%w", err)
+		return exit.Usage(exit.CodeSim, "", "%w", err)
 	}
 	if _, port, err := net.SplitHostPort(c.String("listen")); err != nil || !portNumber(port) {
-		return run.UsageError("listen", "Write --listen 127.0.0.1:8000, or port 0 for a free one",
+		return exit.Usage(exit.CodeListen, "Write --listen 127.0.0.1:8000, or port 0 for a free one",
 			"--listen %q is not an address with a port", c.String("listen"))
 	}
 	l, err := net.Listen("tcp", c.String("listen"))
 	if err != nil {
-		return run.EnvironmentError("listen", "Choose another --listen, or port 0 for a free one",
+		return exit.Environment(exit.CodeListen, "Choose another --listen, or port 0 for a free one",
 			"the simulator cannot listen: %w", err)
 	}
 	url := "http://" + l.Addr().String()

@@ -9,7 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/internal/httpclient"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
 // probeTimeout bounds the one request of sim --probe. The simulator answers it without any work.
@@ -20,11 +20,11 @@ const probeTimeout = 3 * time.Second
 func (cmd simCommand) probe(c *cli.Context) error {
 	path := c.String("ready-file")
 	if path == "" {
-		return run.UsageError("ready-file", "", "--probe asks the simulator of a ready file; pass --ready-file FILE")
+		return exit.Usage(exit.CodeReadyFile, "", "--probe asks the simulator of a ready file; pass --ready-file FILE")
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return run.EnvironmentError("not_ready", "Start `mlperf-go sim` with the same --ready-file",
+		return exit.Environment(exit.CodeNotReady, "Start `mlperf-go sim` with the same --ready-file",
 			"no simulator is ready: %w", err)
 	}
 	url := strings.TrimSpace(string(text))
@@ -32,11 +32,11 @@ func (cmd simCommand) probe(c *cli.Context) error {
 	defer client.CloseIdleConnections()
 	answer, err := client.Get(url + "/health")
 	if err != nil {
-		return run.EnvironmentError("not_ready", "", "the simulator does not answer: %w", err)
+		return exit.Environment(exit.CodeNotReady, "", "the simulator does not answer: %w", err)
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode >= http.StatusInternalServerError {
-		return run.EnvironmentError("not_ready", "", "the simulator at %s answers %s", url, answer.Status)
+		return exit.Environment(exit.CodeNotReady, "", "the simulator at %s answers %s", url, answer.Status)
 	}
 	cmd.notice("the simulator at " + url + " serves")
 	return nil

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/submission"
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
 )
@@ -225,7 +226,7 @@ func (cmd submissionCommand) status(c *cli.Context) error {
 	}
 	state, outcomes, err := campaign.Inspect(folder)
 	if err != nil {
-		return run.UsageError("campaign", "Give the --output-dir of `submission run`", "%w", err)
+		return exit.Usage(exit.CodeCampaign, "Give the --output-dir of `submission run`", "%w", err)
 	}
 	cmd.exit = min(campaign.ExitCode(outcomes), run.ExitInvalid)
 	return cmd.printStatus(state, outcomes, time.Now())

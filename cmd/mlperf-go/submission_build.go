@@ -4,7 +4,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/rounds"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/submission"
 	description "github.com/mlperf-go/mlperf-go/submission/describe"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
@@ -50,7 +50,7 @@ func (cmd buildCommand) run(c *cli.Context) error {
 	}
 	if path := c.String("system"); path != "" {
 		if o.Description, err = description.Read(path); err != nil {
-			return run.UsageError("system", "", "%w", err)
+			return exit.Usage(exit.CodeSystem, "", "%w", err)
 		}
 	}
 	r, err := submission.Build(c.Context, o)

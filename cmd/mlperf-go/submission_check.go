@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/submission/check"
 )
 
@@ -71,7 +72,7 @@ func (cmd checkCommand) run(c *cli.Context) error {
 	}
 	r, err := check.Check(c.Context, root, o)
 	if err != nil {
-		return run.UsageError("check", "", "%w", err)
+		return exit.Usage(exit.CodeCheck, "", "%w", err)
 	}
 	if path := c.String("csv"); path != "" {
 		if err := atomicfile.Write(path, func(w io.Writer) error { return r.CSV(w) }); err != nil {
@@ -105,12 +106,12 @@ func printReport(p page, r *check.Report) error {
 func finalReport(c *cli.Context, r *check.Report) error {
 	path, table := c.String("final-report"), c.String("ids")
 	if path == "" {
-		return run.UsageError("final_report", "Give --final-report FILE too",
+		return exit.Usage(exit.CodeFinalReport, "Give --final-report FILE too",
 			"--ids requires --final-report")
 	}
 	ids, err := readIDs(table)
 	if err != nil {
-		return run.UsageError("ids", "Pass the ids.json of the previous report, or the name of a new file", "%w", err)
+		return exit.Usage(exit.CodeIDs, "Pass the ids.json of the previous report, or the name of a new file", "%w", err)
 	}
 	o := check.FinalOptions{
 		Version: strings.TrimPrefix(r.Round, "v"), Owner: c.String("repository-owner"),

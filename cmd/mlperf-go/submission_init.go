@@ -12,7 +12,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	description "github.com/mlperf-go/mlperf-go/submission/describe"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
@@ -45,13 +45,13 @@ func (cmd initCommand) run(c *cli.Context) error {
 	}
 	path := c.String("output")
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) && !c.Bool("force") {
-		return run.UsageError("output_used", "Choose another --output, or give --force to replace it",
+		return exit.Usage(exit.CodeOutputUsed, "Choose another --output, or give --force to replace it",
 			"cannot write the description to %s: the file exists", path)
 	}
 	d := description.New()
 	d.Submitter, d.Division = c.String("submitter"), c.String("division")
 	if !slices.Contains(layout.Divisions(), d.Division) {
-		return run.UsageError("division", "Use one of "+strings.Join(layout.Divisions(), ", "), "unknown division %q",
+		return exit.Usage(exit.CodeDivision, "Use one of "+strings.Join(layout.Divisions(), ", "), "unknown division %q",
 			d.Division)
 	}
 	if !c.Bool("no-machine") {

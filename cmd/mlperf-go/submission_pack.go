@@ -10,7 +10,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/rounds"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/submission"
 	"github.com/mlperf-go/mlperf-go/submission/pack"
 )
@@ -47,7 +47,7 @@ func (cmd packCommand) run(c *cli.Context) error {
 		Options: pack.Options{Root: root, Output: c.String("output"), Submitter: c.String("submitter")}}
 	if path := c.String("password-file"); path != "" {
 		if o.Password, err = firstLine(path); err != nil {
-			return run.UsageError("password", "Give a file whose first line is the password", "%w", err)
+			return exit.Usage(exit.CodePassword, "Give a file whose first line is the password", "%w", err)
 		}
 	}
 	r, report, err := submission.Pack(c.Context, o)

@@ -6,7 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/submission/truncate"
 )
 
@@ -30,7 +30,7 @@ func (cmd truncateCommand) command() *cli.Command {
 			targets, err := truncate.Tree(c.Context, root,
 				truncate.Options{Submitter: c.String("submitter"), Backup: c.String("backup"), Skip: c.StringSlice("skip")})
 			if err != nil {
-				return run.UsageError("truncate", "", "%w", err)
+				return exit.Usage(exit.CodeTruncate, "", "%w", err)
 			}
 			if cmd.json {
 				cmd.writeJSON(map[string]any{"root": root, "logs": targets})

@@ -12,6 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/sweep"
 )
@@ -104,7 +105,7 @@ func (cmd sweepCommand) planOf(c *cli.Context) (*plan.Plan, error) {
 		return nil, err
 	}
 	if s.servers != nil {
-		return nil, run.UsageError("endpoint", "Start them with `mlperf-go server up` and pass their --endpoint",
+		return nil, exit.Usage(exit.CodeEndpoint, "Start them with `mlperf-go server up` and pass their --endpoint",
 			"sweep does not start servers")
 	}
 	if !s.IsSet("scenario") {
@@ -126,7 +127,8 @@ func loadsOf(c *cli.Context) (sweep.Loads, error) {
 	name, kind := "concurrencies", sweep.Concurrency
 	if c.IsSet("rates") {
 		if c.IsSet(name) {
-			return sweep.Loads{}, run.UsageError("loads", "Give one of them", "--rates and --concurrencies exclude each other")
+			return sweep.Loads{}, exit.Usage(exit.CodeLoads, "Give one of them",
+				"--rates and --concurrencies exclude each other")
 		}
 		name, kind = "rates", sweep.Rate
 	}
@@ -136,7 +138,7 @@ func loadsOf(c *cli.Context) (sweep.Loads, error) {
 	}
 	l, err := sweep.Parse(kind, text)
 	if err != nil {
-		return l, run.UsageError("loads", "Write a list such as 1,2,4, a range such as 5:50:5 or 1:32:x2, or auto",
+		return l, exit.Usage(exit.CodeLoads, "Write a list such as 1,2,4, a range such as 5:50:5 or 1:32:x2, or auto",
 			"--%s: %w", name, err)
 	}
 	return l, nil

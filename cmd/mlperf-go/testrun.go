@@ -12,6 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/internal/secret"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/run/rehearse"
@@ -113,7 +114,7 @@ func wantsScore(plan *plan.Plan, r *record.Record) error {
 	if !plan.Config.Bool("score") || !r.LogOnly() || campaign.HasScore(plan.Folder()) {
 		return nil
 	}
-	return &run.Error{Exit: run.ExitInvalid, Code: "not_scored",
+	return &run.Error{Exit: run.ExitInvalid, Code: exit.CodeNotScored,
 		Err: fmt.Errorf("%s holds a valid accuracy test whose answers were not scored (%s)", plan.Folder(),
 			record.LogOnly),
 		Hint: "Score them with `mlperf-go accuracy --log " + plan.Folder() + "`"}
@@ -127,7 +128,7 @@ func (t testRun) startServers(ctx context.Context, plan *servers.Plan) (stop fun
 	t.notice(plan.Notes...)
 	fleet, err := servers.Start(ctx, plan, func(text string) { t.notice(text) })
 	if err != nil {
-		return nil, serverError("server_start", err)
+		return nil, serverError(exit.CodeServerStart, err)
 	}
 	return func() {
 		if err := fleet.Finish(t.log); err != nil {

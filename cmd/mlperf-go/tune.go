@@ -12,6 +12,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/tune"
 )
@@ -49,7 +50,7 @@ func (cmd tuneCommand) tune(c *cli.Context) error {
 		return err
 	}
 	if s.servers != nil {
-		return run.UsageError("endpoint", "Start them with `mlperf-go server up` and pass their --endpoint",
+		return exit.Usage(exit.CodeEndpoint, "Start them with `mlperf-go server up` and pass their --endpoint",
 			"tune does not start servers")
 	}
 	p, err := plan.Resolve(s.Effective)

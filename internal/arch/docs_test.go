@@ -67,6 +67,43 @@ func TestEveryFailureAndVerdictCodeHasItsEntry(t *testing.T) {
 	}
 }
 
+// errorCodes are the values of the constants of type exit.Code.
+func errorCodes(t *testing.T) []string { return constants(t, "run/exit/code.go", "Code") }
+
+var (
+	rowCodes = regexp.MustCompile("(?m)^\\| ((?:`[a-z_]+`(?:, )?)+) \\| [0-9]")
+	oneCode  = regexp.MustCompile("`([a-z_]+)`")
+)
+
+// TestErrorCodesAreConstants rejects a code that is written as text where an error is made, and a row of the page for a
+// code that no error has.
+func TestErrorCodesAreConstants(t *testing.T) {
+	codes := errorCodes(t)
+	require.Len(t, slices.Compact(slices.Sorted(slices.Values(codes))), len(codes), "two constants are equal")
+	for _, row := range rowCodes.FindAllStringSubmatch(text(t, troubleshooting), -1) {
+		for _, code := range oneCode.FindAllStringSubmatch(row[1], -1) {
+			require.Contains(t, codes, code[1], "%s has a row for %s", troubleshooting, code[1])
+		}
+	}
+	for _, s := range sources(t) {
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			made, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok || len(call.Args) < 3 || made.Sel.Name != "Usage" && made.Sel.Name != "Environment" {
+				return true
+			}
+			if pkg, ok := made.X.(*ast.Ident); ok && pkg.Name == "exit" {
+				_, written := call.Args[0].(*ast.BasicLit)
+				require.False(t, written, "%s: use a constant of run/exit/code.go", s.at(n))
+			}
+			return true
+		})
+	}
+}
+
 // The schema lists codes as data; what the program can write and what the schema allows must be the same.
 func TestTheSchemaKnowsEveryCode(t *testing.T) {
 	var s struct {

@@ -24,12 +24,10 @@ const maxOutput = 1 << 20
 
 // Ended is how a child ended.
 type Ended struct {
-	Exit      int
-	Code, Why string // of the error that it wrote to standard output, if any
+	Exit int
+	Code exit.Code // of the error that it wrote to standard output, if any
+	Why  string    // its message
 }
-
-// Killed is the code of a process that a signal ended.
-const Killed = "killed"
 
 // Run runs a process to its end. The process has a group of its own, so that a Ctrl-C at the terminal reaches it only
 // once, through this program. It also holds the lock, so that no other owner uses the folder while it runs. grace is
@@ -91,10 +89,13 @@ func (b *bounded) ended(cmd *exec.Cmd, err error) (Ended, error) {
 	e.Exit = failed.ExitCode()
 	if s, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && s.Signaled() {
 		e.Exit = 128 + int(s.Signal())
-		e.Code, e.Why = Killed, fmt.Sprintf("its process was killed by the signal %v", s.Signal())
+		e.Code, e.Why = exit.CodeKilled, fmt.Sprintf("its process was killed by the signal %v", s.Signal())
 	}
 	var said struct {
-		Error struct{ Code, Message string }
+		Error struct {
+			Code    exit.Code
+			Message string
+		}
 	}
 	if json.Unmarshal(b.Bytes(), &said) == nil && said.Error.Message != "" {
 		e.Code, e.Why = said.Error.Code, said.Error.Message

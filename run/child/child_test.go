@@ -103,7 +103,7 @@ func TestTheWholeGroupIsKilled(t *testing.T) {
 	b.cancel(nil)
 	e := b.ended()
 	require.Equal(t, 128+int(syscall.SIGKILL), e.Exit)
-	require.Equal(t, "killed", e.Code)
+	require.EqualValues(t, "killed", e.Code)
 	require.Eventually(t, func() bool { return startOf(grandchild) == "" }, 30*time.Second, 5*time.Millisecond)
 }
 

@@ -20,6 +20,8 @@ type Owner struct {
 	What string // such as "campaign"
 	File string // name of the lock file in the folder
 	Hint string // what a user may do while another one works in the folder
+
+	Busy exit.Code // of the error if another one works in the folder
 }
 
 // lockWait is how long the children of a killed owner may take to end. They get their signal when it dies.
@@ -33,13 +35,13 @@ type Lock struct{ file *os.File }
 // children of a dead one.
 func Acquire(ctx context.Context, folder string, o Owner) (*Lock, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return nil, exit.Environment("output_dir", "Choose another --output-dir, or change its permissions",
+		return nil, exit.Environment(exit.CodeOutputDir, "Choose another --output-dir, or change its permissions",
 			"cannot create the %s's folder: %w", o.What, err)
 	}
 	path := filepath.Join(folder, o.File)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o644)
 	if err != nil {
-		return nil, exit.Environment("output_dir", "Choose another --output-dir, or change its permissions",
+		return nil, exit.Environment(exit.CodeOutputDir, "Choose another --output-dir, or change its permissions",
 			"cannot lock the %s's folder: %w", o.What, err)
 	}
 	deadline := time.Now().Add(lockWait)
@@ -56,7 +58,7 @@ func Acquire(ctx context.Context, folder string, o Owner) (*Lock, error) {
 		holder := holder(f)
 		if !errors.Is(err, syscall.EWOULDBLOCK) || holder.alive() || time.Now().After(deadline) {
 			_ = f.Close() // only read
-			return nil, exit.Usage(o.What+"_running", o.Hint,
+			return nil, exit.Usage(o.Busy, o.Hint,
 				"the folder %s is in use by another %s (%s): %w", folder, o.What, holder, err)
 		}
 		select {

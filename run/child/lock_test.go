@@ -14,7 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
-var campaign = Owner{What: "campaign", File: ".lock"}
+var campaign = Owner{What: "campaign", File: ".lock", Busy: exit.CodeCampaignRunning}
 
 func TestTwoCampaignsInOneFolder(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "new")
@@ -23,7 +23,7 @@ func TestTwoCampaignsInOneFolder(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, campaign.Running(folder))
 	_, err = Acquire(context.Background(), folder, campaign)
-	require.Equal(t, exit.CodeUsage, exit.Classify(err).Exit)
+	require.Equal(t, exit.StatusUsage, exit.Classify(err).Exit)
 	require.ErrorContains(t, err, fmt.Sprintf("is in use by another campaign (process %d", os.Getpid()))
 	first.Release()
 	require.False(t, campaign.Running(folder))

@@ -37,7 +37,7 @@ func Backend(ctx context.Context, p *plan.Plan, asking func(request string, long
 	if !choice.Auto {
 		d, err := backends.Lookup(name)
 		if err != nil {
-			return nil, exit.Usage("backend", "", "%w", err)
+			return nil, exit.Usage(exit.CodeBackend, "", "%w", err)
 		}
 		if name == simulator || d.Describe().Server == "" && name != generic { // it may not even speak HTTP
 			return choice, nil
@@ -108,7 +108,7 @@ func agree(choice *record.BackendChoice, found []*identify.Server) error {
 	}
 	for _, s := range found {
 		if len(s.Backends) > 0 && !slices.Contains(s.Backends, choice.Backend) {
-			return exit.Environment("wrong_backend", "Use --backend "+strings.Join(s.Backends, " or ")+
+			return exit.Environment(exit.CodeWrongBackend, "Use --backend "+strings.Join(s.Backends, " or ")+
 				", or leave --backend out",
 				"the server at %s is %s, and --backend is %s: %s", s.URL, either(s.Backends), choice.Backend, s.Why())
 		}
@@ -127,8 +127,8 @@ func decide(choice *record.BackendChoice, found []*identify.Server) error {
 	for _, s := range found {
 		switch name := s.Backend(); {
 		case s.Contradicts():
-			return exit.Environment("backend_unclear", "Say with --backend what it is: "+strings.Join(candidates(s), " or "),
-				"the kind of server at %s is unclear, because its answers contradict each other: %s", s.URL, s.Why())
+			return exit.Environment(exit.CodeBackendUnclear, "Say with --backend what it is: "+strings.Join(candidates(s),
+				" or "), "the kind of server at %s is unclear, because its answers contradict each other: %s", s.URL, s.Why())
 		case name == "":
 			hidden = append(hidden, s)
 		case known[name] == "":
@@ -141,8 +141,9 @@ func decide(choice *record.BackendChoice, found []*identify.Server) error {
 		for _, s := range found {
 			texts = append(texts, s.URL+" is "+either(s.Backends))
 		}
-		return exit.Environment("backend_mixed", "Give endpoints of one kind, or --backend openai for what they have in "+
-			"common",
+		return exit.Environment(exit.CodeBackendMixed,
+			"Give endpoints of one kind, or --backend openai for what they have in "+
+				"common",
 			"the endpoints are of several kinds, and a run drives one: %s", strings.Join(texts, "; "))
 	case len(hidden) > 0:
 		choice.Backend = generic

@@ -101,7 +101,7 @@ func TestBackend(t *testing.T) {
 			choice, err := discover.Backend(t.Context(), p, nil)
 			if c.fault != "" {
 				require.Error(t, err)
-				require.Equal(t, c.fault, exit.Classify(err).Code, err)
+				require.EqualValues(t, c.fault, exit.Classify(err).Code, err)
 				require.Contains(t, err.Error(), c.text)
 				return
 			}
@@ -133,7 +133,7 @@ func TestNoAnswers(t *testing.T) {
 	p, err := plan.New(plan.Settings{"model": "generic", "served-model": "m", "endpoint": showing(t, "vllm")})
 	require.NoError(t, err)
 	_, err = discover.Backend(ctx, p, nil)
-	require.Equal(t, exit.CodeInterrupt, exit.Classify(err).Exit)
+	require.Equal(t, exit.StatusInterrupt, exit.Classify(err).Exit)
 	p, err = plan.New(plan.Settings{"model": "generic", "served-model": "m"})
 	require.NoError(t, err)
 	choice, err := discover.Backend(t.Context(), p, nil)

@@ -13,23 +13,23 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// The exit codes of the program (docs/reference/troubleshooting.md#exit-codes).
+// The exit statuses of the program (docs/reference/troubleshooting.md#exit-codes).
 const (
-	CodeValid       = 0
-	CodeInvalid     = 1
-	CodeUsage       = 2
-	CodeEnvironment = 3
-	CodeBug         = 70
-	CodeHangup      = 129 // SIGHUP
-	CodeInterrupt   = 130 // SIGINT
-	CodeQuit        = 131 // SIGQUIT
-	CodeTerminate   = 143 // SIGTERM
+	StatusValid       = 0
+	StatusInvalid     = 1
+	StatusUsage       = 2
+	StatusEnvironment = 3
+	StatusBug         = 70
+	StatusHangup      = 129 // SIGHUP
+	StatusInterrupt   = 130 // SIGINT
+	StatusQuit        = 131 // SIGQUIT
+	StatusTerminate   = 143 // SIGTERM
 )
 
 // Error is why a run could not start or could not end as it should, with the exit code that follows.
 type Error struct {
 	Exit int
-	Code string // a word for scripts
+	Code Code   // a word for scripts
 	Hint string // what to try
 	Err  error
 }
@@ -51,14 +51,14 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Usage returns an error with exit code 2: the user has to change the command, a file or a setting. The format may
 // contain %w.
-func Usage(code, hint, format string, args ...any) *Error {
-	return &Error{Exit: CodeUsage, Code: code, Hint: hint, Err: fmt.Errorf(format, args...)}
+func Usage(code Code, hint, format string, args ...any) *Error {
+	return &Error{Exit: StatusUsage, Code: code, Hint: hint, Err: fmt.Errorf(format, args...)}
 }
 
 // Environment returns an error with exit code 3: the machine, a disk or a server prevented the run. The format may
 // contain %w.
-func Environment(code, hint, format string, args ...any) *Error {
-	return &Error{Exit: CodeEnvironment, Code: code, Hint: hint, Err: fmt.Errorf(format, args...)}
+func Environment(code Code, hint, format string, args ...any) *Error {
+	return &Error{Exit: StatusEnvironment, Code: code, Hint: hint, Err: fmt.Errorf(format, args...)}
 }
 
 // Classify returns err as an *Error. It keeps the exit code and the word of an *Error inside err, and otherwise derives
@@ -69,13 +69,13 @@ func Classify(err error) *Error {
 	}
 	disk := firstMatch(diskFaults, err)
 	if known, ok := errors.AsType[*Error](err); ok {
-		if disk != nil && known.Exit == CodeUsage { // no flag or setting fills a disk
+		if disk != nil && known.Exit == StatusUsage { // no flag or setting fills a disk
 			return disk
 		}
 		return known
 	}
 	if i, ok := errors.AsType[Interrupt](err); ok {
-		return &Error{Exit: i.ExitCode(), Code: "interrupted", Err: err}
+		return &Error{Exit: i.ExitCode(), Code: CodeInterrupted, Err: err}
 	}
 	if disk != nil {
 		return disk
@@ -83,13 +83,13 @@ func Classify(err error) *Error {
 	if known := firstMatch(classes, err); known != nil {
 		return known
 	}
-	return &Error{Exit: CodeUsage, Code: "usage", Err: err}
+	return &Error{Exit: StatusUsage, Code: CodeUsage, Err: err}
 }
 
 // class is a kind of error, recognized by its type or its cause.
 type class struct {
 	exit    int
-	code    string
+	code    Code
 	hint    string
 	matches func(error) bool
 }
@@ -104,23 +104,23 @@ func firstMatch(list []class, err error) *Error {
 }
 
 var classes = []class{
-	{CodeUsage, "dataset", "", isA[*datasets.Error]},
-	{CodeUsage, "unknown_model", "", isA[*models.NameError]},
-	{CodeUsage, "loadgen_setting", "", isA[*loadgen.SettingsError]},
-	{CodeEnvironment, "endpoint", "", isA[*backends.EndpointError]},
-	{CodeEnvironment, "permission", "Change its owner or its permissions, or name another place", is(syscall.EACCES)},
-	{CodeEnvironment, "interrupted", "", is(context.Canceled)},
+	{StatusUsage, CodeDataset, "", isA[*datasets.Error]},
+	{StatusUsage, CodeUnknownModel, "", isA[*models.NameError]},
+	{StatusUsage, CodeLoadGenSetting, "", isA[*loadgen.SettingsError]},
+	{StatusEnvironment, CodeEndpoint, "", isA[*backends.EndpointError]},
+	{StatusEnvironment, CodePermission, "Change its owner or its permissions, or name another place", is(syscall.EACCES)},
+	{StatusEnvironment, CodeInterrupted, "", is(context.Canceled)},
 }
 
 // diskFaults are faults of the environment, whatever operation met them.
 var diskFaults = []class{
-	{CodeEnvironment, "limits", "Raise the limit of a file's size (RLIMIT_FSIZE): ulimit -f unlimited",
+	{StatusEnvironment, CodeLimits, "Raise the limit of a file's size (RLIMIT_FSIZE): ulimit -f unlimited",
 		is(syscall.EFBIG)},
-	{CodeEnvironment, "limits", "Give the process more memory, or raise its limits: ulimit -v (RLIMIT_AS), the " +
+	{StatusEnvironment, CodeLimits, "Give the process more memory, or raise its limits: ulimit -v (RLIMIT_AS), the " +
 		"container's memory", is(syscall.ENOMEM)},
-	{CodeEnvironment, "disk_full", "Free some space on that disk, or write to another one", is(syscall.ENOSPC)},
-	{CodeEnvironment, "disk_full", "Free some space in your quota, or write to another disk", is(syscall.EDQUOT)},
-	{CodeEnvironment, "permission", "That disk is mounted read-only: write to another one", is(syscall.EROFS)},
+	{StatusEnvironment, CodeDiskFull, "Free some space on that disk, or write to another one", is(syscall.ENOSPC)},
+	{StatusEnvironment, CodeDiskFull, "Free some space in your quota, or write to another disk", is(syscall.EDQUOT)},
+	{StatusEnvironment, CodePermission, "That disk is mounted read-only: write to another one", is(syscall.EROFS)},
 }
 
 func isA[T error](err error) bool {

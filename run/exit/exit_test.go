@@ -16,20 +16,20 @@ func TestClassify(t *testing.T) {
 		exit int
 		code string
 	}{
-		{Usage("x", "", "y"), CodeUsage, "x"},
-		{Environment("disk", "", "%w", wrapped(syscall.EIO)), CodeEnvironment, "disk"},
-		{wrapped(syscall.ENOSPC), CodeEnvironment, "disk_full"},
-		{wrapped(syscall.EDQUOT), CodeEnvironment, "disk_full"},
-		{wrapped(syscall.EACCES), CodeEnvironment, "permission"},
-		{wrapped(syscall.EROFS), CodeEnvironment, "permission"},
-		{wrapped(context.Canceled), CodeEnvironment, "interrupted"},
-		{wrapped(Interrupt{Signal: syscall.SIGINT}), CodeInterrupt, "interrupted"},
-		{wrapped(Interrupt{Signal: syscall.SIGTERM}), CodeTerminate, "interrupted"},
-		{errors.New("anything"), CodeUsage, "usage"},
+		{Usage("x", "", "y"), StatusUsage, "x"},
+		{Environment("disk", "", "%w", wrapped(syscall.EIO)), StatusEnvironment, "disk"},
+		{wrapped(syscall.ENOSPC), StatusEnvironment, "disk_full"},
+		{wrapped(syscall.EDQUOT), StatusEnvironment, "disk_full"},
+		{wrapped(syscall.EACCES), StatusEnvironment, "permission"},
+		{wrapped(syscall.EROFS), StatusEnvironment, "permission"},
+		{wrapped(context.Canceled), StatusEnvironment, "interrupted"},
+		{wrapped(Interrupt{Signal: syscall.SIGINT}), StatusInterrupt, "interrupted"},
+		{wrapped(Interrupt{Signal: syscall.SIGTERM}), StatusTerminate, "interrupted"},
+		{errors.New("anything"), StatusUsage, "usage"},
 	} {
 		got := Classify(c.err)
 		require.Equal(t, c.exit, got.Exit, c.err)
-		require.Equal(t, c.code, got.Code, c.err)
+		require.EqualValues(t, c.code, got.Code, c.err)
 		require.ErrorIs(t, got, c.err)
 	}
 }

@@ -97,7 +97,7 @@ func (s *Survey) tokenizer(ctx context.Context) Check {
 		return unknown("no file found; the server was not asked yet")
 	}
 	if err != nil {
-		c := s.lacks(exit.Usage("tokenizer", "", "%w", err))
+		c := s.lacks(exit.Usage(exit.CodeTokenizer, "", "%w", err))
 		if p.Config.String("tokenizer") == "" { // the error lists every place, which is too much for a row
 			c.Found = "none for " + strings.Join(p.Row.ServedModels, ", ") + " in the Hugging Face cache or at the server"
 			c.Do = "Pass --tokenizer FILE or --tokenizer ORG/MODEL, or --fetch-tokenizer"
@@ -133,8 +133,9 @@ func (s *Survey) code(ctx context.Context) Check {
 	case !p.HasDataset():
 		return notNeeded("the synthetic data set asks for no programs")
 	default:
-		return s.lacks(exit.Usage("run_code", "Pass --run-code or --code-service URL; --run-code=false leaves programs "+
-			"without a score", "nothing runs the programs among the answers, so they would have no score"))
+		return s.lacks(exit.Usage(exit.CodeRunCode,
+			"Pass --run-code or --code-service URL; --run-code=false leaves programs "+
+				"without a score", "nothing runs the programs among the answers, so they would have no score"))
 	}
 	j, err := score.OpenJudges(ctx, s.Environ, p.Config.Text, &accuracy.Input{Benchmark: p.Row.Name})
 	if err != nil {
@@ -145,7 +146,7 @@ func (s *Survey) code(ctx context.Context) Check {
 		return s.lacks(err)
 	}
 	if len(lacking) > 0 && s.ownData() { // programs of synthetic data sets are in Python
-		return s.lacks(exit.Environment("languages", "Install what is missing; --run-code=false leaves all programs "+
+		return s.lacks(exit.Environment(exit.CodeLanguages, "Install what is missing; --run-code=false leaves all programs "+
 			"without a score", "not every language of the programs can be run: %s", strings.Join(lacking, "; ")))
 	}
 	return found(strings.Join(j.Notes, "; "))

@@ -40,13 +40,14 @@ func (s *Survey) diskBytes() uint64 {
 func (s *Survey) disk(context.Context) Check {
 	free, err := hostinfo.FreeBytes(s.Folder)
 	if err != nil {
-		return missing(exit.Environment("disk", "Choose another --output-dir", "%w", err))
+		return missing(exit.Environment(exit.CodeDisk, "Choose another --output-dir", "%w", err))
 	}
 	need := s.diskBytes()
 	text := fmt.Sprintf("%s free; the logs need up to %s", bytesText(free), bytesText(need))
 	if free < need {
-		return missing(exit.Environment("disk_full", "Free some space, or choose another --output-dir", "the disk of %s has "+
-			"only %s", s.Folder, text))
+		return missing(exit.Environment(exit.CodeDiskFull, "Free some space, or choose another --output-dir",
+			"the disk of %s has "+
+				"only %s", s.Folder, text))
 	}
 	return found(text)
 }

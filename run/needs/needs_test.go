@@ -101,7 +101,7 @@ func TestRefusals(t *testing.T) {
 		s.Refusal = c.refusal
 		table := s.Table(t.Context())
 		require.ErrorIs(t, table.Err(), c.refusal)
-		require.Equal(t, exit.CodeEnvironment, exit.Classify(table.Err()).Exit)
+		require.Equal(t, exit.StatusEnvironment, exit.Classify(table.Err()).Exit)
 		for _, got := range table {
 			require.Equal(t, got.Name == c.row, got.State == Missing, "%s: %+v", c.row, got)
 		}
@@ -116,7 +116,7 @@ func TestTokenizerRow(t *testing.T) {
 	require.Equal(t, Missing, c.State)
 	require.Contains(t, c.Found, "none for meta-llama/Llama-3.1-8B-Instruct")
 	require.Contains(t, c.Do, "--tokenizer")
-	require.Equal(t, exit.CodeUsage, exit.Classify(s.Table(t.Context()).Err()).Exit)
+	require.Equal(t, exit.StatusUsage, exit.Classify(s.Table(t.Context()).Err()).Exit)
 	s.Scored = false
 	require.Equal(t, Warning, row(t, s, "tokenizer").State, "a log without a score needs none")
 	s = survey(t, plan.Settings{"endpoint": "http://127.0.0.1:1"})
@@ -145,7 +145,7 @@ func TestCodeRow(t *testing.T) {
 	c := row(t, s, "code")
 	require.Equal(t, Missing, c.State)
 	require.Contains(t, c.Found, "nothing runs the programs among the answers")
-	require.Equal(t, exit.CodeUsage, exit.Classify(c.Err).Exit)
+	require.Equal(t, exit.StatusUsage, exit.Classify(c.Err).Exit)
 	s.Scored = false
 	require.Equal(t, Warning, row(t, s, "code").State)
 	mixtral["run-code"], mixtral["code-tests"] = "", data
@@ -169,7 +169,7 @@ func TestOtherRows(t *testing.T) {
 	s = survey(t, plan.Settings{"min-queries": "9000000000000"})
 	c := row(t, s, "disk")
 	require.Equal(t, Missing, c.State)
-	require.Equal(t, "disk_full", exit.Classify(c.Err).Code)
+	require.EqualValues(t, "disk_full", exit.Classify(c.Err).Code)
 	require.Contains(t, c.Found, "the logs need up to")
 }
 

@@ -24,10 +24,10 @@ const (
 )
 
 // refusalRows are the rows to which the faults of an endpoint belong; the server's has the others.
-var refusalRows = map[string]string{
-	string(backends.FaultWrongModel): rowModel, string(backends.FaultNoTokenIDs): rowTokenIDs,
-	string(backends.FaultNoTokenCount): rowTokenIDs, "context_length": rowContext, "disk": rowDisk, "disk_full": rowDisk,
-	"open_files": rowFiles, "local_ports": rowFiles,
+var refusalRows = map[exit.Code]string{
+	exit.Code(backends.FaultWrongModel): rowModel, exit.Code(backends.FaultNoTokenIDs): rowTokenIDs,
+	exit.Code(backends.FaultNoTokenCount): rowTokenIDs, exit.CodeContextLength: rowContext, exit.CodeDisk: rowDisk,
+	exit.CodeDiskFull: rowDisk, exit.CodeOpenFiles: rowFiles, exit.CodeLocalPorts: rowFiles,
 }
 
 // rowOf returns the row that an error of the preflight belongs to; "" for no error.
@@ -38,7 +38,7 @@ func rowOf(refusal error) string {
 	code := exit.Classify(refusal).Code
 	var e *backends.EndpointError
 	if errors.As(refusal, &e) {
-		code = string(e.Fault)
+		code = exit.Code(e.Fault)
 	}
 	if row, ok := refusalRows[code]; ok {
 		return row

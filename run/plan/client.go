@@ -24,7 +24,7 @@ type Client struct {
 func (cl *Client) OpenDriver() (backends.Driver, *backends.Config, error) {
 	d, err := backends.Lookup(cl.Config.String("backend"))
 	if err != nil {
-		return nil, nil, exit.Usage("backend", "", "%w", err)
+		return nil, nil, exit.Usage(exit.CodeBackend, "", "%w", err)
 	}
 	config, err := cl.Reach()
 	if err != nil {
@@ -57,15 +57,16 @@ func (cl *Client) Reach() (*backends.Config, error) {
 	config := &backends.Config{Endpoints: endpoints, Transport: Transport(c)}
 	config.ConnectTimeout = c.Duration("connect-timeout")
 	if _, err := backends.Authorities(config.CAFile); err != nil {
-		return nil, exit.Usage("ca_file", "Give the PEM file of the authority that signed the server's certificate",
+		return nil, exit.Usage(exit.CodeCAFile, "Give the PEM file of the authority that signed the server's certificate",
 			"--ca-file: %w", err)
 	}
 	if _, err := backends.ClientCertificates(config.ClientCert, config.ClientKey); err != nil {
-		return nil, exit.Usage("client_cert", "Give a certificate and its private key as PEM files", "--client-cert: %w",
+		return nil, exit.Usage(exit.CodeClientCert, "Give a certificate and its private key as PEM files",
+			"--client-cert: %w",
 			err)
 	}
 	if err := checkProxy(config); err != nil {
-		return nil, exit.Usage("proxy", "Give it as http://host:port, and no endpoint on a Unix socket with it",
+		return nil, exit.Usage(exit.CodeProxy, "Give it as http://host:port, and no endpoint on a Unix socket with it",
 			"--proxy: %w", err)
 	}
 	return config, nil
@@ -111,13 +112,13 @@ func (cl *Client) Endpoints() ([]backends.Endpoint, error) {
 	for _, url := range cl.Config.Strings("endpoint") {
 		e, err := backends.ParseEndpoint(url)
 		if err != nil {
-			return nil, exit.Usage("endpoint", "Write --endpoint http://host:port", "%w", err)
+			return nil, exit.Usage(exit.CodeEndpoint, "Write --endpoint http://host:port", "%w", err)
 		}
 		e.APIKey = key
 		list = append(list, e)
 	}
 	if len(list) == 0 {
-		return nil, exit.Usage("endpoint", "Write --endpoint http://host:port", "no --endpoint is given")
+		return nil, exit.Usage(exit.CodeEndpoint, "Write --endpoint http://host:port", "no --endpoint is given")
 	}
 	return list, nil
 }
@@ -132,7 +133,8 @@ func (cl *Client) apiKey() (string, error) {
 	}
 	text, err := readAtMost(path, largestKey)
 	if err != nil {
-		return "", exit.Usage("api_key", "Give a file whose first line is the key", "the API key cannot be read: %w", err)
+		return "", exit.Usage(exit.CodeAPIKey, "Give a file whose first line is the key", "the API key cannot be read: %w",
+			err)
 	}
 	line, _, _ := strings.Cut(string(text), "\n")
 	return strings.TrimSpace(line), nil

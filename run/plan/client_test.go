@@ -52,7 +52,7 @@ func TestSettingsThatContradictTheStrategy(t *testing.T) {
 		if err := p.checkOffline(); code == "" {
 			require.NoError(t, err)
 		} else {
-			require.Equal(t, code, exit.Classify(err).Code)
+			require.EqualValues(t, code, exit.Classify(err).Code)
 		}
 	}
 	for _, c := range []struct {
@@ -119,7 +119,7 @@ func TestProxiesThatCannotBe(t *testing.T) {
 			continue
 		}
 		require.Error(t, err, "%v", c.settings)
-		require.Equal(t, c.code, exit.Classify(err).Code, "%v", err)
+		require.EqualValues(t, c.code, exit.Classify(err).Code, "%v", err)
 	}
 }
 

@@ -48,7 +48,7 @@ func (d *Data) readDescription() error {
 	}
 	desc, err := datasets.ReadDescription(path)
 	if err != nil {
-		return exit.Usage("dataset_config", "docs/reference/datasets.md lists the keys", "%w", err)
+		return exit.Usage(exit.CodeDatasetConfig, "docs/reference/datasets.md lists the keys", "%w", err)
 	}
 	d.description = desc
 	tokens := ""
@@ -60,7 +60,7 @@ func (d *Data) readDescription() error {
 			continue
 		}
 		if err := d.Config.Set(s[0], s[1], config.Origin{Layer: config.FromFile, Where: path}); err != nil {
-			return exit.Usage("dataset_config", "", "%w", err)
+			return exit.Usage(exit.CodeDatasetConfig, "", "%w", err)
 		}
 	}
 	return nil
@@ -244,14 +244,14 @@ func (d *Data) LongestPrompt() int {
 // checkRows rejects a number of rows that does not fit the benchmark or --samples. A rehearsal caps --samples.
 func (d *Data) checkRows(rows int, rehearsal bool) error {
 	if rows < 1 {
-		return exit.Usage("dataset", "Pass another file with --dataset", "the data set has no rows")
+		return exit.Usage(exit.CodeDataset, "Pass another file with --dataset", "the data set has no rows")
 	}
 	if want := d.OfficialRows(); want > 0 && rows > want {
 		if !d.HasDataset() || d.Config.Origin("dataset") == SyntheticDataset { // --samples alone sets its rows
-			return exit.Usage("samples", fmt.Sprintf("Use at most %d samples", want),
+			return exit.Usage(exit.CodeSamples, fmt.Sprintf("Use at most %d samples", want),
 				"--samples %d is above the %d rows of %s", rows, want, d.Row.Name)
 		}
-		return exit.Usage("dataset", "Check that it is the right file; --samples N uses only its first N rows",
+		return exit.Usage(exit.CodeDataset, "Check that it is the right file; --samples N uses only its first N rows",
 			"the data set has %d rows, more than the %d of %s", rows, want, d.Row.Name)
 	}
 	n := d.Config.Int("samples")
@@ -263,7 +263,7 @@ func (d *Data) checkRows(rows int, rehearsal bool) error {
 		return d.Config.Set("samples", strconv.Itoa(rows), d.Config.Origin("samples"))
 	}
 	if n > rows {
-		return exit.Usage("samples", "Use fewer samples, or a larger data set",
+		return exit.Usage(exit.CodeSamples, "Use fewer samples, or a larger data set",
 			"--samples %d exceeds the %d rows of the data set", n, rows)
 	}
 	return nil

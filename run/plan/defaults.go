@@ -51,12 +51,12 @@ func (p *Plan) CheckInput(rows int) error {
 		return err
 	}
 	if p.needsQPS() && len(p.Rehearsal) == 0 && !p.Config.Has("target-qps") {
-		return exit.Usage("target_qps", "Give --target-qps QUERIES_PER_SECOND, here or in --user-conf",
+		return exit.Usage(exit.CodeTargetQPS, "Give --target-qps QUERIES_PER_SECOND, here or in --user-conf",
 			"a %s test needs the load to offer, and --target-qps is not given",
 			p.Scenario.Scenario)
 	}
 	if p.Config.String("served-model") == "" {
-		return exit.Usage("served_model", "Give the name that the server lists at /v1/models",
+		return exit.Usage(exit.CodeServedModel, "Give the name that the server lists at /v1/models",
 			"no --served-model is given, and the model's row names none")
 	}
 	return nil

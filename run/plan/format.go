@@ -68,7 +68,7 @@ func (r *Requests) format() (*backends.Format, error) {
 		return &backends.Format{}, nil
 	case formatBenchmark:
 		if r.Row.Guided.Schema == "" {
-			return nil, exit.Usage("response_format", "Write text, json_object, or the file of a JSON schema",
+			return nil, exit.Usage(exit.CodeResponseFormat, "Write text, json_object, or the file of a JSON schema",
 				"--response-format benchmark asks for the schema of %s, and the "+
 					"benchmark has none", r.Row.Name)
 		}
@@ -76,12 +76,12 @@ func (r *Requests) format() (*backends.Format, error) {
 	default:
 		text, err := readAtMost(name, largestSchema)
 		if err != nil {
-			return nil, exit.Usage("response_format", "Write text, json_object, benchmark, or a readable file",
+			return nil, exit.Usage(exit.CodeResponseFormat, "Write text, json_object, benchmark, or a readable file",
 				"the JSON schema of --response-format cannot be read: %w", err)
 		}
 		var schema bytes.Buffer
 		if err := json.Compact(&schema, text); err != nil || !strings.HasPrefix(schema.String(), "{") {
-			return nil, exit.Usage("response_format", "Write text, json_object, benchmark, or the file of a JSON schema",
+			return nil, exit.Usage(exit.CodeResponseFormat, "Write text, json_object, benchmark, or the file of a JSON schema",
 				"%s holds no JSON object (%v), and a JSON schema is one", name, err)
 		}
 		return &backends.Format{Schema: schema.Bytes()}, nil

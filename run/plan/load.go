@@ -30,16 +30,16 @@ func (l *Load) readUserConf() error {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return exit.Usage("user_conf", "Give a readable file with --user-conf", "the user.conf cannot be read: %w", err)
+		return exit.Usage(exit.CodeUserConf, "Give a readable file with --user-conf", "the user.conf cannot be read: %w", err)
 	}
 	defer f.Close()
 	conf, err := config.ParseConf(path, f, config.UserConf, l.LoadGenModel())
 	if err != nil {
-		return exit.Usage("user_conf", "", "%w", err)
+		return exit.Usage(exit.CodeUserConf, "", "%w", err)
 	}
 	l.confRest, err = l.Config.ApplyUserConf(conf, l.LoadGenModel(), string(l.Scenario.LoadGen), l.gates()...)
 	if err != nil {
-		return exit.Usage("user_conf", "", "%w", err)
+		return exit.Usage(exit.CodeUserConf, "", "%w", err)
 	}
 	return nil
 }
@@ -62,14 +62,14 @@ func (l *Load) readSeeds() error {
 	}
 	var seeds [3]uint64
 	if len(words) != len(seeds) {
-		return exit.Usage("seed_override", "Write v6.0, or qsl,sample_index,schedule",
+		return exit.Usage(exit.CodeSeedOverride, "Write v6.0, or qsl,sample_index,schedule",
 			"--seed-override %s is neither a round nor three numbers",
 			strings.Join(words, ","))
 	}
 	for i, w := range words {
 		n, err := strconv.ParseUint(w, 10, 64)
 		if err != nil {
-			return exit.Usage("seed_override", "Write v6.0, or qsl,sample_index,schedule",
+			return exit.Usage(exit.CodeSeedOverride, "Write v6.0, or qsl,sample_index,schedule",
 				"--seed-override: %q is no unsigned 64-bit number", w)
 		}
 		seeds[i] = n

@@ -57,7 +57,7 @@ func (cl *Client) checkOffline() error {
 		return nil
 	}
 	if name == "all" && cl.Config.IsSet("concurrency") && cl.Config.Int("concurrency") > 0 {
-		return exit.Usage("offline_strategy", "Leave --concurrency out, or choose --offline-strategy window",
+		return exit.Usage(exit.CodeOfflineStrategy, "Leave --concurrency out, or choose --offline-strategy window",
 			"--offline-strategy all has every sample in flight at once, and "+
 				"--concurrency %d bounds them", cl.Config.Int("concurrency"))
 	}
@@ -80,7 +80,7 @@ func (cl *Client) place(c *backends.Config) error {
 	}
 	c.Batch = cl.Config.Int("batch-size")
 	if !slices.Contains([]string{"completions", "generate"}, c.API) {
-		return exit.Usage("offline_strategy", "Choose --api completions, or another --offline-strategy",
+		return exit.Usage(exit.CodeOfflineStrategy, "Choose --api completions, or another --offline-strategy",
 			"the API %s takes one prompt in a request, and --offline-strategy "+
 				"batch sends several", c.API)
 	}

@@ -44,7 +44,7 @@ func New(s Settings) (*Plan, error) {
 	c := config.New(config.RunSettings())
 	for name, text := range s {
 		if err := c.Set(name, text, config.Origin{Layer: config.FromFlag, Where: name}); err != nil {
-			return nil, exit.Usage("setting", "", "%w", err)
+			return nil, exit.Usage(exit.CodeSetting, "", "%w", err)
 		}
 	}
 	return Resolve(c)
@@ -75,7 +75,7 @@ func (p *Plan) Percentiles() []float64 {
 
 func (p *Plan) checkPercentiles() error {
 	if _, err := record.ParsePercentiles(p.Config.String("percentiles")); err != nil {
-		return exit.Usage("percentiles", "Give at most 10 numbers between 0 and 100, such as 50,90,99.9", "%w", err)
+		return exit.Usage(exit.CodePercentiles, "Give at most 10 numbers between 0 and 100, such as 50,90,99.9", "%w", err)
 	}
 	return nil
 }

@@ -266,8 +266,8 @@ func TestPlansThatCanNotBe(t *testing.T) {
 			}
 			require.Error(t, err)
 			e := exit.Classify(err)
-			require.Equal(t, exit.CodeUsage, e.Exit)
-			require.Equal(t, c.code, e.Code, err)
+			require.Equal(t, exit.StatusUsage, e.Exit)
+			require.EqualValues(t, c.code, e.Code, err)
 			require.Contains(t, e.Error(), c.text)
 		})
 	}
@@ -277,8 +277,8 @@ func TestStrayAuditConfigIsRefused(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile("audit.config", nil, 0o644))
 	_, err := New(Settings{"model": "llama3.1-8b"})
-	require.Equal(t, "stray_audit_config", exit.Classify(err).Code)
-	require.Equal(t, exit.CodeUsage, exit.Classify(err).Exit)
+	require.EqualValues(t, "stray_audit_config", exit.Classify(err).Code)
+	require.Equal(t, exit.StatusUsage, exit.Classify(err).Exit)
 	require.ErrorContains(t, err, "Remove it")
 }
 
@@ -353,7 +353,7 @@ func TestEndpointsAndKey(t *testing.T) {
 		p, err := New(s)
 		require.NoError(t, err)
 		_, err = p.Endpoints()
-		require.Equal(t, code, exit.Classify(err).Code, err)
+		require.EqualValues(t, code, exit.Classify(err).Code, err)
 	}
 }
 

@@ -18,7 +18,7 @@ func TestPlansOfEveryRound(t *testing.T) {
 			of, err := round.Row(row)
 			if err != nil {
 				_, err := New(Settings{"model": row.Name, "round": round.Name})
-				require.Equal(t, exit.CodeUsage, exit.Classify(err).Exit)
+				require.Equal(t, exit.StatusUsage, exit.Classify(err).Exit)
 				require.ErrorContains(t, err, "does not include "+row.Name)
 				continue
 			}
@@ -73,7 +73,7 @@ func TestRoundsThatAreRefused(t *testing.T) {
 			if err == nil {
 				err = p.Bind(48289)
 			}
-			require.Equal(t, exit.CodeUsage, exit.Classify(err).Exit)
+			require.Equal(t, exit.StatusUsage, exit.Classify(err).Exit)
 			require.ErrorContains(t, err, c.text)
 		})
 	}

@@ -82,7 +82,7 @@ func (r *Requests) readSampling() error {
 			// A flag's layer, whatever set the twin: it is the more special of the two.
 			from := config.Origin{Layer: config.FromFlag, Where: "--" + twin + " (" + c.Origin(twin).String() + ")"}
 			if err := c.Set(d.setting, c.Text(twin), from); err != nil {
-				return exit.Usage("setting", "", "%w", err)
+				return exit.Usage(exit.CodeSetting, "", "%w", err)
 			}
 		}
 	}
@@ -92,7 +92,7 @@ func (r *Requests) readSampling() error {
 	}
 	values, notices, err := readGenerationConfig(path)
 	if err != nil {
-		return exit.Usage("generation_config", "", "%w", err)
+		return exit.Usage(exit.CodeGenerationConfig, "", "%w", err)
 	}
 	r.notices = append(r.notices, notices...)
 	from := config.Origin{Layer: config.FromFile, Where: path}
@@ -102,7 +102,7 @@ func (r *Requests) readSampling() error {
 			continue
 		}
 		if err := c.Set(d.setting, text, from); err != nil {
-			return exit.Usage("generation_config", "", "the generation config: %w", err)
+			return exit.Usage(exit.CodeGenerationConfig, "", "the generation config: %w", err)
 		}
 	}
 	return nil

@@ -126,7 +126,7 @@ func TestGenerationConfig(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		_, err := New(Settings{"model": "llama3.1-8b", "generation-config": path})
 		require.ErrorContains(t, err, why, text)
-		require.Equal(t, "generation_config", exit.Classify(err).Code)
+		require.EqualValues(t, "generation_config", exit.Classify(err).Code)
 	}
 	_, err := New(Settings{"model": "llama3.1-8b", "generation-config": path + "x"})
 	require.ErrorContains(t, err, "cannot be read")

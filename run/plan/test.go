@@ -50,15 +50,15 @@ func (t *Test) findModel() error {
 		return m.Row.Name, true
 	}
 	if err := t.Config.ResolveModelCategory(rowOf); err != nil {
-		return exit.Usage("model", "", "%w", err)
+		return exit.Usage(exit.CodeModel, "", "%w", err)
 	}
 	if !t.Config.Has("model") {
-		return exit.Usage("model", "`mlperf-go models` lists the benchmarks; any other served model runs as --model "+
+		return exit.Usage(exit.CodeModel, "`mlperf-go models` lists the benchmarks; any other served model runs as --model "+
 			"generic --served-model NAME", "no --model given")
 	}
 	m, err := models.Find(t.Config.String("model"))
 	if err != nil {
-		return exit.Usage("unknown_model", "", "%w", err)
+		return exit.Usage(exit.CodeUnknownModel, "", "%w", err)
 	}
 	t.Row = m.Row
 	if m.Notice != "" {
@@ -68,18 +68,18 @@ func (t *Test) findModel() error {
 	if m.Scenario != "" {
 		if t.Config.IsSet("scenario") && t.Config.String("scenario") != string(m.Scenario) &&
 			t.Config.String("scenario") != string(models.Server) {
-			return exit.Usage("scenario", "Use the name without -interactive, or the scenario Interactive",
+			return exit.Usage(exit.CodeScenario, "Use the name without -interactive, or the scenario Interactive",
 				"the model name %q means scenario %s, but --scenario is %s",
 				t.Config.String("model"), m.Scenario, t.Config.String("scenario"))
 		}
 		if err := t.Config.Set("scenario", string(m.Scenario),
 			config.Origin{Layer: config.FromFlag, Where: "--model " + t.Config.String("model")}); err != nil {
-			return exit.Usage("scenario", "", "%w", err)
+			return exit.Usage(exit.CodeScenario, "", "%w", err)
 		}
 	}
 	// The effective configuration contains the benchmark's own name, whichever alias was given.
 	if err := t.Config.Set("model", m.Row.Name, t.Config.Origin("model")); err != nil {
-		return exit.Usage("model", "", "%w", err)
+		return exit.Usage(exit.CodeModel, "", "%w", err)
 	}
 	served := m.ServedModel
 	if served == "" && len(m.Row.ServedModels) > 0 {
@@ -115,8 +115,9 @@ func (t *Test) findRound() error {
 		row, err = round.Row(t.Row)
 	}
 	if err != nil {
-		return exit.Usage("round", "`mlperf-go models "+t.Row.Name+"` lists the rounds of the benchmark; the default is "+
-			newest, "--round %s: %w", name, err)
+		return exit.Usage(exit.CodeRound,
+			"`mlperf-go models "+t.Row.Name+"` lists the rounds of the benchmark; the default is "+
+				newest, "--round %s: %w", name, err)
 	}
 	t.Row, t.Round = row, round
 	// The effective configuration has the name as the registry spells it.
@@ -125,7 +126,7 @@ func (t *Test) findRound() error {
 		from = t.Config.Origin("round")
 	}
 	if err := t.Config.Set("round", t.Round.Name, from); err != nil {
-		return exit.Usage("round", "", "%w", err)
+		return exit.Usage(exit.CodeRound, "", "%w", err)
 	}
 	return nil
 }
@@ -135,25 +136,26 @@ func (t *Test) findScenario() error {
 	if name := t.Row.DefaultScenario(); !t.Config.IsSet("scenario") && name != models.Offline {
 		if err := t.Config.Set("scenario", string(name), config.Origin{Layer: config.FromRegistry,
 			Where: t.Row.Name}); err != nil {
-			return exit.Usage("scenario", "", "%w", err)
+			return exit.Usage(exit.CodeScenario, "", "%w", err)
 		}
 	}
 	s, err := t.Row.Scenario(t.Config.String("scenario"))
 	if err != nil {
-		return exit.Usage("scenario", "`mlperf-go models "+t.Row.Name+"` lists the scenarios of each round", "round %s: %w",
+		return exit.Usage(exit.CodeScenario, "`mlperf-go models "+t.Row.Name+"` lists the scenarios of each round",
+			"round %s: %w",
 			t.Round.Name, err)
 	}
 	t.Scenario = s
 	mode := t.Config.String("mode")
 	if t.Mode, err = models.ParseMode(mode); err != nil {
-		return exit.Usage("mode", "", "%w", err)
+		return exit.Usage(exit.CodeMode, "", "%w", err)
 	}
 	if err := t.Suggest(config.Origin{Layer: config.FromRegistry, Where: t.Row.Name}, "lg-model-name",
 		s.LoadGenModel); err != nil {
 		return err
 	}
 	if known := append(config.LoadGenModels(), models.Generic); !slices.Contains(known, t.LoadGenModel()) {
-		return exit.Usage("lg_model_name", "Leave --lg-model-name out: the registry contains the key",
+		return exit.Usage(exit.CodeLGModelName, "Leave --lg-model-name out: the registry contains the key",
 			"LoadGen's mlperf.conf has no model %q, so its limits and counts would "+
 				"silently be those of no benchmark; near it are %s",
 			t.LoadGenModel(), strings.Join(config.Nearest(t.LoadGenModel(), known), ", "))
@@ -239,14 +241,14 @@ func (t *Test) SUTName(served string) string {
 // other.
 func (t *Test) checkPaths() error {
 	if _, err := os.Lstat("audit.config"); err == nil {
-		return exit.Usage("stray_audit_config", "Remove it, or start in another folder; an audit is run with "+
+		return exit.Usage(exit.CodeStrayAuditConfig, "Remove it, or start in another folder; an audit is run with "+
 			"--audit-config FILE", "a file named audit.config lies in the working folder; a LoadGen "+
 			"test started here would take its settings")
 	}
 	// also where it is not used: what scores the answers later has the same settings
 	if name := t.Config.String("tokenizer"); name != "" {
 		if err := finder.Check(name); err != nil {
-			return exit.Usage("tokenizer", "", "--tokenizer: %w", err)
+			return exit.Usage(exit.CodeTokenizer, "", "--tokenizer: %w", err)
 		}
 	}
 	if path := t.Config.String("prompt-template"); path != "" {
@@ -256,7 +258,7 @@ func (t *Test) checkPaths() error {
 	}
 	if path := t.Config.String("audit-config"); path != "" {
 		if _, err := os.Stat(path); err != nil {
-			return exit.Usage("audit_config", "Give a readable file with --audit-config",
+			return exit.Usage(exit.CodeAuditConfig, "Give a readable file with --audit-config",
 				"the audit configuration cannot be read: %w", err)
 		}
 	}

@@ -115,7 +115,7 @@ func TestUserConfOfAnEarlierRun(t *testing.T) {
 
 			require.NoError(t, os.WriteFile(path, []byte(strings.Replace(first, "override = 64", "override = 65", 1)), 0o644))
 			err := planned(t, 64, s).WriteUserConf(filepath.Join(t.TempDir(), record.UserConfName))
-			require.Equal(t, exit.CodeUsage, exit.Classify(err).Exit)
+			require.Equal(t, exit.StatusUsage, exit.Classify(err).Exit)
 			require.ErrorContains(t, err, "the user.conf has performance_sample_count_override = 65, and this test needs 64")
 		})
 	}
@@ -270,7 +270,7 @@ func TestSettingsThatAreRefused(t *testing.T) {
 			t.Parallel()
 			got := settle(t, c.job)
 			require.Contains(t, got.Error, c.text)
-			require.Contains(t, []int{exit.CodeUsage, exit.CodeEnvironment}, got.Exit)
+			require.Contains(t, []int{exit.StatusUsage, exit.StatusEnvironment}, got.Exit)
 		})
 	}
 }
@@ -301,7 +301,7 @@ func TestSettingsThatAreNotTheRounds(t *testing.T) {
 		change(s)
 		err := p.assertSettings(s)
 		require.ErrorContains(t, err, text)
-		require.Equal(t, exit.CodeEnvironment, exit.Classify(err).Exit)
+		require.Equal(t, exit.StatusEnvironment, exit.Classify(err).Exit)
 	}
 
 	whole := planned(t, 8000, Settings{"model": "qwen3-vl-235b-a22b", "scenario": "Server", "endpoint": "http://a:1",
@@ -341,7 +341,7 @@ func TestAuditSettings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := settle(t, job{Settings: offline, Rows: 10, Audit: c.text})
 			require.Contains(t, got.Error, c.want)
-			require.Equal(t, exit.CodeUsage, got.Exit)
+			require.Equal(t, exit.StatusUsage, got.Exit)
 		})
 	}
 }

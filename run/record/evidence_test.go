@@ -95,21 +95,21 @@ func TestEachRuleAlone(t *testing.T) {
 			e.Record.Servers = &servers.Facts{Replicas: []servers.ReplicaFacts{{URL: "http://a:1"},
 				{Index: 1, URL: "http://b:2", Died: &now, Exit: "signal: killed"}}}
 		}, verdict: Invalid, codes: []Code{CodeServerDied}, text: "replica 1 (http://b:2): signal: killed",
-			exit: exit.CodeInvalid},
+			exit: exit.StatusInvalid},
 		"servers live": {change: func(e *Evidence) {
 			e.Record.Servers = &servers.Facts{Replicas: []servers.ReplicaFacts{{Gaps: []servers.Gap{{Error: "timeout"}}}}}
 		}, verdict: Valid},
 		"interrupted": {change: func(e *Evidence) { e.Ended, e.Interrupted = exit.Interrupt{Signal: syscall.SIGINT}, true },
-			verdict: Interrupted, codes: []Code{CodeInterrupted}, text: "interrupt", exit: exit.CodeInvalid},
+			verdict: Interrupted, codes: []Code{CodeInterrupted}, text: "interrupt", exit: exit.StatusInvalid},
 		"interrupted with samples outstanding": {change: func(e *Evidence) {
 			e.Ended, e.Interrupted, e.Logs.Complete, e.Logs.Valid = context.Canceled, true, false, nil
 			e.Record.Samples.Failed, e.Record.Samples.FailedByReason = 3, map[ledger.Reason]int64{"cancelled": 3}
 			e.Record.Samples.Issued++
 			e.Logs.Errors, e.Logs.ErrorTexts = 3, []mllog.Text{{Text: noTokenError + " or more", Count: 3}}
-		}, verdict: Interrupted, codes: []Code{CodeInterrupted}, exit: exit.CodeInvalid},
+		}, verdict: Interrupted, codes: []Code{CodeInterrupted}, exit: exit.StatusInvalid},
 		"interrupted, and LoadGen calls the rest too short": {change: func(e *Evidence) {
 			e.Ended, e.Interrupted, e.Logs.Valid = exit.Interrupt{Signal: syscall.SIGTERM}, true, no()
-		}, verdict: Interrupted, codes: []Code{CodeInterrupted}, exit: exit.CodeInvalid},
+		}, verdict: Interrupted, codes: []Code{CodeInterrupted}, exit: exit.StatusInvalid},
 		"interrupted after failures": {change: func(e *Evidence) {
 			e.Ended, e.Interrupted, e.Logs.Valid = exit.Interrupt{Signal: syscall.SIGINT}, true, no()
 			e.Record.Samples.Failed = 5
@@ -117,37 +117,37 @@ func TestEachRuleAlone(t *testing.T) {
 			e.Logs.Errors, e.Logs.ErrorTexts = 6, []mllog.Text{{Text: noTokenError, Count: 5}, {Text: "Multiple complete",
 				Count: 1}}
 		}, verdict: Interrupted, codes: []Code{CodeInterrupted, CodeFailedSamples, CodeLoadGenErrors},
-			text: "LoadGen logged 3 errors; the first (2 times): n_tokens", exit: exit.CodeInvalid},
+			text: "LoadGen logged 3 errors; the first (2 times): n_tokens", exit: exit.StatusInvalid},
 		"interrupted after another failure": {change: func(e *Evidence) {
 			e.Ended, e.Interrupted = exit.Interrupt{Signal: syscall.SIGINT}, true
 			e.Record.Samples.Failed = 4
 			e.Record.Samples.FailedByReason = map[ledger.Reason]int64{"cancelled": 3, "reset": 1}
 		}, verdict: Interrupted, codes: []Code{CodeInterrupted, CodeFailedSamples},
-			text: "1 of 100 samples failed, reset 1", exit: exit.CodeInvalid},
+			text: "1 of 100 samples failed, reset 1", exit: exit.StatusInvalid},
 		"more answers than samples before an interruption": {change: func(e *Evidence) {
 			e.Ended, e.Interrupted = exit.Interrupt{Signal: syscall.SIGINT}, true
 			e.Record.Samples.Issued = 99
-		}, verdict: Interrupted, codes: []Code{CodeInterrupted, CodeFailedSamples}, exit: exit.CodeInvalid},
+		}, verdict: Interrupted, codes: []Code{CodeInterrupted, CodeFailedSamples}, exit: exit.StatusInvalid},
 		"the caller's own cause": {change: func(e *Evidence) { e.Ended, e.Interrupted = errors.New("enough"), true },
-			verdict: Interrupted, codes: []Code{CodeInterrupted}, text: "enough", exit: exit.CodeInvalid},
+			verdict: Interrupted, codes: []Code{CodeInterrupted}, text: "enough", exit: exit.StatusInvalid},
 		"the caller's deadline": {change: func(e *Evidence) {
 			e.Ended, e.Interrupted, e.Logs = context.DeadlineExceeded, true,
 				nil
 		},
-			verdict: Interrupted, codes: []Code{CodeInterrupted}, exit: exit.CodeInvalid},
+			verdict: Interrupted, codes: []Code{CodeInterrupted}, exit: exit.StatusInvalid},
 		"ended by a backend with every sample answered": {change: func(e *Evidence) {
 			e.Ended, e.Logs.Complete, e.Logs.Valid = errors.New("the backend broke"), false, nil
-		}, verdict: Invalid, codes: []Code{CodeFailedSamples}, text: "the backend broke", exit: exit.CodeInvalid},
+		}, verdict: Invalid, codes: []Code{CodeFailedSamples}, text: "the backend broke", exit: exit.StatusInvalid},
 		"ended by --max-errors": {change: func(e *Evidence) {
 			e.Ended, e.Logs.Complete, e.Logs.Valid = errors.New("more samples failed"), false, nil
 			e.Record.Samples.Failed, e.Record.Samples.FailedByReason = 6, map[ledger.Reason]int64{"http_500": 6}
 		}, verdict: Invalid, codes: []Code{CodeFailedSamples}, text: "http_500 6; the test was ended: more samples failed",
-			exit: exit.CodeInvalid},
+			exit: exit.StatusInvalid},
 		"failed in several ways": {change: func(e *Evidence) {
 			e.Record.Samples.Failed, e.Record.Samples.FailedByReason = 12,
 				map[ledger.Reason]int64{"reset": 3, "http_500": 6, "connect": 3}
 		}, verdict: Invalid, codes: []Code{CodeFailedSamples}, text: "samples failed, http_500 6, connect 3, reset 3",
-			exit: exit.CodeInvalid},
+			exit: exit.StatusInvalid},
 		"what causes others stands before them": {change: func(e *Evidence) {
 			now := time.Now()
 			e.Record.Servers = &servers.Facts{Replicas: []servers.ReplicaFacts{{URL: "http://a:1", Died: &now}}}
@@ -155,39 +155,39 @@ func TestEachRuleAlone(t *testing.T) {
 			e.Logs.Errors, e.Logs.ErrorTexts, e.Logs.Valid = 2, []mllog.Text{{Text: "no token", Count: 2}}, no()
 			e.Logs.Result["result_first_token_99.00_percentile_latency_ns"] = int64(3e9)
 		}, verdict: Invalid, codes: []Code{CodeServerDied, CodeFailedSamples, CodeScenarioLimit, CodeLoadGenErrors,
-			CodeLoadGenInvalid}, exit: exit.CodeInvalid},
+			CodeLoadGenInvalid}, exit: exit.StatusInvalid},
 		"log without an end": {change: func(e *Evidence) { e.Logs.Complete, e.Logs.Missing = false, []string{"the summary"} },
-			verdict: Invalid, codes: []Code{CodeLogIncomplete}, text: "disk full", exit: exit.CodeEnvironment},
+			verdict: Invalid, codes: []Code{CodeLogIncomplete}, text: "disk full", exit: exit.StatusEnvironment},
 		"a limit in a log without an end": {change: func(e *Evidence) {
 			e.Logs.Complete, e.Logs.Missing = false, []string{"the summary"}
 			e.Logs.Result["result_first_token_99.00_percentile_latency_ns"] = int64(2e9)
 			delete(e.Logs.Result, "result_time_per_output_token_99.00_percentile_ns")
 		}, verdict: Invalid, codes: []Code{CodeScenarioLimit, CodeLogIncomplete}, text: "time to first token is 2s",
-			exit: exit.CodeEnvironment},
+			exit: exit.StatusEnvironment},
 		"no log": {change: func(e *Evidence) { e.Logs = nil }, verdict: Invalid, codes: []Code{CodeLogIncomplete},
-			exit: exit.CodeEnvironment},
+			exit: exit.StatusEnvironment},
 		"LoadGen reports INVALID": {change: func(e *Evidence) {
 			e.Logs.Valid = no()
 			e.Logs.Result["result_invalid_reason"] = "too few queries"
 		},
-			verdict: Invalid, codes: []Code{CodeLoadGenInvalid}, text: "too few queries", exit: exit.CodeInvalid},
+			verdict: Invalid, codes: []Code{CodeLoadGenInvalid}, text: "too few queries", exit: exit.StatusInvalid},
 		"an Offline test that is too short": {terms: &Terms{Mode: models.Performance, Scenario: models.Offline},
 			change: tooShort, verdict: Invalid, codes: []Code{CodeLoadGenInvalid},
 			text: "a larger query. The test ended after 1.50 s of 15 s: pass --target-qps 2761 or more",
-			exit: exit.CodeInvalid},
+			exit: exit.StatusInvalid},
 		"LoadGen says nothing": {change: func(e *Evidence) { e.Logs.Valid = nil }, verdict: Invalid,
-			codes: []Code{CodeLoadGenInvalid}, text: "no verdict", exit: exit.CodeInvalid},
+			codes: []Code{CodeLoadGenInvalid}, text: "no verdict", exit: exit.StatusInvalid},
 		"LoadGen logged an error": {change: func(e *Evidence) {
 			e.Logs.Errors, e.Logs.ErrorTexts = 2, []mllog.Text{{Text: "Multiple complete", Count: 2}}
 		}, verdict: Invalid, codes: []Code{CodeLoadGenErrors}, text: "the first (2 times): Multiple complete",
-			exit: exit.CodeInvalid},
+			exit: exit.StatusInvalid},
 		"one-token answers": {change: func(e *Evidence) { e.Logs.Errors, e.OneToken = 1, 4 },
 			verdict: Invalid, codes: []Code{CodeLoadGenErrors},
-			text: "4 answers have one token, which LoadGen counts as an error; set --min-tokens 2", exit: exit.CodeInvalid},
+			text: "4 answers have one token, which LoadGen counts as an error; set --min-tokens 2", exit: exit.StatusInvalid},
 		"a stray audit": {change: func(e *Evidence) { e.AuditApplied = true }, verdict: Invalid,
-			codes: []Code{CodeStrayAuditConfig}, exit: exit.CodeInvalid},
+			codes: []Code{CodeStrayAuditConfig}, exit: exit.StatusInvalid},
 		"an audit that was not applied": {terms: &audit, verdict: Invalid, codes: []Code{CodeComplianceFailed},
-			exit: exit.CodeInvalid},
+			exit: exit.StatusInvalid},
 		"an audit": {terms: &audit, change: func(e *Evidence) { e.AuditApplied, e.Logs.Valid = true, no() },
 			verdict: Valid},
 		"an audit above the limits": {terms: &audit, change: func(e *Evidence) {
@@ -198,56 +198,56 @@ func TestEachRuleAlone(t *testing.T) {
 			e.AuditApplied, e.Record.Samples.Failed = true,
 				1
 		},
-			verdict: Invalid, codes: []Code{CodeFailedSamples}, exit: exit.CodeInvalid},
+			verdict: Invalid, codes: []Code{CodeFailedSamples}, exit: exit.StatusInvalid},
 		"a failed sample": {change: func(e *Evidence) {
 			e.Record.Samples.Failed, e.Record.Samples.FailedByReason = 1, map[ledger.Reason]int64{"reset": 1}
 		}, verdict: Invalid, codes: []Code{CodeFailedSamples}, text: "1 of 100 samples failed, reset 1",
-			exit: exit.CodeInvalid},
+			exit: exit.StatusInvalid},
 		"a failed sample in accuracy mode": {change: func(e *Evidence) { ofAccuracy(e).Record.Samples.Failed = 1 },
-			verdict: Invalid, codes: []Code{CodeFailedSamples}, exit: exit.CodeInvalid},
+			verdict: Invalid, codes: []Code{CodeFailedSamples}, exit: exit.StatusInvalid},
 		"allowed failures are failures": {
 			change:  func(e *Evidence) { e.Record.Samples.Failed = 1 },
-			verdict: Invalid, codes: []Code{CodeFailedSamples}, exit: exit.CodeInvalid},
+			verdict: Invalid, codes: []Code{CodeFailedSamples}, exit: exit.StatusInvalid},
 		"an unfinished sample": {change: func(e *Evidence) { e.Record.Samples.Completed--; e.Record.Samples.FirstTokens-- },
 			verdict: Invalid, codes: []Code{CodeFailedSamples}, text: "100 samples were issued and 99 completed",
-			exit: exit.CodeInvalid},
+			exit: exit.StatusInvalid},
 		"no sample at all": {change: func(e *Evidence) { e.Record.Samples = SampleCounts{} }, verdict: Invalid,
-			codes: []Code{CodeFailedSamples}, exit: exit.CodeInvalid},
+			codes: []Code{CodeFailedSamples}, exit: exit.StatusInvalid},
 		"an empty answer": {change: func(e *Evidence) { e.Record.Samples.Empty = 1 }, verdict: Invalid,
-			codes: []Code{CodeEmptyOutputs}, exit: exit.CodeInvalid},
+			codes: []Code{CodeEmptyOutputs}, exit: exit.StatusInvalid},
 		"a missing first token": {change: func(e *Evidence) { e.Record.Samples.FirstTokens = 98 },
-			verdict: Invalid, codes: []Code{CodeMissingFirstTokens}, text: "2 successful samples", exit: exit.CodeInvalid},
+			verdict: Invalid, codes: []Code{CodeMissingFirstTokens}, text: "2 successful samples", exit: exit.StatusInvalid},
 		"a failed sample needs no first token": {change: func(e *Evidence) {
 			e.Record.Samples.Failed,
 				e.Record.Samples.FirstTokens = 10, 90
 		},
-			verdict: Invalid, codes: []Code{CodeFailedSamples}, exit: exit.CodeInvalid},
+			verdict: Invalid, codes: []Code{CodeFailedSamples}, exit: exit.StatusInvalid},
 		"first tokens that nobody waits for": {change: func(e *Evidence) {
 			e.FirstTokens, e.Record.Samples.FirstTokens = false,
 				0
 		}, verdict: Valid},
 		"a token mismatch": {change: func(e *Evidence) { e.Record.Tokens.Mismatches = 1 },
-			verdict: Invalid, codes: []Code{CodeTokenMismatch}, exit: exit.CodeInvalid},
+			verdict: Invalid, codes: []Code{CodeTokenMismatch}, exit: exit.StatusInvalid},
 		"prompts that the server cuts": {change: func(e *Evidence) { e.OtherPrompts = 3 }, verdict: Invalid,
-			codes: []Code{CodeTokenMismatch}, text: "in 3 answers", exit: exit.CodeInvalid},
+			codes: []Code{CodeTokenMismatch}, text: "in 3 answers", exit: exit.StatusInvalid},
 		"an answer that nobody asked for": {change: func(e *Evidence) {
 			e.Record.Client.Loops = []backends.LoopStats{{},
 				{Unasked: 1}}
-		}, verdict: Invalid, codes: []Code{CodeUnaskedAnswers}, exit: exit.CodeInvalid},
+		}, verdict: Invalid, codes: []Code{CodeUnaskedAnswers}, exit: exit.StatusInvalid},
 		"an answer that net/http saw": {change: func(e *Evidence) { e.Record.Answers.Unasked = 1 },
-			verdict: Invalid, codes: []Code{CodeUnaskedAnswers}, exit: exit.CodeInvalid},
+			verdict: Invalid, codes: []Code{CodeUnaskedAnswers}, exit: exit.StatusInvalid},
 		"an answer where ids are compared": {change: func(e *Evidence) {
 			e.Record.Answers = Answers{Identified: true,
 				Unasked: 1}
-		}, verdict: Invalid, codes: []Code{CodeUnaskedAnswers}, exit: exit.CodeInvalid},
+		}, verdict: Invalid, codes: []Code{CodeUnaskedAnswers}, exit: exit.StatusInvalid},
 		"bytes that nothing asked for": {change: func(e *Evidence) { e.Record.Answers.Strays = 1 },
-			verdict: Invalid, codes: []Code{CodeUnaskedAnswers}, exit: exit.CodeInvalid},
+			verdict: Invalid, codes: []Code{CodeUnaskedAnswers}, exit: exit.StatusInvalid},
 		"such bytes where ids are compared": {change: func(e *Evidence) {
 			e.Record.Answers = Answers{Identified: true,
 				Strays: 1}
 		}, verdict: Valid},
 		"an end that was told twice": {change: func(e *Evidence) { e.Misreported = 1 }, verdict: Invalid,
-			codes: []Code{CodeMisreported}, exit: exit.CodeInvalid},
+			codes: []Code{CodeMisreported}, exit: exit.StatusInvalid},
 		"a long answer where tokens are limited": {change: func(e *Evidence) {
 			e.Logs.Result["result_99.00_percentile_latency_ns"] = int64(3600e9)
 		}, verdict: Valid},
@@ -255,48 +255,48 @@ func TestEachRuleAlone(t *testing.T) {
 			e.Logs.Result["result_first_token_99.00_percentile_latency_ns"] = int64(2e9)
 		},
 			verdict: Invalid, codes: []Code{CodeScenarioLimit}, text: "time to first token is 2s, the limit of Server is 2s",
-			exit: exit.CodeInvalid},
+			exit: exit.StatusInvalid},
 		"TPOT above its limit": {change: func(e *Evidence) {
 			e.Logs.Result["result_time_per_output_token_99.00_percentile_ns"] = int64(1e8 + 1)
 		},
-			verdict: Invalid, codes: []Code{CodeScenarioLimit}, text: "time per output token", exit: exit.CodeInvalid},
+			verdict: Invalid, codes: []Code{CodeScenarioLimit}, text: "time per output token", exit: exit.StatusInvalid},
 		"no TTFT in the log": {change: func(e *Evidence) {
 			delete(e.Logs.Result,
 				"result_first_token_99.00_percentile_latency_ns")
 		},
-			verdict: Invalid, codes: []Code{CodeScenarioLimit}, exit: exit.CodeInvalid},
+			verdict: Invalid, codes: []Code{CodeScenarioLimit}, exit: exit.StatusInvalid},
 		"Interactive's own limit": {change: func(e *Evidence) {
 			e.Scenario, e.TTFTLimit, e.TPOTLimit = models.Interactive, 500*time.Millisecond, 30*time.Millisecond
 			e.Logs.Result["result_first_token_99.00_percentile_latency_ns"] = int64(499e6)
 			e.Logs.Result["result_time_per_output_token_99.00_percentile_ns"] = int64(30e6)
 		}, verdict: Invalid, codes: []Code{CodeScenarioLimit}, text: "the limit of Interactive is 30ms",
-			exit: exit.CodeInvalid},
+			exit: exit.StatusInvalid},
 		"sent late": {change: func(e *Evidence) { e.Record.Client.DispatchLagUS.P99 = 200_001 },
-			verdict: Invalid, codes: []Code{CodeClientLag}, text: "scheduled to sent", exit: exit.CodeInvalid},
+			verdict: Invalid, codes: []Code{CodeClientLag}, text: "scheduled to sent", exit: exit.StatusInvalid},
 		"sent just in time": {change: func(e *Evidence) { e.Record.Client.DispatchLagUS.P99 = 200_000 }, verdict: Valid},
 		"reported late": {change: func(e *Evidence) { e.Record.Client.ReportLagUS.P99 = 1_000_001 },
-			verdict: Invalid, codes: []Code{CodeClientLag}, text: "readable to reported", exit: exit.CodeInvalid},
+			verdict: Invalid, codes: []Code{CodeClientLag}, text: "readable to reported", exit: exit.StatusInvalid},
 		"reported just in time": {change: func(e *Evidence) { e.Record.Client.ReportLagUS.P99 = 1_000_000 }, verdict: Valid},
 		"a score below target": {change: func(e *Evidence) {
 			ofAccuracy(e).Result = &accuracy.Result{Metrics: []accuracy.Metric{{Name: "rouge1", Value: 30, Text: "30.0",
 				Min: 38.39, Pass: no()}}}
 		}, verdict: Invalid, codes: []Code{CodeAccuracyBelowTarget}, text: "rouge1 is 30.0 and must be at least 38.39",
-			exit: exit.CodeInvalid},
+			exit: exit.StatusInvalid},
 		"no score": {change: func(e *Evidence) { ofAccuracy(e).Record.Accuracy = NotScored("there is no tokenizer") },
 			verdict: Invalid, codes: []Code{CodeNotScored}, text: "the answers were not scored: there is no tokenizer",
-			exit: exit.CodeInvalid},
+			exit: exit.StatusInvalid},
 		"nothing to score with": {change: func(e *Evidence) { ofAccuracy(e).Record.Accuracy = nil },
-			verdict: Invalid, codes: []Code{CodeNotScored}, text: "--no-score asks for the log only", exit: exit.CodeInvalid},
+			verdict: Invalid, codes: []Code{CodeNotScored}, text: "--no-score asks for the log only", exit: exit.StatusInvalid},
 		"a part of the answers was scored": {change: func(e *Evidence) {
 			ofAccuracy(e).Record.Accuracy.Unscored = []accuracy.Unscored{{Subset: "mbxp", Samples: 7, Why: "no sandbox"},
 				{Subset: "lcb", Samples: 5, Why: "no tests"}}
 		}, verdict: Invalid, codes: []Code{CodeNotScored},
-			text: "12 of 100 answers were not scored; 7 of mbxp: no sandbox; 5 of lcb: no tests", exit: exit.CodeInvalid},
+			text: "12 of 100 answers were not scored; 7 of mbxp: no sandbox; 5 of lcb: no tests", exit: exit.StatusInvalid},
 		"the log alone was asked for": {
 			change: func(e *Evidence) { ofAccuracy(e).Record.Accuracy, e.Score = NotScored(LogOnly), false }, verdict: Valid},
 		"no score of a test that lacks its log's end": {change: func(e *Evidence) {
 			ofAccuracy(e).Record.Accuracy, e.Logs.Complete = NotScored("the test did not run to its end"), false
-		}, verdict: Invalid, codes: []Code{CodeLogIncomplete}, exit: exit.CodeEnvironment},
+		}, verdict: Invalid, codes: []Code{CodeLogIncomplete}, exit: exit.StatusEnvironment},
 		"a score in reach": {change: func(e *Evidence) {
 			ofAccuracy(e).Result = &accuracy.Result{Metrics: []accuracy.Metric{{Name: "rouge1", Value: 39, Min: 38.39,
 				Pass: yes()}}}
@@ -304,9 +304,9 @@ func TestEachRuleAlone(t *testing.T) {
 		"samples without an answer": {change: func(e *Evidence) {
 			ofAccuracy(e).Result = &accuracy.Result{Missing: 2, Unclaimed: []string{"2 samples have no answer"}}
 		},
-			verdict: Invalid, codes: []Code{CodeAccuracyBelowTarget}, text: "2 samples", exit: exit.CodeInvalid},
+			verdict: Invalid, codes: []Code{CodeAccuracyBelowTarget}, text: "2 samples", exit: exit.StatusInvalid},
 		"a clock that was set": {change: func(e *Evidence) { e.ClockDrift = -1001 * time.Microsecond },
-			verdict: Invalid, codes: []Code{CodeClockStep}, exit: exit.CodeInvalid},
+			verdict: Invalid, codes: []Code{CodeClockStep}, exit: exit.StatusInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := clean()

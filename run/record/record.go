@@ -180,11 +180,11 @@ type DatasetFacts struct {
 func (r *Record) ExitCode() int {
 	switch {
 	case r.Verdict == Valid:
-		return exit.CodeValid
+		return exit.StatusValid
 	case r.Has(CodeLogIncomplete):
-		return exit.CodeEnvironment
+		return exit.StatusEnvironment
 	default:
-		return exit.CodeInvalid
+		return exit.StatusInvalid
 	}
 }
 

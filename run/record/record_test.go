@@ -17,7 +17,7 @@ func TestALostFileOnlyLowersAVerdict(t *testing.T) {
 		require.Equal(t, after, r.Verdict, "%s", before)
 		require.Equal(t, []Cause{{Code: "first"}, {Code: CodeLogIncomplete,
 			Text: "a log could not be written: the disk is full"}}, r.Reasons)
-		require.Equal(t, exit.CodeEnvironment, r.ExitCode(), "%s", before)
+		require.Equal(t, exit.StatusEnvironment, r.ExitCode(), "%s", before)
 	}
 }
 

@@ -98,7 +98,7 @@ func writeDataset(p *plan.Plan, path, hint string) error {
 		err = atomicfile.Write(path, func(w io.Writer) error { return Dataset(p).Write(w) })
 	}
 	if err != nil {
-		return exit.Environment("output_dir", hint, "the synthetic data set cannot be written: %w", err)
+		return exit.Environment(exit.CodeOutputDir, hint, "the synthetic data set cannot be written: %w", err)
 	}
 	return p.Config.Set("dataset", path, plan.SyntheticDataset)
 }

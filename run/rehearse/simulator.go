@@ -50,7 +50,7 @@ func startSimulator(ctx context.Context, p *plan.Plan, program, folder string) (
 	}()
 	if err := s.awaitURL(ctx, ready); err != nil {
 		s.stop()
-		return nil, exit.Environment("simulator", "", "%w", err)
+		return nil, exit.Environment(exit.CodeSimulator, "", "%w", err)
 	}
 	return s, nil
 }

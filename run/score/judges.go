@@ -9,7 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/accuracy/judge"
 	"github.com/mlperf-go/mlperf-go/internal/sandbox"
 	"github.com/mlperf-go/mlperf-go/models"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
 // JudgeSettings are the names of the settings that OpenJudges reads.
@@ -49,19 +49,19 @@ func OpenJudges(ctx context.Context, environ []string, setting func(name string)
 	address := setting("code-service")
 	switch {
 	case address != "" && runCode:
-		return nil, run.UsageError("code_service", "Give only one of them",
+		return nil, exit.Usage(exit.CodeCodeService, "Give only one of them",
 			"--code-service and --run-code are both given")
 	case address != "":
 		s, err := judge.NewService(address)
 		if err != nil {
-			return nil, run.UsageError("code_service", "", "%w", err)
+			return nil, exit.Usage(exit.CodeCodeService, "", "%w", err)
 		}
 		in.Code = s
 		j.Notes = append(j.Notes, "programs were run by the service "+address)
 	case runCode:
 		return j, j.openSandbox(ctx, environ, tests, in)
 	case tests != "":
-		return nil, run.UsageError("code_tests", "Give both, or neither", "--code-tests is given without --run-code")
+		return nil, exit.Usage(exit.CodeCodeTests, "Give both, or neither", "--code-tests is given without --run-code")
 	}
 	return j, nil
 }
@@ -73,9 +73,9 @@ func (j *Judges) openGrader(ctx context.Context, environ []string, command strin
 	g, err := judge.NewGrader(ctx, command, environ)
 	switch {
 	case isUnavailable(err):
-		return run.EnvironmentError("sandbox", "Without --math-grader the built-in comparison is used", "%w", err)
+		return exit.Environment(exit.CodeSandbox, "Without --math-grader the built-in comparison is used", "%w", err)
 	case err != nil:
-		return run.UsageError("math_grader", "Name a program that reads and answers lines of JSON "+
+		return exit.Usage(exit.CodeMathGrader, "Name a program that reads and answers lines of JSON "+
 			"(docs/how-to/accuracy.md)", "%w", err)
 	}
 	in.Math = g
@@ -92,10 +92,10 @@ func (j *Judges) openSandbox(ctx context.Context, environ []string, tests string
 		PythonOnly: bench.Scorer != models.ScoreMixture})
 	switch {
 	case isUnavailable(err):
-		return run.EnvironmentError("sandbox",
+		return exit.Environment(exit.CodeSandbox,
 			"--run-code=false skips the programs among the answers; they then have no score", "%w", err)
 	case err != nil:
-		return run.UsageError("code_tests", "", "%w", err)
+		return exit.Usage(exit.CodeCodeTests, "", "%w", err)
 	}
 	j.code, in.Code = code, code
 	j.Notes = append(j.Notes, "programs were run in the sandbox; "+strings.Join(code.Describe(), "; "))

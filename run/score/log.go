@@ -18,6 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
@@ -61,7 +62,7 @@ type Options struct {
 // Find looks for a log and for what is known about its test. Errors are *run.Error of usage.
 func Find(s Source) (*Log, error) {
 	if _, err := os.Stat(s.Log); err != nil {
-		return nil, run.UsageError("log", "Pass the folder of an accuracy run, a folder of LoadGen logs, or a "+
+		return nil, exit.Usage(exit.CodeLog, "Pass the folder of an accuracy run, a folder of LoadGen logs, or a "+
 			mllog.AccuracyName+" with --log", "cannot read the log to score: %w", err)
 	}
 	l, given := &Log{Path: s.Log}, s
@@ -76,14 +77,17 @@ func Find(s Source) (*Log, error) {
 		l.Path = file // the user's own link; links inside a run's folder are not followed
 	}
 	l.Dataset, l.Folder = s.Dataset, cmp.Or(s.Folder, filepath.Dir(l.Path))
-	for _, needed := range []struct{ name, value string }{{"model", s.Model}, {"dataset", s.Dataset}} {
+	for _, needed := range []struct {
+		code  exit.Code
+		value string
+	}{{exit.CodeModel, s.Model}, {exit.CodeDataset, s.Dataset}} {
 		if needed.value == "" {
-			return nil, run.UsageError(needed.name, "Give --"+needed.name,
-				"no --%s given, and %s is not a run's folder, whose record would name it", needed.name, given.Log)
+			return nil, exit.Usage(needed.code, "Give --"+string(needed.code),
+				"no --%s given, and %s is not a run's folder, whose record would name it", needed.code, given.Log)
 		}
 	}
 	if _, err := os.Stat(l.Dataset); err != nil && l.Record != nil && given.Dataset == "" {
-		return nil, run.UsageError("dataset", "Start where the run was started, or give --dataset",
+		return nil, exit.Usage(exit.CodeDataset, "Start where the run was started, or give --dataset",
 			"the run's data set %s was not found from this folder: %w", l.Dataset, err)
 	}
 	return l, l.findTest(s)
@@ -92,7 +96,7 @@ func Find(s Source) (*Log, error) {
 // useRecord fills the empty fields of s from a run's record.
 func (l *Log) useRecord(r *record.Record, s *Source) error {
 	if r.Mode != string(models.Accuracy) {
-		return run.UsageError("log", "Give the folder of an accuracy run (run --mode accuracy)",
+		return exit.Usage(exit.CodeLog, "Give the folder of an accuracy run (run --mode accuracy)",
 			"%s holds a %s run, whose log has no answers to score", s.Log, r.Mode)
 	}
 	l.Record = r
@@ -100,7 +104,7 @@ func (l *Log) useRecord(r *record.Record, s *Source) error {
 	s.Folder, s.Dataset = cmp.Or(s.Folder, s.Log), cmp.Or(s.Dataset, DatasetOf(s.Log, r))
 	var err error
 	if l.Path, err = logFolder(s.Log); err != nil {
-		return run.UsageError("log", "Copy the run's whole folder", "%w", err)
+		return exit.Usage(exit.CodeLog, "Copy the run's whole folder", "%w", err)
 	}
 	return nil
 }
@@ -117,12 +121,12 @@ func (l *Log) findTest(s Source) error {
 		l.Row, err = of.Row(m.Row)
 	}
 	if err != nil {
-		return run.UsageError("round", "", "--round %s: %w", l.Round, err)
+		return exit.Usage(exit.CodeRound, "", "--round %s: %w", l.Round, err)
 	}
 	l.Scenario = m.Scenario
 	if s.Scenario != "" {
 		if l.Scenario, err = models.ParseScenario(s.Scenario); err != nil {
-			return run.UsageError("scenario", "", "%w", err)
+			return exit.Usage(exit.CodeScenario, "", "%w", err)
 		}
 	}
 	return nil
@@ -172,7 +176,7 @@ func (l *Log) IsRehearsal() bool { return l.Record != nil && l.Record.Rehearsal 
 func (l *Log) Score(ctx context.Context, o Options) (*accuracy.Result, error) {
 	bench, err := accuracy.Find(l.Row.Name)
 	if err != nil {
-		return nil, run.UsageError("model", "", "%w", err)
+		return nil, exit.Usage(exit.CodeModel, "", "%w", err)
 	}
 	if err := l.check(); err != nil {
 		return nil, err
@@ -183,21 +187,21 @@ func (l *Log) Score(ctx context.Context, o Options) (*accuracy.Result, error) {
 	}
 	references, err := bench.References(ds)
 	if err != nil {
-		return nil, run.UsageError("dataset", "", "%w", err)
+		return nil, exit.Usage(exit.CodeDataset, "", "%w", err)
 	}
 	in := accuracy.Input{Benchmark: l.Row.Name, Round: l.Round, Scenario: l.Scenario, Log: l.Path,
 		References: references, PerSample: o.PerSample, DType: o.DType, Progress: o.Progress, Rehearsal: l.IsRehearsal()}
 	if bench.NeedsTokenizer() {
 		o.Tokenizer.Models = l.Row.ServedModels
 		if in.Remote, in.Tokenizer, err = Decoder(ctx, o.Tokenizer, l.Row, ds); err != nil {
-			return nil, run.UsageError("tokenizer", "", "%w", err)
+			return nil, exit.Usage(exit.CodeTokenizer, "", "%w", err)
 		}
 	}
 	if l.Record != nil {
 		in.NotJudged = plan.NotJudged(l.Record.RehearsalReasons, ds)
 	}
 	if in.Punkt, err = punkt(o.Punkt); err != nil {
-		return nil, run.UsageError("punkt", "", "%w", err)
+		return nil, exit.Usage(exit.CodePunkt, "", "%w", err)
 	}
 	judges, err := OpenJudges(ctx, o.Environ, l.judgeSetting(o), &in)
 	if err != nil {
@@ -205,7 +209,7 @@ func (l *Log) Score(ctx context.Context, o Options) (*accuracy.Result, error) {
 	}
 	r, err := accuracy.Score(ctx, in)
 	if err = errors.Join(err, judges.Close()); err != nil {
-		return nil, run.UsageError("accuracy", "", "%w", err)
+		return nil, exit.Usage(exit.CodeAccuracy, "", "%w", err)
 	}
 	r.Notes = append(r.Notes, judges.Notes...)
 	return r, nil
@@ -240,7 +244,7 @@ func (l *Log) openDataset(bench *accuracy.Benchmark) (*datasets.Dataset, error) 
 		return nil, err
 	}
 	if l.Record != nil && l.Record.Dataset.SHA256 != "" && l.Record.Dataset.SHA256 != ds.SHA256 {
-		return nil, run.UsageError("dataset", "Give the run's own with --dataset",
+		return nil, exit.Usage(exit.CodeDataset, "Give the run's own with --dataset",
 			"%s is not the data set of the run: its SHA-256 is %s, and the run's was %s", l.Dataset, ds.SHA256,
 			l.Record.Dataset.SHA256)
 	}
@@ -261,13 +265,13 @@ func (l *Log) check() error {
 	if l.Record != nil {
 		want := l.Record.Files[path.Join(record.LogFolder, mllog.AccuracyName)]
 		if got, err := atomicfile.SHA256(l.Path); err == nil && want != "" && got != want {
-			return run.UsageError("log", "Score a run before its log is truncated; a changed log cannot be scored",
+			return exit.Usage(exit.CodeLog, "Score a run before its log is truncated; a changed log cannot be scored",
 				"%s is not the log that the run left: its SHA-256 is %s, and the record has %s", l.Path, got, want)
 		}
 	}
 	return l.eachDetail(func(e *mllog.Entry) error {
 		if mode := e.Value.Any(); e.Key == detailMode && mode != "AccuracyOnly" && mode != "SubmissionRun" {
-			return run.UsageError("log", "Give the log of a test in accuracy mode",
+			return exit.Usage(exit.CodeLog, "Give the log of a test in accuracy mode",
 				"the test of %s ran in mode %v, which does not ask each sample exactly once", l.detailPath(), mode)
 		}
 		return nil
@@ -281,7 +285,7 @@ func (l *Log) checkCount(samples int) error {
 	}
 	return l.eachDetail(func(e *mllog.Entry) error {
 		if had := fmt.Sprint(e.Value.Any()); e.Key == detailSamples && had != fmt.Sprint(samples) {
-			return run.UsageError("dataset", "Give the test's own with --dataset",
+			return exit.Usage(exit.CodeDataset, "Give the test's own with --dataset",
 				"%s is not the data set of the test: it has %d samples, and %s records %s", l.Dataset, samples,
 				l.detailPath(), had)
 		}

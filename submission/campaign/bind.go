@@ -10,7 +10,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/compliance"
 	"github.com/mlperf-go/mlperf-go/models"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/needs"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/rehearse"
@@ -101,7 +101,7 @@ func (p *Plan) resolve(s Step) (*plan.Plan, string, error) {
 func findAudit(s Step, row *models.Row) (*compliance.Audit, error) {
 	audit, err := compliance.Find(s.Test, row.Name)
 	if err != nil {
-		return nil, run.UsageError("audit", "", "%w", err)
+		return nil, exit.Usage(exit.CodeAudit, "", "%w", err)
 	}
 	return audit, nil
 }
@@ -112,7 +112,7 @@ func (p *Plan) syntheticSum(plan *plan.Plan) (string, error) {
 	if p.syntheticSums[rows] == "" {
 		h := sha256.New()
 		if err := rehearse.Dataset(plan).Write(h); err != nil {
-			return "", run.UsageError("dataset", "Give the benchmark's own data set with --dataset", "%w", err)
+			return "", exit.Usage(exit.CodeDataset, "Give the benchmark's own data set with --dataset", "%w", err)
 		}
 		p.syntheticSums[rows] = hex.EncodeToString(h.Sum(nil))
 	}
@@ -125,8 +125,9 @@ func (p *Plan) refuseRehearsal(plan *plan.Plan) error {
 	if !p.Real || len(plan.Rehearsal) == 0 {
 		return nil
 	}
-	return run.UsageError("rehearsal", "Leave that out for a submission, or add --rehearsal to rehearse the campaign on "+
-		"this server", "this would be a rehearsal, not a submission, because of %s", strings.Join(plan.Causes, ", "))
+	return exit.Usage(exit.CodeRehearsal,
+		"Leave that out for a submission, or add --rehearsal to rehearse the campaign on "+
+			"this server", "this would be a rehearsal, not a submission, because of %s", strings.Join(plan.Causes, ", "))
 }
 
 // refuseBreaches rejects what the division does not allow, which would otherwise be found hours later. A rehearsal's
@@ -136,7 +137,7 @@ func (p *Plan) refuseBreaches(plan *plan.Plan) error {
 	if !p.Real || p.Division == layout.Open || len(breaches) == 0 {
 		return nil
 	}
-	return run.UsageError("breach", "Leave the setting out, or submit with --division open",
+	return exit.Usage(exit.CodeBreach, "Leave the setting out, or submit with --division open",
 		"the %s division does not allow this: %s", p.Division, breaches[0])
 }
 

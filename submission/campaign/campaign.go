@@ -16,6 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/child"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/needs"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
@@ -93,7 +94,7 @@ func (c *Campaign) report(s Step, code, format string, args ...any) {
 }
 
 // owner is a campaign as the owner of its folder.
-var owner = child.Owner{What: "campaign", File: ".campaign.lock",
+var owner = child.Owner{What: "campaign", File: ".campaign.lock", Busy: exit.CodeCampaignRunning,
 	Hint: "Wait for its end, or choose another --output-dir; `mlperf-go submission status` shows its progress"}
 
 // Open takes the folder's lock and reads its state. Without campaign.json the runs in the folder are the state. The
@@ -140,7 +141,7 @@ func (c *Campaign) adopt() error {
 	switch {
 	case errors.Is(err, ErrNoState):
 		if other := results.Holds(c.Folder, "campaign"); other != "" {
-			return run.UsageError("output_used", "Choose another --output-dir (with make: OUT=folder)",
+			return exit.Usage(exit.CodeOutputUsed, "Choose another --output-dir (with make: OUT=folder)",
 				"the output folder %s is the folder of a %s", c.Folder, other)
 		}
 		s = &State{}
@@ -150,7 +151,7 @@ func (c *Campaign) adopt() error {
 		}
 		s = &State{}
 	case s.Of != c.Of:
-		return run.UsageError("other_campaign", "Choose another --output-dir for "+c.Of.String(),
+		return exit.Usage(exit.CodeOtherCampaign, "Choose another --output-dir for "+c.Of.String(),
 			"the folder %s holds another campaign: %s", c.Folder, s.Of)
 	}
 	s.Schema, s.Of, s.SystemType, s.Submitter = Schema, c.Of, c.SystemType, c.Submitter
@@ -163,7 +164,7 @@ func (c *Campaign) adopt() error {
 	}
 	for _, t := range c.Tasks {
 		if t.IsRun() && !untouched(c.folder(t.Step)) {
-			return run.UsageError("output_used", "Choose another --output-dir, or pass --resume or --force",
+			return exit.Usage(exit.CodeOutputUsed, "Choose another --output-dir, or pass --resume or --force",
 				"the output folder %s holds an earlier run (%s)", c.Folder, t.ID())
 		}
 	}
@@ -369,7 +370,7 @@ func (c *Campaign) once(ctx context.Context, t Task, entry *Entry) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case t.Test != Score && entry.Status == Failed && (end.Exit == run.ExitUsage || end.Exit == run.ExitEnvironment):
-		return &run.Error{Exit: end.Exit, Code: "step", Err: fmt.Errorf("%s could not be run: %s", t.ID(), entry.Why)}
+		return &run.Error{Exit: end.Exit, Code: exit.CodeStep, Err: fmt.Errorf("%s could not be run: %s", t.ID(), entry.Why)}
 	}
 	return nil
 }
@@ -397,10 +398,10 @@ func (c *Campaign) read(t Task, entry *Entry, end child.Ended) {
 	case f.Status == Pending: // the folder has nothing of this test
 		f.Status = Failed
 	case f.Status == Done && end.Exit != 0:
-		f.Status, f.Code, f.Why = Failed, end.Code, end.Why
+		f.Status, f.Code, f.Why = Failed, string(end.Code), end.Why
 	}
 	if f.Status != Done && f.Status != Invalid && end.Why != "" {
-		f.Code, f.Why = end.Code, end.Why
+		f.Code, f.Why = string(end.Code), end.Why
 	}
 	if f.Status != Done && f.Why == "" {
 		f.Code, f.Why = "exit", "its process ended with exit code "+strconv.Itoa(end.Exit)
@@ -447,7 +448,7 @@ func (c *Campaign) ready(ctx context.Context, t Task, entry *Entry) error {
 		return nil
 	}
 	entry.Status, entry.Code, entry.Why, entry.Exit = Pending, "endpoint", err.Error(), run.ExitEnvironment
-	return run.EnvironmentError("endpoint", "Start the server again and continue with --resume, or pass "+
+	return exit.Environment(exit.CodeEndpoint, "Start the server again and continue with --resume, or pass "+
 		"--wait-endpoint D to wait for it", "%s was not started: %w", t.ID(), err)
 }
 
@@ -471,7 +472,7 @@ func (c *Campaign) moveAside(t Task, entry *Entry) error {
 			err = os.Rename(from, to)
 		}
 		if err != nil {
-			return run.EnvironmentError("output_dir", "Choose another --output-dir, or change its permissions",
+			return exit.Environment(exit.CodeOutputDir, "Choose another --output-dir, or change its permissions",
 				"cannot move the earlier run of %s aside: %w", t.ID(), err)
 		}
 		entry.Aside = append(entry.Aside, name)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/models"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
@@ -79,10 +79,10 @@ func (p *Plan) deferLoad(t *Task, plan *plan.Plan) error {
 	_, err := record.Read(p.folder(offlineRun))
 	switch {
 	case p.forScript:
-		return run.UsageError("target_qps", "Pass --target-qps too",
+		return exit.Usage(exit.CodeTargetQPS, "Pass --target-qps too",
 			"a script needs the load of %s, which a campaign takes from its Offline test", t.ID())
 	case err != nil && !slices.ContainsFunc(p.Tasks, func(t Task) bool { return t.Step == offlineRun }):
-		return run.UsageError("target_qps", "Pass --target-qps, or run "+offlineRun.ID()+" too",
+		return exit.Usage(exit.CodeTargetQPS, "Pass --target-qps, or run "+offlineRun.ID()+" too",
 			"no --target-qps given, and no Offline test has measured what the server can do")
 	}
 	t.MostPerS, t.Load.PerS = most, 0

@@ -12,6 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/discover"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/needs"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/rehearse"
@@ -110,7 +111,7 @@ func (p *Plan) startServers(ctx context.Context) (*servers.Fleet, error) {
 	}
 	fleet, err := servers.Start(ctx, s, func(text string) { p.Log.Info(text) })
 	if err != nil {
-		return nil, run.EnvironmentError("server_start", "", "%w", err)
+		return nil, exit.Environment(exit.CodeServerStart, "", "%w", err)
 	}
 	return fleet, nil
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/rounds"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/needs"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/score"
@@ -111,7 +111,7 @@ func New(o Options) (*Plan, error) {
 		return nil, err
 	}
 	if p.row = test.Row; p.row.Name == models.Generic {
-		return nil, run.UsageError("model", "Use `mlperf-go run --model generic`",
+		return nil, exit.Usage(exit.CodeModel, "Use `mlperf-go run --model generic`",
 			"generic is not a benchmark and cannot be submitted")
 	}
 	for _, text := range test.Notices() {
@@ -189,7 +189,7 @@ func (p *Plan) describe(plan *plan.Plan) error {
 	if o.SystemFile != "" {
 		d, err := describe.Read(o.SystemFile)
 		if err != nil {
-			return run.UsageError("system", "", "%w", err)
+			return exit.Usage(exit.CodeSystem, "", "%w", err)
 		}
 		p.Description = d
 		name := strings.TrimSuffix(filepath.Base(o.SystemFile), filepath.Ext(o.SystemFile))
@@ -200,7 +200,7 @@ func (p *Plan) describe(plan *plan.Plan) error {
 	p.System = cmp.Or(o.SystemName, p.System)
 	if slices.Contains([]string{layout.OriginalsName, AsideName, ".", ".."}, p.System) ||
 		strings.ContainsAny(p.System, "/\\ ") {
-		return run.UsageError("system", "Name it with --system-name",
+		return exit.Usage(exit.CodeSystem, "Name it with --system-name",
 			"the system cannot be called %q: its folder would have that name", p.System)
 	}
 	d := p.Description
@@ -209,7 +209,7 @@ func (p *Plan) describe(plan *plan.Plan) error {
 	p.Submitter, p.SystemType = cmp.Or(o.Submitter, d.Submitter), cmp.Or(o.SystemType, systemType)
 	p.Division = strings.ToLower(cmp.Or(o.Division, d.Division, layout.Closed))
 	if !slices.Contains(layout.Divisions(), p.Division) {
-		return run.UsageError("division", "Use "+strings.Join(layout.Divisions(), ", "),
+		return exit.Usage(exit.CodeDivision, "Use "+strings.Join(layout.Divisions(), ", "),
 			"the division %q is unknown", p.Division)
 	}
 	return nil
@@ -231,7 +231,7 @@ func (p *Plan) readOverrides(*plan.Plan) error {
 				"for %s alone", text, s.Name, where)
 		}
 		if err != nil {
-			return run.UsageError("set", "Write --set Server.target-qps=80, or --set accuracy.dataset=FILE", "%w", err)
+			return exit.Usage(exit.CodeSet, "Write --set Server.target-qps=80, or --set accuracy.dataset=FILE", "%w", err)
 		}
 		p.overrides = append(p.overrides, override{where, name, value})
 	}
@@ -250,7 +250,7 @@ func (p *Plan) findSteps(plan *plan.Plan) error {
 	if !p.settings.IsSet("scenario") && !plan.Config.IsSet("scenario") {
 		all, systemType, err := Scenarios(p.row, p.Round, p.SystemType)
 		if err != nil {
-			return run.UsageError("scenario", "Choose another --round or --system-type, or a --scenario", "%w", err)
+			return exit.Usage(exit.CodeScenario, "Choose another --round or --system-type, or a --scenario", "%w", err)
 		}
 		scenarios, p.SystemType = all, systemType
 	}
@@ -261,14 +261,14 @@ func (p *Plan) findSteps(plan *plan.Plan) error {
 	p.All = Steps(scenarios, audits)
 	chosen, err := Only(p.All, p.options.Only)
 	if err != nil {
-		return run.UsageError("only", "", "%w", err)
+		return exit.Usage(exit.CodeOnly, "", "%w", err)
 	}
 	for _, s := range chosen {
 		p.Tasks = append(p.Tasks, Task{Step: s})
 	}
 	for _, o := range p.overrides {
 		if !slices.ContainsFunc(p.All, o.covers) {
-			return run.UsageError("set", "Its first step is "+p.All[0].ID(),
+			return exit.Usage(exit.CodeSet, "Its first step is "+p.All[0].ID(),
 				"--set %s.%s: the campaign has no scenario and no test of that name", o.where, o.name)
 		}
 	}
@@ -288,7 +288,7 @@ func (p *Plan) audits() ([]string, error) {
 	}
 	needs, err := compliance.Needs(p.row.Name, p.Round, p.Division)
 	if err != nil {
-		return nil, run.UsageError("audit", "", "%w", err)
+		return nil, exit.Usage(exit.CodeAudit, "", "%w", err)
 	}
 	var audits []string
 	for _, n := range needs {
@@ -333,7 +333,7 @@ func (p *Plan) stepConfig(s Step) (*config.Effective, error) {
 			continue
 		}
 		if err := flag(o.name, o.text, "--set "+o.where); err != nil {
-			return nil, run.UsageError("set", "", "%w", err)
+			return nil, exit.Usage(exit.CodeSet, "", "%w", err)
 		}
 	}
 	row, err := p.row.Scenario(string(s.Scenario))

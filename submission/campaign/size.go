@@ -7,7 +7,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/models"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
@@ -43,7 +43,7 @@ func (p *Plan) findSize(plan *plan.Plan) error {
 		return s.name == cmp.Or(name, rehearsalSizes[0].name)
 	})
 	if i < 0 {
-		return run.UsageError("rehearsal", "Use tiny or normal", "--rehearsal-size %q is unknown", name)
+		return exit.Usage(exit.CodeRehearsal, "Use tiny or normal", "--rehearsal-size %q is unknown", name)
 	}
 	p.size = rehearsalSizes[i]
 	// Audits are scaled to the rows of the data set; a whole data set has enough rows for whole audits.

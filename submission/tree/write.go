@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 	"github.com/mlperf-go/mlperf-go/submission/treefs"
 )
@@ -74,7 +74,7 @@ func (b *builder) write(ctx context.Context) error {
 }
 
 func environment(err error) error {
-	return run.EnvironmentError("output_dir", "Check space and permissions of the disk; then repeat the command, which "+
+	return exit.Environment(exit.CodeOutputDir, "Check space and permissions of the disk; then repeat the command, which "+
 		"continues where this one stopped", "%w", err)
 }
 
@@ -88,12 +88,12 @@ func (b *builder) taken(output string) (bool, error) {
 	case err != nil:
 		return false, environment(fmt.Errorf("cannot read the folder of the tree: %w", err))
 	case len(entries) > 0 && !b.o.Force:
-		return false, run.UsageError("output_used", "Choose another --output, or pass --force to replace the tree",
+		return false, exit.Usage(exit.CodeOutputUsed, "Choose another --output, or pass --force to replace the tree",
 			"the folder %s exists and is not empty", output)
 	}
 	for _, e := range entries { // never replace anything but a tree
 		if !slices.Contains(layout.Divisions(), e.Name()) {
-			return false, run.UsageError("output_used", "Choose another --output",
+			return false, exit.Usage(exit.CodeOutputUsed, "Choose another --output",
 				"the folder %s contains %s, which is not part of a submission tree", output, e.Name())
 		}
 	}
@@ -108,7 +108,7 @@ func lock(folder *os.Root) (unlock func(), err error) {
 	}
 	if err := unix.Flock(int(d.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		_ = d.Close()
-		return nil, run.UsageError("output_used", "Wait until it ends", "another build is writing %s", folder.Name())
+		return nil, exit.Usage(exit.CodeOutputUsed, "Wait until it ends", "another build is writing %s", folder.Name())
 	}
 	return func() { _ = d.Close() }, nil
 }
