@@ -20,6 +20,12 @@ func (p *Profile) Validate() error {
 }
 
 func (p *Profile) check(wrong errorf) error {
+	if p.Data.Kind == None {
+		if len(p.Load.Stages) > 0 || p.Load.Sweep != nil {
+			return wrong("load", "data of kind none sends nothing, so there are no stages and no sweep; remove them")
+		}
+		return nil
+	}
 	for _, check := range []func(errorf) error{p.API.check, p.Data.check, p.Load.check} {
 		if err := check(wrong); err != nil {
 			return err

@@ -19,12 +19,13 @@ const (
 	Prompts       DataKind = "prompts"       // a file with one prompt per line or row
 	Recorded      DataKind = "recorded"      // recorded sessions of agents: OpenTelemetry, Weka
 	TraceLengths  DataKind = "trace"         // lengths, and prefix blocks if present, of Data.Trace
+	None          DataKind = "none"          // nothing is sent: the report is about the server's start
 )
 
 // Values returns all kinds.
 func (DataKind) Values() []string {
 	return []string{"fixed", "random", "synthetic", "shared-prefix", "conversations", "sharegpt", "prompts", "recorded",
-		"trace"}
+		"trace", "none"}
 }
 
 // Format is the form of a file with prompts.
