@@ -18,7 +18,7 @@ var Layers = [][]string{
 		"metrics", "loadgen-cgo"},
 	{"internal/plot", "internal/spill", "internal/atomicfile", "internal/sandbox", "internal/pyrepr", "internal/foreign",
 		"internal/httpclient", "internal/secret", "internal/results", "internal/plural"},
-	{"internal/earlylimit", "internal/crash"},
+	{"internal/earlylimit", "internal/crash", "configs/profiles"},
 }
 
 // Apart maps each package beside the layers to the packages that it may import.
