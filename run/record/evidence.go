@@ -96,3 +96,8 @@ func (e *Evidence) JudgeProbe() []Cause {
 func (e *Evidence) measures() bool {
 	return e.Mode == models.Performance && !e.Audit && e.Ended == nil && e.Logs != nil
 }
+
+// noneAllowed returns the cause of n incidents of which a valid run has none.
+func noneAllowed(code Code, n any, text string) *Cause {
+	return &Cause{Code: code, Text: text, Value: n, Limit: 0}
+}

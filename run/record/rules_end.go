@@ -46,8 +46,8 @@ func serverDied(e *Evidence) *Cause {
 	if len(died) == 0 {
 		return nil
 	}
-	return &Cause{Code: CodeServerDied, Text: fmt.Sprintf("servers of the test ended by themselves (%s); "+
-		"servers.replicas has the ends of their logs", strings.Join(died, "; ")), Value: len(died), Limit: 0}
+	return noneAllowed(CodeServerDied, len(died), fmt.Sprintf("servers of the test ended by themselves (%s); "+
+		"servers.replicas has the ends of their logs", strings.Join(died, "; ")))
 }
 
 func clockStep(e *Evidence) *Cause {

@@ -117,8 +117,7 @@ func loadgenErrors(e *Evidence) *Cause {
 	if errors <= 0 {
 		return nil
 	}
-	c := &Cause{Code: CodeLoadGenErrors, Text: "LoadGen logged " + plural.Count(errors, "error", "errors"),
-		Value: errors, Limit: 0}
+	c := noneAllowed(CodeLoadGenErrors, errors, "LoadGen logged "+plural.Count(errors, "error", "errors"))
 	if len(texts) > 0 {
 		first := texts[0]
 		c.Text += fmt.Sprintf("; the first (%s): %s", plural.Count(first.Count, "time", "times"), first.Text)

@@ -26,7 +26,7 @@ func failedSamples(e *Evidence) *Cause {
 	if e.Ended != nil && !e.Interrupted {
 		text += fmt.Sprintf("; the test was ended: %v", e.Ended)
 	}
-	return &Cause{Code: CodeFailedSamples, Text: text, Value: failed, Limit: 0}
+	return noneAllowed(CodeFailedSamples, failed, text)
 }
 
 // cancelled returns how many samples failed only because the test was interrupted.
@@ -50,14 +50,13 @@ func unfinishedSamples(e *Evidence) *Cause {
 	if s.Issued == s.Completed && s.Issued > 0 || e.Interrupted && s.Issued >= s.Completed {
 		return nil
 	}
-	return &Cause{Code: CodeFailedSamples, Text: fmt.Sprintf("%s issued and %d completed",
-		plural.Count(s.Issued, "sample was", "samples were"), s.Completed), Value: s.Issued - s.Completed, Limit: 0}
+	return noneAllowed(CodeFailedSamples, s.Issued-s.Completed, fmt.Sprintf("%s issued and %d completed",
+		plural.Count(s.Issued, "sample was", "samples were"), s.Completed))
 }
 
 func emptyOutputs(e *Evidence) *Cause {
 	if n := e.Record.Samples.Empty; n > 0 {
-		return &Cause{Code: CodeEmptyOutputs, Text: plural.Count(n, "answer has", "answers have") + " no output token",
-			Value: n, Limit: 0}
+		return noneAllowed(CodeEmptyOutputs, n, plural.Count(n, "answer has", "answers have")+" no output token")
 	}
 	return nil
 }
@@ -65,17 +64,16 @@ func emptyOutputs(e *Evidence) *Cause {
 func missingFirstTokens(e *Evidence) *Cause {
 	s := e.Record.Samples
 	if missing := s.Completed - s.Failed - s.FirstTokens; e.FirstTokens && missing > 0 {
-		return &Cause{Code: CodeMissingFirstTokens,
-			Text:  plural.Count(missing, "successful sample has", "successful samples have") + " no first token",
-			Value: missing, Limit: 0}
+		return noneAllowed(CodeMissingFirstTokens, missing,
+			plural.Count(missing, "successful sample has", "successful samples have")+" no first token")
 	}
 	return nil
 }
 
 func tokenCounts(e *Evidence) *Cause {
 	if n := e.Record.Tokens.Mismatches; n > 0 {
-		return &Cause{Code: CodeTokenMismatch, Text: fmt.Sprintf("in %s the server's token count is not the number "+
-			"of its ids", plural.Count(n, "answer", "answers")), Value: n, Limit: 0}
+		return noneAllowed(CodeTokenMismatch, n, fmt.Sprintf("in %s the server's token count is not the number "+
+			"of its ids", plural.Count(n, "answer", "answers")))
 	}
 	return nil
 }
@@ -83,10 +81,9 @@ func tokenCounts(e *Evidence) *Cause {
 // promptCounts: a server that cuts prompts, or adds tokens before them, answers another benchmark.
 func promptCounts(e *Evidence) *Cause {
 	if n := e.OtherPrompts; n > 0 {
-		return &Cause{Code: CodeTokenMismatch, Text: fmt.Sprintf("in %s the server counted another number of prompt "+
+		return noneAllowed(CodeTokenMismatch, n, fmt.Sprintf("in %s the server counted another number of prompt "+
 			"tokens than the token ids that it was sent: does it cut prompts, or put a token before them?",
-			plural.Count(n, "answer", "answers")), Value: n,
-			Limit: 0}
+			plural.Count(n, "answer", "answers")))
 	}
 	return nil
 }
@@ -95,9 +92,9 @@ func promptCounts(e *Evidence) *Cause {
 // their sender may be wrong about more.
 func misreported(e *Evidence) *Cause {
 	if n := e.Misreported; n > 0 {
-		return &Cause{Code: CodeMisreported, Text: fmt.Sprintf("%s a first token or an end was reported again, or of a "+
+		return noneAllowed(CodeMisreported, n, fmt.Sprintf("%s a first token or an end was reported again, or of a "+
 			"sample that LoadGen had not issued: this is a bug, please report it with the run's folder",
-			plural.Count(n, "time", "times")), Value: n, Limit: 0}
+			plural.Count(n, "time", "times")))
 	}
 	return nil
 }
@@ -111,13 +108,11 @@ func unaskedAnswers(e *Evidence) *Cause {
 	}
 	switch n := max(a.Unasked, inLoops); {
 	case n > 0:
-		return &Cause{Code: CodeUnaskedAnswers, Text: fmt.Sprintf("%s came that nothing had asked for, and one that "+
-			"comes when the next request is out is taken for the answer to that", plural.Count(n, "answer", "answers")),
-			Value: n, Limit: 0}
+		return noneAllowed(CodeUnaskedAnswers, n, fmt.Sprintf("%s came that nothing had asked for, and one that "+
+			"comes when the next request is out is taken for the answer to that", plural.Count(n, "answer", "answers")))
 	case a.Strays > 0 && !a.Identified:
-		return &Cause{Code: CodeUnaskedAnswers, Text: fmt.Sprintf("%s bytes came that nothing had asked for, and the "+
-			"answers carry no ids of their requests: their requests are unknown", plural.Count(a.Strays, "time", "times")),
-			Value: a.Strays, Limit: 0}
+		return noneAllowed(CodeUnaskedAnswers, a.Strays, fmt.Sprintf("%s bytes came that nothing had asked for, and the "+
+			"answers carry no ids of their requests: their requests are unknown", plural.Count(a.Strays, "time", "times")))
 	}
 	return nil
 }
@@ -126,7 +121,7 @@ func unaskedAnswers(e *Evidence) *Cause {
 // test.
 func wrongModel(e *Evidence) *Cause {
 	if n := len(e.OtherModels); n > 0 {
-		return &Cause{Code: CodeWrongModel, Text: e.OtherModels[0], Value: n, Limit: 0}
+		return noneAllowed(CodeWrongModel, n, e.OtherModels[0])
 	}
 	return nil
 }

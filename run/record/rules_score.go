@@ -36,8 +36,7 @@ func accuracyUnclaimed(e *Evidence) *Cause {
 	if e.Result == nil || len(e.Result.Unclaimed) == 0 {
 		return nil
 	}
-	return &Cause{Code: CodeAccuracyBelowTarget, Text: strings.Join(e.Result.Unclaimed, "; "),
-		Value: len(e.Result.Unclaimed), Limit: 0}
+	return noneAllowed(CodeAccuracyBelowTarget, len(e.Result.Unclaimed), strings.Join(e.Result.Unclaimed, "; "))
 }
 
 // notScored: without --no-score, answers without a score make an accuracy test INVALID. If the test did not run to its
@@ -54,8 +53,7 @@ func notScored(e *Evidence) *Cause {
 		if s != nil {
 			why = s.NotScored
 		}
-		return &Cause{Code: CodeNotScored, Text: "the answers were not scored: " + why + logOnly,
-			Value: e.Record.Samples.Completed, Limit: 0}
+		return noneAllowed(CodeNotScored, e.Record.Samples.Completed, "the answers were not scored: "+why+logOnly)
 	}
 	n, parts := 0, ""
 	for _, u := range s.Unscored {
@@ -65,6 +63,6 @@ func notScored(e *Evidence) *Cause {
 	if n == 0 {
 		return nil
 	}
-	return &Cause{Code: CodeNotScored, Text: fmt.Sprintf("%d of %d answers were not scored%s%s", n,
-		e.Record.Samples.Completed, parts, logOnly), Value: n, Limit: 0}
+	return noneAllowed(CodeNotScored, n, fmt.Sprintf("%d of %d answers were not scored%s%s", n,
+		e.Record.Samples.Completed, parts, logOnly))
 }
