@@ -101,7 +101,7 @@ func (p *Plan) EqualIssueSet() int {
 	equal := official.SampleConcatenatePermutation
 	for _, kv := range p.confRest {
 		if kv.Key == "sample_concatenate_permutation" {
-			equal = kv.Text == "1"
+			equal = isNumber(kv.Text, 1)
 		}
 	}
 	switch {

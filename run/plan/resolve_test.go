@@ -175,6 +175,7 @@ func TestSamplesThatAreIssuedEquallyOften(t *testing.T) {
 		"an audit":                     {10, Settings{"model": "llama3.1-8b", "audit-config": file(t, "a", "")}, 0},
 		"no benchmark":                 {10, Settings{"model": "generic", "served-model": "m"}, 0},
 		"no benchmark, by a user.conf": {10, Settings{"model": "generic", "served-model": "m", "user-conf": conf("1")}, 10},
+		"in other digits":              {10, Settings{"model": "generic", "served-model": "m", "user-conf": conf("0x1")}, 10},
 		"switched off by a user.conf":  {10, Settings{"model": "llama3.1-8b", "user-conf": conf("0")}, 0},
 		"a part of the set":            {13368, Settings{"model": "llama3.1-8b"}, 13368},
 		"a performance set of its own": {8313, Settings{"model": "deepseek-r1"}, 4388},
