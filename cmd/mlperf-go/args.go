@@ -224,8 +224,6 @@ func noArguments(c *cli.Context) error {
 		"unexpected argument %q of %s", c.Args().First(), strings.TrimPrefix(c.Command.HelpName, "mlperf-go "))
 }
 
-func oneTree(c *cli.Context) (string, error) { return oneArgument(c, "submission tree", "TREE") }
-
 func oneArgument(c *cli.Context, what, name string) (string, error) {
 	if c.NArg() != 1 {
 		return "", exit.Usage(exit.CodeArgument, "Write `mlperf-go submission "+c.Command.Name+" "+name+"`",

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -16,7 +17,9 @@ import (
 	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/submission/campaign"
 	"github.com/mlperf-go/mlperf-go/submission/check"
+	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
 // checkCommand checks a tree against the rules.
@@ -56,7 +59,7 @@ func (cmd checkCommand) command() *cli.Command {
 }
 
 func (cmd checkCommand) run(c *cli.Context) error {
-	root, err := oneTree(c)
+	root, err := cmd.oneTree(c)
 	if err != nil {
 		return err
 	}
@@ -151,4 +154,22 @@ func readIDs(path string) (map[string]int, error) {
 		return nil, fmt.Errorf("%s does not contain a JSON object", path)
 	}
 	return ids, nil
+}
+
+// oneTree returns the submission tree that a command got. For the folder of a campaign, this is the tree in it.
+func (p *program) oneTree(c *cli.Context) (string, error) {
+	root, err := oneArgument(c, "submission tree", "TREE")
+	if err != nil {
+		return "", err
+	}
+	if _, err := campaign.ReadState(root); err != nil {
+		return root, nil
+	}
+	tree := filepath.Join(root, layout.TreeName)
+	if _, err := os.Stat(tree); err != nil {
+		return "", exit.Usage(exit.CodeCheck, "Build it with `mlperf-go submission build "+root+"` (a rehearsal also needs "+
+			"--rehearsal)", "%s is the folder of a campaign, and has no tree in %s yet", root, layout.TreeName)
+	}
+	p.notice(root + " is the folder of a campaign: its tree is " + tree)
+	return tree, nil
 }

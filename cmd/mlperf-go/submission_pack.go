@@ -39,7 +39,7 @@ func (cmd packCommand) command() *cli.Command {
 }
 
 func (cmd packCommand) run(c *cli.Context) error {
-	root, err := oneTree(c)
+	root, err := cmd.oneTree(c)
 	if err != nil {
 		return err
 	}

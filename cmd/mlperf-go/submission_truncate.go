@@ -23,7 +23,7 @@ func (cmd truncateCommand) command() *cli.Command {
 			&cli.StringSliceFlag{Name: "skip", Usage: "scenario folders to skip"},
 		},
 		Action: func(c *cli.Context) error {
-			root, err := oneTree(c)
+			root, err := cmd.oneTree(c)
 			if err != nil {
 				return err
 			}

@@ -9,6 +9,9 @@ import (
 // positive accepts numbers above 0.
 var positive = Range{Positive: true}
 
+// percentile is the range of percentiles that LoadGen can judge (docs/reference/loadgen.md#traps).
+var percentile = Range{Positive: true, Max: 99.999}
+
 const oldGroup = "Old names"
 
 // settingGroups lists the settings by the headings of the help text.
@@ -191,6 +194,9 @@ var loadSettings = []Setting{
 		Usage: "limit on the p99 time to first token (TTFT)"},
 	{Name: "tpot-limit", Kind: Duration, Range: positive,
 		Usage: "limit on the p99 time per output token (TPOT)"},
+	{Name: "latency-percentile", Kind: Float, Range: percentile,
+		Usage: "percentile that LoadGen judges (Server, Interactive, SingleStream); another than the benchmark's makes the " +
+			"run a rehearsal"},
 	{Name: "server-coalesce-queries", Kind: Enum, Enum: []string{"0", "1", "2"},
 		Values: map[string]string{"false": "0", "no": "0", "off": "0", "true": "1", "yes": "1", "on": "1"},
 		Usage:  "merge Server queries that are due at the same time: 0 or false, 1 or true; LoadGen treats 2 like 1"},

@@ -34,6 +34,7 @@ var userConfRows = []userConfRow{
 	{"max_query_count", "max-queries", nil, decimal, plainInt},
 	{"ttft_latency", "ttft-limit", nil, appendMS, wholeMS},
 	{"tpot_latency", "tpot-limit", nil, appendMS, wholeMS},
+	{"target_latency_percentile", "latency-percentile", nil, sameText, plainFloat},
 	{"target_latency", "expected-latency", []string{"SingleStream"}, appendMS, fractionMS},
 	{"coalesce_queries", "server-coalesce-queries", nil, decimal, plainText},
 }

@@ -52,15 +52,26 @@ var fixedKeys = []fixedKey{
 // keyTargetLatency is the limit of the whole answer in Server.
 const keyTargetLatency = "target_latency"
 
-// percentileKey has a field of its own in each scenario.
-const percentileKey = "target_latency_percentile"
-
-func percentile(s *loadgen.TestSettings, scenario models.Scenario) float64 {
-	const percent = 100
-	if scenario == models.Server {
-		return s.ServerTargetLatencyPercentile * percent
+// officialPercentile returns the percentile that LoadGen's built-in mlperf.conf judges; 0: it judges no percentile.
+func (l *Load) officialPercentile() float64 {
+	if !loadgen.Built {
+		return 0
 	}
-	return s.SingleStreamTargetLatencyPercentile * percent
+	const percent = 100
+	switch s := l.builtIn(); {
+	case l.Scenario.LoadGen == models.Server:
+		return s.ServerTargetLatencyPercentile * percent
+	case l.Scenario.LoadGen == models.SingleStream:
+		return s.SingleStreamTargetLatencyPercentile * percent
+	}
+	return 0
+}
+
+// builtIn returns the settings of LoadGen's built-in mlperf.conf.
+func (l *Load) builtIn() loadgen.TestSettings {
+	official := loadgen.DefaultTestSettings()
+	official.FromConfig("", l.LoadGenModel(), string(l.Scenario.LoadGen), loadgen.ConfBuiltIn)
+	return official
 }
 
 // confReasons returns the lines of a user.conf that make the run a rehearsal, because they differ from LoadGen's
@@ -69,15 +80,12 @@ func (l *Load) confReasons() []string {
 	if len(l.confRest) == 0 || !loadgen.Built {
 		return nil
 	}
-	official := loadgen.DefaultTestSettings()
-	official.FromConfig("", l.LoadGenModel(), string(l.Scenario.LoadGen), loadgen.ConfBuiltIn)
+	official := l.builtIn()
 	if limit := l.Scenario.TargetLatency; limit > 0 {
 		official.ServerTargetLatencyNS = uint64(limit)
 	}
-	fixed := append(slices.Clone(fixedKeys), fixedKey{percentileKey,
-		func(s *loadgen.TestSettings) float64 { return percentile(s, l.Scenario.LoadGen) }})
 	var why []string
-	for _, k := range fixed {
+	for _, k := range fixedKeys {
 		i := slices.IndexFunc(l.confRest, func(kv config.KV) bool { return kv.Key == k.name })
 		if i < 0 || l.restFollows(k.name) {
 			continue
@@ -96,9 +104,7 @@ func (p *Plan) EqualIssueSet() int {
 	if !loadgen.Built || p.Mode != models.Performance || p.AuditRows > 0 || p.Config.Has("audit-config") {
 		return 0
 	}
-	official := loadgen.DefaultTestSettings()
-	official.FromConfig("", p.LoadGenModel(), string(p.Scenario.LoadGen), loadgen.ConfBuiltIn)
-	equal := official.SampleConcatenatePermutation
+	equal := p.builtIn().SampleConcatenatePermutation
 	for _, kv := range p.confRest {
 		if kv.Key == "sample_concatenate_permutation" {
 			equal = isNumber(kv.Text, 1)

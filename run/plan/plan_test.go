@@ -122,8 +122,7 @@ func TestDefaultsOfARehearsal(t *testing.T) {
 // and says why.
 func TestUserConfThatMeasuresSomethingElse(t *testing.T) {
 	for line, reason := range map[string]string{
-		"*.Server.target_latency_percentile = 50": "the user.conf's target_latency_percentile 50 is not the " +
-			"benchmark's 99",
+		"*.Server.target_latency_percentile = 50": "latency-percentile 50 is not the benchmark's 99",
 		"*.*.performance_issue_same = 1": "the user.conf's performance_issue_same 1 is not the " +
 			"benchmark's 0",
 		"*.*.performance_issue_unique = 1": "the user.conf's performance_issue_unique 1 is not the " +

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/mlperf-go/mlperf-go/internal/results"
+	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/child"
 	"github.com/mlperf-go/mlperf-go/run/exit"
@@ -62,8 +63,9 @@ type Campaign struct {
 	fresh bool // the folder is new, and the user did not name it
 	state *State
 	lock  *child.Lock
-	kept  map[string]bool // steps that were done before
-	grace time.Duration   // for a child to end after a signal; 0: killGrace
+	kept  map[string]bool             // steps that were done before
+	loads map[models.Scenario]float64 // that were reported
+	grace time.Duration               // for a child to end after a signal; 0: killGrace
 }
 
 // folder returns a step's folder; a score is in the accuracy run's.
@@ -222,6 +224,7 @@ func (c *Campaign) Run(ctx context.Context) error {
 			continue
 		}
 		c.report(t.Step, "", "[%d/%d] %s%s%s", i+1, len(c.Tasks), t.ID(), c.where(t), c.left(i))
+		c.reportLoad(t)
 		c.reckon(i)
 		if t.IsRun() {
 			c.point()

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -66,6 +67,27 @@ func (c *Campaign) followOffline(t Task) Task {
 	t.Settings, t.Load.PerS = maps.Clone(t.Settings), rate
 	t.Settings[keyTargetQPS] = strconv.FormatFloat(rate, 'f', -1, 64)
 	return t
+}
+
+// reportLoad reports the load that a rehearsal took from its Offline test, once per scenario.
+func (c *Campaign) reportLoad(t Task) {
+	if t.MostPerS <= 0 || c.loads[t.Scenario] == t.Load.PerS {
+		return
+	}
+	r, err := record.Read(c.folder(offlineRun))
+	if err != nil {
+		return
+	}
+	why := fmt.Sprintf("%g times the %.3g answers/s of %s", loadShare, r.Throughput.Requests, offlineRun.ID())
+	if t.Load.PerS >= t.MostPerS {
+		why = fmt.Sprintf("the most that a rehearsal offers; %s had %.3g answers/s", offlineRun.ID(), r.Throughput.Requests)
+	}
+	if c.loads == nil {
+		c.loads = map[models.Scenario]float64{}
+	}
+	c.loads[t.Scenario] = t.Load.PerS
+	c.report(t.Step, "", "%s gets %g queries/s: %s (--set %[1]s.target-qps=N sets another load)", t.Scenario, t.Load.PerS,
+		why)
 }
 
 // deferLoad makes the load of a rehearsal's test follow from the Offline run, unless the user named one: on a server of

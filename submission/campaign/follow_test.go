@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/config"
@@ -36,8 +38,27 @@ func TestLoadFollowsTheOfflineRun(t *testing.T) {
 		require.Positive(t, got.Load.PerS)
 		require.NotContains(t, task.Settings, "target-qps", "the task itself is unchanged")
 	}
+	write(ledger.Throughput{Requests: 17.77})
+	core, lines := observer.New(zap.InfoLevel)
+	c.Log = zap.New(core)
+	for _, test := range []string{layout.Performance, layout.Accuracy} { // reported once
+		c.reportLoad(c.follow(Task{Step: Step{models.Server, test}, MostPerS: 150, Settings: Settings{}}))
+	}
+	c.reportLoad(c.follow(Task{Step: Step{models.Interactive, layout.Performance}, MostPerS: 2, Settings: Settings{}}))
+	require.Equal(t, []string{
+		"Server gets 4.4 queries/s: 0.25 times the 17.8 answers/s of Offline/performance (--set Server.target-qps=N sets " +
+			"another load)",
+		"Interactive gets 2 queries/s: the most that a rehearsal offers; Offline/performance had 17.8 answers/s " +
+			"(--set Interactive.target-qps=N sets another load)"}, messages(lines))
 	write(ledger.Throughput{})
 	require.Equal(t, task, c.follow(task), "an empty run measured nothing")
+}
+
+func messages(lines *observer.ObservedLogs) (texts []string) {
+	for _, l := range lines.All() {
+		texts = append(texts, l.Message)
+	}
+	return texts
 }
 
 // Which tests wait for the Offline run's rate, and which have a rate of their own.

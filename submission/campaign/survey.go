@@ -2,8 +2,10 @@ package campaign
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
@@ -100,10 +102,35 @@ func (p *Plan) takes() string {
 		}
 		parts = append(parts, string(t.Scenario)+" "+needs.About(of.total()))
 	}
+	if d, sure := all.total(); !sure && d.Round(time.Second) == 0 {
+		return fmt.Sprintf("it follows from the server's speed: about %v at %d answers/s",
+			p.takesAt(exampleRate).Round(time.Second), exampleRate)
+	}
 	if len(parts) == 1 {
 		return needs.About(all.total())
 	}
 	return needs.About(all.total()) + ": " + strings.Join(parts, ", ")
+}
+
+// exampleRate is a speed of a slow server, in answers per second.
+const exampleRate = 4
+
+// takesAt returns how long the campaign takes if the server answers at a rate in Offline.
+func (p *Plan) takesAt(rate float64) time.Duration {
+	var all sum
+	for _, t := range p.Tasks {
+		took, known := p.estimate(t)
+		if load := t.Load; !known && t.IsRun() {
+			if load.PerS = rate; t.MostPerS > 0 {
+				load.PerS = min(t.MostPerS, loadShare*rate)
+			}
+			took, known = load.Takes()
+			took += overheadOf(t.Step)
+		}
+		all.add(t.Step, took, known)
+	}
+	takes, _ := all.total()
+	return takes
 }
 
 // waiting is the observer of a probe: it reports late answers.

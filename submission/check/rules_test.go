@@ -288,6 +288,8 @@ var ruleCases = []struct {
 	{name: "power folder", changes: []mutation{change("write", "~/Offline/performance/power/log.txt", "x")},
 		rules: "power", compat: true},
 	{name: "broken link", changes: []mutation{change("write", home+"src/x.md", "x")}, compat: true},
+	{name: "folder beside the divisions", changes: []mutation{change("write", "misc/notes.md", "x")}, rules: "root-folder",
+		compat: true},
 	{name: "no results folder", changes: []mutation{change("delete", home+"results")},
 		rules: "no-result no-system system-without-results", compat: true},
 	{name: "huge description", changes: []mutation{sized(change("fill", sut), maxDocument+1)}, rules: "system-json"},

@@ -45,7 +45,15 @@ var treeRules = []Rule{
 
 var besideDivisions = []string{".git", ".github", "assets"}
 
+// hasDivision reports whether a folder is a tree: in another one every name would be a fault.
+func hasDivision(s *scope) bool {
+	return slices.ContainsFunc(s.here.folders, func(name string) bool { return slices.Contains(layout.Divisions(), name) })
+}
+
 func rootFolders(s *scope, breach breachFunc) {
+	if !hasDivision(s) {
+		return
+	}
 	for _, name := range s.here.folders {
 		if !slices.Contains(layout.Divisions(), name) && !slices.Contains(besideDivisions, name) {
 			breach(name, "", "a folder "+name, "closed, open or network")
@@ -56,6 +64,9 @@ func rootFolders(s *scope, breach breachFunc) {
 func rootFiles(s *scope, breach breachFunc) {
 	if s.here.err != nil {
 		breach(".", "", s.here.err, "a readable folder")
+	}
+	if !hasDivision(s) {
+		return
 	}
 	for _, name := range s.here.plain {
 		if ext := path.Ext(name); ext != ".md" && ext != ".pdf" {
