@@ -185,7 +185,7 @@ var badFiles = []struct {
 	{"bad escape", `[{"tok_input":[1], "input": "\x41"}]`, 1, 1, "expected a JSON escape"},
 	{"mismatched brackets", `[{"tok_input":[1}]`, 1, 1, "expected"},
 	{"missing column", "[{\"tok_input\":[1]},\n{\"tok-input\":[1], \"x\":2}]", 2, 2,
-		`field "tok_input": found no such field (the record has tok-input, x), expected an array of token ids (integers); rename a column of the file, or pass the column's name with --input-ids-column (the nearest name is tok-input)`},
+		`field "tok_input": found no such field (the record has tok-input, x), expected an array of token ids (integers); rename a column of the file, or pass the column's name with --input-ids-column (the nearest name is tok-input); prompts that are only text can be sent with --model generic`},
 	{"empty record", `[{}]`, 1, 1, "the record is empty"},
 	{"wrong type", "[\n{\"tok_input\":\n \"text\"}]", 1, 3,
 		`field "tok_input": found a string, "\"text\"", expected an array of token ids (integers); correct the field`},

@@ -153,6 +153,9 @@ func (d *decoder) missing(record []byte, c *column) *fault {
 	if near := config.Nearest(c.Name, names); len(near) > 0 {
 		try += fmt.Sprintf(" (the nearest name is %s)", near[0])
 	}
+	if c.Role == roleIDs {
+		try += "; prompts that are only text can be sent with --model generic"
+	}
 	return &fault{field: c.Name, found: found, expected: c.expected, try: try}
 }
 
