@@ -105,8 +105,9 @@ type Sink interface {
 	FirstToken(q loadgen.Query, tokens []int32, atNS int64)
 	// Complete reports the outcome of a query. o and its slices are valid until Complete returns.
 	Complete(q loadgen.Query, o *Outcome)
-	// TokenGap reports that n tokens came gapNS after the tokens before them in the same answer.
-	TokenGap(gapNS int64, n int)
+	// Tokens reports that n tokens of an answer came at atNS (wall clock, ns since 1970), gapNS after the tokens before
+	// them. If the event of the first token contained others, n are those, and gapNS is 0.
+	Tokens(q loadgen.Query, n int, atNS, gapNS int64)
 	// Failed reports a failed attempt, whether it is repeated or not.
 	Failed(a Attempt)
 }

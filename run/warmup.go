@@ -81,7 +81,7 @@ func (w *warmupLoad) Wait(dst []loadgen.Query, _ time.Duration) (int, bool) {
 }
 
 func (w *warmupLoad) FirstToken(loadgen.Query, []int32, int64) {}
-func (w *warmupLoad) TokenGap(int64, int)                      {}
+func (w *warmupLoad) Tokens(loadgen.Query, int, int64, int64)  {}
 func (w *warmupLoad) Failed(backends.Attempt)                  {}
 
 func (w *warmupLoad) Complete(_ loadgen.Query, o *backends.Outcome) {

@@ -79,7 +79,7 @@ func first(q loadgen.Query, sink backends.Sink) { sink.FirstToken(q, []int32{int
 
 func good(q loadgen.Query, sink backends.Sink) {
 	first(q, sink)
-	sink.TokenGap(1000, 2)
+	sink.Tokens(q, 2, now(), 1000)
 	sink.Complete(q, answer(q))
 }
 

@@ -1,4 +1,4 @@
-// HOT PATH: FirstToken, Complete and TokenGap run once a sample or a token. No lock, no channel, no allocation.
+// HOT PATH: FirstToken, Complete and Tokens run once a sample or a token. No lock, no channel, no allocation.
 
 package sut
 
@@ -40,8 +40,8 @@ func (s *sink) FirstToken(q loadgen.Query, tokens []int32, atNS int64) {
 	}
 }
 
-// TokenGap counts a gap between tokens.
-func (s *sink) TokenGap(gapNS int64, n int) { s.ledger.Gap(gapNS, n) }
+// Tokens counts a gap between tokens.
+func (s *sink) Tokens(_ loadgen.Query, n int, _, gapNS int64) { s.ledger.Gap(gapNS, n) }
 
 // Failed passes a failed attempt to Options.Failed.
 func (s *sink) Failed(a backends.Attempt) { s.failed(a) }

@@ -51,10 +51,10 @@ func (r *reporter) tokens(x *exchange, from *reading, b []byte) bool {
 			o.FirstTokenNS = at
 			r.sink.FirstToken(x.query, from.answer.Tokens(), at)
 			if n > 1 {
-				r.sink.TokenGap(0, n-1)
+				r.sink.Tokens(x.query, n-1, at, 0)
 			}
 		default:
-			r.sink.TokenGap(at-o.LastTokenNS, n)
+			r.sink.Tokens(x.query, n, at, at-o.LastTokenNS)
 		}
 		o.LastTokenNS, o.ReadableNS = at, r.times.since
 		if len(rest) == 0 {

@@ -295,10 +295,10 @@ func (w *worker) feed(r *request, p []byte, now time.Time) {
 			r.out.FirstTokenNS = at
 			w.shard.reports <- report{request: r, first: true, tokens: r.answer.Tokens(), atNS: at}
 			if n > 1 {
-				w.shard.sink.TokenGap(0, n-1)
+				w.shard.sink.Tokens(r.query, n-1, at, 0)
 			}
 		default:
-			w.shard.sink.TokenGap(at-r.out.LastTokenNS, n)
+			w.shard.sink.Tokens(r.query, n, at, at-r.out.LastTokenNS)
 		}
 		r.out.LastTokenNS = at
 	}

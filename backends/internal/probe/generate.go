@@ -218,7 +218,7 @@ type probeSink struct {
 }
 
 func (s *probeSink) FirstToken(loadgen.Query, []int32, int64) {}
-func (s *probeSink) TokenGap(int64, int)                      {}
+func (s *probeSink) Tokens(loadgen.Query, int, int64, int64)  {}
 
 func (s *probeSink) Complete(_ loadgen.Query, o *backends.Outcome) {
 	s.outcome = *o

@@ -13,7 +13,7 @@ type Protocol struct {
 	NewAnswer func() Answer
 	// RequestID is the place of the id that servers send back in the answer; the zero value: they send none.
 	RequestID RequestIDField
-	// Streamed receives the streamed tokens of a batch instead of the methods FirstToken and TokenGap of the sink. It is
+	// Streamed receives the streamed tokens of a batch instead of the methods FirstToken and Tokens of the sink. It is
 	// called by the thread that calls Complete, and before it. nil: a request carries one prompt.
 	Streamed func(q loadgen.Query, news []News, atNS int64)
 }

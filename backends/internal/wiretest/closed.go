@@ -64,8 +64,8 @@ func (s *Closed) FD() int { return s.fd }
 // FirstToken implements backends.Sink.
 func (s *Closed) FirstToken(loadgen.Query, []int32, int64) { s.FirstSeen++ }
 
-// TokenGap implements backends.Sink.
-func (s *Closed) TokenGap(int64, int) { s.Gaps++ }
+// Tokens implements backends.Sink.
+func (s *Closed) Tokens(loadgen.Query, int, int64, int64) { s.Gaps++ }
 
 // Failed implements backends.Sink.
 func (s *Closed) Failed(backends.Attempt) {}

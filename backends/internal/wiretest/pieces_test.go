@@ -59,7 +59,7 @@ func TestRecorderSeesWhatMayNotBe(t *testing.T) {
 		"two first tokens": {func(r *Recorder) { r.FirstToken(q, nil, 1); r.FirstToken(q, nil, 2); r.Complete(q, out) },
 			false},
 		"late":          {func(r *Recorder) { r.Complete(q, out); r.FirstToken(q, nil, 1) }, false},
-		"a gap of less": {func(r *Recorder) { r.TokenGap(-1, 1); r.Complete(q, out) }, false},
+		"a gap of less": {func(r *Recorder) { r.Tokens(q, 1, 0, -1); r.Complete(q, out) }, false},
 	} {
 		r, f := NewRecorder(), &failing{}
 		c.do(r)

@@ -66,8 +66,8 @@ func (r *Recorder) Complete(q loadgen.Query, o *backends.Outcome) {
 	r.done++
 }
 
-// TokenGap implements backends.Sink.
-func (r *Recorder) TokenGap(gapNS int64, n int) {
+// Tokens implements backends.Sink.
+func (r *Recorder) Tokens(_ loadgen.Query, n int, _, gapNS int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if gapNS < 0 || n < 1 {
@@ -115,8 +115,8 @@ func (Quiet) FirstToken(loadgen.Query, []int32, int64) {}
 // Complete implements backends.Sink.
 func (Quiet) Complete(loadgen.Query, *backends.Outcome) {}
 
-// TokenGap implements backends.Sink.
-func (Quiet) TokenGap(int64, int) {}
+// Tokens implements backends.Sink.
+func (Quiet) Tokens(loadgen.Query, int, int64, int64) {}
 
 // Failed implements backends.Sink.
 func (Quiet) Failed(backends.Attempt) {}

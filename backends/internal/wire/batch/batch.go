@@ -200,10 +200,10 @@ func (b *Backend) streamed(batch loadgen.Query, news []wire.News, atNS int64) {
 		t := &g.times[n.Part]
 		switch {
 		case t.first != 0:
-			g.sink.TokenGap(atNS-t.last, n.N)
+			g.sink.Tokens(g.queries[n.Part], n.N, atNS, atNS-t.last)
 		case n.N > 1:
 			g.sink.FirstToken(g.queries[n.Part], n.Tokens, atNS)
-			g.sink.TokenGap(0, n.N-1)
+			g.sink.Tokens(g.queries[n.Part], n.N-1, atNS, 0)
 		default:
 			g.sink.FirstToken(g.queries[n.Part], n.Tokens, atNS)
 		}
@@ -216,8 +216,8 @@ func (b *Backend) streamed(batch loadgen.Query, news []wire.News, atNS int64) {
 // FirstToken is not called: streamed receives the tokens of a batch.
 func (s *shard) FirstToken(loadgen.Query, []int32, int64) {}
 
-// TokenGap is not called either.
-func (s *shard) TokenGap(int64, int) {}
+// Tokens is not called either.
+func (s *shard) Tokens(loadgen.Query, int, int64, int64) {}
 
 // Failed records the attempt for each sample of the batch, with the server's answer for the first sample only.
 func (s *shard) Failed(a backends.Attempt) {
