@@ -5,8 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/mlperf-go/mlperf-go/internal/alarm"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/sut"
 )
@@ -49,11 +48,11 @@ func New(due []int64, index []int, flight, shards int) (*Load, error) {
 		l.starts[seq] = int64(startIn) + d
 	}
 	for i := range shards {
-		fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
+		bell, err := alarm.New()
 		if err != nil {
 			return nil, err
 		}
-		q := &queue{Load: l, fd: fd, next: i, step: shards, room: flight / shards}
+		q := &queue{Load: l, bell: bell, next: i, step: shards, room: flight / shards}
 		if i < flight%shards {
 			q.room++
 		}
@@ -65,7 +64,7 @@ func New(due []int64, index []int, flight, shards int) (*Load, error) {
 // Close frees the timers.
 func (l *Load) Close() {
 	for _, q := range l.shards {
-		_ = unix.Close(q.fd)
+		q.bell.Close()
 	}
 }
 
@@ -79,7 +78,7 @@ func (l *Load) Now() int64 { return int64(time.Since(l.base)) }
 func (l *Load) Stop() {
 	l.stopped.Store(true)
 	for _, q := range l.shards {
-		q.arm(1)
+		q.bell.Set(0)
 	}
 }
 
@@ -114,9 +113,10 @@ func (l *Load) Take(into []End) []End {
 // issues: the lag from due to sent is the client's, and is judged as in a run.
 type queue struct {
 	*Load
-	fd, next, step int
-	room           int // queries that may be in flight in a closed loop
-	inFlight       atomic.Int64
+	bell       *alarm.Alarm
+	next, step int
+	room       int // queries that may be in flight in a closed loop
+	inFlight   atomic.Int64
 }
 
 // wait returns how long until the next query is due; 0: it is. ended reports that no query is left.
@@ -168,10 +168,8 @@ func (q *queue) Wait(dst []loadgen.Query, timeout time.Duration) (int, bool) {
 		if left = min(left, time.Until(deadline)); left <= 0 {
 			return 0, true
 		}
-		q.arm(left)
-		fds := [1]unix.PollFd{{Fd: int32(q.fd), Events: unix.POLLIN}}
-		_, _ = unix.Poll(fds[:], int(left/time.Millisecond)+1) // an interrupted wait is a short one
-		q.swallow()
+		q.bell.Set(left)
+		q.bell.Sleep(left)
 	}
 }
 
@@ -181,27 +179,16 @@ func (q *queue) Park() bool {
 	if ended || left == 0 {
 		return false
 	}
-	q.arm(left)
+	q.bell.Set(left)
 	_, ended = q.wait() // stop may have come between
 	return !ended
 }
 
 // Unpark takes the wake-up back.
-func (q *queue) Unpark() { q.swallow() }
+func (q *queue) Unpark() { q.bell.Clear() }
 
 // FD returns the timer.
-func (q *queue) FD() int { return q.fd }
-
-// arm lets FD become readable after a time above 0.
-func (q *queue) arm(after time.Duration) {
-	at := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(max(after, 1)))}
-	_ = unix.TimerfdSettime(q.fd, 0, &at, nil) // it fails only for other descriptors
-}
-
-func (q *queue) swallow() {
-	var expirations [8]byte
-	_, _ = unix.Read(q.fd, expirations[:]) // EAGAIN: the timer has not expired
-}
+func (q *queue) FD() int { return q.bell.FD() }
 
 // FirstTokenComplete stamps a first token as LoadGen does: on entry.
 func (q *queue) FirstTokenComplete(id loadgen.ResponseID, _ []int32) { q.first[id-1] = q.Now() }
@@ -213,7 +200,7 @@ func (q *queue) QuerySamplesComplete(id loadgen.ResponseID, _ []int32, nTokens i
 	q.ended = append(q.ended, e)
 	q.mu.Unlock()
 	if q.inFlight.Add(-1); q.due == nil {
-		q.arm(1)
+		q.bell.Set(0)
 	}
 }
 

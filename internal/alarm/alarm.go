@@ -1,0 +1,44 @@
+package alarm
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Alarm is a timer with a file descriptor. One thread sleeps; any goroutine may call Set.
+type Alarm struct{ fd int }
+
+// New returns an alarm that is not set. The caller must call Close.
+func New() (*Alarm, error) {
+	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	return &Alarm{fd}, nil
+}
+
+// FD returns a descriptor that is readable once the alarm has gone off.
+func (a *Alarm) FD() int { return a.fd }
+
+// Set lets FD become readable after a time; 0 or less: at once. It replaces the earlier setting.
+func (a *Alarm) Set(after time.Duration) {
+	at := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(max(after, 1)))}
+	_ = unix.TimerfdSettime(a.fd, 0, &at, nil) // it fails only for other descriptors
+}
+
+// Sleep blocks the thread until the alarm goes off, at most for a time, and clears it.
+func (a *Alarm) Sleep(longest time.Duration) {
+	fds := [1]unix.PollFd{{Fd: int32(a.fd), Events: unix.POLLIN}}
+	_, _ = unix.Poll(fds[:], int(longest/time.Millisecond)+1) // an interrupted wait is a short one
+	a.Clear()
+}
+
+// Clear makes FD unreadable until the next Set.
+func (a *Alarm) Clear() {
+	var expirations [8]byte
+	_, _ = unix.Read(a.fd, expirations[:]) // EAGAIN: the alarm has not gone off
+}
+
+// Close frees the descriptor.
+func (a *Alarm) Close() { _ = unix.Close(a.fd) }
