@@ -14,6 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/peers"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/workload/bench"
 )
 
 // benchCommand converts runs to the formats of other benchmark clients.
@@ -21,8 +22,8 @@ type benchCommand struct{ *program }
 
 func (cmd benchCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "bench", Usage: "results in the formats of other benchmark clients",
-		Subcommands: []*cli.Command{cmd.convert()},
+		Name: "bench", Usage: "workload profiles, and results in the formats of other benchmark clients",
+		Subcommands: []*cli.Command{cmd.run(), cmd.planCommand(), cmd.convert()},
 	}
 }
 
@@ -86,8 +87,15 @@ func (cmd benchCommand) runConvert(c *cli.Context) error {
 	return nil
 }
 
-// readLog reads the requests of a finished run.
+// readLog reads the requests of a finished run, of LoadGen or of a workload.
 func readLog(folder string) (*peers.Log, error) {
+	if bench.Holds(folder) {
+		r, err := bench.Read(folder)
+		if err != nil {
+			return nil, err
+		}
+		return bench.Log(folder, r)
+	}
 	if err := checkIsRun(folder); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -16,6 +17,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 	"github.com/mlperf-go/mlperf-go/sweep"
 	"github.com/mlperf-go/mlperf-go/tune"
+	"github.com/mlperf-go/mlperf-go/workload/bench"
+	"github.com/mlperf-go/mlperf-go/workload/measure"
 )
 
 // showCommand prints results again.
@@ -30,6 +33,9 @@ func (cmd showCommand) command() *cli.Command {
 			&cli.BoolFlag{Name: "answers", Usage: "add statistics of the answers: lengths of inputs and outputs, their ratio, " +
 				"finish reasons"},
 			percentilesFlag(), plotFlag(),
+			&cli.StringFlag{Name: "definitions", Usage: "of a workload's run: whose definitions the figures have: " +
+				strings.Join(measure.DefinitionNames(), ", ")},
+			sloFlag(),
 		},
 		Action: cmd.show, OnUsageError: usageError,
 	}
@@ -41,6 +47,7 @@ type shown struct {
 	Record  *record.Record  `json:"record,omitempty"` // of a run
 	Answers *lengths.Report `json:"answers,omitempty"`
 
+	Bench    *bench.Record  `json:"bench,omitempty"` // of a workload
 	Tune     *tune.State    `json:"tune,omitempty"`
 	Sweep    *sweep.State   `json:"sweep,omitempty"`
 	Campaign map[string]any `json:"campaign,omitempty"`
@@ -65,6 +72,9 @@ func (cmd showCommand) show(c *cli.Context) error {
 	var panels []plot.Panel
 	for _, folder := range c.Args().Slice() {
 		s, err := readShown(folder, c.Bool("answers") || format != "", percentiles)
+		if err == nil && s.Bench != nil {
+			err = s.remeasure(c)
+		}
 		if err != nil {
 			return err
 		}
@@ -113,7 +123,27 @@ func readShown(folder string, answers bool, percentiles []float64) (*shown, erro
 		s.Campaign = outcomesJSON(s.state, s.outcomes)
 		return s, nil
 	}
+	if bench.Holds(folder) {
+		s.Bench, err = bench.Read(folder)
+		return s, err
+	}
 	return s, s.readRun(folder, answers, percentiles)
+}
+
+// remeasure computes the figures of a workload's run again if a flag asks for others.
+func (s *shown) remeasure(c *cli.Context) error {
+	if !c.IsSet("definitions") && !c.IsSet("slo") {
+		return nil
+	}
+	limits, err := measure.ParseLimits(c.String("slo"))
+	if err != nil {
+		return run.UsageError("slo", "", "%w", err)
+	}
+	if _, err := measure.Define(c.String("definitions")); err != nil {
+		return run.UsageError("definitions", "", "%w", err)
+	}
+	s.Bench.Measured, err = bench.Remeasure(s.Folder, s.Bench, c.String("definitions"), limits)
+	return err
 }
 
 // needsRequests is the hint for a run without a request log.
@@ -148,6 +178,8 @@ func (cmd showCommand) print(s *shown) error {
 		return sweepCommand(cmd).print(s.Sweep, s.Folder)
 	case s.state != nil:
 		submissionCommand(cmd).printOutcomes(s.state, s.outcomes)
+	case s.Bench != nil:
+		printBench(cmd.out, s.Bench, s.Bench.Measured)
 	default:
 		printSummary(cmd.out, s.Record)
 	}

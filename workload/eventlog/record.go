@@ -16,7 +16,7 @@ type Header struct {
 
 // Request is what happened to one request. Times are wall clock in ns since 1970; 0: it did not happen.
 type Request struct {
-	Seq     int // number within the run, by order of sending
+	Seq     int // number within the run, in the order of the plan; those that were not sent are missing
 	Stage   int
 	Session int // from 1; 0: none
 	Turn    int // within the session, from 0

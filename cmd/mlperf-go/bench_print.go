@@ -1,0 +1,118 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
+	"github.com/mlperf-go/mlperf-go/workload/bench"
+	"github.com/mlperf-go/mlperf-go/workload/measure"
+)
+
+// printBench prints a run of a workload: verdict, throughput, latencies by the definitions of m, and its parts.
+func printBench(out page, r *bench.Record, m *measure.Measured) {
+	kind := ""
+	if r.Rehearsal != "" {
+		kind = " (rehearsal)"
+	}
+	out.paint(plain, foreign.Line(r.Profile, 100)+kind+"  ")
+	out.paint(colourOf[string(r.Verdict)], string(r.Verdict))
+	out.paint(plain, "\n")
+	w := out.table()
+	for _, c := range r.Reasons {
+		fmt.Fprintf(w, "  %s\t%s\n", c.Code, foreign.Line(c.Text, 600))
+	}
+	f := &m.Total
+	fmt.Fprintf(w, "\nrequests/s\t%.2f\n", f.Throughput.Requests)
+	fmt.Fprintf(w, "output tokens/s\t%.2f\n", f.Throughput.OutputTokens)
+	fmt.Fprintf(w, "input tokens/s\t%.2f\n", f.Throughput.InputTokens)
+	fmt.Fprintf(w, "failures\t%d of %d (%.2f %%)%s\n", f.Requests.Failed, f.Requests.Total, 100*f.Requests.FailureRate,
+		causes(f.Requests.ByCause))
+	fmt.Fprintf(w, "duration\t%.2f s from the first request to the last answer (the rates refer to it)\n", f.DurationS)
+	if m.LeftOut > 0 {
+		fmt.Fprintf(w, "left out\t%d requests of warm-up and cool-down\n", m.LeftOut)
+	}
+	printGoodput(w, f.Goodput)
+	if s := m.Steady; s != nil {
+		fmt.Fprintf(w, "steady window\t%.2f s with %.1f in flight: %.2f output tokens/s, %.2f requests/s\n", s.DurationS,
+			s.InFlight, s.OutputTokenRate, s.RequestRate)
+	}
+	printDistributions(w, m)
+	printParts(w, "stage", m.Stages)
+	printParts(w, "turn", m.Turns)
+	printParts(w, "prefix group", m.Groups)
+	c := r.Client
+	fmt.Fprintf(w, "\nclient\tp99 %.0f us from ready to sent, %.0f us CPU per request, %d MiB\n", c.ClientDelayUS.P99,
+		c.CPUUSPerRequest, c.RSSMaxBytes>>20)
+	w.Flush()
+}
+
+func causes(by map[string]int64) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(by)) {
+		parts = append(parts, fmt.Sprintf("%s %d", foreign.Line(name, 40), by[name]))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(parts, ", ")
+}
+
+func printGoodput(w io.Writer, g *measure.Goodput) {
+	if g == nil {
+		return
+	}
+	fmt.Fprintf(w, "goodput\t%.2f requests/s, %.2f output tokens/s (%.2f %% of all requests)\n", g.RequestsPerS, g.TokensPerS,
+		100*g.Share)
+	for _, l := range g.Limits {
+		word := "missed"
+		if l.Met {
+			word = "met"
+		}
+		fmt.Fprintf(w, "  %s\t%s: %.2f %% of all requests are within\n", l.Text, word, 100*l.Share)
+	}
+}
+
+// shownPercentiles are the columns of the table.
+var shownPercentiles = []string{"p50", "p90", "p95", "p99", "p99.9"}
+
+func printDistributions(w *table, m *measure.Measured) {
+	fmt.Fprintf(w, "\nlatency in ms (%s)\tmean\t%s\tmax\n", m.Definition, strings.Join(shownPercentiles, "\t"))
+	d, err := measure.Define(m.Definition)
+	if err != nil {
+		return // a record of a later version: its figures have names that this one does not know
+	}
+	for _, metric := range d.Metrics {
+		v := m.Total.Latency[metric.Name]
+		if v == nil {
+			continue
+		}
+		fmt.Fprintf(w, "%s\t%.3f", metric.Name, v.Mean*1e3)
+		for _, p := range shownPercentiles {
+			fmt.Fprintf(w, "\t%.3f", v.Percentile[p]*1e3)
+		}
+		fmt.Fprintf(w, "\t%.3f\n", v.Max*1e3)
+	}
+}
+
+// printParts prints a line for each part, if there are several.
+func printParts(w io.Writer, name string, parts []measure.Part) {
+	if len(parts) < 2 {
+		return
+	}
+	fmt.Fprintf(w, "\n%s\trequests\tfailed\trequests/s\toutput tokens/s\tTTFT p50 ms\tTTFT p99 ms\tE2E p99 ms\n", name)
+	at := func(p *measure.Part, metric, percentile string) string {
+		if d := p.Latency[metric]; d != nil {
+			return fmt.Sprintf("%.3f", d.Percentile[percentile]*1e3)
+		}
+		return "-"
+	}
+	for i := range parts {
+		p := &parts[i]
+		fmt.Fprintf(w, "%d\t%d\t%d\t%.2f\t%.2f\t%s\t%s\t%s\n", p.Number, p.Requests.Total, p.Requests.Failed,
+			p.Throughput.Requests, p.Throughput.OutputTokens, at(p, "ttft", "p50"), at(p, "ttft", "p99"), at(p, "e2e", "p99"))
+	}
+}

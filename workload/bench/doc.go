@@ -1,0 +1,10 @@
+// Package bench is one run of a workload: it asks the servers what they are, sends the profile's requests with package
+// engine, computes the figures with package measure, and judges the run by the rules of a LoadGen test.
+//
+//	r, err := bench.Run(ctx, bench.Options{Profile: p, Endpoints: []string{"http://127.0.0.1:8000"}, Folder: "out"})
+//
+// The folder contains the event log, bench.json (Record), the profile as it was run, and failures.jsonl. Everything but
+// the event log can be computed again from it.
+//
+// The package prints nothing and must not import cmd.
+package bench

@@ -1,0 +1,165 @@
+package bench
+
+import (
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/workload/engine"
+	"github.com/mlperf-go/mlperf-go/workload/eventlog"
+	"github.com/mlperf-go/mlperf-go/workload/measure"
+	"github.com/mlperf-go/mlperf-go/workload/profile"
+)
+
+// finish computes the figures, judges the run and writes its record.
+func (t *trial) finish(o *engine.Outcome, process hostinfo.Process, drift time.Duration) (*Record, error) {
+	p := t.Profile
+	m, err := measure.Log(t.path(eventlog.FileName), measure.Options{Load: &p.Load,
+		Limits: append(measure.ProfileLimits(&p.SLO), t.Limits...)})
+	if err != nil {
+		return nil, err
+	}
+	r := &Record{Schema: Schema, Rehearsal: t.Rehearsal, Tool: record.ThisTool(), Host: hostinfo.Collect(),
+		Command: t.Command, ID: t.id(), Profile: p.Name, UseCase: p.UseCase, Seed: p.Seed, Model: t.config.ServedModel,
+		Backend: t.name, API: p.API.Kind, Started: t.started, Notes: t.notes, Measured: m, Source: p.Source}
+	traffic := t.traffic()
+	r.describe(t, o, &traffic)
+	r.Client = client(o, m, process, drift)
+	if m.Header.ID == "" && o.Requests == 0 {
+		r.Notes = append(r.Notes, "no request was sent")
+	}
+	r.Verdict, r.Reasons = t.judge(r, o, &traffic, drift)
+	return r, atomicfile.WriteJSON(t.path(RecordName), r)
+}
+
+// describe adds the stages and the servers.
+func (r *Record) describe(t *trial, o *engine.Outcome, traffic *backends.Traffic) {
+	for _, span := range o.Spans {
+		s := &t.Profile.Load.Stages[span.Stage]
+		r.Stages = append(r.Stages, Stage{Span: span, Name: s.Name, Arrival: s.Arrival, Rate: s.Rate,
+			Concurrency: s.Concurrency, Warmup: s.Warmup})
+		if span.Stopped != "" && o.Ended == nil {
+			r.Notes = append(r.Notes, "a stage was ended early: "+span.Stopped)
+		}
+	}
+	for i, probe := range t.probes {
+		r.Endpoints = append(r.Endpoints, Endpoint{URL: probe.URL, Server: probe.Server, Version: probe.Version,
+			Connections: traffic.Connections[i]})
+	}
+}
+
+func lagOf(d *measure.Distribution) ledger.LagUS {
+	if d == nil {
+		return ledger.LagUS{}
+	}
+	const us = 1e6
+	return ledger.LagUS{P50: d.Percentile["p50"] * us, P99: d.Percentile["p99"] * us, P999: d.Percentile["p99.9"] * us,
+		Max: d.Max * us}
+}
+
+func client(o *engine.Outcome, m *measure.Measured, process hostinfo.Process, drift time.Duration) Client {
+	c := Client{ScheduleDelayUS: lagOf(m.Total.Latency["schedule_delay"]), ClientDelayUS: lagOf(m.Total.Latency["client_delay"]),
+		ReportLagUS: o.ReportLag.LagUS(), CPUS: process.CPUS(), RSSMaxBytes: process.RSSMaxBytes,
+		ThreadsMax: process.ThreadsMax, GCPauseMaxS: process.GCPauseMaxS, ClockDriftUS: float64(drift) / 1e3, Loops: o.Loops}
+	if o.Requests > 0 {
+		c.CPUUSPerRequest = c.CPUS * 1e6 / float64(o.Requests)
+	}
+	return c
+}
+
+// stats returns figures as the rules of a run read them.
+func stats(d *measure.Distribution) *ledger.Stats {
+	if d == nil {
+		return nil
+	}
+	at := d.Percentile
+	return &ledger.Stats{Mean: d.Mean, P50: at["p50"], P90: at["p90"], P95: at["p95"], P99: at["p99"], P999: at["p99.9"],
+		Max: d.Max}
+}
+
+// judge applies the rules of a test to a run: its samples are the requests that the profile did not cancel on purpose.
+func (t *trial) judge(r *Record, o *engine.Outcome, traffic *backends.Traffic,
+	drift time.Duration) (record.Verdict, []record.Cause) {
+	e := evidence(r, t.Profile, append(measure.ProfileLimits(&t.Profile.SLO), t.Limits...))
+	e.Ended, e.ClockDrift = o.Ended, drift
+	e.Record.Answers = record.Answers{Unasked: traffic.Unasked, Strays: traffic.Strays, Identified: true}
+	for _, probe := range t.probes {
+		e.Record.Answers.Identified = e.Record.Answers.Identified && probe.Identified
+	}
+	return verdict(e, r)
+}
+
+// evidence gathers what the rules of a run look at. Where the user limits a latency, this program may use up a tenth of
+// the limit; otherwise a tenth of the latency that was measured.
+func evidence(r *Record, p *profile.Profile, limits []measure.Limit) *record.Evidence {
+	n := total(r.Measured)
+	latency := r.Measured.Total.Latency
+	as := &record.Record{
+		Samples: record.SampleCounts{Issued: n.Total - n.Cancelled, Completed: n.OK + n.Failed, Failed: n.Failed,
+			Retried: n.Retried, Empty: n.Empty, FailedByReason: map[ledger.Reason]int64{}, FirstTokens: n.OK},
+		LatencyS: record.Latencies{TTFT: stats(latency["ttft"]), E2E: stats(latency["e2e"])},
+		Client:   record.Client{DispatchLagUS: r.Client.ClientDelayUS, ReportLagUS: r.Client.ReportLagUS, Loops: r.Client.Loops},
+	}
+	for cause, count := range n.ByCause {
+		as.Samples.FailedByReason[ledger.Reason(cause)] = count
+	}
+	e := &record.Evidence{Terms: record.Terms{Mode: models.Performance, FirstTokens: p.API.Stream}, Logs: &mllog.Result{},
+		Record: as}
+	for _, l := range limits {
+		switch ns := l.Below; l.Metric {
+		case "ttft", "ttft_due":
+			e.TTFTLimit = ns
+		case "e2e", "e2e_due":
+			e.AnswerLimit = ns
+		case "tpot":
+			e.TPOTLimit = ns
+		}
+	}
+	if p.Data.Kind == profile.Random { // its lengths are exact: they are token ids
+		e.OtherPrompts = int(r.Measured.Total.Tokens.OtherIn)
+	}
+	return e
+}
+
+// total counts all requests, those of warm-up stages too: a failure there is one of the run.
+func total(m *measure.Measured) measure.Counts {
+	sum := measure.Counts{ByCause: map[string]int64{}}
+	for i := range m.Stages {
+		c := &m.Stages[i].Requests
+		sum.Total += c.Total
+		sum.OK += c.OK
+		sum.Failed += c.Failed
+		sum.Cancelled += c.Cancelled
+		sum.Empty += c.Empty
+		sum.Retried += c.Retried
+		for cause, n := range c.ByCause {
+			sum.ByCause[cause] += n
+		}
+	}
+	return sum
+}
+
+func verdict(e *record.Evidence, r *Record) (record.Verdict, []record.Cause) {
+	_, e.Interrupted = e.Ended.(exit.Interrupt)
+	causes := e.JudgeProbe()
+	if e.Interrupted {
+		return record.Interrupted, append([]record.Cause{{Code: record.CodeInterrupted,
+			Text: "the run was ended early: " + e.Ended.Error()}}, causes...)
+	}
+	for _, s := range r.Stages {
+		if s.Stopped != "" && e.Ended == nil {
+			causes = append(causes, record.Cause{Code: record.CodeFailedSamples,
+				Text: "stage " + nameOf(&s) + " was ended early: " + s.Stopped, Value: s.Unsent})
+		}
+	}
+	if len(causes) > 0 {
+		return record.Invalid, causes
+	}
+	return record.Valid, []record.Cause{}
+}

@@ -1,0 +1,61 @@
+package bench
+
+import (
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/secret"
+	"github.com/mlperf-go/mlperf-go/workload/engine"
+	"github.com/mlperf-go/mlperf-go/workload/measure"
+	"github.com/mlperf-go/mlperf-go/workload/profile"
+)
+
+// Options are one run.
+type Options struct {
+	Profile   *profile.Profile
+	Endpoints []string // base URLs of the servers
+	Backend   string   // name of a protocol, or "auto"
+	Model     string   // served name; empty: the profile's, or the first that the server lists
+	APIKey    string
+	Balance   string // strategy that chooses the endpoint; empty: round-robin
+	Retries   int
+	Transport backends.Transport
+	Timeouts  backends.Deadlines
+	Shards    int // event loops; 0: 1
+
+	Folder  string // of the results; it must not hold an earlier run unless Force is set
+	Force   bool
+	Command []string
+	Secrets *secret.Redactor
+	Limits  []measure.Limit // of a good request, besides the profile's
+	// Vocabulary is the number of token ids that prompts may contain; 0: the default.
+	Vocabulary int
+	Rehearsal  string // why this run is none of a real server; empty: it is
+	Observer   Observer
+}
+
+// Observer receives what happens. Its methods are called one at a time.
+type Observer interface {
+	// Note is one sentence for the user.
+	Note(text string)
+	// Progress is called about twice a second while requests are sent.
+	Progress(p Progress)
+}
+
+// Progress is the state of a run.
+type Progress struct {
+	engine.Live
+	Stages   int
+	Elapsed  time.Duration
+	Expected time.Duration // of the whole run; 0: unknown
+	Requests int           // of the whole run; 0: unknown
+}
+
+// Names of the files in a run's folder.
+const (
+	RecordName  = "bench.json"
+	ProfileName = "profile.yaml"
+	FailedName  = "failures.jsonl"
+	SummaryName = "summary.txt"
+	lockName    = "bench.lock"
+)

@@ -1,0 +1,188 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/identify"
+	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/workload/engine"
+	"github.com/mlperf-go/mlperf-go/workload/profile"
+	"github.com/mlperf-go/mlperf-go/workload/prompts"
+)
+
+// target is the servers of a run, as they were found.
+type target struct {
+	name    string // of the backend
+	driver  backends.Driver
+	config  *backends.Config
+	encoder *engine.Encoder
+	source  prompts.Source
+	probes  []*backends.Probe
+	notes   []string
+}
+
+// auto lets the servers show which backend they need.
+const auto = "auto"
+
+// protocolName returns the API of the backends for that of a profile.
+func protocolName(kind string) string { return kind }
+
+// find asks the endpoints what they are, and sends the first request of the profile to each.
+func find(ctx context.Context, o *Options) (*target, error) {
+	p := o.Profile
+	c := &backends.Config{Transport: o.Transport}
+	for _, text := range o.Endpoints {
+		e, err := backends.ParseEndpoint(text)
+		if err != nil {
+			return nil, exit.Usage("endpoint", "Write --endpoint-url http://host:port", "%w", err)
+		}
+		e.APIKey = o.APIKey
+		c.Endpoints = append(c.Endpoints, e)
+	}
+	if len(c.Endpoints) == 0 {
+		return nil, exit.Usage("endpoint", "Write --endpoint-url http://host:port", "no endpoint is given")
+	}
+	t := &target{name: o.Backend, config: c}
+	if err := t.choose(ctx); err != nil {
+		return nil, err
+	}
+	t.configure(o)
+	var err error
+	if t.source, err = prompts.Open(p, prompts.Options{Vocabulary: o.Vocabulary, Requests: requests(p)}); err != nil {
+		return nil, exit.Usage("profile", "", "%w", err)
+	}
+	if err := t.probe(ctx, p, o.Model); err != nil {
+		return nil, err
+	}
+	c.KeepText = t.source.Conversations() > 0 || p.Data.Kind == profile.Recorded
+	t.encoder, err = engine.NewEncoder(p, t.driver, c)
+	return t, err
+}
+
+// choose finds the backend.
+func (t *target) choose(ctx context.Context) error {
+	if t.name == "" || t.name == auto {
+		s, err := identify.Ask(ctx, t.config, t.config.Endpoints[0])
+		if err != nil {
+			return err
+		}
+		if t.name = s.Backend(); t.name == "" {
+			t.name = "openai"
+			t.notes = append(t.notes, fmt.Sprintf("backend openai: %s", s.Why()))
+		}
+	}
+	var err error
+	if t.driver, err = backends.Lookup(t.name); err != nil {
+		return exit.Usage("backend", "", "%w", err)
+	}
+	return nil
+}
+
+func (t *target) configure(o *Options) {
+	p, c := o.Profile, t.config
+	c.RequestOptions = backends.RequestOptions{API: protocolName(p.API.Kind), Stream: p.API.Stream}
+	c.Dispatch = backends.Dispatch{Retries: o.Retries, Balance: o.Balance}
+	c.Deadlines = o.Timeouts
+	if p.API.RequestTimeout > 0 {
+		c.RequestTimeout = p.API.RequestTimeout
+	}
+	c.ProbeOptions = backends.ProbeOptions{ProbeTokens: 8}
+}
+
+// probe sends the profile's first request to each endpoint, with a short answer.
+func (t *target) probe(ctx context.Context, p *profile.Profile, model string) error {
+	c := t.config
+	c.ServedModel = cmp.Or(model, p.API.Model)
+	if c.ServedModel == "" {
+		first, err := t.driver.Probe(ctx, c.Endpoints[0], c, nil, false)
+		if err != nil {
+			return err
+		}
+		if len(first.Models) == 0 {
+			return exit.Usage("model", "Give --model", "the server at %s lists no model", first.URL)
+		}
+		if c.ServedModel = first.Models[0]; len(first.Models) > 1 {
+			t.notes = append(t.notes, fmt.Sprintf("model %s: the first of %s", c.ServedModel, strings.Join(first.Models, ", ")))
+		}
+	}
+	var r prompts.Request
+	if err := t.source.Request(0, 0, &r); err != nil {
+		return exit.Usage("profile", "", "the first request: %w", err)
+	}
+	encoder, err := engine.NewEncoder(p, t.driver, c)
+	if err != nil {
+		return exit.Usage("profile", "", "%w", err)
+	}
+	r.Model = ""
+	sample, own := encoder.Sample(&r, nil)
+	own.Sampling.MaxTokens = max(own.Sampling.MaxTokens, 1)
+	for i, e := range c.Endpoints {
+		probe, err := t.driver.Probe(ctx, e, own, sample, true)
+		if err != nil {
+			return err
+		}
+		t.probes = append(t.probes, probe)
+		t.adapt(i, probe)
+	}
+	return nil
+}
+
+// adapt configures requests for a probed server.
+func (t *target) adapt(i int, probe *backends.Probe) {
+	c := t.config
+	e := &c.Endpoints[i]
+	e.StreamMode, e.Model, e.IDs = probe.StreamMode, probe.AnswerModel, backends.IDsOff
+	if probe.Identified {
+		e.IDs = backends.IDsRequired
+	}
+	c.ServerVersion = probe.Version
+	c.IDsInLogprobs = c.IDsInLogprobs || probe.IDsInLogprobs
+	for _, field := range probe.Dropped {
+		if !slices.Contains(c.Drop, field) {
+			c.Drop = append(c.Drop, field)
+		}
+	}
+	for _, note := range probe.Notes {
+		t.notes = append(t.notes, probe.URL+": "+note)
+	}
+}
+
+// connections bounds the connections that the profile needs at once; 0: the answers decide.
+func connections(p *profile.Profile) int {
+	most := 0
+	for _, s := range p.Load.Stages {
+		n := s.Concurrency
+		if p.Load.InFlight > 0 && (n == 0 || p.Load.InFlight < n) {
+			n = p.Load.InFlight
+		}
+		if n == 0 {
+			return 0
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+// spareFiles are open files beside the connections.
+const spareFiles = 200
+
+// reserve raises the limit of open files, and rejects a run that needs more ports than the machine has.
+func (t *target) reserve(p *profile.Profile) error {
+	need := connections(p)
+	if _, err := hostinfo.RaiseNoFile(uint64(max(need, 1024)) + spareFiles); err != nil {
+		return exit.Environment("open_files", "Lower the concurrency", "%w", err)
+	}
+	ports, err := hostinfo.LocalPorts()
+	if err != nil || need <= ports*len(t.config.Endpoints) {
+		return nil // an unknown number of ports is no fault of the run
+	}
+	return exit.Environment("local_ports", "Widen net.ipv4.ip_local_port_range, give more endpoints, or lower the "+
+		"concurrency", "the run needs %d connections to %d addresses, and this machine has %d local ports for each", need,
+		len(t.config.Endpoints), ports)
+}

@@ -1,0 +1,211 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/crash"
+	"github.com/mlperf-go/mlperf-go/internal/results"
+	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
+	"github.com/mlperf-go/mlperf-go/run/child"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/workload/engine"
+	"github.com/mlperf-go/mlperf-go/workload/eventlog"
+)
+
+// Check rejects a folder that holds an earlier run, unless force is set, or something else.
+func Check(folder string, force bool) error {
+	if other := results.Holds(folder, "bench"); other != "" {
+		return exit.Usage("output_used", "Choose another --output", "the output folder %s is the folder of a %s", folder, other)
+	}
+	if Holds(folder) && !force {
+		return exit.Usage("output_used", "Choose another --output, or give --force", "the output folder %s holds an earlier run",
+			folder)
+	}
+	return nil
+}
+
+// Run runs a workload and returns its record, which is in the folder too. The error is about this program's side; a
+// server that fails makes the run invalid.
+func Run(ctx context.Context, o Options) (*Record, error) {
+	if err := o.Profile.Validate(); err != nil {
+		return nil, exit.Usage("profile", "", "%w", err)
+	}
+	if err := Check(o.Folder, o.Force); err != nil {
+		return nil, err
+	}
+	t, err := find(ctx, &o)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.reserve(o.Profile); err != nil {
+		return nil, err
+	}
+	lock, err := child.Acquire(ctx, o.Folder, child.Owner{What: "bench", File: lockName,
+		Hint: "Wait for its end, or choose another --output"})
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Release()
+	if err := Check(o.Folder, o.Force); err != nil { // another run may have ended meanwhile
+		return nil, err
+	}
+	r := &trial{Options: o, target: t}
+	if err := r.prepare(); err != nil {
+		return nil, err
+	}
+	return r.run(ctx)
+}
+
+// trial is one run in progress.
+type trial struct {
+	Options
+	*target
+	started  time.Time
+	log      *eventlog.Writer
+	failures failures
+	engine   *engine.Engine
+}
+
+func (t *trial) path(name string) string { return filepath.Join(t.Folder, name) }
+
+// prepare removes what an earlier run left, and opens the files of this one.
+func (t *trial) prepare() error {
+	for _, name := range []string{RecordName, eventlog.FileName, ProfileName, FailedName, SummaryName} {
+		if err := os.Remove(t.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return exit.Environment("output_dir", "Choose another --output", "an earlier run cannot be removed: %w", err)
+		}
+	}
+	text, err := t.Profile.Encode()
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.WriteBytes(t.path(ProfileName), text); err != nil {
+		return err
+	}
+	t.started = time.Now()
+	t.log, err = eventlog.Create(t.path(eventlog.FileName), eventlog.Header{ID: t.id(), StartNS: t.started.UnixNano(),
+		Model: t.config.ServedModel})
+	t.failures = failures{path: t.path(FailedName), start: t.started.UnixNano(), secrets: t.Secrets}
+	for _, e := range t.config.Endpoints {
+		t.failures.urls = append(t.failures.urls, e.URL)
+	}
+	return err
+}
+
+func (t *trial) id() string {
+	return cmp.Or(t.Profile.Name, "workload") + "-" + t.started.UTC().Format("20060102T150405.000Z")
+}
+
+// open makes the engine and its event loops.
+func (t *trial) open() error {
+	t.engine = &engine.Engine{Profile: t.Profile, Source: t.source, Encoder: t.encoder, Log: t.log, Failed: t.failures.add}
+	shards := max(t.Shards, 1)
+	for range shards {
+		own := *t.config
+		own.Body, own.Loops = t.engine.Body, shards
+		b, err := t.driver.Open(&own)
+		if err != nil {
+			return err
+		}
+		t.engine.Backends = append(t.engine.Backends, b)
+	}
+	return nil
+}
+
+// garbageRoom is how many bytes the timed phase may allocate before a collection.
+const garbageRoom = 64 << 20
+
+func (t *trial) run(ctx context.Context) (*Record, error) {
+	if err := t.open(); err != nil {
+		return nil, errors.Join(err, t.log.Close(eventlog.End{Cause: err.Error()}))
+	}
+	if n := len(t.engine.Backends) + 2; runtime.GOMAXPROCS(0) < n {
+		runtime.GOMAXPROCS(n)
+	}
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	defer debug.SetGCPercent(debug.SetGCPercent(int(min(400, max(25, garbageRoom*100/max(m.HeapAlloc, 1))))))
+	sampler, err := hostinfo.StartSampler(100 * time.Millisecond)
+	if err != nil {
+		return nil, err
+	}
+	clock, err := hostinfo.WatchClocks()
+	if err != nil {
+		return nil, err
+	}
+	stop := t.watch()
+	outcome, broken := t.engine.Run(ctx)
+	stop()
+	drift, err := clock.Stop()
+	process, unread := sampler.Stop()
+	end := eventlog.End{Complete: broken == nil && outcome != nil && outcome.Ended == nil}
+	if broken != nil {
+		end.Cause = broken.Error()
+	} else if outcome.Ended != nil {
+		end.Cause = outcome.Ended.Error()
+	}
+	broken = errors.Join(broken, t.log.Close(end), t.failures.close())
+	if broken != nil {
+		return nil, fmt.Errorf("the run was ended, and what it recorded until then is in %s: %w", t.Folder, broken)
+	}
+	if err := errors.Join(err, unread); err != nil {
+		return nil, err
+	}
+	return t.finish(outcome, process, drift)
+}
+
+// watch reports the progress until the returned function is called.
+func (t *trial) watch() (stop func()) {
+	if t.Observer == nil {
+		return func() {}
+	}
+	for _, n := range t.notes {
+		t.Observer.Note(n)
+	}
+	done, over := make(chan struct{}), make(chan struct{})
+	plan := NewPlan(t.Profile)
+	go func() {
+		defer crash.Catch()
+		defer close(over)
+		tick := time.NewTicker(500 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				t.Observer.Progress(Progress{Live: t.engine.Live(), Stages: len(t.Profile.Load.Stages),
+					Elapsed: time.Since(t.started), Expected: plan.Duration, Requests: int(plan.Requests)})
+			}
+		}
+	}()
+	return func() { close(done); <-over }
+}
+
+// traffic sums up the counters of all loops.
+func (t *trial) traffic() (sum backends.Traffic) {
+	sum.Connections = make([]int64, len(t.config.Endpoints))
+	for _, b := range t.engine.Backends {
+		if of := b.Features().Traffic; of != nil {
+			one := of()
+			sum.Unasked += one.Unasked
+			sum.Strays += one.Strays
+			for i, n := range one.Connections {
+				sum.Connections[i] += n
+			}
+		}
+	}
+	return sum
+}

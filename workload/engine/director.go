@@ -1,0 +1,402 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/workload/profile"
+	"github.com/mlperf-go/mlperf-go/workload/prompts"
+)
+
+// director prepares requests and takes back those that ended. All methods run on one goroutine.
+type director struct {
+	*Engine
+	ctx    context.Context
+	now    func() int64
+	wake   chan struct{}
+	queues []*queue
+	sinks  []*sink
+
+	stage    int
+	profile  *profile.Stage
+	active   []*queue // that this stage uses
+	kind     kind
+	breakers breakers
+	users    atomic.Bool // the stage is closed: a queue gives its users the next requests
+	base     int64       // wall ns of the stage's start; 0: it has not started
+	pending  []*slot     // prepared before the start
+	spans    []Span
+	planned  int // requests so far
+	rows     int // number of the next stage's first prompt
+	req      prompts.Request
+	ended    []*slot
+	bodies   int64 // bytes of all so far
+	stopping bool  // the stage issues nothing more
+
+	sessionIDs int   // so far
+	cancelled  int64 // when the director saw the end of its context; 0: not yet
+}
+
+// kind is how the requests of a stage follow each other.
+type kind interface {
+	// feed prepares requests while there is room, and reports whether all are prepared.
+	feed() (done bool, err error)
+	// after handles a request that has ended, before its slot is used again.
+	after(s *slot) error
+	// begin sets what is known once the start is.
+	begin()
+}
+
+// Bounds of what is prepared ahead.
+const (
+	aheadRequests = 4096
+	aheadFewest   = 64
+	aheadBytes    = 64 << 20
+)
+
+// startIn is how long after its first requests are prepared a stage starts, so that every loop waits for it.
+const startIn = 20 * time.Millisecond
+
+// lookEvery is how often the director looks for ended requests that need no quick reaction.
+const lookEvery = 5 * time.Millisecond
+
+func (d *director) open() error {
+	for range d.Backends {
+		q, err := newQueue(d.now, d.notify)
+		if err != nil {
+			return err
+		}
+		d.queues = append(d.queues, q)
+		d.sinks = append(d.sinks, &sink{table: &d.table, queue: q, now: d.now, failed: d.Failed, isUsers: d.users.Load})
+	}
+	return nil
+}
+
+func (d *director) close() {
+	for _, q := range d.queues {
+		q.bell.Close()
+	}
+}
+
+// notify wakes the director if it waits for answers.
+func (d *director) notify() {
+	if d.users.Load() {
+		return // users go on by themselves
+	}
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (d *director) run() error {
+	for i := range d.Profile.Load.Stages {
+		if d.ctx.Err() != nil {
+			return nil
+		}
+		if i > 0 && !d.pause(d.Profile.Load.Pause) {
+			return nil
+		}
+		if err := d.runStage(i); err != nil {
+			return fmt.Errorf("stage %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func (d *director) pause(long time.Duration) bool {
+	select {
+	case <-time.After(long):
+		return true
+	case <-d.ctx.Done():
+		return false
+	}
+}
+
+func (d *director) runStage(i int) error {
+	d.stage, d.profile, d.base, d.stopping = i, &d.Profile.Load.Stages[i], 0, false
+	d.live[liveStage].Store(int64(i))
+	d.breakers = newBreakers(&d.Profile.Load, d.profile)
+	if err := d.choose(); err != nil {
+		return err
+	}
+	span := Span{Stage: i, LoadPerS: d.profile.Rate}
+	before, fed := d.live[liveEnded].Load(), false
+	for {
+		if err := d.collect(); err != nil {
+			return err
+		}
+		why := d.breakers.open(d.now(), d.base)
+		if d.ctx.Err() != nil {
+			why = context.Cause(d.ctx).Error()
+		}
+		if d.ctx.Err() != nil && d.abandoned() {
+			break
+		}
+		if why != "" && span.Stopped == "" {
+			span.Stopped, fed, d.stopping = why, true, true
+			span.Unsent = d.drop()
+		}
+		if !fed {
+			var err error
+			if fed, err = d.kind.feed(); err != nil {
+				return err
+			}
+		}
+		if d.base == 0 && span.Stopped == "" {
+			d.start()
+			span.StartNS = d.base
+		}
+		if fed && d.idle() {
+			break
+		}
+		d.sleep()
+	}
+	d.users.Store(false)
+	d.drop()
+	span.EndNS, span.Requests = d.now(), d.live[liveEnded].Load()-before
+	d.spans = append(d.spans, span)
+	return nil
+}
+
+// choose sets the kind of the stage, its queues and their limits.
+func (d *director) choose() error {
+	s, limit := d.profile, d.Profile.Load.InFlight
+	closed := s.Arrival == profile.Closed
+	if s.Concurrency > 0 && !closed && s.Arrival != profile.Sessions && (limit == 0 || s.Concurrency < limit) {
+		limit = s.Concurrency
+	}
+	n := len(d.queues)
+	if limit > 0 {
+		n = min(n, limit)
+	}
+	if closed {
+		n = min(n, s.Concurrency)
+	}
+	d.active = d.queues[:n]
+	for i, q := range d.active {
+		q.mu.Lock()
+		q.room, q.freed, q.until = share(limit, n, i), 0, 0
+		q.mu.Unlock()
+	}
+	var err error
+	d.kind, err = d.newKind()
+	return err
+}
+
+// share returns the i-th of n parts of a number.
+func share(of, n, i int) int {
+	if i < of%n {
+		return of/n + 1
+	}
+	return of / n
+}
+
+// start begins the clock of the stage and queues what is prepared.
+func (d *director) start() {
+	d.base = d.now() + int64(startIn)
+	d.kind.begin()
+	for _, s := range d.pending {
+		s.rec.DueNS += d.base
+		d.push(s, max(s.notBefore, s.rec.DueNS))
+	}
+	d.pending = d.pending[:0]
+	for _, q := range d.active {
+		q.bell.Set(0)
+	}
+}
+
+// abandonAfter is how long the loops may take to cancel what is in flight.
+const abandonAfter = 5 * time.Second
+
+// abandoned reports that loops did not end what is in flight: one of them has failed.
+func (d *director) abandoned() bool {
+	if d.cancelled == 0 {
+		d.cancelled = d.now()
+	}
+	return d.now() > d.cancelled+int64(abandonAfter)
+}
+
+// stopped reports that the stage issues nothing more.
+func (d *director) stopped() bool { return d.stopping }
+
+// queueOf returns the queue for a request or a session.
+func (d *director) queueOf(number int) *queue { return d.active[number%len(d.active)] }
+
+// push queues a request with its time, and wakes the loop if that is before all others.
+func (d *director) push(s *slot, notBefore int64) {
+	s.notBefore = notBefore
+	q := d.queueOf(s.number)
+	q.mu.Lock()
+	isFirst := q.timed.len() == 0 || notBefore < q.timed.first().notBefore
+	q.timed.push(s)
+	q.mu.Unlock()
+	if isFirst {
+		q.bell.Set(0)
+	}
+}
+
+// room returns how many requests may be prepared now.
+func (d *director) room() int {
+	waiting := len(d.pending)
+	for _, q := range d.active {
+		q.mu.Lock()
+		waiting += q.timed.len() + len(q.stock) - q.head
+		q.mu.Unlock()
+	}
+	most := aheadRequests
+	if d.planned > 0 && d.bodies > 0 {
+		most = min(most, max(aheadFewest, int(aheadBytes/(d.bodies/int64(d.planned)+1))))
+	}
+	return most - waiting
+}
+
+// stream keeps the random numbers of one use apart from others.
+const (
+	thinkStream   uint64 = 0x7468696e << 32
+	adapterStream uint64 = 0x61646170 << 32
+)
+
+func (d *director) random(stream uint64, number int) *rand.Rand {
+	return rand.New(rand.NewPCG(d.Profile.Seed, stream^uint64(number)))
+}
+
+// prepare fills a slot with a call of a session. number distributes requests to queues.
+func (d *director) prepare(session, call, number int, h *History) (*slot, error) {
+	if err := d.Source.Request(session, call, &d.req); err != nil {
+		return nil, err
+	}
+	if d.req.Model == "" {
+		d.req.Model = d.adapter(session)
+	}
+	s := d.table.get()
+	var err error
+	if s.body, err = d.Encoder.Append(s.body, &d.req, h); err != nil {
+		d.table.put(s)
+		return nil, fmt.Errorf("request %d cannot be built: %w", d.planned, err)
+	}
+	d.bodies += int64(len(s.body))
+	s.number, s.call = number, call
+	s.rec.Seq, s.rec.Stage, s.rec.Group = d.planned, d.stage, d.req.Group
+	s.rec.AskedInput, s.rec.AskedOutput = d.req.Input, d.req.Output
+	d.planned++
+	return s, nil
+}
+
+// adapter draws the model of a request; empty: the run's.
+func (d *director) adapter(number int) string {
+	list := d.Profile.API.Adapters
+	if len(list) == 0 {
+		return ""
+	}
+	at := d.random(adapterStream, number).Float64()
+	for _, a := range list {
+		if at -= a.Share; at < 0 {
+			return a.Name
+		}
+	}
+	return list[len(list)-1].Name
+}
+
+// collect takes what has ended, writes it into the log and hands it to the stage.
+func (d *director) collect() error {
+	sent := int64(0)
+	for _, q := range d.queues {
+		q.mu.Lock()
+		d.ended = append(d.ended, q.ended...)
+		q.ended = q.ended[:0]
+		sent += q.sent
+		q.mu.Unlock()
+	}
+	d.live[liveSent].Store(sent)
+	defer func() { d.ended = d.ended[:0] }()
+	for _, s := range d.ended {
+		if err := d.Log.Add(&s.rec); err != nil {
+			return fmt.Errorf("the event log cannot be written: %w", err)
+		}
+		d.live[liveEnded].Add(1)
+		d.live[liveOutput].Add(int64(s.rec.OutputTokens))
+		if s.rec.Reason != "" {
+			d.live[liveFailed].Add(1)
+		}
+		d.breakers.add(&s.rec)
+		if d.kind != nil {
+			if err := d.kind.after(s); err != nil {
+				return err
+			}
+		}
+		d.table.put(s)
+	}
+	return nil
+}
+
+// idle reports that nothing is prepared that will be sent, and nothing in flight.
+func (d *director) idle() bool {
+	for _, q := range d.queues {
+		q.mu.Lock()
+		busy := q.inFlight > 0 || len(q.ended) > 0 || q.timed.len() > 0 || q.usersWait()
+		q.mu.Unlock()
+		if busy {
+			return false
+		}
+	}
+	return true
+}
+
+// sleep waits for something to do.
+func (d *director) sleep() {
+	select {
+	case <-d.wake:
+	case <-d.ctx.Done():
+		time.Sleep(time.Millisecond) // the loops cancel what is in flight
+	case <-time.After(lookEvery):
+	}
+}
+
+// drop takes back what is queued and not sent, and returns how many requests that were.
+func (d *director) drop() (n int64) {
+	back := d.pending
+	d.pending = nil
+	for _, q := range d.queues {
+		q.mu.Lock()
+		back = append(back, q.timed.list...)
+		back = append(back, q.stock[q.head:]...)
+		q.timed.list, q.stock, q.head, q.users.list = nil, nil, 0, nil
+		q.mu.Unlock()
+	}
+	for _, s := range back {
+		d.table.put(s)
+	}
+	return int64(len(back))
+}
+
+// shut ends the sources of the loops.
+func (d *director) shut() {
+	d.drop()
+	for _, q := range d.queues {
+		q.mu.Lock()
+		q.closed = true
+		q.mu.Unlock()
+		q.bell.Set(0)
+	}
+}
+
+func (d *director) outcome() *Outcome {
+	o := &Outcome{Spans: d.spans, Requests: d.live[liveEnded].Load(), Ended: context.Cause(d.ctx)}
+	var report ledger.Histogram
+	for i, b := range d.Backends {
+		if loop := b.Features().Loop; loop != nil {
+			o.Loops = append(o.Loops, loop())
+		}
+		report.Merge(&d.sinks[i].report)
+	}
+	if report.Count() > 0 {
+		s := report.Stats()
+		o.ReportLag = s
+	}
+	return o
+}

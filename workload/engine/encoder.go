@@ -1,0 +1,70 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/workload/profile"
+	"github.com/mlperf-go/mlperf-go/workload/prompts"
+)
+
+// Encoder makes the bodies of requests.
+type Encoder struct {
+	driver backends.Driver
+	config backends.Config
+	eos    bool
+	extra  []byte // members of every body, each behind a comma
+}
+
+// NewEncoder returns an encoder for a profile, a protocol and a server.
+func NewEncoder(p *profile.Profile, d backends.Driver, c *backends.Config) (*Encoder, error) {
+	e := &Encoder{driver: d, config: *c, eos: p.API.IgnoreEOS}
+	for _, key := range slices.Sorted(maps.Keys(p.API.Extra)) {
+		name, _ := json.Marshal(key) // a string is always encoded
+		value, err := json.Marshal(p.API.Extra[key])
+		if err != nil {
+			return nil, fmt.Errorf("profile %s: api.extra.%s cannot be sent as JSON: %w", p.Name, key, err)
+		}
+		e.extra = append(append(append(append(e.extra, ','), name...), ':'), value...)
+	}
+	return e, nil
+}
+
+// IsChat reports whether requests consist of messages.
+func (e *Encoder) IsChat() bool { return e.config.API == "chat" }
+
+// Sample returns a request as a sample of the protocol, and its sampling parameters.
+func (e *Encoder) Sample(r *prompts.Request, h *History) (*datasets.Sample, *backends.Config) {
+	c := e.config
+	if r.Model != "" {
+		c.ServedModel = r.Model
+	}
+	c.Sampling.MaxTokens, c.Sampling.IgnoreEOS = r.Output, e.eos && r.Output > 0
+	s := &datasets.Sample{Tools: r.Tools}
+	if e.IsChat() {
+		if list := h.chat(r); len(list) > 0 {
+			s.Messages = append(append([]byte{'['}, list...), ']')
+			s.MessageBytes = len(s.Messages) // they are valid and compact: the protocol need not check them
+		}
+	} else {
+		s.InputIDs, s.Input = h.prompt(r)
+	}
+	s.InputLen = len(s.InputIDs)
+	return s, &c
+}
+
+// Append appends the body of a request.
+func (e *Encoder) Append(dst []byte, r *prompts.Request, h *History) ([]byte, error) {
+	s, c := e.Sample(r, h)
+	dst, err := e.driver.Encode(dst, s, c)
+	if err != nil || len(e.extra) == 0 {
+		return dst, err
+	}
+	dst = append(bytes.TrimSuffix(dst, []byte("}")), e.extra...)
+	return append(dst, '}'), nil
+}

@@ -1,0 +1,123 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/crash"
+	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/workload/eventlog"
+	"github.com/mlperf-go/mlperf-go/workload/profile"
+	"github.com/mlperf-go/mlperf-go/workload/prompts"
+)
+
+// Engine runs the stages of one profile. Set the exported fields before Run.
+type Engine struct {
+	Profile  *profile.Profile
+	Source   prompts.Source
+	Encoder  *Encoder
+	Log      *eventlog.Writer
+	Arrivals []int64                // recorded times in ns, for stages with arrival trace
+	Backends []backends.Backend     // one per event loop; their Config.Body is this engine's Body
+	Failed   func(backends.Attempt) // receives each failed attempt; nil: nobody
+
+	table table
+	live  [liveCounters]atomic.Int64
+}
+
+// The counters of Live.
+const (
+	liveStage = iota
+	liveSent
+	liveEnded
+	liveFailed
+	liveOutput
+	liveCounters
+)
+
+// Live is the state of a run in progress.
+type Live struct {
+	Stage               int // from 0
+	Sent, Ended, Failed int64
+	OutputTokens        int64
+}
+
+// Live may be called at any time.
+func (e *Engine) Live() Live {
+	return Live{int(e.live[liveStage].Load()), e.live[liveSent].Load(), e.live[liveEnded].Load(),
+		e.live[liveFailed].Load(), e.live[liveOutput].Load()}
+}
+
+// Span is one stage as it took place.
+type Span struct {
+	Stage    int     `json:"stage"`
+	StartNS  int64   `json:"start_ns"` // wall clock
+	EndNS    int64   `json:"end_ns"`   // its last request has ended
+	Requests int64   `json:"requests"`
+	Unsent   int64   `json:"unsent,omitempty"`     // that were due and not sent, because the stage was ended
+	Stopped  string  `json:"stopped,omitempty"`    // why the stage was ended early; empty: it was not
+	LoadPerS float64 `json:"rate_per_s,omitempty"` // as a sweep chose it
+}
+
+// Outcome is what a run left besides its event log.
+type Outcome struct {
+	Spans     []Span
+	Ended     error // why the run was ended early; nil: it was not
+	Loops     []backends.LoopStats
+	ReportLag *ledger.Stats // last token readable to completion; nil: unknown
+	Requests  int64
+}
+
+// Body returns the body of the request in a slot.
+func (e *Engine) Body(index int) []byte { return e.table.at(index).body }
+
+// wallClock returns a clock of ns since 1970 that follows the monotonic clock. A step of the wall clock is detected
+// elsewhere.
+func wallClock() func() int64 {
+	base := time.Now()
+	wall := base.UnixNano()
+	return func() int64 { return wall + int64(time.Since(base)) }
+}
+
+// Run sends everything and returns when every request has ended. An error is a fault of this program's side, such as a
+// full disk; what was recorded until then is in the log.
+func (e *Engine) Run(ctx context.Context) (*Outcome, error) {
+	if e.Failed == nil {
+		e.Failed = func(backends.Attempt) {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	d := &director{Engine: e, ctx: ctx, now: wallClock(), wake: make(chan struct{}, 1)}
+	defer d.close()
+	if err := d.open(); err != nil {
+		return nil, err
+	}
+	served := e.serve(ctx, cancel, d)
+	err := d.run()
+	if err != nil {
+		cancel(err)
+	}
+	d.shut()
+	served()
+	err = errors.Join(err, d.collect())
+	return d.outcome(), err
+}
+
+// serve starts the event loops. The returned function waits for their end.
+func (e *Engine) serve(ctx context.Context, cancel context.CancelCauseFunc, d *director) func() {
+	var loops sync.WaitGroup
+	for i, b := range e.Backends {
+		loops.Go(func() {
+			defer crash.Catch()
+			if err := b.Serve(ctx, d.queues[i], d.sinks[i]); err != nil {
+				cancel(fmt.Errorf("event loop %d: %w", i, err))
+			}
+		})
+	}
+	return loops.Wait
+}

@@ -1,0 +1,138 @@
+package engine
+
+import (
+	"math"
+
+	"github.com/mlperf-go/mlperf-go/workload/lengths"
+	"github.com/mlperf-go/mlperf-go/workload/profile"
+	"github.com/mlperf-go/mlperf-go/workload/schedule"
+)
+
+// reserved is how many prompts a stage of unknown length keeps apart from those of the next stage.
+const reserved = 1 << 20
+
+// newKind returns the kind of the present stage. Its prompts follow those of the stages before it, so that no prompt is
+// in a cache because of them.
+func (d *director) newKind() (kind, error) {
+	s, first := d.profile, d.rows
+	isChain := d.Source.Conversations() > 0
+	if s.Arrival == profile.Closed && !isChain {
+		d.rows += reservedFor(s)
+		return &closed{director: d, first: first}, nil
+	}
+	k := &sessions{director: d, next: first, think: s.ThinkTime}
+	switch s.Arrival {
+	case profile.Sessions:
+		k.most = s.Requests
+		if n := d.Source.Sessions(); k.most == 0 && s.Duration == 0 {
+			k.most = n - first // a cursor walks over all of them
+		}
+		k.limit, d.rows = math.MaxInt, d.rows+k.most
+		k.starts = make([]int64, s.Concurrency)
+		return k, nil
+	case profile.Closed:
+		k.limit, d.rows = s.Requests, d.rows+reserved
+		if k.limit == 0 {
+			k.limit = math.MaxInt
+		}
+		k.most, k.starts = math.MaxInt, schedule.Starts(s)
+		return k, nil
+	}
+	due, err := schedule.Due(s, schedule.Seed{Profile: d.Profile.Seed, Stage: d.stage}, d.Arrivals)
+	if err != nil {
+		return nil, err
+	}
+	if isChain {
+		d.rows += reserved
+		return &turns{sessions: *k, due: due}, nil
+	}
+	d.rows += len(due)
+	return &open{director: d, first: first, due: due}, nil
+}
+
+func reservedFor(s *profile.Stage) int {
+	if s.Requests > 0 {
+		return s.Requests
+	}
+	return reserved
+}
+
+// open sends requests at due times.
+type open struct {
+	*director
+	first int
+	due   []int64 // after the stage's start
+	at    int
+}
+
+func (k *open) feed() (bool, error) {
+	for room := k.room(); room > 0 && k.at < len(k.due); room-- {
+		s, err := k.prepare(k.first+k.at, 0, k.at, nil)
+		if err != nil {
+			return false, err
+		}
+		k.schedule(s, k.due[k.at])
+		k.at++
+	}
+	return k.at == len(k.due), nil
+}
+
+func (k *open) after(*slot) error { return nil }
+func (k *open) begin()            {}
+
+// schedule queues a request for a time after the stage's start.
+func (d *director) schedule(s *slot, after int64) {
+	s.rec.DueNS = after
+	if d.base == 0 {
+		d.pending = append(d.pending, s)
+		return
+	}
+	s.rec.DueNS += d.base
+	d.push(s, max(s.notBefore, s.rec.DueNS))
+}
+
+// closed keeps users busy, each of whom sends the next request after an answer.
+type closed struct {
+	*director
+	first, at int
+}
+
+func (k *closed) feed() (bool, error) {
+	most := k.profile.Requests
+	for room := k.room(); room > 0 && (most == 0 || k.at < most); room-- {
+		s, err := k.prepare(k.first+k.at, 0, k.at, nil)
+		if err != nil {
+			return false, err
+		}
+		if think := k.profile.ThinkTime; think != nil {
+			s.thinkNS = int64(lengths.Draw(think, k.random(thinkStream, k.first+k.at)) * 1e9)
+		}
+		q := k.queueOf(k.at)
+		q.mu.Lock()
+		wasEmpty := q.head == len(q.stock)
+		q.stock = append(q.stock, s)
+		q.mu.Unlock()
+		if wasEmpty && k.base != 0 {
+			q.bell.Set(0)
+		}
+		k.at++
+	}
+	long := int64(k.profile.Duration)
+	return most > 0 && k.at == most || long > 0 && k.base > 0 && k.now() >= k.base+long, nil
+}
+
+func (k *closed) after(*slot) error { return nil }
+
+// begin lets the users come.
+func (k *closed) begin() {
+	k.users.Store(true)
+	for u, at := range schedule.Starts(k.profile) {
+		q := k.active[u%len(k.active)]
+		q.mu.Lock()
+		q.users.push(k.base + at)
+		if long := k.profile.Duration; long > 0 {
+			q.until = k.base + int64(long)
+		}
+		q.mu.Unlock()
+	}
+}

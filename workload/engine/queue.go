@@ -1,0 +1,157 @@
+// HOT PATH: Pop and Park run once a round of an event loop, end once a request. One lock, which only the director
+// contends for; no allocation except for more requests than ever before.
+
+package engine
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/alarm"
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+)
+
+// queue is the source of one event loop: requests with a time, and users who wait to send.
+type queue struct {
+	now    func() int64 // wall clock, ns
+	bell   *alarm.Alarm
+	notify func() // tells the director that a request has ended
+
+	mu       sync.Mutex
+	timed    heap[*slot] // by the time from which they may be sent
+	stock    []*slot     // requests of users, in their order; from head on
+	head     int
+	users    heap[int64] // when each user that waits may send
+	until    int64       // users send nothing from then on; 0: no end
+	room     int         // requests in flight at most; 0: no limit
+	inFlight int
+	freed    int64   // when there was room again
+	ended    []*slot // for the director
+	closed   bool    // nothing more will come
+	sent     int64   // requests so far
+}
+
+func newQueue(now func() int64, notify func()) (*queue, error) {
+	bell, err := alarm.New()
+	if err != nil {
+		return nil, err
+	}
+	return &queue{now: now, bell: bell, notify: notify,
+		timed: heap[*slot]{before: func(a, b *slot) bool { return a.notBefore < b.notBefore }},
+		users: heap[int64]{before: func(a, b int64) bool { return a < b }}}, nil
+}
+
+// next returns when the next request may be sent; math.MaxInt64: not before something ends or is added.
+func (q *queue) next() int64 {
+	if q.room > 0 && q.inFlight >= q.room {
+		return math.MaxInt64
+	}
+	at := int64(math.MaxInt64)
+	if q.timed.len() > 0 {
+		at = q.timed.first().notBefore
+	}
+	if q.usersWait() {
+		at = min(at, q.users.first())
+	}
+	return at
+}
+
+// usersWait reports that a user is going to send a request that is prepared.
+func (q *queue) usersWait() bool {
+	return q.head < len(q.stock) && q.users.len() > 0 && (q.until == 0 || q.users.first() < q.until)
+}
+
+// take removes the request that next announced.
+func (q *queue) take(at int64) *slot {
+	if q.timed.len() > 0 && q.timed.first().notBefore == at {
+		s := q.timed.pop()
+		s.rec.ReadyNS = max(s.notBefore, q.freed)
+		return s
+	}
+	s := q.stock[q.head]
+	q.stock[q.head] = nil
+	if q.head++; q.head == len(q.stock) {
+		q.stock, q.head = q.stock[:0], 0
+	}
+	s.rec.DueNS = q.users.pop()
+	s.rec.ReadyNS = max(s.rec.DueNS, q.freed)
+	return s
+}
+
+// Pop returns the requests that are due.
+func (q *queue) Pop(dst []loadgen.Query) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.pop(dst)
+}
+
+func (q *queue) pop(dst []loadgen.Query) int {
+	n := 0
+	for now := q.now(); n < len(dst); n++ {
+		at := q.next()
+		if at > now {
+			break
+		}
+		s := q.take(at)
+		dst[n] = loadgen.Query{ID: loadgen.ResponseID(s.index + 1), Index: s.index, Seq: s.index, Call: s.index, IssuedNS: now}
+		q.inFlight++
+		q.sent++
+	}
+	return n
+}
+
+// over reports that no request is left.
+func (q *queue) over() bool { return q.closed && q.timed.len() == 0 }
+
+// Wait is Pop that blocks until a request is due.
+func (q *queue) Wait(dst []loadgen.Query, timeout time.Duration) (int, bool) {
+	deadline := q.now() + int64(timeout)
+	for {
+		q.mu.Lock()
+		n, over, at := q.pop(dst), q.over(), q.next()
+		q.mu.Unlock()
+		left := min(at, deadline) - q.now()
+		if n > 0 || over || deadline <= q.now() {
+			return n, !over || n > 0
+		}
+		q.bell.Set(time.Duration(left))
+		q.bell.Sleep(time.Duration(left))
+	}
+}
+
+// Park sets the timer to the next request. It returns false if one is due, or none is left.
+func (q *queue) Park() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	at := q.next()
+	left := at - q.now()
+	if q.over() || left <= 0 {
+		return false
+	}
+	if at != math.MaxInt64 {
+		q.bell.Set(time.Duration(left))
+	}
+	return true
+}
+
+// Unpark takes the wake-up back.
+func (q *queue) Unpark() { q.bell.Clear() }
+
+// FD returns the timer.
+func (q *queue) FD() int { return q.bell.FD() }
+
+// end hands a request that has ended to the director. Its user, if there is one, sends the next.
+func (q *queue) end(s *slot, isUser bool) {
+	q.mu.Lock()
+	if q.room > 0 && q.inFlight == q.room {
+		q.freed = s.rec.EndNS
+	}
+	q.inFlight--
+	if isUser {
+		q.users.push(s.rec.EndNS + s.thinkNS)
+	}
+	q.ended = append(q.ended, s)
+	q.mu.Unlock()
+	q.notify()
+}

@@ -1,0 +1,60 @@
+// HOT PATH: FirstToken and Tokens run once a token, Complete once a request. No allocation once the buffers have their
+// size, and no lock but that of the queue.
+
+package engine
+
+import (
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/ledger"
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+	"github.com/mlperf-go/mlperf-go/workload/eventlog"
+)
+
+// sink writes what a loop reports into the slots.
+type sink struct {
+	table   *table
+	queue   *queue
+	now     func() int64
+	failed  func(backends.Attempt)
+	isUsers func() bool // the stage is closed
+	report  ledger.Histogram
+}
+
+var _ backends.Sink = (*sink)(nil)
+
+// FirstToken begins the list of events. The ids are those of the first event.
+func (k *sink) FirstToken(q loadgen.Query, tokens []int32, atNS int64) {
+	s := k.table.at(q.Seq)
+	s.rec.Events = append(s.rec.Events, eventlog.Event{AtNS: atNS, Tokens: 1})
+	s.more = max(len(tokens)-1, 0)
+}
+
+// Tokens adds an event.
+func (k *sink) Tokens(q loadgen.Query, n int, atNS, _ int64) {
+	s := k.table.at(q.Seq)
+	if s.more > 0 {
+		s.rec.Events[0].Tokens += n
+		s.more = 0
+		return
+	}
+	s.rec.Events = append(s.rec.Events, eventlog.Event{AtNS: atNS, Tokens: n})
+}
+
+// Failed passes a failed attempt on.
+func (k *sink) Failed(a backends.Attempt) { k.failed(a) }
+
+// Complete ends a request.
+func (k *sink) Complete(q loadgen.Query, o *backends.Outcome) {
+	s, r := k.table.at(q.Seq), &k.table.at(q.Seq).rec
+	r.SentNS, r.FirstByteNS, r.EndNS = o.SentNS, o.FirstByteNS, k.now()
+	r.InputTokens, r.OutputTokens = max(o.InputTokens, 0), max(o.NTokens, 0)
+	r.Endpoint, r.Retries = max(o.Endpoint, 0), o.Retries
+	r.Reason, r.Finish = string(o.Reason), o.FinishReason
+	if o.LastTokenNS != 0 && o.ReadableNS != 0 {
+		k.report.Record(r.EndNS - o.ReadableNS)
+	}
+	if s.keeps {
+		s.ids, s.text = append(s.ids[:0], o.Tokens...), append(s.text[:0], o.Text...)
+	}
+	k.queue.end(s, s.session == nil && k.isUsers())
+}

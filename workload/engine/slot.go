@@ -1,0 +1,81 @@
+package engine
+
+import (
+	"sync/atomic"
+
+	"github.com/mlperf-go/mlperf-go/workload/eventlog"
+)
+
+// slot is one request on its way. The director owns it until it is queued and after it has ended; in between the
+// thread of its loop does.
+type slot struct {
+	index  int // in the table
+	number int // of the request within its stage, or of its session: chooses the queue
+	rec    eventlog.Request
+	body   []byte
+
+	notBefore int64 // wall ns from which it may be sent: due, and what it waited for has come
+	thinkNS   int64 // of a closed stage: from its end to the user's next request
+	more      int   // tokens of the first event that are still to be reported
+	reportNS  int64 // from the time at which the last token was readable to the report
+
+	session *session // nil: it belongs to none
+	call    int
+	keeps   bool // the answer is part of a later prompt
+	ids     []int32
+	text    []byte
+}
+
+// reset empties a slot and keeps its memory.
+func (s *slot) reset() {
+	events, body := s.rec.Events[:0], s.body[:0]
+	*s = slot{index: s.index, body: body, ids: s.ids[:0], text: s.text[:0]}
+	s.rec.Events = events
+}
+
+// keepBody is the largest memory of a request, in bytes, that is kept for the next one.
+const keepBody = 256 << 10
+
+// table holds all slots by their index. The director adds; any goroutine may look up.
+type table struct {
+	slots atomic.Pointer[[]*slot]
+	free  []*slot
+	bytes int // of the bodies in use
+}
+
+func (t *table) at(i int) *slot { return (*t.slots.Load())[i] }
+
+// get returns an empty slot.
+func (t *table) get() *slot {
+	if n := len(t.free); n > 0 {
+		s := t.free[n-1]
+		t.free = t.free[:n-1]
+		return s
+	}
+	var list []*slot
+	if old := t.slots.Load(); old != nil {
+		list = *old
+	}
+	s := &slot{index: len(list)}
+	list = append(list, s) // readers use the old length, so a shared array does no harm
+	t.slots.Store(&list)
+	return s
+}
+
+// put takes a slot back.
+func (t *table) put(s *slot) {
+	t.bytes -= len(s.body)
+	if cap(s.body) > keepBody {
+		s.body = nil
+	}
+	s.reset()
+	t.free = append(t.free, s)
+}
+
+// used returns how many slots are prepared or in flight.
+func (t *table) used() int {
+	if list := t.slots.Load(); list != nil {
+		return len(*list) - len(t.free)
+	}
+	return 0
+}

@@ -1,0 +1,238 @@
+package measure
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/workload/eventlog"
+)
+
+// request is what the formulas see of a request.
+type request = eventlog.Request
+
+// formula returns a figure of a request in seconds, and its weight. ok is false if the request has no such figure.
+type formula func(r *request) (seconds, weight float64, ok bool)
+
+// gaps calls each with every gap of a request, in seconds, and how often it counts.
+type gaps func(r *request, each func(seconds float64, times int))
+
+// Metric is one latency of a definition.
+type Metric struct {
+	Name string // key of Figures.Latency
+	Help string
+	of   formula
+	gaps gaps // in place of of: several values of one request
+}
+
+// rule is how a percentile is found in sorted values.
+type rule uint8
+
+const (
+	nearest    rule = iota // element trunc(n·p), as LoadGen
+	linear                 // between the elements around p·(n−1), as numpy
+	cumulative             // first value at which the weights reach p, as guidellm
+)
+
+// Definition is the metrics of one benchmark client (docs/reference/bench.md#definitions).
+type Definition struct {
+	Name    string
+	Metrics []Metric
+	rule    rule
+}
+
+func sec(ns int64) float64 { return float64(ns) / 1e9 }
+
+// since is the time from one stamp to another, if both exist.
+func since(from, to int64) (float64, float64, bool) { return sec(to - from), 1, from != 0 && to != 0 }
+
+// sent is the origin of latencies: the sending. A request of a log without it counts from its due time.
+func sent(r *request) int64 {
+	if r.SentNS != 0 {
+		return r.SentNS
+	}
+	return r.DueNS
+}
+
+// last is the last token, or the end of an answer that was no stream.
+func last(r *request) int64 {
+	if at := r.LastNS(); at != 0 {
+		return at
+	}
+	return r.EndNS
+}
+
+func ttft(r *request) (float64, float64, bool) { return since(sent(r), r.FirstNS()) }
+func e2e(r *request) (float64, float64, bool)  { return since(sent(r), r.EndNS) }
+
+func tokenEnd(r *request) (float64, float64, bool) { return since(sent(r), last(r)) }
+
+// ttfo is the first token that is no reasoning. Without reasoning it is the first token.
+func ttfo(r *request) (float64, float64, bool) {
+	if r.VisibleNS != 0 {
+		return since(sent(r), r.VisibleNS)
+	}
+	return ttft(r)
+}
+
+// tpot is the mean time of a token after the first one.
+func tpot(r *request) (float64, float64, bool) {
+	if r.OutputTokens < 2 || r.FirstNS() == 0 {
+		return 0, 0, false
+	}
+	return sec(last(r)-r.FirstNS()) / float64(r.OutputTokens-1), 1, true
+}
+
+// perToken divides a latency by the number of tokens.
+func perToken(of formula) formula {
+	return func(r *request) (float64, float64, bool) {
+		s, _, ok := of(r)
+		return s / float64(max(r.OutputTokens, 1)), 1, ok && r.OutputTokens > 0
+	}
+}
+
+// fromDue is a latency that counts from the due time.
+func fromDue(to func(*request) int64) formula {
+	return func(r *request) (float64, float64, bool) { return since(r.DueNS, to(r)) }
+}
+
+func endNS(r *request) int64 { return r.EndNS }
+
+// tokenGaps: all tokens of an event come at once, so that k tokens have k−1 gaps of 0.
+func tokenGaps(r *request, each func(float64, int)) {
+	for i, e := range r.Events {
+		if i > 0 {
+			each(sec(e.AtNS-r.Events[i-1].AtNS), 1)
+		}
+		if e.Tokens > 1 {
+			each(0, e.Tokens-1)
+		}
+	}
+}
+
+// eventGaps are the gaps between events, whatever they contain.
+func eventGaps(r *request, each func(float64, int)) {
+	for i := 1; i < len(r.Events); i++ {
+		each(sec(r.Events[i].AtNS-r.Events[i-1].AtNS), 1)
+	}
+}
+
+// Names of metrics that several definitions have.
+const (
+	nameTTFT, nameTTFO, nameTPOT, nameITL = "ttft", "ttfo", "tpot", "itl"
+	nameICL, nameNTPOT, nameE2E           = "icl", "ntpot", "e2e"
+)
+
+// ours are the metrics of this program.
+var ours = Definition{Name: "mlperf-go", rule: nearest, Metrics: []Metric{
+	{Name: nameTTFT, Help: "sent to first token", of: ttft},
+	{Name: nameTTFO, Help: "sent to first token that is no reasoning", of: ttfo},
+	{Name: nameTPOT, Help: "(last - first token) / (n - 1)", of: tpot},
+	{Name: nameITL, Help: "between tokens, all answers together", gaps: tokenGaps},
+	{Name: nameICL, Help: "between events, all answers together", gaps: eventGaps},
+	{Name: nameNTPOT, Help: "whole answer / n", of: perToken(e2e)},
+	{Name: nameE2E, Help: "sent to the end of the answer", of: e2e},
+	{Name: "token_end", Help: "sent to last token", of: tokenEnd},
+	{Name: "ttft_due", Help: "due to first token", of: fromDue((*request).FirstNS)},
+	{Name: "e2e_due", Help: "due to the end of the answer", of: fromDue(endNS)},
+}}
+
+// delays are the metrics of the schedule. Every definition has them.
+var delays = []Metric{
+	{Name: "schedule_delay", Help: "due to sent", of: func(r *request) (float64, float64, bool) {
+		return since(r.DueNS, r.SentNS)
+	}},
+	{Name: "client_delay", Help: "due, with room under the limits, to sent", of: func(r *request) (float64, float64, bool) {
+		return since(r.ReadyNS, r.SentNS)
+	}},
+}
+
+// peers are the metrics of other clients: docs/reference/peers.md cites their source.
+var peers = []Definition{
+	{Name: "inference-perf", rule: linear, Metrics: []Metric{
+		{Name: nameTTFT, Help: "sent to first token, of answers with at least two tokens", of: atLeastTwo(ttft)},
+		{Name: nameTPOT, Help: "(last - first token) / (n - 1)", of: tpot},
+		{Name: nameITL, Help: "between tokens; those of one event have gaps of 0", gaps: tokenGaps},
+		{Name: nameNTPOT, Help: "whole answer / n; 0 if n is 0", of: perTokenOrZero(e2e)},
+		{Name: nameE2E, Help: "sent to the end of the answer", of: e2e},
+	}},
+	{Name: "guidellm", rule: cumulative, Metrics: []Metric{
+		{Name: nameTTFT, Help: "sent to first token", of: ttft},
+		{Name: nameTTFO, Help: "sent to first token that is no reasoning", of: ttfo},
+		{Name: nameTPOT, Help: "(last token - sent) / n, weighted by n", of: guideTPOT},
+		{Name: nameITL, Help: "(last - first token) / (n - 1), weighted by n - 1", of: guideITL},
+		{Name: nameE2E, Help: "sent to the end of the answer", of: e2e},
+	}},
+	{Name: "vllm", rule: linear, Metrics: []Metric{
+		{Name: nameTTFT, Help: "sent to first event", of: ttft},
+		{Name: nameTPOT, Help: "(last - first event) / (n - 1)", of: tpot},
+		{Name: nameITL, Help: "between events", gaps: eventGaps},
+		{Name: nameE2E, Help: "sent to last event", of: tokenEnd},
+	}},
+	{Name: "aiperf", rule: linear, Metrics: []Metric{
+		{Name: nameTTFT, Help: "sent to first event", of: ttft},
+		{Name: nameITL, Help: "(last - first event) / (n - 1), one value per answer", of: tpot},
+		{Name: nameICL, Help: "between events", gaps: eventGaps},
+		{Name: nameE2E, Help: "sent to last event", of: tokenEnd},
+	}},
+	{Name: "loadgen", rule: nearest, Metrics: []Metric{
+		{Name: nameTTFT, Help: "due to first token", of: fromDue((*request).FirstNS)},
+		{Name: nameTPOT, Help: "(end - first token) / (n - 1)", of: loadgenTPOT},
+		{Name: nameE2E, Help: "due to the end of the answer", of: fromDue(endNS)},
+	}},
+}
+
+func atLeastTwo(of formula) formula {
+	return func(r *request) (float64, float64, bool) {
+		s, w, ok := of(r)
+		return s, w, ok && r.OutputTokens > 1
+	}
+}
+
+func perTokenOrZero(of formula) formula {
+	return func(r *request) (float64, float64, bool) {
+		if r.OutputTokens == 0 {
+			return 0, 1, r.EndNS != 0
+		}
+		return perToken(of)(r)
+	}
+}
+
+func guideTPOT(r *request) (float64, float64, bool) {
+	s, _, ok := tokenEnd(r)
+	n := float64(r.OutputTokens)
+	return s / max(n, 1), n, ok && n > 0
+}
+
+func guideITL(r *request) (float64, float64, bool) {
+	s, _, ok := tpot(r)
+	return s, float64(r.OutputTokens - 1), ok
+}
+
+func loadgenTPOT(r *request) (float64, float64, bool) {
+	if r.OutputTokens < 2 || r.FirstNS() == 0 {
+		return 0, 0, false
+	}
+	return sec(r.EndNS-r.FirstNS()) / float64(r.OutputTokens-1), 1, true
+}
+
+// Definitions returns all of them; the first is this program's.
+func Definitions() []Definition { return append([]Definition{ours}, peers...) }
+
+// DefinitionNames returns their names.
+func DefinitionNames() (names []string) {
+	for _, d := range Definitions() {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+// Define returns a definition by name; empty: this program's.
+func Define(name string) (*Definition, error) {
+	for _, d := range Definitions() {
+		if d.Name == name || name == "" {
+			d.Metrics = append(d.Metrics[:len(d.Metrics):len(d.Metrics)], delays...)
+			return &d, nil
+		}
+	}
+	return nil, fmt.Errorf("%q is no set of definitions: there are %s", name, strings.Join(DefinitionNames(), ", "))
+}

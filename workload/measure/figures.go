@@ -1,0 +1,200 @@
+package measure
+
+import (
+	"maps"
+	"slices"
+)
+
+// Counts are the numbers of requests by outcome.
+type Counts struct {
+	Total       int64            `json:"total"`
+	OK          int64            `json:"successes"`
+	Failed      int64            `json:"failures"`
+	Cancelled   int64            `json:"cancelled"` // by the client, on purpose
+	FailureRate float64          `json:"failure_rate"`
+	ByCause     map[string]int64 `json:"failures_by_cause"`
+	Empty       int64            `json:"empty"` // successes without a token
+	Retried     int64            `json:"retried"`
+}
+
+// Tokens are sums over successful requests, and how they compare with what the profile asked for.
+type Tokens struct {
+	Input     int64   `json:"input"`
+	Output    int64   `json:"output"`
+	OtherIn   int64   `json:"other_input"`    // requests whose prompt has another length than was sent
+	ShortOut  int64   `json:"shorter_output"` // answers that are shorter than was asked for
+	Unknown   int64   `json:"unknown_input"`  // requests whose server reports no length of the prompt
+	MeanInput float64 `json:"mean_input"`
+	MeanOut   float64 `json:"mean_output"`
+}
+
+// Throughput is per second, from the first sending to the last end of any request.
+type Throughput struct {
+	Requests     float64 `json:"request_rate"`
+	InputTokens  float64 `json:"input_token_rate"`
+	OutputTokens float64 `json:"output_token_rate"`
+	TotalTokens  float64 `json:"total_token_rate"`
+	SendRate     float64 `json:"send_rate"` // requests from the first sending to the last
+}
+
+// Figures are the results of some requests.
+type Figures struct {
+	Requests    Counts                   `json:"requests"`
+	Tokens      Tokens                   `json:"tokens"`
+	StartNS     int64                    `json:"start_ns"` // first sending, wall clock
+	EndNS       int64                    `json:"end_ns"`
+	DurationS   float64                  `json:"duration_s"`
+	Throughput  Throughput               `json:"throughput"`
+	Latency     map[string]*Distribution `json:"latency_s"`
+	Goodput     *Goodput                 `json:"goodput,omitempty"`
+	Consistency *Consistency             `json:"consistency,omitempty"`
+}
+
+// Consistency is how well two identities of the means hold: they ignore the first token.
+type Consistency struct {
+	E2E   float64 `json:"e2e_minus_ttft_plus_tpot_times_n_s"`
+	NTPOT float64 `json:"ntpot_minus_ttft_over_n_plus_tpot_s"`
+}
+
+// pot collects the figures of one group of requests.
+type pot struct {
+	Figures
+	metrics  []Metric // of this pass
+	values   []*values
+	goods    goods
+	lastSent int64
+	counting bool // this pass counts requests too
+}
+
+func newPot(metrics []Metric, limits []Limit, most int, counting bool) *pot {
+	p := &pot{metrics: metrics, counting: counting, goods: goods{limits: limits, each: make([]int64, len(limits))}}
+	p.Requests.ByCause, p.Latency = map[string]int64{}, map[string]*Distribution{}
+	for range metrics {
+		p.values = append(p.values, newValues(most))
+	}
+	return p
+}
+
+// add counts a request. Latencies are those of successes; delays are those of every request that was sent.
+func (p *pot) add(r *request) {
+	if p.counting {
+		p.count(r)
+	}
+	for i, m := range p.metrics {
+		isDelay := m.Name == delays[0].Name || m.Name == delays[1].Name
+		switch {
+		case !r.OK() && !isDelay:
+		case m.gaps != nil:
+			m.gaps(r, func(s float64, times int) {
+				for range times {
+					p.values[i].add(s, 1)
+				}
+			})
+		default:
+			if s, weight, ok := m.of(r); ok {
+				p.values[i].add(s, weight)
+			}
+		}
+	}
+}
+
+func (p *pot) count(r *request) {
+	c, t := &p.Requests, &p.Tokens
+	c.Total++
+	if r.Retries > 0 {
+		c.Retried++
+	}
+	at := sent(r)
+	if p.StartNS == 0 || at < p.StartNS {
+		p.StartNS = at
+	}
+	p.lastSent, p.EndNS = max(p.lastSent, at), max(p.EndNS, r.EndNS, at)
+	p.goods.add(r)
+	switch {
+	case r.Cancelled:
+		c.Cancelled++
+	case !r.OK():
+		c.Failed++
+		c.ByCause[r.Reason]++
+	default:
+		c.OK++
+		t.Input += int64(r.InputTokens)
+		t.Output += int64(r.OutputTokens)
+		if r.OutputTokens == 0 {
+			c.Empty++
+		}
+		switch {
+		case r.InputTokens == 0:
+			t.Unknown++
+		case r.AskedInput > 0 && r.InputTokens != r.AskedInput && r.Turn == 0:
+			t.OtherIn++
+		}
+		if r.AskedOutput > 0 && r.OutputTokens < r.AskedOutput {
+			t.ShortOut++
+		}
+	}
+}
+
+// finish computes what follows from the counts, and adds the distributions of this pass to into.
+func (p *pot) finish(into *Figures, by rule) {
+	if p.counting {
+		p.DurationS = sec(p.EndNS - p.StartNS)
+		c, t := &p.Requests, &p.Tokens
+		c.FailureRate = ratio(float64(c.Failed), float64(c.Failed+c.OK))
+		t.MeanInput, t.MeanOut = ratio(float64(t.Input), float64(c.OK)), ratio(float64(t.Output), float64(c.OK))
+		p.Throughput = Throughput{Requests: ratio(float64(c.OK), p.DurationS),
+			InputTokens: ratio(float64(t.Input), p.DurationS), OutputTokens: ratio(float64(t.Output), p.DurationS),
+			TotalTokens: ratio(float64(t.Input+t.Output), p.DurationS),
+			SendRate:    ratio(float64(c.Total-1), sec(p.lastSent-p.StartNS))}
+		p.Goodput = p.goods.result(c.Total, p.DurationS)
+		latency := into.Latency
+		*into = p.Figures
+		if latency != nil {
+			into.Latency = latency
+		}
+	}
+	for i, m := range p.metrics {
+		if d := p.values[i].distribution(by); d != nil {
+			into.Latency[m.Name] = d
+		}
+	}
+	into.check()
+}
+
+// check computes the residuals of the identities.
+func (f *Figures) check() {
+	l := f.Latency
+	n := f.Tokens.MeanOut
+	if l[nameTTFT] == nil || l[nameTPOT] == nil || l[nameE2E] == nil || l[nameNTPOT] == nil || n == 0 {
+		return
+	}
+	first, each := l[nameTTFT].Mean, l[nameTPOT].Mean
+	f.Consistency = &Consistency{E2E: l[nameE2E].Mean - (first + each*n), NTPOT: l[nameNTPOT].Mean - (first/n + each)}
+}
+
+// group is a set of pots by number.
+type group struct {
+	by   func(r *request) (key int, ok bool)
+	pots map[int]*pot
+}
+
+// mostGroups bounds how many groups of one kind have figures of their own.
+const mostGroups = 1000
+
+func (g *group) add(r *request, fresh func() *pot) {
+	key, ok := g.by(r)
+	if !ok {
+		return
+	}
+	p := g.pots[key]
+	if p == nil {
+		if len(g.pots) == mostGroups {
+			return
+		}
+		p = fresh()
+		g.pots[key] = p
+	}
+	p.add(r)
+}
+
+func (g *group) keys() []int { return slices.Sorted(maps.Keys(g.pots)) }

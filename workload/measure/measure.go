@@ -1,0 +1,328 @@
+package measure
+
+import (
+	"slices"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/workload/eventlog"
+	"github.com/mlperf-go/mlperf-go/workload/profile"
+)
+
+// Options say what is computed.
+type Options struct {
+	Definition string  // empty: this program's
+	Limits     []Limit // of a good request
+	Load       *profile.Load
+	most       int // 0: Most
+}
+
+// Measured are the figures of a run.
+type Measured struct {
+	Definition string          `json:"definition"`
+	Header     eventlog.Header `json:"-"`
+	End        *eventlog.End   `json:"end"` // nil: the log was cut
+	Total      Figures         `json:"total"`
+	Stages     []Part          `json:"stages"`
+	Turns      []Part          `json:"turns,omitempty"`  // of sessions
+	Groups     []Part          `json:"groups,omitempty"` // of prompts with a common prefix
+	Steady     *Steady         `json:"steady,omitempty"`
+	LeftOut    int64           `json:"left_out"` // requests of warm-up and cool-down, which the total leaves out
+}
+
+// Part is the figures of the requests with one number.
+type Part struct {
+	Number int `json:"number"`
+	Figures
+}
+
+// manyRequests is from how many requests on a pass over the log computes few metrics, to bound the memory.
+const manyRequests = 1 << 20
+
+// reader calls each with every request of a log.
+type reader func(each func(*eventlog.Header, *eventlog.Request) error) (*eventlog.End, error)
+
+// Log computes the figures of an event log.
+func Log(path string, o Options) (*Measured, error) {
+	return measure(func(each func(*eventlog.Header, *eventlog.Request) error) (*eventlog.End, error) {
+		return eventlog.Read(path, each)
+	}, o)
+}
+
+func measure(read reader, o Options) (*Measured, error) {
+	d, err := Define(o.Definition)
+	if err != nil {
+		return nil, err
+	}
+	if o.most == 0 {
+		o.most = Most
+	}
+	m := &Measured{Definition: d.Name}
+	w, err := m.windows(read, &o)
+	if err != nil {
+		return nil, err
+	}
+	at := len(d.Metrics)
+	if w.requests > manyRequests {
+		at = 1
+	}
+	for metrics := range slices.Chunk(d.Metrics, at) {
+		counting := &metrics[0] == &d.Metrics[0]
+		if err := m.total(read, d, &o, w, metrics, counting); err != nil {
+			return nil, err
+		}
+		if err := m.parts(read, d, &o, metrics, counting); err != nil {
+			return nil, err
+		}
+	}
+	m.Steady, err = w.steady(read, d, &o)
+	return m, err
+}
+
+// total adds metrics of the whole run.
+func (m *Measured) total(read reader, d *Definition, o *Options, w *windows, metrics []Metric, counting bool) error {
+	p := newPot(metrics, o.Limits, o.most, counting)
+	left := int64(0)
+	end, err := read(func(h *eventlog.Header, r *eventlog.Request) error {
+		m.Header = *h
+		if w.counts(r) {
+			p.add(r)
+		} else {
+			left++
+		}
+		return nil
+	})
+	m.End, m.LeftOut = end, left
+	p.finish(&m.Total, d.rule)
+	return err
+}
+
+// parts adds metrics of each stage, turn and group.
+func (m *Measured) parts(read reader, d *Definition, o *Options, metrics []Metric, counting bool) error {
+	groups := []struct {
+		group
+		into *[]Part
+	}{
+		{group{by: func(r *request) (int, bool) { return r.Stage, true }}, &m.Stages},
+		{group{by: func(r *request) (int, bool) { return r.Turn, r.Session > 0 }}, &m.Turns},
+		{group{by: func(r *request) (int, bool) { return r.Group, r.Group > 0 }}, &m.Groups},
+	}
+	for i := range groups {
+		groups[i].pots = map[int]*pot{}
+	}
+	fresh := func() *pot { return newPot(metrics, o.Limits, o.most, counting) }
+	_, err := read(func(_ *eventlog.Header, r *eventlog.Request) error {
+		for i := range groups {
+			groups[i].add(r, fresh)
+		}
+		return nil
+	})
+	for i := range groups {
+		g := &groups[i]
+		for n, key := range g.keys() {
+			if n == len(*g.into) {
+				*g.into = append(*g.into, Part{Number: key})
+			}
+			g.pots[key].finish(&(*g.into)[n].Figures, d.rule)
+		}
+	}
+	return err
+}
+
+// windows are the limits in time that a first pass over the log finds.
+type windows struct {
+	requests int64
+	load     *profile.Load
+	stages   map[int]*extent
+}
+
+// extent is the time of one stage.
+type extent struct {
+	start, end int64 // first sending, last end
+	requests   int64
+	from, to   int64 // counted: sent within; 0: no limit
+	seen       int64
+	bins       []int64 // ns in flight, by bin
+	width      int64
+}
+
+func (m *Measured) windows(read reader, o *Options) (*windows, error) {
+	w := &windows{load: o.Load, stages: map[int]*extent{}}
+	var sends map[int][]int64
+	if o.Load != nil && (o.Load.Warmup.Requests > 0 || o.Load.Cooldown.Requests > 0) {
+		sends = map[int][]int64{}
+	}
+	_, err := read(func(_ *eventlog.Header, r *eventlog.Request) error {
+		w.requests++
+		e := w.stages[r.Stage]
+		if e == nil {
+			e = &extent{start: sent(r)}
+			w.stages[r.Stage] = e
+		}
+		e.requests++
+		e.start, e.end = min(e.start, sent(r)), max(e.end, r.EndNS)
+		if sends != nil {
+			sends[r.Stage] = append(sends[r.Stage], sent(r))
+		}
+		return nil
+	})
+	if o.Load == nil {
+		return w, err
+	}
+	for stage, e := range w.stages {
+		slices.Sort(sends[stage])
+		e.from = e.edge(o.Load.Warmup, sends[stage], false)
+		e.to = e.edge(o.Load.Cooldown, sends[stage], true)
+	}
+	return w, err
+}
+
+// edge returns where a window of warm-up or cool-down ends, seen from its end of the stage; 0: there is none. The first
+// limit that is reached ends it.
+func (e *extent) edge(w profile.Window, sends []int64, atEnd bool) int64 {
+	long := int64(0)
+	shorter := func(ns int64) {
+		if long == 0 || ns < long {
+			long = ns
+		}
+	}
+	if w.Duration > 0 {
+		shorter(int64(w.Duration))
+	}
+	if w.Share > 0 {
+		shorter(int64(w.Share * float64(e.end-e.start)))
+	}
+	if n := min(w.Requests, len(sends)-1); n > 0 {
+		if atEnd {
+			shorter(e.end - sends[len(sends)-n])
+		} else {
+			shorter(sends[n] - e.start)
+		}
+	}
+	switch {
+	case long == 0:
+		return 0
+	case atEnd:
+		return e.end - long
+	}
+	return e.start + long
+}
+
+// counts reports whether a request enters the total: its stage is no warm-up, and it was sent within the windows.
+func (w *windows) counts(r *request) bool {
+	e := w.stages[r.Stage]
+	if w.load != nil && r.Stage < len(w.load.Stages) && w.load.Stages[r.Stage].Warmup {
+		return false
+	}
+	at := sent(r)
+	return (e.from == 0 || at >= e.from) && (e.to == 0 || at < e.to)
+}
+
+// Steady is the part of the run in which as many requests were in flight as usual.
+type Steady struct {
+	Stage     int     `json:"stage"` // the longest one
+	StartNS   int64   `json:"start_ns"`
+	EndNS     int64   `json:"end_ns"`
+	DurationS float64 `json:"duration_s"`
+	InFlight  float64 `json:"in_flight"` // mean within
+	// Each token counts where it came, so that answers which the window cuts add what belongs to it.
+	OutputTokenRate float64                  `json:"output_token_rate"`
+	RequestRate     float64                  `json:"request_rate"` // ends within
+	Latency         map[string]*Distribution `json:"latency_s"`    // of requests sent within
+}
+
+// The window: bins of the stage in which the mean number in flight is at least steadyShare of the median bin's.
+const (
+	steadyBins  = 200
+	steadyShare = 0.9
+)
+
+// steady finds the window and its figures; nil: there are too few requests, or none of the bins is steady.
+func (w *windows) steady(read reader, d *Definition, o *Options) (*Steady, error) {
+	stage, e := w.longest()
+	if e == nil || e.requests < 10 || e.end-e.start < int64(steadyBins*time.Millisecond) {
+		return nil, nil
+	}
+	e.width, e.bins = (e.end-e.start)/steadyBins+1, make([]int64, steadyBins)
+	if _, err := read(func(_ *eventlog.Header, r *eventlog.Request) error {
+		if r.Stage == stage {
+			e.fly(sent(r), r.EndNS)
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	sorted := slices.Sorted(slices.Values(e.bins))
+	usual := int64(steadyShare * float64(sorted[len(sorted)/2]))
+	first := slices.IndexFunc(e.bins, func(ns int64) bool { return ns >= usual })
+	last := len(e.bins) - 1
+	for last > first && e.bins[last] < usual {
+		last--
+	}
+	if first < 0 || last <= first {
+		return nil, nil
+	}
+	s := &Steady{Stage: stage, StartNS: e.start + int64(first)*e.width, EndNS: min(e.start+int64(last+1)*e.width, e.end),
+		Latency: map[string]*Distribution{}}
+	sum := int64(0)
+	for _, ns := range e.bins[first : last+1] {
+		sum += ns
+	}
+	s.DurationS = sec(s.EndNS - s.StartNS)
+	s.InFlight = float64(sum) / float64(int64(last+1-first)*e.width)
+	return s, s.fill(read, d, o)
+}
+
+func (w *windows) longest() (stage int, of *extent) {
+	for n, e := range w.stages {
+		isWarmup := w.load != nil && n < len(w.load.Stages) && w.load.Stages[n].Warmup
+		if !isWarmup && (of == nil || e.end-e.start > of.end-of.start || e.end-e.start == of.end-of.start && n < stage) {
+			stage, of = n, e
+		}
+	}
+	return stage, of
+}
+
+// fly adds a request's time in flight to the bins.
+func (e *extent) fly(from, to int64) {
+	for at := from; at < to; {
+		bin := (at - e.start) / e.width
+		if bin >= int64(len(e.bins)) {
+			return
+		}
+		next := min(to, e.start+(bin+1)*e.width)
+		e.bins[bin] += next - at
+		at = next
+	}
+}
+
+// fill computes the figures within the window.
+func (s *Steady) fill(read reader, d *Definition, o *Options) error {
+	within := func(at int64) bool { return at >= s.StartNS && at < s.EndNS }
+	main := slices.DeleteFunc(slices.Clone(d.Metrics), func(m Metric) bool { return m.Name != nameTTFT && m.Name != nameTPOT && m.Name != nameE2E })
+	p := newPot(main, nil, o.most/len(main), false)
+	tokens, ends := 0, 0
+	_, err := read(func(_ *eventlog.Header, r *eventlog.Request) error {
+		if r.Stage != s.Stage {
+			return nil
+		}
+		for _, e := range r.Events {
+			if within(e.AtNS) {
+				tokens += e.Tokens
+			}
+		}
+		if len(r.Events) == 0 && r.OK() && within(r.EndNS) {
+			tokens += r.OutputTokens
+		}
+		if r.OK() && within(r.EndNS) {
+			ends++
+		}
+		if within(sent(r)) {
+			p.add(r)
+		}
+		return nil
+	})
+	f := Figures{Latency: s.Latency}
+	p.finish(&f, d.rule)
+	s.OutputTokenRate, s.RequestRate = float64(tokens)/s.DurationS, float64(ends)/s.DurationS
+	return err
+}

@@ -1,0 +1,238 @@
+package measure
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/workload/eventlog"
+	"github.com/mlperf-go/mlperf-go/workload/profile"
+)
+
+const ms = int64(time.Millisecond)
+
+// logOf returns a reader of requests.
+func logOf(list ...eventlog.Request) reader {
+	return func(each func(*eventlog.Header, *eventlog.Request) error) (*eventlog.End, error) {
+		h := &eventlog.Header{ID: "test"}
+		for i := range list {
+			if err := each(h, &list[i]); err != nil {
+				return nil, err
+			}
+		}
+		return &eventlog.End{Complete: true, Requests: int64(len(list))}, nil
+	}
+}
+
+// small is a log whose figures can be computed by hand, in ms after 1 s:
+//
+//	A: due 0, sent 10, events at 110 (1 token), 130 (2 tokens), 150 (1): 4 tokens, ends at 160
+//	B: due 100, sent 100, one token at 140, ends at 150
+//	C: due 200, sent 205, fails at 300
+//	D: due 300, sent 300, reasoning at 320, first visible token at 360, 400: 3 tokens, ends at 400
+func small() []eventlog.Request {
+	at := func(v int64) int64 { return int64(time.Second) + v*ms }
+	return []eventlog.Request{
+		{DueNS: at(0), ReadyNS: at(0), SentNS: at(10), FirstByteNS: at(100), EndNS: at(160), InputTokens: 10, OutputTokens: 4,
+			Events: []eventlog.Event{{AtNS: at(110), Tokens: 1}, {AtNS: at(130), Tokens: 2}, {AtNS: at(150), Tokens: 1}}},
+		{DueNS: at(100), ReadyNS: at(100), SentNS: at(100), EndNS: at(150), InputTokens: 20, OutputTokens: 1,
+			Events: []eventlog.Event{{AtNS: at(140), Tokens: 1}}, Session: 1},
+		{DueNS: at(200), ReadyNS: at(204), SentNS: at(205), EndNS: at(300), Reason: "http_500", Stage: 1},
+		{DueNS: at(300), ReadyNS: at(300), SentNS: at(300), EndNS: at(400), InputTokens: 30, OutputTokens: 3, Stage: 1,
+			VisibleNS: at(360), Session: 1, Turn: 1, Group: 2, Events: []eventlog.Event{{AtNS: at(320), Tokens: 1},
+				{AtNS: at(360), Tokens: 1}, {AtNS: at(400), Tokens: 1}}},
+	}
+}
+
+func measured(t *testing.T, o Options, list ...eventlog.Request) *Measured {
+	t.Helper()
+	m, err := measure(logOf(list...), o)
+	require.NoError(t, err)
+	return m
+}
+
+// golden are figures in ms, computed by hand.
+type golden struct {
+	metric    string
+	count     int64
+	mean, p50 float64
+	max       float64
+}
+
+func TestFiguresByHand(t *testing.T) {
+	for definition, list := range map[string][]golden{
+		"mlperf-go": {
+			{"ttft", 3, 160. / 3, 40, 100}, // 100, 40, 20
+			{"ttfo", 3, 200. / 3, 60, 100}, // 100, 40, 60
+			{"tpot", 2, (40./3 + 40) / 2, 40, 40},
+			{"itl", 5, 24, 20, 40}, // 20, 0, 20, 40, 40
+			{"icl", 4, 30, 40, 40}, // 20, 20, 40, 40
+			{"ntpot", 3, (37.5 + 50 + 100./3) / 3, 37.5, 50},
+			{"e2e", 3, 100, 100, 150},             // 150, 50, 100
+			{"token_end", 3, 280. / 3, 100, 140},  // 140, 40, 100
+			{"ttft_due", 3, 170. / 3, 40, 110},    // 110, 40, 20
+			{"e2e_due", 3, 310. / 3, 100, 160},    // 160, 50, 100
+			{"schedule_delay", 4, 15. / 4, 5, 10}, // 10, 0, 5, 0: the failure was sent too
+			{"client_delay", 4, 11. / 4, 1, 10},   // 10, 0, 1, 0
+		},
+		"inference-perf": {
+			{"ttft", 2, 60, 60, 100}, // not of the answer of one token
+			{"tpot", 2, (40./3 + 40) / 2, (40./3 + 40) / 2, 40},
+			{"itl", 5, 24, 20, 40},
+			{"ntpot", 3, (37.5 + 50 + 100./3) / 3, 37.5, 50},
+			{"e2e", 3, 100, 100, 150},
+		},
+		"guidellm": {
+			{"ttft", 3, 160. / 3, 40, 100},
+			{"ttfo", 3, 200. / 3, 60, 100},
+			{"tpot", 3, (140. + 40 + 100) / 8, 35, 40}, // 35 x4, 40 x1, 33.3 x3
+			{"itl", 2, (40. + 80) / 5, 40. / 3, 40},    // 13.3 x3, 40 x2
+			{"e2e", 3, 100, 100, 150},
+		},
+		"vllm": {
+			{"ttft", 3, 160. / 3, 40, 100},
+			{"tpot", 2, (40./3 + 40) / 2, (40./3 + 40) / 2, 40},
+			{"itl", 4, 30, 30, 40},
+			{"e2e", 3, 280. / 3, 100, 140},
+		},
+		"aiperf": {
+			{"ttft", 3, 160. / 3, 40, 100},
+			{"itl", 2, (40./3 + 40) / 2, (40./3 + 40) / 2, 40},
+			{"icl", 4, 30, 30, 40},
+			{"e2e", 3, 280. / 3, 100, 140},
+		},
+		"loadgen": {
+			{"ttft", 3, 170. / 3, 40, 110},
+			{"tpot", 2, (50./3 + 40) / 2, 40, 40},
+			{"e2e", 3, 310. / 3, 100, 160},
+		},
+	} {
+		t.Run(definition, func(t *testing.T) {
+			m := measured(t, Options{Definition: definition}, small()...)
+			for _, want := range list {
+				d := m.Total.Latency[want.metric]
+				require.NotNil(t, d, want.metric)
+				require.Equal(t, want.count, d.Count, want.metric)
+				require.InDelta(t, want.mean, d.Mean*1e3, 1e-9, "%s mean", want.metric)
+				require.InDelta(t, want.p50, d.Percentile["p50"]*1e3, 1e-9, "%s p50", want.metric)
+				require.InDelta(t, want.max, d.Max*1e3, 1e-9, "%s max", want.metric)
+			}
+		})
+	}
+}
+
+func TestCountsByHand(t *testing.T) {
+	m := measured(t, Options{}, small()...)
+	f := m.Total
+	require.Equal(t, Counts{Total: 4, OK: 3, Failed: 1, FailureRate: .25, ByCause: map[string]int64{"http_500": 1}}, f.Requests)
+	require.EqualValues(t, 60, f.Tokens.Input)
+	require.EqualValues(t, 8, f.Tokens.Output)
+	require.InDelta(t, .39, f.DurationS, 1e-9, "from 10 to 400")
+	require.InDelta(t, 3/.39, f.Throughput.Requests, 1e-9)
+	require.InDelta(t, 8/.39, f.Throughput.OutputTokens, 1e-9)
+	require.InDelta(t, 68/.39, f.Throughput.TotalTokens, 1e-9)
+	require.InDelta(t, 3/.29, f.Throughput.SendRate, 1e-9, "three gaps from 10 to 300")
+	require.Len(t, m.Stages, 2)
+	require.EqualValues(t, 2, m.Stages[0].Requests.Total)
+	require.EqualValues(t, 1, m.Stages[1].Requests.Failed)
+	require.Equal(t, []int{0, 1}, []int{m.Turns[0].Number, m.Turns[1].Number})
+	require.Equal(t, 2, m.Groups[0].Number)
+	require.EqualValues(t, 1, m.Groups[0].Requests.OK)
+	require.NotNil(t, f.Consistency)
+}
+
+func TestGoodput(t *testing.T) {
+	limits, err := ParseLimits("ttft:p50<60ms, e2e<=150ms,tpot:p99<20ms")
+	require.NoError(t, err)
+	g := measured(t, Options{Limits: limits}, small()...).Total.Goodput
+	require.EqualValues(t, []int64{2, 3, 2}, []int64{g.Limits[0].Good, g.Limits[1].Good, g.Limits[2].Good})
+	require.Equal(t, []bool{true, false, false}, []bool{g.Limits[0].Met, g.Limits[1].Met, g.Limits[2].Met})
+	require.EqualValues(t, 1, g.Good, "B: its answer of one token has no time per token")
+	require.InDelta(t, .25, g.Share, 1e-9, "failures count")
+	require.False(t, g.Met)
+	for text, want := range map[string]string{"ttft": "no <", "speed<1s": "no metric", "ttft:99<1s": "percentile",
+		"ttft:p0<1s": "percentile", "ttft:p99<fast": "no time", "ttft<-1s": "no time"} {
+		_, err := ParseLimits(text)
+		require.ErrorContains(t, err, want, text)
+	}
+}
+
+// Warm-up leaves requests out of the total, and not out of their stage.
+func TestWindows(t *testing.T) {
+	load := &profile.Load{Stages: []profile.Stage{{Warmup: true}, {}}}
+	m := measured(t, Options{Load: load}, small()...)
+	require.EqualValues(t, 2, m.Total.Requests.Total)
+	require.EqualValues(t, 2, m.LeftOut)
+	require.EqualValues(t, 2, m.Stages[0].Requests.Total)
+	for name, w := range map[string]profile.Load{
+		"requests": {Warmup: profile.Window{Requests: 1}},
+		"time":     {Warmup: profile.Window{Duration: 50 * time.Millisecond}},
+		"share":    {Warmup: profile.Window{Share: .3}, Cooldown: profile.Window{Share: .01}},
+	} {
+		w.Stages = []profile.Stage{{}, {}}
+		m := measured(t, Options{Load: &w}, small()...)
+		require.EqualValues(t, 2, m.Total.Requests.Total, name)
+		require.EqualValues(t, 2, m.LeftOut, name)
+	}
+}
+
+// A ramp up, a plateau of 10 in flight, and a tail: the window is the plateau.
+func TestSteadyWindow(t *testing.T) {
+	var list []eventlog.Request
+	at := func(s float64) int64 { return int64(time.Second) + int64(s*1e9) }
+	for user := range 10 {
+		for sent := float64(user); sent < 30+float64(user)*.5; sent++ {
+			r := eventlog.Request{DueNS: at(sent), SentNS: at(sent), EndNS: at(sent + 1), OutputTokens: 10}
+			for i := range 10 {
+				r.Events = append(r.Events, eventlog.Event{AtNS: at(sent + float64(i+1)/10), Tokens: 1})
+			}
+			list = append(list, r)
+		}
+	}
+	s := measured(t, Options{}, list...).Steady
+	require.NotNil(t, s)
+	require.InDelta(t, 9, float64(s.StartNS)/1e9-1, 1.1)
+	require.InDelta(t, 31, float64(s.EndNS)/1e9-1, 1.1)
+	require.InDelta(t, 10, s.InFlight, .3)
+	require.InDelta(t, 100, s.OutputTokenRate, 4)
+	require.Nil(t, measured(t, Options{}, small()...).Steady, "four requests have no steady state")
+}
+
+// Above the bound, percentiles come from a histogram, within its error.
+func TestManyValues(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	exact, rough := newValues(100_000), newValues(1000)
+	for range 50_000 {
+		v := r.ExpFloat64()
+		exact.add(v, 1)
+		rough.add(v, 1)
+	}
+	a, b := exact.distribution(nearest), rough.distribution(nearest)
+	require.True(t, a.Exact)
+	require.False(t, b.Exact)
+	for name, v := range a.Percentile {
+		require.InEpsilon(t, v, b.Percentile[name], .0081, name)
+	}
+	require.Equal(t, a.Mean, b.Mean)
+	require.InDelta(t, 1, a.StdDev, .05)
+}
+
+// A long log is read once for each metric, with the same figures.
+func TestPassesAgree(t *testing.T) {
+	d, err := Define("")
+	require.NoError(t, err)
+	one := measured(t, Options{}, small()...)
+	m := &Measured{}
+	w, err := m.windows(logOf(small()...), &Options{})
+	require.NoError(t, err)
+	for i := range d.Metrics {
+		require.NoError(t, m.total(logOf(small()...), d, &Options{most: Most}, w, d.Metrics[i:i+1], i == 0))
+		require.NoError(t, m.parts(logOf(small()...), d, &Options{most: Most}, d.Metrics[i:i+1], i == 0))
+	}
+	require.Equal(t, one.Total, m.Total)
+	require.Equal(t, one.Stages, m.Stages)
+	_, err = Define("nonsense")
+	require.ErrorContains(t, err, "vllm")
+}
