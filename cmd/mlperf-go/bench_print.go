@@ -65,8 +65,8 @@ func printGoodput(w io.Writer, g *measure.Goodput) {
 	if g == nil {
 		return
 	}
-	fmt.Fprintf(w, "goodput\t%.2f requests/s, %.2f output tokens/s (%.2f %% of all requests)\n", g.RequestsPerS, g.TokensPerS,
-		100*g.Share)
+	fmt.Fprintf(w, "goodput\t%.2f requests/s, %.2f output tokens/s (%.2f %% of all requests)\n", g.RequestsPerS,
+		g.TokensPerS, 100*g.Share)
 	for _, l := range g.Limits {
 		word := "missed"
 		if l.Met {

@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/workload/bench"
 	"github.com/mlperf-go/mlperf-go/workload/measure"
@@ -78,11 +79,11 @@ func sloFlag() cli.Flag {
 func profileOf(c *cli.Context) (*profile.Profile, error) {
 	path := c.String("workload")
 	if path == "" {
-		return nil, run.UsageError("workload", "Give --workload FILE", "no workload is given")
+		return nil, exit.Usage(exit.CodeWorkload, "Give --workload FILE", "no workload is given")
 	}
 	p, err := profile.Read(path)
 	if err != nil {
-		return nil, run.UsageError("profile", "", "%w", err)
+		return nil, exit.Usage(exit.CodeProfile, "", "%w", err)
 	}
 	if c.IsSet("seed") {
 		p.Seed = c.Uint64("seed")
@@ -100,7 +101,7 @@ func (cmd benchCommand) options(c *cli.Context) (*bench.Options, error) {
 		return nil, err
 	}
 	if _, err := measure.Define(c.String("definitions")); err != nil {
-		return nil, run.UsageError("definitions", "", "%w", err)
+		return nil, exit.Usage(exit.CodeDefinitions, "", "%w", err)
 	}
 	o := &bench.Options{Profile: p, Endpoints: c.StringSlice("endpoint-url"), Backend: c.String("backend"),
 		Model: c.String("model"), APIKey: c.String("api-key"), Balance: c.String("lb"), Retries: c.Int("retries"),
@@ -112,7 +113,7 @@ func (cmd benchCommand) options(c *cli.Context) (*bench.Options, error) {
 		o.Endpoints = []string{p.API.Endpoint}
 	}
 	if o.Limits, err = measure.ParseLimits(c.String("slo")); err != nil {
-		return nil, run.UsageError("slo", "", "%w", err)
+		return nil, exit.Usage(exit.CodeSLO, "", "%w", err)
 	}
 	o.Folder = results.Choose(c.String("output"), "bench-"+p.Name, false, time.Now())
 	return o, nil

@@ -137,10 +137,10 @@ func (s *shown) remeasure(c *cli.Context) error {
 	}
 	limits, err := measure.ParseLimits(c.String("slo"))
 	if err != nil {
-		return run.UsageError("slo", "", "%w", err)
+		return exit.Usage(exit.CodeSLO, "", "%w", err)
 	}
 	if _, err := measure.Define(c.String("definitions")); err != nil {
-		return run.UsageError("definitions", "", "%w", err)
+		return exit.Usage(exit.CodeDefinitions, "", "%w", err)
 	}
 	s.Bench.Measured, err = bench.Remeasure(s.Folder, s.Bench, c.String("definitions"), limits)
 	return err

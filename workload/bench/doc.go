@@ -3,7 +3,7 @@
 //
 //	r, err := bench.Run(ctx, bench.Options{Profile: p, Endpoints: []string{"http://127.0.0.1:8000"}, Folder: "out"})
 //
-// The folder contains the event log, bench.json (Record), the profile as it was run, and failures.jsonl. Everything but
+// The folder contains the event log, bench.json (Record), the profile, and failures.jsonl. Everything but
 // the event log can be computed again from it.
 //
 // The package prints nothing and must not import cmd.

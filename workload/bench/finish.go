@@ -64,8 +64,8 @@ func lagOf(d *measure.Distribution) ledger.LagUS {
 }
 
 func client(o *engine.Outcome, m *measure.Measured, process hostinfo.Process, drift time.Duration) Client {
-	c := Client{ScheduleDelayUS: lagOf(m.Total.Latency["schedule_delay"]), ClientDelayUS: lagOf(m.Total.Latency["client_delay"]),
-		ReportLagUS: o.ReportLag.LagUS(), CPUS: process.CPUS(), RSSMaxBytes: process.RSSMaxBytes,
+	c := Client{ScheduleDelayUS: lagOf(m.Total.Latency["schedule_delay"]),
+		ClientDelayUS: lagOf(m.Total.Latency["client_delay"]), ReportLagUS: o.ReportLag.LagUS(), CPUS: process.CPUS(), RSSMaxBytes: process.RSSMaxBytes,
 		ThreadsMax: process.ThreadsMax, GCPauseMaxS: process.GCPauseMaxS, ClockDriftUS: float64(drift) / 1e3, Loops: o.Loops}
 	if o.Requests > 0 {
 		c.CPUUSPerRequest = c.CPUS * 1e6 / float64(o.Requests)
@@ -104,7 +104,8 @@ func evidence(r *Record, p *profile.Profile, limits []measure.Limit) *record.Evi
 		Samples: record.SampleCounts{Issued: n.Total - n.Cancelled, Completed: n.OK + n.Failed, Failed: n.Failed,
 			Retried: n.Retried, Empty: n.Empty, FailedByReason: map[ledger.Reason]int64{}, FirstTokens: n.OK},
 		LatencyS: record.Latencies{TTFT: stats(latency["ttft"]), E2E: stats(latency["e2e"])},
-		Client:   record.Client{DispatchLagUS: r.Client.ClientDelayUS, ReportLagUS: r.Client.ReportLagUS, Loops: r.Client.Loops},
+		Client: record.Client{DispatchLagUS: r.Client.ClientDelayUS, ReportLagUS: r.Client.ReportLagUS,
+			Loops: r.Client.Loops},
 	}
 	for cause, count := range n.ByCause {
 		as.Samples.FailedByReason[ledger.Reason(cause)] = count

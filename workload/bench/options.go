@@ -30,7 +30,7 @@ type Options struct {
 	Limits  []measure.Limit // of a good request, besides the profile's
 	// Vocabulary is the number of token ids that prompts may contain; 0: the default.
 	Vocabulary int
-	Rehearsal  string // why this run is none of a real server; empty: it is
+	Rehearsal  string // why this run is a rehearsal; empty: it is not
 	Observer   Observer
 }
 
@@ -57,5 +57,5 @@ const (
 	ProfileName = "profile.yaml"
 	FailedName  = "failures.jsonl"
 	SummaryName = "summary.txt"
-	lockName    = "bench.lock"
+	lockName    = ".bench.lock"
 )

@@ -40,13 +40,13 @@ func find(ctx context.Context, o *Options) (*target, error) {
 	for _, text := range o.Endpoints {
 		e, err := backends.ParseEndpoint(text)
 		if err != nil {
-			return nil, exit.Usage("endpoint", "Write --endpoint-url http://host:port", "%w", err)
+			return nil, exit.Usage(exit.CodeEndpoint, "Write --endpoint-url http://host:port", "%w", err)
 		}
 		e.APIKey = o.APIKey
 		c.Endpoints = append(c.Endpoints, e)
 	}
 	if len(c.Endpoints) == 0 {
-		return nil, exit.Usage("endpoint", "Write --endpoint-url http://host:port", "no endpoint is given")
+		return nil, exit.Usage(exit.CodeEndpoint, "Write --endpoint-url http://host:port", "no endpoint is given")
 	}
 	t := &target{name: o.Backend, config: c}
 	if err := t.choose(ctx); err != nil {
@@ -55,7 +55,7 @@ func find(ctx context.Context, o *Options) (*target, error) {
 	t.configure(o)
 	var err error
 	if t.source, err = prompts.Open(p, prompts.Options{Vocabulary: o.Vocabulary, Requests: requests(p)}); err != nil {
-		return nil, exit.Usage("profile", "", "%w", err)
+		return nil, exit.Usage(exit.CodeProfile, "", "%w", err)
 	}
 	if err := t.probe(ctx, p, o.Model); err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (t *target) choose(ctx context.Context) error {
 	}
 	var err error
 	if t.driver, err = backends.Lookup(t.name); err != nil {
-		return exit.Usage("backend", "", "%w", err)
+		return exit.Usage(exit.CodeBackend, "", "%w", err)
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func (t *target) probe(ctx context.Context, p *profile.Profile, model string) er
 			return err
 		}
 		if len(first.Models) == 0 {
-			return exit.Usage("model", "Give --model", "the server at %s lists no model", first.URL)
+			return exit.Usage(exit.CodeModel, "Give --model", "the server at %s lists no model", first.URL)
 		}
 		if c.ServedModel = first.Models[0]; len(first.Models) > 1 {
 			t.notes = append(t.notes, fmt.Sprintf("model %s: the first of %s", c.ServedModel, strings.Join(first.Models, ", ")))
@@ -113,11 +113,11 @@ func (t *target) probe(ctx context.Context, p *profile.Profile, model string) er
 	}
 	var r prompts.Request
 	if err := t.source.Request(0, 0, &r); err != nil {
-		return exit.Usage("profile", "", "the first request: %w", err)
+		return exit.Usage(exit.CodeProfile, "", "the first request: %w", err)
 	}
 	encoder, err := engine.NewEncoder(p, t.driver, c)
 	if err != nil {
-		return exit.Usage("profile", "", "%w", err)
+		return exit.Usage(exit.CodeProfile, "", "%w", err)
 	}
 	r.Model = ""
 	sample, own := encoder.Sample(&r, nil)
@@ -176,13 +176,13 @@ const spareFiles = 200
 func (t *target) reserve(p *profile.Profile) error {
 	need := connections(p)
 	if _, err := hostinfo.RaiseNoFile(uint64(max(need, 1024)) + spareFiles); err != nil {
-		return exit.Environment("open_files", "Lower the concurrency", "%w", err)
+		return exit.Environment(exit.CodeOpenFiles, "Lower the concurrency", "%w", err)
 	}
 	ports, err := hostinfo.LocalPorts()
 	if err != nil || need <= ports*len(t.config.Endpoints) {
 		return nil // an unknown number of ports is no fault of the run
 	}
-	return exit.Environment("local_ports", "Widen net.ipv4.ip_local_port_range, give more endpoints, or lower the "+
+	return exit.Environment(exit.CodeLocalPorts, "Widen net.ipv4.ip_local_port_range, give more endpoints, or lower the "+
 		"concurrency", "the run needs %d connections to %d addresses, and this machine has %d local ports for each", need,
 		len(t.config.Endpoints), ports)
 }

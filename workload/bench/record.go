@@ -88,12 +88,12 @@ func Read(folder string) (*Record, error) {
 		return recovered(folder)
 	}
 	if err != nil {
-		return nil, exit.Usage("run_folder", "Give the folder of a run of `mlperf-go bench run`", "no workload's run in %s: %w",
-			folder, err)
+		return nil, exit.Usage(exit.CodeRunFolder, "Give the folder of a run of `mlperf-go bench run`",
+			"no workload's run in %s: %w", folder, err)
 	}
 	r := &Record{}
 	if err := json.Unmarshal(text, r); err != nil || r.Schema != Schema || r.Measured == nil {
-		return nil, exit.Usage("run_folder", "Give the folder of a run of this version",
+		return nil, exit.Usage(exit.CodeRunFolder, "Give the folder of a run of this version",
 			"%s is no record of a workload's run (%v)", filepath.Join(folder, RecordName), err)
 	}
 	return r, nil
@@ -103,15 +103,15 @@ func Read(folder string) (*Record, error) {
 func recovered(folder string) (*Record, error) {
 	p, err := profile.Read(filepath.Join(folder, ProfileName))
 	if err != nil {
-		return nil, exit.Usage("run_folder", "", "the profile of the run: %w", err)
+		return nil, exit.Usage(exit.CodeRunFolder, "", "the profile of the run: %w", err)
 	}
 	m, err := measure.Log(filepath.Join(folder, eventlog.FileName), measure.Options{Load: &p.Load,
 		Limits: measure.ProfileLimits(&p.SLO)})
 	if err != nil {
-		return nil, exit.Usage("run_folder", "", "the event log of the run: %w", err)
+		return nil, exit.Usage(exit.CodeRunFolder, "", "the event log of the run: %w", err)
 	}
-	r := &Record{Schema: Schema, Tool: record.ThisTool(), ID: m.Header.ID, Profile: p.Name, UseCase: p.UseCase, Seed: p.Seed,
-		Model: m.Header.Model, API: p.API.Kind, Started: time.Unix(0, m.Header.StartNS).UTC(), Measured: m,
+	r := &Record{Schema: Schema, Tool: record.ThisTool(), ID: m.Header.ID, Profile: p.Name, UseCase: p.UseCase,
+		Seed: p.Seed, Model: m.Header.Model, API: p.API.Kind, Started: time.Unix(0, m.Header.StartNS).UTC(), Measured: m,
 		Verdict: record.Interrupted, Source: p.Source}
 	for i := range p.Load.Stages {
 		s := &p.Load.Stages[i]
@@ -140,9 +140,9 @@ func Holds(folder string) bool {
 // ExitCode is that of a program that ran the workload.
 func (r *Record) ExitCode() int {
 	if r.Verdict == record.Valid {
-		return exit.CodeValid
+		return exit.StatusValid
 	}
-	return exit.CodeInvalid
+	return exit.StatusInvalid
 }
 
 // Headline is the result in one line.
@@ -162,7 +162,7 @@ func nameOf(s *Stage) string {
 func Remeasure(folder string, r *Record, definition string, limits []measure.Limit) (*measure.Measured, error) {
 	p, err := profile.Read(filepath.Join(folder, ProfileName))
 	if err != nil {
-		return nil, exit.Usage("run_folder", "", "the profile of the run: %w", err)
+		return nil, exit.Usage(exit.CodeRunFolder, "", "the profile of the run: %w", err)
 	}
 	return measure.Log(filepath.Join(folder, eventlog.FileName), measure.Options{Definition: definition, Load: &p.Load,
 		Limits: append(measure.ProfileLimits(&p.SLO), limits...)})

@@ -26,11 +26,12 @@ import (
 // Check rejects a folder that holds an earlier run, unless force is set, or something else.
 func Check(folder string, force bool) error {
 	if other := results.Holds(folder, "bench"); other != "" {
-		return exit.Usage("output_used", "Choose another --output", "the output folder %s is the folder of a %s", folder, other)
+		return exit.Usage(exit.CodeOutputUsed, "Choose another --output", "the output folder %s is the folder of a %s",
+			folder, other)
 	}
 	if Holds(folder) && !force {
-		return exit.Usage("output_used", "Choose another --output, or give --force", "the output folder %s holds an earlier run",
-			folder)
+		return exit.Usage(exit.CodeOutputUsed, "Choose another --output, or give --force",
+			"the output folder %s holds an earlier run", folder)
 	}
 	return nil
 }
@@ -39,7 +40,7 @@ func Check(folder string, force bool) error {
 // server that fails makes the run invalid.
 func Run(ctx context.Context, o Options) (*Record, error) {
 	if err := o.Profile.Validate(); err != nil {
-		return nil, exit.Usage("profile", "", "%w", err)
+		return nil, exit.Usage(exit.CodeProfile, "", "%w", err)
 	}
 	if err := Check(o.Folder, o.Force); err != nil {
 		return nil, err
@@ -51,7 +52,7 @@ func Run(ctx context.Context, o Options) (*Record, error) {
 	if err := t.reserve(o.Profile); err != nil {
 		return nil, err
 	}
-	lock, err := child.Acquire(ctx, o.Folder, child.Owner{What: "bench", File: lockName,
+	lock, err := child.Acquire(ctx, o.Folder, child.Owner{What: "workload's run", File: lockName, Busy: exit.CodeRunActive,
 		Hint: "Wait for its end, or choose another --output"})
 	if err != nil {
 		return nil, err
@@ -83,7 +84,7 @@ func (t *trial) path(name string) string { return filepath.Join(t.Folder, name) 
 func (t *trial) prepare() error {
 	for _, name := range []string{RecordName, eventlog.FileName, ProfileName, FailedName, SummaryName} {
 		if err := os.Remove(t.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return exit.Environment("output_dir", "Choose another --output", "an earlier run cannot be removed: %w", err)
+			return exit.Environment(exit.CodeOutputDir, "Choose another --output", "an earlier run cannot be removed: %w", err)
 		}
 	}
 	text, err := t.Profile.Encode()

@@ -26,7 +26,7 @@ type director struct {
 	active   []*queue // that this stage uses
 	kind     kind
 	breakers breakers
-	users    atomic.Bool // the stage is closed: a queue gives its users the next requests
+	users    atomic.Bool // the stage is closed: users of a queue send the next requests by themselves
 	base     int64       // wall ns of the stage's start; 0: it has not started
 	pending  []*slot     // prepared before the start
 	spans    []Span
@@ -302,7 +302,7 @@ func (d *director) adapter(number int) string {
 	return list[len(list)-1].Name
 }
 
-// collect takes what has ended, writes it into the log and hands it to the stage.
+// collect takes the requests that have ended, writes them into the log and hands them to the stage.
 func (d *director) collect() error {
 	sent := int64(0)
 	for _, q := range d.queues {

@@ -1,4 +1,5 @@
-// Package engine sends the requests of a workload when they are due, and writes what happened to each into an event log.
+// Package engine sends the requests of a workload when they are due, and writes what happened to each into an event
+// log.
 //
 //	e := &engine.Engine{Profile: p, Source: src, Encode: encoder.Append, Log: log}
 //	config.Body = e.Body
@@ -9,8 +10,8 @@
 // takes what is due from a queue of its own, whose timer wakes it. So between the due time and the sending there is the
 // loop alone, as in a run of LoadGen.
 //
-// A stage is one of three kinds: requests at due times (open), users who send the next request after an answer (closed),
-// and sessions, whose calls wait for each other.
+// A stage is one of three kinds: requests at due times (open), users who send the next request after an answer
+// (closed), and sessions, whose calls wait for each other.
 //
 // The package computes no figure (package measure does), and must not import cmd.
 package engine

@@ -24,7 +24,7 @@ type Engine struct {
 	Log      *eventlog.Writer
 	Arrivals []int64                // recorded times in ns, for stages with arrival trace
 	Backends []backends.Backend     // one per event loop; their Config.Body is this engine's Body
-	Failed   func(backends.Attempt) // receives each failed attempt; nil: nobody
+	Failed   func(backends.Attempt) // receives each failed attempt; nil: they are ignored
 
 	table table
 	live  [liveCounters]atomic.Int64

@@ -72,7 +72,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	end := strings.Repeat("}", strings.Count(key, "{"))
 	event := func(text, finish string) {
-		fmt.Fprintf(w, "data: {\"id\":\"x\",\"choices\":[{\"index\":0,%s%q%s,\"finish_reason\":%s}]}\n\n", key, text, end, finish)
+		fmt.Fprintf(w, `data: {"id":"x","choices":[{"index":0,%s%q%s,"finish_reason":%s}]}`+"\n\n", key, text, end, finish)
 		w.(http.Flusher).Flush()
 	}
 	event("an", "null")

@@ -16,7 +16,7 @@ import (
 type queue struct {
 	now    func() int64 // wall clock, ns
 	bell   *alarm.Alarm
-	notify func() // tells the director that a request has ended
+	notify func() // wakes the director after a request has ended
 
 	mu       sync.Mutex
 	timed    heap[*slot] // by the time from which they may be sent
@@ -94,14 +94,15 @@ func (q *queue) pop(dst []loadgen.Query) int {
 			break
 		}
 		s := q.take(at)
-		dst[n] = loadgen.Query{ID: loadgen.ResponseID(s.index + 1), Index: s.index, Seq: s.index, Call: s.index, IssuedNS: now}
+		dst[n] = loadgen.Query{ID: loadgen.ResponseID(s.index + 1), Index: s.index, Seq: s.index, Call: s.index,
+			IssuedNS: now}
 		q.inFlight++
 		q.sent++
 	}
 	return n
 }
 
-// over reports that no request is left.
+// over reports that every request was taken.
 func (q *queue) over() bool { return q.closed && q.timed.len() == 0 }
 
 // Wait is Pop that blocks until a request is due.
@@ -120,7 +121,7 @@ func (q *queue) Wait(dst []loadgen.Query, timeout time.Duration) (int, bool) {
 	}
 }
 
-// Park sets the timer to the next request. It returns false if one is due, or none is left.
+// Park sets the timer to the next request. It returns false if one is due, or if all were taken.
 func (q *queue) Park() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

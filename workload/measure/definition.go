@@ -141,9 +141,8 @@ var delays = []Metric{
 	{Name: "schedule_delay", Help: "due to sent", of: func(r *request) (float64, float64, bool) {
 		return since(r.DueNS, r.SentNS)
 	}},
-	{Name: "client_delay", Help: "due, with room under the limits, to sent", of: func(r *request) (float64, float64, bool) {
-		return since(r.ReadyNS, r.SentNS)
-	}},
+	{Name: "client_delay", Help: "due, with room under the limits, to sent",
+		of: func(r *request) (float64, float64, bool) { return since(r.ReadyNS, r.SentNS) }},
 }
 
 // peers are the metrics of other clients: docs/reference/peers.md cites their source.

@@ -236,7 +236,7 @@ const (
 	steadyShare = 0.9
 )
 
-// steady finds the window and its figures; nil: there are too few requests, or none of the bins is steady.
+// steady finds the window and its figures; nil: there are too few requests, or no bin is steady.
 func (w *windows) steady(read reader, d *Definition, o *Options) (*Steady, error) {
 	stage, e := w.longest()
 	if e == nil || e.requests < 10 || e.end-e.start < int64(steadyBins*time.Millisecond) {
@@ -298,7 +298,9 @@ func (e *extent) fly(from, to int64) {
 // fill computes the figures within the window.
 func (s *Steady) fill(read reader, d *Definition, o *Options) error {
 	within := func(at int64) bool { return at >= s.StartNS && at < s.EndNS }
-	main := slices.DeleteFunc(slices.Clone(d.Metrics), func(m Metric) bool { return m.Name != nameTTFT && m.Name != nameTPOT && m.Name != nameE2E })
+	main := slices.DeleteFunc(slices.Clone(d.Metrics), func(m Metric) bool {
+		return m.Name != nameTTFT && m.Name != nameTPOT && m.Name != nameE2E
+	})
 	p := newPot(main, nil, o.most/len(main), false)
 	tokens, ends := 0, 0
 	_, err := read(func(_ *eventlog.Header, r *eventlog.Request) error {

@@ -126,7 +126,8 @@ func TestFiguresByHand(t *testing.T) {
 func TestCountsByHand(t *testing.T) {
 	m := measured(t, Options{}, small()...)
 	f := m.Total
-	require.Equal(t, Counts{Total: 4, OK: 3, Failed: 1, FailureRate: .25, ByCause: map[string]int64{"http_500": 1}}, f.Requests)
+	require.Equal(t, Counts{Total: 4, OK: 3, Failed: 1, FailureRate: .25, ByCause: map[string]int64{"http_500": 1}},
+		f.Requests)
 	require.EqualValues(t, 60, f.Tokens.Input)
 	require.EqualValues(t, 8, f.Tokens.Output)
 	require.InDelta(t, .39, f.DurationS, 1e-9, "from 10 to 400")

@@ -10,7 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 )
 
-// Limit is one condition of a service: a percentile of a metric is below a time. Percent 100 asks it of every request.
+// Limit is one condition of a service: a percentile of a metric is below a time. Percent 100 asks it of every
+// request.
 type Limit struct {
 	Metric  string        `json:"metric"`
 	Percent float64       `json:"percent"`
@@ -19,10 +20,12 @@ type Limit struct {
 
 func (l Limit) String() string { return fmt.Sprintf("%s:p%g<%v", l.Metric, l.Percent, l.Below) }
 
-// limited are the metrics that a limit may name: those of one value per request, and the longest gap between tokens.
+// limited are the metrics that a limit may name: those of one value per request, and the longest gap between its
+// tokens.
 var limited = []string{nameTTFT, nameTTFO, nameTPOT, nameITL, nameNTPOT, nameE2E, "ttft_due", "e2e_due"}
 
-// ParseLimits reads limits such as "ttft:p99<500ms,tpot:p95<40ms". A limit without a percentile is one of every request.
+// ParseLimits reads limits such as "ttft:p99<500ms,tpot:p95<40ms". A limit without a percentile is one of every
+// request.
 func ParseLimits(text string) ([]Limit, error) {
 	var list []Limit
 	for _, part := range strings.Split(text, ",") {
