@@ -14,7 +14,7 @@ import (
 )
 
 // theWay are the folders through which a query and its answer pass.
-var theWay = []string{"loadgen-cgo", "sut", "qsl", "backends", "ledger"}
+var theWay = []string{"loadgen-cgo", "sut", "qsl", "backends", "ledger", "workload"}
 
 // hotMark begins the first comment of a file of the hot path, behind the build tag if there is one.
 var hotMark = regexp.MustCompile(`\A(?://go:build [^\n]*\n\n)?// HOT PATH: ((?:[^\n]*\n//)*[^\n]*)\n`)

@@ -65,8 +65,9 @@ func lagOf(d *measure.Distribution) ledger.LagUS {
 
 func client(o *engine.Outcome, m *measure.Measured, process hostinfo.Process, drift time.Duration) Client {
 	c := Client{ScheduleDelayUS: lagOf(m.Total.Latency["schedule_delay"]),
-		ClientDelayUS: lagOf(m.Total.Latency["client_delay"]), ReportLagUS: o.ReportLag.LagUS(), CPUS: process.CPUS(), RSSMaxBytes: process.RSSMaxBytes,
-		ThreadsMax: process.ThreadsMax, GCPauseMaxS: process.GCPauseMaxS, ClockDriftUS: float64(drift) / 1e3, Loops: o.Loops}
+		ClientDelayUS: lagOf(m.Total.Latency["client_delay"]), ReportLagUS: o.ReportLag.LagUS(), CPUS: process.CPUS(),
+		RSSMaxBytes: process.RSSMaxBytes, ThreadsMax: process.ThreadsMax, GCPauseMaxS: process.GCPauseMaxS,
+		ClockDriftUS: float64(drift) / 1e3, Loops: o.Loops}
 	if o.Requests > 0 {
 		c.CPUUSPerRequest = c.CPUS * 1e6 / float64(o.Requests)
 	}

@@ -176,8 +176,8 @@ func (m *Measured) windows(read reader, o *Options) (*windows, error) {
 	return w, err
 }
 
-// edge returns where a window of warm-up or cool-down ends, seen from its end of the stage; 0: there is none. The first
-// limit that is reached ends it.
+// edge returns where a window of warm-up or cool-down ends, seen from its end of the stage; 0: there is no such
+// window. The first limit that is reached ends it.
 func (e *extent) edge(w profile.Window, sends []int64, atEnd bool) int64 {
 	long := int64(0)
 	shorter := func(ns int64) {
