@@ -169,7 +169,7 @@ type mergePair struct{ left, right string }
 
 // UnmarshalJSON reads either notation.
 func (m *mergePair) UnmarshalJSON(b []byte) error {
-	if len(b) > 0 && b[0] == '[' {
+	if bytes.HasPrefix(b, []byte("[")) {
 		var two []string
 		if err := json.Unmarshal(b, &two); err != nil {
 			return err
