@@ -208,7 +208,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	require.ErrorContains(t, err, "MiB of pickle")
 	far := io.MultiReader(strings.NewReader("]"), &repeated{text: []byte("r\x00\x00\x00\xff"), n: 1 << 26, step: true})
 	_, err = Read(far, testNames)
-	require.Error(t, err)
+	require.ErrorContains(t, err, "MiB of pickle")
 	// All rows share the same long list; the limit for a row applies.
 	long := "]q\x00(" + strings.Repeat("X\x01\x00\x00\x00x", 1000) + "e0]q\x01(" + strings.Repeat("h\x00", 1000) + "e0](" +
 		strings.Repeat("h\x01", 1000) + "eq\x020"
