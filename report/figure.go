@@ -254,8 +254,7 @@ func (r *Run) signals() []Figure {
 	var list []Figure
 	for i := range series.Signals {
 		signal := &series.Signals[i]
-		f := Figure{ID: "server-" + signal.Key, Title: signal.Title + ", as the server reports", X: timeAxis, Y: signal.Unit,
-			Time: true, Look: signalLooks[signal.Key]}
+		f := signalFigure(signal)
 		for target, name := range r.Metrics.Targets {
 			line := signal.Of(r.Metrics, target)
 			x := make([]float64, len(line.TimesS))
@@ -267,6 +266,12 @@ func (r *Run) signals() []Figure {
 		list = append(list, f)
 	}
 	return list
+}
+
+// signalFigure returns the chart of a signal without its curves.
+func signalFigure(g *series.Signal) Figure {
+	return Figure{ID: SignalFigure(g.Key), Title: g.Title + ", as the server reports", X: timeAxis, Y: g.Unit,
+		Time: true, Look: signalLooks[g.Key]}
 }
 
 // metricsShift is the time of the metrics' zero on the axis of the figures.

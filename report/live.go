@@ -7,7 +7,9 @@ import (
 	"html/template"
 	"io"
 	"math"
+	"slices"
 
+	"github.com/mlperf-go/mlperf-go/metrics/series"
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
@@ -20,19 +22,30 @@ var (
 
 var liveTemplate = newTemplate(liveHTML)
 
-// Live is the page of a running test. live.js keeps it up to date with the events of package report/live.
+// Live is the page of a running test, tune, sweep or campaign, or of servers. live.js keeps it up to date with the
+// events of package report/live.
 type Live struct {
 	Title    string
-	Run      string // identifies the test in the events
+	What     string // runs: "test", "sweep", ...
+	Next     string // what to do after its end
+	Run      string // identifies it in the events
 	After    int    // the page contains the events up to this one
 	Folder   string
 	Verdict  string // "RUNNING" until the test has ended
 	Headline string
 	Reasons  []record.Cause
-	Now      [][2]string // the state of the test: name and value
-	Figures  []Figure    // LiveFigures with their points
+	Now      [][2]string // its state: name and value
+	Steps    LiveSteps   // without Head the page has no table of them
+	Figures  []Figure    // Figures of the charts with their points
 	Failures [][4]string // time, cause, endpoint, detail
-	Control  bool        // the page has a button that stops the test
+	Control  bool        // the page has a button that stops it
+}
+
+// LiveSteps are the steps of a campaign, the probes of a tune, the points of a sweep, or servers.
+type LiveSteps struct {
+	Title string     `json:"title"`
+	Head  []string   `json:"head"`
+	Rows  [][]string `json:"rows"` // each as long as Head
 }
 
 // liveScript is page.js, which draws the charts, and live.js, which extends them.
@@ -44,11 +57,25 @@ func LivePolicy() string {
 	return policy(liveScript()) + "; connect-src 'self'; frame-ancestors 'none'"
 }
 
-const liveAxis = "seconds since the test started"
+const liveAxis = "seconds since the start"
 
-// LiveFigures returns the charts of a running test without points. Each has its curves in the order of the live events'
-// values. tails are the limits that the test must meet.
-func LiveFigures(tails []record.Tail) []Figure {
+// LiveCharts selects the charts of a live page.
+type LiveCharts struct {
+	Client  bool          `json:"client"`  // the client's own
+	Tails   []record.Tail `json:"tails"`   // the limits that the test must meet
+	Pages   []string      `json:"pages"`   // of the servers' metrics
+	Signals []string      `json:"signals"` // keys of the servers' signals with values
+}
+
+// SignalFigure returns the ID of the chart of a signal.
+func SignalFigure(key string) string { return "server-" + key }
+
+// MostPages is the largest number of metrics pages that have curves of their own in a live chart. More have one curve
+// together.
+const MostPages = 8
+
+// Figures returns the charts without points. Each has its curves in the order of the live events' values.
+func (c *LiveCharts) Figures() []Figure {
 	var list []Figure
 	add := func(f Figure, names ...string) {
 		f.X = liveAxis
@@ -60,19 +87,30 @@ func LiveFigures(tails []record.Tail) []Figure {
 		}
 		list = append(list, f)
 	}
-	for _, d := range durations {
-		add(d.overTime(tails), percentileNames...)
+	if c.Client {
+		for _, d := range durations {
+			add(d.overTime(c.Tails), percentileNames...)
+		}
+		rates, tokens, lag := ratesFigure, tokensFigure, lagFigure
+		rates.Title = "Issued and answered requests"
+		rates.Look = "Answers that stay below what is issued mean that a queue grows."
+		tokens.Look = "Tokens of the answers that ended in each second."
+		lag.Look = "What the client itself adds: issued until sent, and bytes readable until reported. A peak here explains " +
+			"a peak of TTFT or TPOT; without one, the server is the cause."
+		add(rates, "issued", "answered", "failed")
+		add(tokens, "output")
+		add(inFlightFigure, "in flight")
+		add(lag, "issued to sent", "readable to reported")
 	}
-	rates, tokens, lag := ratesFigure, tokensFigure, lagFigure
-	rates.Title = "Issued and answered requests"
-	rates.Look = "Answers that stay below what is issued mean that a queue grows."
-	tokens.Look = "Tokens of the answers that ended in each second."
-	lag.Look = "What the client itself adds: issued until sent, and bytes readable until reported. A peak here explains " +
-		"a peak of TTFT or TPOT; without one, the server is the cause."
-	add(rates, "issued", "answered", "failed")
-	add(tokens, "output")
-	add(inFlightFigure, "in flight")
-	add(lag, "issued to sent", "readable to reported")
+	pages := c.Pages
+	if len(pages) > MostPages {
+		pages = []string{fmt.Sprintf("%d pages together", len(pages))}
+	}
+	for i := range series.Signals {
+		if slices.Contains(c.Signals, series.Signals[i].Key) {
+			add(signalFigure(&series.Signals[i]), pages...)
+		}
+	}
 	return list
 }
 

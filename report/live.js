@@ -5,13 +5,14 @@
   const byId = id => document.getElementById(id);
   const charts = new Map(mlperf.charts.map(c => [c.id, c]));
   const say = text => { if (byId("connection").textContent !== text) byId("connection").textContent = text; };
-  const lost = `No connection; trying again. If the test has ended, its result is in ${page.folder}.`;
+  const lost = `No connection; trying again. If the ${page.what} has ended, its result is in ${page.folder}.`;
 
   const addRow = (body, texts, header) => {
     const row = body.insertRow();
     texts.forEach((text, i) => {
-      const cell = document.createElement(header && i === 0 ? "th" : "td");
-      if (header && i === 0) cell.scope = "row";
+      const isHeader = header === "all" || header && i === 0;
+      const cell = document.createElement(isHeader ? "th" : "td");
+      if (isHeader) cell.scope = header === "all" ? "col" : "row";
       cell.textContent = text;
       row.append(cell);
     });
@@ -40,6 +41,16 @@
       byId("now").replaceChildren();
       for (const row of data) addRow(byId("now"), row, true);
     },
+    // steps are all steps so far.
+    steps(data) {
+      const part = byId("steps");
+      part.hidden = data.head.length === 0;
+      part.querySelector("h3").textContent = data.title;
+      part.querySelector("thead").replaceChildren();
+      part.querySelector("tbody").replaceChildren();
+      addRow(part.querySelector("thead"), data.head, "all");
+      for (const row of data.rows) addRow(part.querySelector("tbody"), row);
+    },
     end(data) {
       byId("verdict").textContent = data.verdict;
       byId("verdict").className = "verdict " + data.verdict;
@@ -51,10 +62,10 @@
         return item;
       }));
       byId("stop")?.remove();
-      say(`The test has ended. mlperf-go report ${page.folder} writes its report.`);
+      say(`The ${page.what} has ended. ${page.next}`);
       source.close();
     },
-    // other: another test is running at this address.
+    // other: the page has other charts, or another program runs at this address.
     other() { location.reload(); },
   };
 
@@ -73,11 +84,11 @@
     stop.addEventListener("click", async () => {
       if (!sure) {
         sure = true;
-        stop.textContent = "Stop it: the test cannot become valid any more";
+        stop.textContent = `Stop it: the ${page.what} ends without its result`;
         return;
       }
       const answer = await fetch("stop", {method: "POST", headers: {"X-Live-Token": token}}).catch(() => null);
-      byId("stopped").textContent = answer?.ok ? "The test is stopping." : "The program did not accept the command.";
+      byId("stopped").textContent = answer?.ok ? `The ${page.what} is stopping.` : "The program did not accept the command.";
     });
   }
 })();

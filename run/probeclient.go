@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
@@ -24,7 +26,14 @@ import (
 
 // ProbeClient is the client of a test without LoadGen: the same requests, connections, event loops and ledger, under
 // another schedule. It can send any number of probes, and none of them is a result.
-type ProbeClient struct{ t *test }
+type ProbeClient struct {
+	t *test
+
+	mu      sync.Mutex
+	started time.Time // of the last probe
+	ledger  *ledger.Ledger
+	ends    ends
+}
 
 // Probe is what one probe left.
 type Probe struct {
@@ -49,7 +58,7 @@ func OpenProbes(ctx context.Context, p *Plan, o Observer, folder string) (*Probe
 	if err := t.prepareProbes(ctx); err != nil {
 		return nil, err
 	}
-	return &ProbeClient{t}, nil
+	return &ProbeClient{t: t}, nil
 }
 
 func (t *test) prepareProbes(ctx context.Context) error {
@@ -65,7 +74,7 @@ func (t *test) prepareProbes(ctx context.Context) error {
 	if t.driver, t.config, err = p.OpenDriver(); err != nil {
 		return err
 	}
-	if err := errors.Join(t.findKeys(), t.findCounter(ctx)); err != nil {
+	if err := errors.Join(t.findKeys(), t.findCounter(ctx), t.findMetrics()); err != nil {
 		return err
 	}
 	if t.pre, err = (&prober{p, t.driver, t.config, t.observer}).preflight(ctx, t.dataset.Samples, t.folder); err != nil {
@@ -95,8 +104,46 @@ func (t *test) prepareProbes(ctx context.Context) error {
 	if err := t.load(indices); err != nil {
 		return err
 	}
+	t.metrics.path = free(t.metrics.path)
+	t.startMetrics(ctx)
 	t.quiet()
 	return nil
+}
+
+// free returns the path of a file that does not exist: --resume keeps what an earlier process has recorded.
+func free(path string) string {
+	name, folder := filepath.Base(path), filepath.Dir(path)
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(path); err != nil {
+			return path
+		}
+		path = filepath.Join(folder, fmt.Sprintf("%d-%s", n, name))
+	}
+}
+
+// Look adds to a progress what the last probe shows: the samples that ended since the last look, the failures, and the
+// servers' metrics. It may be called while Send runs.
+func (c *ProbeClient) Look(p *Progress) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p.Servers, p.Failures = c.t.metrics.take(), c.t.failures.take()
+	if c.ledger == nil {
+		return
+	}
+	now := time.Now()
+	counts := c.ledger.Counts()
+	p.Elapsed, p.Issued, p.Failed = now.Sub(c.started), counts.Issued, counts.Failed
+	p.Done, p.InFlight = counts.Completed+counts.Failed, counts.InFlight()
+	p.Ended, p.Names, p.EndedUntil = c.ends.look(c.ledger, now), c.ledger.Names(), c.ends.till
+	p.TTFTp99 = time.Duration(c.ledger.TTFT().Quantile(.99))
+	p.TPOTp99 = time.Duration(c.ends.tpot.Quantile(.99))
+}
+
+// begin makes Look show a new probe.
+func (c *ProbeClient) begin(l *ledger.Ledger) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.started, c.ledger, c.ends = time.Now(), l, ends{}
 }
 
 // Load returns the settings that decide how many queries the full-length test has.
@@ -161,6 +208,7 @@ func (c *ProbeClient) Send(ctx context.Context, l ProbeLoad) (*Probe, error) {
 		open[i] = staysOpen{b}
 	}
 	t.ledger = book
+	c.begin(book)
 	failed := make(chan backends.Attempt, 1)
 	s := sut.NewWithout(sut.Options{Backends: open, Ledger: book, FirstTokens: t.plan.FirstTokens(), MaxErrors: 0,
 		DrainTimeout: t.plan.Config.Duration("drain-timeout"),
@@ -263,6 +311,10 @@ func (c *ProbeClient) AwaitEndpoints(ctx context.Context) error {
 // Close frees the requests.
 func (c *ProbeClient) Close() error {
 	c.t.models.end(false)
+	_, lost := c.t.metrics.stop()
+	for _, note := range lost {
+		c.t.observer.Waiting(note)
+	}
 	err := c.t.library.Close()
 	if c.t.dataset.Store != nil {
 		err = errors.Join(err, c.t.dataset.Store.Close())

@@ -30,6 +30,7 @@ type Progress struct {
 	EndedUntil time.Time               // every sample that ended before has been in Ended
 	Names      ledger.Names            // of the codes of Ended
 	Failures   []Failure               // failed attempts since the last call, at most 20
+	Servers    []ServerSignals         // readings of the servers' metrics since the last call, with --metrics
 }
 
 // Failure is a failed attempt at a sample.
@@ -113,7 +114,7 @@ func (t *test) progress(w *window) Progress {
 	p.Left = t.left(&p, now)
 	p.Ended, p.Names, p.EndedUntil = t.ends.look(t.ledger, now), t.ledger.Names(), t.ends.till
 	p.TPOTp99 = time.Duration(t.ends.tpot.Quantile(.99))
-	p.Failures = t.failures.take()
+	p.Failures, p.Servers = t.failures.take(), t.metrics.take()
 	return p
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/url"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/httpclient"
@@ -22,6 +24,37 @@ type serverMetrics struct {
 	collector *scrape.Collector // nil: it does not run
 	path      string
 	failed    error // why it does not run
+
+	mu   sync.Mutex
+	seen []ServerSignals // since the last take
+}
+
+// ServerSignals are the figures of one metrics page at one reading.
+type ServerSignals struct {
+	Number int // of the page
+	Page   string
+	At     time.Time
+	Values map[string]float64 // by the key of a signal (docs/reference/metrics.md#signals)
+}
+
+// mostSeen bounds the readings that wait for the next progress.
+const mostSeen = 4096
+
+func (m *serverMetrics) add(number int, at time.Time, signals map[string]float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.seen) < mostSeen {
+		m.seen = append(m.seen, ServerSignals{number, m.pages[number].Name, at, signals})
+	}
+}
+
+// take returns the readings since the last call.
+func (m *serverMetrics) take() []ServerSignals {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	list := m.seen
+	m.seen = nil
+	return list
 }
 
 // findMetrics lists the pages of --metrics and --metrics-url, which implies --metrics.
@@ -79,8 +112,8 @@ func metricsPages(c *backends.Config, urls []string) ([]scrape.Target, error) {
 func (t *test) startMetrics(ctx context.Context) {
 	m := &t.metrics
 	if len(m.pages) > 0 {
-		m.collector, m.failed = scrape.Start(ctx, t.plan.Access(), m.path, m.pages,
-			t.plan.Config.Duration("metrics-interval"))
+		m.collector, m.failed = scrape.Start(ctx, scrape.Options{Access: t.plan.Access(), Path: m.path, Targets: m.pages,
+			Interval: t.plan.Config.Duration("metrics-interval"), Seen: m.add})
 	}
 }
 

@@ -186,6 +186,7 @@ func (b *bench) follow(l *probe.Load, p *phases, load float64, over <-chan struc
 	for {
 		select {
 		case <-over:
+			b.observer.Progress(b.progress(p, l, load))
 			return
 		case <-tick.C:
 		}
@@ -200,19 +201,21 @@ func (b *bench) follow(l *probe.Load, p *phases, load float64, over <-chan struc
 		}
 		if time.Since(shown) >= showEvery {
 			shown = time.Now()
-			b.observer.Progress(p.progress(l, load, now))
+			b.observer.Progress(b.progress(p, l, load))
 		}
 	}
 }
 
 // progress returns what a user sees of the point in progress.
-func (p *phases) progress(l *probe.Load, load float64, nowNS int64) run.Progress {
-	since := time.Duration(nowNS - l.StartNS())
-	g := run.Progress{Done: int64(p.ended), Total: int64(load * p.issue().Seconds()),
-		InFlight: int64(l.Issued() - p.ended), Left: max(0, p.warmup+p.window-since)}
+func (b *bench) progress(p *phases, l *probe.Load, load float64) run.Progress {
+	var g run.Progress
+	b.client.Look(&g)
+	since := time.Duration(l.WallNS(l.Now()) - l.StartNS())
+	g.Total, g.Left = int64(load*p.issue().Seconds()), max(0, p.warmup+p.window-since)
 	if p.kind == Concurrency {
 		g.Total = int64(max(p.before+p.queries, p.ended))
 	}
+	g.Done, g.InFlight = int64(p.ended), int64(l.Issued()-p.ended)
 	if s := since.Seconds(); s > 0 {
 		g.RatePerS = float64(p.ended) / s
 	}

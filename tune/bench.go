@@ -13,16 +13,18 @@ import (
 
 // bench measures the steps of a search with the client of a run.
 type bench struct {
-	client *run.ProbeClient
-	goal   *Goal
-	order  *probe.Order // of the samples of the closed loops
-	next   int          // place in LoadGen's order where the next probe begins, if servers remember prompts
+	client   *run.ProbeClient
+	observer run.Observer
+	goal     *Goal
+	order    *probe.Order // of the samples of the closed loops
+	next     int          // place in LoadGen's order where the next probe begins, if servers remember prompts
 }
 
 // newBench returns a bench that goes on where so many probes of an earlier process ended.
-func newBench(c *run.ProbeClient, g *Goal, probes int) *bench {
+func newBench(c *run.ProbeClient, o run.Observer, g *Goal, probes int) *bench {
 	next := probes * samplesOfProbe
-	return &bench{client: c, goal: g, order: probe.NewOrder(c.SampleSeed(), c.Samples(), next), next: next}
+	return &bench{client: c, observer: o, goal: g, order: probe.NewOrder(c.SampleSeed(), c.Samples(), next),
+		next: next}
 }
 
 // samplesOfProbe is about how many samples one probe uses.
@@ -96,7 +98,7 @@ func (b *bench) send(ctx context.Context, l *probe.Load, step Step, m *measured,
 			if step.Concurrency > 0 && figures.ended >= step.Queries {
 				l.Stop()
 			}
-		})
+		}, func() { b.show(l) })
 	}()
 	p, err := b.client.Send(ctx, l)
 	close(over)
@@ -111,6 +113,17 @@ func (b *bench) send(ctx context.Context, l *probe.Load, step Step, m *measured,
 		m.Decision = ""
 	}
 	return nil
+}
+
+// show reports the progress of a probe.
+func (b *bench) show(l *probe.Load) {
+	var g run.Progress
+	b.client.Look(&g)
+	g.Total = int64(len(l.Due())) // 0 without a schedule
+	if s := g.Elapsed.Seconds(); s > 0 {
+		g.RatePerS = float64(g.Done) / s
+	}
+	b.observer.Progress(g)
 }
 
 // figures are the medians of a step, and the answers per second of a closed loop.

@@ -20,12 +20,12 @@ func value(l *probe.Load, e probe.End, of Limit) time.Duration {
 }
 
 // follow feeds the meter every few milliseconds with queries that ended, until done is closed or the meter decides, and
-// calls stop then. It returns the decision.
+// calls stop then. It returns the decision. show is called twice a second and at the end.
 func follow(l *probe.Load, m *Meter, decides bool, done <-chan struct{},
-	seen func(e probe.End, values []time.Duration)) Decision {
+	seen func(e probe.End, values []time.Duration), show func()) Decision {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
-	decision, over := Neither, false
+	decision, over, shown := Neither, false, time.Now()
 	var batch []probe.End
 	values := make([]time.Duration, len(m.goal.Limits))
 	for !over {
@@ -47,11 +47,18 @@ func follow(l *probe.Load, m *Meter, decides bool, done <-chan struct{},
 				}
 			}
 		}
+		if over || time.Since(shown) >= showEvery {
+			shown = time.Now()
+			show()
+		}
 	}
 	return decision
 }
 
-const lookEvery = 20 * time.Millisecond
+const (
+	lookEvery = 20 * time.Millisecond
+	showEvery = 500 * time.Millisecond
+)
 
 // quantile returns element trunc(n*p) of values, which it sorts, as LoadGen does; 0 for none.
 func quantile(values []time.Duration, p float64) time.Duration {

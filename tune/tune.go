@@ -45,6 +45,7 @@ type Options struct {
 	Global     []string // flags of the confirming run before its command
 	Stderr     io.Writer
 	Observer   Observer
+	Live       string // address of the page of a confirming run; "": it has none
 }
 
 // owner is a tune as the owner of its folder.
@@ -52,7 +53,8 @@ var owner = child.Owner{What: "tune", File: ".tune.lock", Busy: exit.CodeTuneRun
 	Hint: "Wait for its end, or choose another --output-dir"}
 
 // made are the settings that a tune makes for its confirming runs.
-var made = map[string]bool{"target-qps": true, "output-dir": true, "resume": true, "force": true, "mode": true}
+var made = map[string]bool{"target-qps": true, "output-dir": true, "resume": true, "force": true, "mode": true,
+	"live": true, "live-control": true}
 
 // tuner is one tune in this process.
 type tuner struct {
@@ -153,7 +155,7 @@ func (t *tuner) begin(client *run.ProbeClient, before *State) error {
 		Settings: t.settings(), Goal: goal, Started: time.Now(), Probes: []Probe{}}
 	t.search = NewSearch(&t.state.Goal)
 	if before == nil {
-		t.bench = newBench(client, &t.state.Goal, 0)
+		t.bench = newBench(client, t.Observer, &t.state.Goal, 0)
 		return nil
 	}
 	if before.Model != t.state.Model || before.Scenario != t.state.Scenario || !slices.Equal(before.Settings,
@@ -167,7 +169,7 @@ func (t *tuner) begin(client *run.ProbeClient, before *State) error {
 			t.search.Observe(t.state.Probes[i].Measured)
 		}
 	}
-	t.bench = newBench(client, &t.state.Goal, len(before.Probes)) // not the prompts of the first probe again
+	t.bench = newBench(client, t.Observer, &t.state.Goal, len(before.Probes)) // not the prompts of the first probe again
 	return nil
 }
 
@@ -292,6 +294,9 @@ func (t *tuner) confirm(ctx context.Context, step Step) (*Probe, error) {
 	}
 	args := slices.Concat([]string{"--json"}, t.Global, []string{"run"}, child.Flags(t.Plan.Config, made),
 		[]string{"--target-qps=" + strconv.FormatFloat(step.Rate, 'g', -1, 64), "--output-dir=" + folder, "--force"})
+	if t.Live != "" {
+		args = append(args, "--live="+t.Live)
+	}
 	cmd := exec.Command(self, args...)
 	cmd.Stderr, cmd.Env = t.Stderr, child.Environ(t.Plan.Config, t.Environ)
 	end, err := child.Run(ctx, cmd, t.lock, 0)

@@ -64,7 +64,8 @@ func (cmd metricsCommand) runCollect(c *cli.Context) error {
 	}
 	defer cancel()
 	path := c.String("output")
-	collector, err := scrape.Start(ctx, atomicfile.Shared, path, targets, c.Duration("metrics-interval"))
+	collector, err := scrape.Start(ctx, scrape.Options{Access: atomicfile.Shared, Path: path, Targets: targets,
+		Interval: c.Duration("metrics-interval")})
 	if err != nil {
 		return exit.Environment(exit.CodeMetricsOutput, "Choose another --output", "%w", err)
 	}

@@ -32,7 +32,7 @@ func (cmd serverCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "server", Usage: "start and supervise inference servers",
 		Subcommands: []*cli.Command{
-			command("up", "start the servers and supervise them until a signal arrives", engineArgs, placed, cmd.up),
+			command("up", "start the servers and supervise them until a signal arrives", engineArgs, upFlags(), cmd.up),
 			command("down", "stop the servers that `server up` started", "", file, cmd.down),
 			command("status", "show the state of the servers; exit code 0 if all are ready", "", file, cmd.status),
 			command("plan", "print what `server up` would start", engineArgs, placed, cmd.plan),
@@ -47,6 +47,11 @@ func serverFlags() []cli.Flag {
 		flags = append(flags, runSetting(name))
 	}
 	return flags
+}
+
+// upFlags adds the flags of the page.
+func upFlags() []cli.Flag {
+	return append(serverFlags(), runSetting("live"), runSetting("live-control"))
 }
 
 // runSetting returns the flag of a test's setting for another command.
@@ -89,37 +94,38 @@ func dashedArguments(c *cli.Context) error {
 }
 
 // planOnly plans servers for the commands that run no test.
-func (cmd serverCommand) planOnly(c *cli.Context) (*servers.Plan, error) {
+func (cmd serverCommand) planOnly(c *cli.Context, flags []cli.Flag) (*servers.Plan, *config.Effective, error) {
 	if err := dashedArguments(c); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	e := config.New(config.RunSettings())
-	for _, f := range serverFlags() {
+	for _, f := range flags {
 		s, _, err := e.Table().Find(f.Names()[0])
 		if err == nil {
 			err = setFlag(e, c, *s, s.Name)
 		}
 		if err != nil {
-			return nil, exit.Usage(exit.CodeFlagValue, "", "%w", err)
+			return nil, nil, exit.Usage(exit.CodeFlagValue, "", "%w", err)
 		}
 	}
 	cfg, err := servers.ConfigFrom(e)
 	if err != nil {
-		return nil, serverError(exit.CodeServerConfig, err)
+		return nil, nil, serverError(exit.CodeServerConfig, err)
 	}
 	if cfg == nil {
-		return nil, exit.Usage(exit.CodeServerConfig,
+		return nil, nil, exit.Usage(exit.CodeServerConfig,
 			"Give a YAML file with backend and model, or the folder of a model; docs/how-to/servers.md shows both",
 			"neither --server-config nor --model-path given")
 	}
-	return cmd.planServers(c, e, cfg)
+	plan, err := cmd.planServers(c, e, cfg)
+	return plan, e, err
 }
 
 // planColumn is where the table of a plan usually has its second column.
 const planColumn = 20
 
 func (cmd serverCommand) plan(c *cli.Context) error {
-	plan, err := cmd.planOnly(c)
+	plan, _, err := cmd.planOnly(c, serverFlags())
 	if err != nil {
 		return err
 	}
@@ -150,7 +156,7 @@ func (cmd serverCommand) plan(c *cli.Context) error {
 }
 
 func (cmd serverCommand) up(c *cli.Context) error {
-	plan, err := cmd.planOnly(c)
+	plan, e, err := cmd.planOnly(c, upFlags())
 	if err != nil {
 		return err
 	}
@@ -168,7 +174,13 @@ func (cmd serverCommand) up(c *cli.Context) error {
 	}
 	cmd.notice("serving " + plan.Served + " until SIGINT, SIGTERM or `mlperf-go server down --server-dir " +
 		servers.Quote(plan.Dir) + "`")
-	if err := errors.Join(fleet.Wait(c.Context), fleet.Stop()); err != nil {
+	ctx, page, err := cmd.showFleet(c.Context, e, fleet, plan)
+	if err != nil {
+		return errors.Join(err, fleet.Stop())
+	}
+	err = errors.Join(fleet.Wait(ctx), fleet.Stop())
+	page.end(err)
+	if err != nil {
 		return serverError(exit.CodeServerDied, err)
 	}
 	return nil // servers end by a signal

@@ -143,15 +143,26 @@ func (cmd submissionCommand) runPair(c *cli.Context, s *settings) error {
 
 // runCampaign runs the steps and prints the status of each.
 func (cmd submissionCommand) runCampaign(ctx context.Context, k *campaign.Plan) error {
-	outcomes, exit, err := k.Measure(ctx)
-	cmd.exit = exit
-	cmd.logEnd(outcomes)
+	outcomes, err := cmd.measure(ctx, k)
 	if len(outcomes) == 0 || err != nil && cmd.json { // with --json the error is the one object on stdout
 		return err
 	}
 	cmd.printOutcomes(k.State(), outcomes)
 	cmd.printResume(outcomes)
 	return err
+}
+
+// measure runs the steps, with the page of --live, and sets the exit code.
+func (cmd submissionCommand) measure(ctx context.Context, k *campaign.Plan) ([]campaign.Outcome, error) {
+	ctx, page, err := cmd.showCampaign(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	outcomes, exit, err := k.Measure(ctx)
+	cmd.exit = exit
+	endCampaign(page, outcomes, err)
+	cmd.logEnd(outcomes)
+	return outcomes, err
 }
 
 // logEnd logs why steps are not done with --quiet and with --log-format json, and how many are with the latter: as text
@@ -198,13 +209,11 @@ func (cmd submissionCommand) submitAll(c *cli.Context) error {
 	if err := submission.Prepare(k); err != nil {
 		return err
 	}
-	outcomes, exit, err := k.Measure(c.Context)
-	cmd.exit = exit
-	cmd.logEnd(outcomes)
+	outcomes, err := cmd.measure(c.Context, k)
 	if len(outcomes) == 0 || err != nil && cmd.json { // with --json the error is the one object on stdout
 		return err
 	}
-	if err != nil || exit != run.ExitValid {
+	if err != nil || cmd.exit != run.ExitValid {
 		cmd.printOutcomes(k.State(), outcomes)
 		cmd.printResume(outcomes)
 		return err

@@ -11,9 +11,11 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/internal/results"
+	"github.com/mlperf-go/mlperf-go/report/live"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/sweep"
 )
 
@@ -74,7 +76,7 @@ func (cmd sweepCommand) sweep(c *cli.Context) error {
 	}
 	o.Folder = results.Choose(p.Config.String("output-dir"), fmt.Sprintf("%s-%s-sweep", p.Row.Name, p.Scenario.Scenario),
 		o.Resume, time.Now())
-	o.Observer = &sweepProgress{cmd.newProgress(p), o.Loads.Kind, sync.OnceFunc(func() { cmd.point(o.Folder) })}
+	progress := &sweepProgress{cmd.newProgress(p), o.Loads.Kind, sync.OnceFunc(func() { cmd.point(o.Folder) })}
 	if err := o.Check(); err != nil {
 		return err
 	}
@@ -87,14 +89,23 @@ func (cmd sweepCommand) sweep(c *cli.Context) error {
 	if err := checkDataset(p); err != nil {
 		return err
 	}
-	state, err := sweep.Run(c.Context, o)
-	results.Discard(o.Folder) // it is empty if nothing was measured
+	ctx, page, err := cmd.openPage(c.Context, p.Config, live.Options{What: "sweep", Folder: o.Folder,
+		Next: showHint(o.Folder), Title: fmt.Sprintf("%s %s sweep", p.Row.Name, p.Scenario.Scenario)})
 	if err != nil {
 		return err
 	}
-	if state.Result.Counted == 0 {
-		cmd.exit = run.ExitInvalid
+	o.Observer = newLiveSweep(progress, page, o.Folder, o.Resume)
+	state, err := sweep.Run(ctx, o)
+	results.Discard(o.Folder) // it is empty if nothing was measured
+	if err != nil {
+		page.end("", "", err)
+		return err
 	}
+	verdict := record.Valid
+	if state.Result.Counted == 0 {
+		cmd.exit, verdict = run.ExitInvalid, record.Invalid
+	}
+	page.end(string(verdict), state.Sentence(), nil)
 	return cmd.print(state, o.Folder)
 }
 

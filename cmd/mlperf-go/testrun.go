@@ -11,6 +11,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/internal/secret"
+	"github.com/mlperf-go/mlperf-go/report/live"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
@@ -67,7 +68,9 @@ func (t testRun) do(ctx context.Context) error {
 	if err := t.surveyOf(plan, nil).Early(ctx); err != nil {
 		return err
 	}
-	ctx, live, err := t.openPage(ctx)
+	progress := t.newProgress(plan)
+	ctx, page, err := t.openPage(ctx, plan.Config, live.Options{Title: progress.title, Folder: plan.Folder(),
+		Next: reportHint(plan.Folder())})
 	if err != nil {
 		return err
 	}
@@ -81,11 +84,10 @@ func (t testRun) do(ctx context.Context) error {
 		return err
 	}
 	defer rehearsal.Stop()
-	progress := t.newProgress(plan)
 	progress.preflighted = func(pre *run.Preflight) { t.showNeeds(t.surveyOf(plan, pre).Table(ctx)) }
-	r, err := run.Run(ctx, run.FromPlan(plan), live.beside(progress))
+	r, err := run.Run(ctx, run.FromPlan(plan), page.beside(progress))
 	progress.end()
-	live.finish(r, err)
+	page.finish(r, err)
 	if err != nil {
 		return err
 	}

@@ -11,9 +11,11 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/internal/results"
+	"github.com/mlperf-go/mlperf-go/report/live"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/tune"
 )
 
@@ -68,15 +70,27 @@ func (cmd tuneCommand) tune(c *cli.Context) error {
 	folder := results.Choose(p.Config.String("output-dir"), fmt.Sprintf("%s-%s-tune", p.Row.Name, p.Scenario.Scenario),
 		p.Config.Bool("resume"), time.Now())
 	progress := &tuneProgress{cmd.newProgress(p), sync.OnceFunc(func() { cmd.point(folder) })}
-	state, err := tune.Run(c.Context, tune.Options{
-		Plan: p, Folder: folder, Confidence: c.Float64("confidence"), Budget: c.Duration("budget"),
-		Resume: p.Config.Bool("resume"), Environ: cmd.environ, Stderr: cmd.stderr, Observer: progress,
-		Global: []string{"--log-format", cmd.logFormat, "--log-level", cmd.logLevel},
-	})
-	results.Discard(folder) // it is empty if nothing was measured
+	ctx, page, err := cmd.openPage(c.Context, p.Config, live.Options{What: "tune", Folder: folder, Next: showHint(folder),
+		Title: fmt.Sprintf("%s %s tune", p.Row.Name, p.Scenario.Scenario)})
 	if err != nil {
 		return err
 	}
+	children, err := page.followChildren(ctx)
+	if err != nil {
+		return err
+	}
+	state, err := tune.Run(ctx, tune.Options{
+		Plan: p, Folder: folder, Confidence: c.Float64("confidence"), Budget: c.Duration("budget"),
+		Resume: p.Config.Bool("resume"), Environ: cmd.environ, Stderr: cmd.stderr, Live: children,
+		Observer: newLiveTune(progress, page, folder, p.Config.Bool("resume")),
+		Global:   []string{"--log-format", cmd.logFormat, "--log-level", cmd.logLevel},
+	})
+	results.Discard(folder) // it is empty if nothing was measured
+	if err != nil {
+		page.end("", "", err)
+		return err
+	}
+	page.end(tuneVerdict(state), sentence(state), nil)
 	if !state.Result.Confirmed {
 		cmd.exit = run.ExitInvalid
 	}
@@ -118,26 +132,7 @@ func (cmd tuneCommand) print(s *tune.State, folder string) error {
 }
 
 func tuneRow(w io.Writer, p *tune.Probe) {
-	rate, decision := fmt.Sprintf("%.4g/s", p.Rate), string(p.Decision)
-	switch {
-	case p.Spoiled != "":
-		decision = "spoiled"
-	case p.Kind == tune.Confirm && p.Valid:
-		decision = "VALID"
-	case p.Kind == tune.Confirm:
-		decision = "INVALID"
-	}
-	if p.Concurrency > 0 {
-		rate, decision = fmt.Sprintf("%d in flight", p.Concurrency), fmt.Sprintf("%.4g/s", p.Answers)
-	}
-	late := ""
-	for i, c := range p.Counts {
-		if i > 0 {
-			late += ", "
-		}
-		late += fmt.Sprintf("%d of %d", c.Late, c.Queries)
-	}
-	fmt.Fprintf(w, "%s\t%s\t%s\t%s", p.Kind, rate, decision, late)
+	fmt.Fprintf(w, "%s\t%s\t%s\t%s", p.Kind, probeLoad(p), probeDecision(p), probeLate(p))
 	for i := range p.Counts {
 		tail := ""
 		if i < len(p.Tails) {
@@ -146,6 +141,47 @@ func tuneRow(w io.Writer, p *tune.Probe) {
 		fmt.Fprintf(w, "\t%s", tail)
 	}
 	fmt.Fprintf(w, "\t%v\n", p.Took.Round(100*time.Millisecond))
+}
+
+// probeLoad returns the rate of a probe, or its queries in flight.
+func probeLoad(p *tune.Probe) string {
+	if p.Concurrency > 0 {
+		return fmt.Sprintf("%d in flight", p.Concurrency)
+	}
+	return fmt.Sprintf("%.4g/s", p.Rate)
+}
+
+func probeDecision(p *tune.Probe) string {
+	switch {
+	case p.Concurrency > 0:
+		return fmt.Sprintf("%.4g/s", p.Answers)
+	case p.Spoiled != "":
+		return "spoiled"
+	case p.Kind == tune.Confirm && p.Valid:
+		return "VALID"
+	case p.Kind == tune.Confirm:
+		return "INVALID"
+	}
+	return string(p.Decision)
+}
+
+// probeLate returns how many queries exceeded each limit.
+func probeLate(p *tune.Probe) string {
+	late := ""
+	for i, c := range p.Counts {
+		if i > 0 {
+			late += ", "
+		}
+		late += fmt.Sprintf("%d of %d", c.Late, c.Queries)
+	}
+	return late
+}
+
+func tuneVerdict(s *tune.State) string {
+	if s.Result != nil && s.Result.Confirmed {
+		return string(record.Valid)
+	}
+	return string(record.Invalid)
 }
 
 func seconds(s float64) time.Duration {
@@ -178,15 +214,18 @@ type tuneProgress struct {
 // Begins reports the next step.
 func (g *tuneProgress) Begins(s tune.Step, about time.Duration) {
 	g.point()
-	what := fmt.Sprintf("%.4g queries per second", s.Rate)
-	if s.Concurrency > 0 {
-		what = fmt.Sprintf("%d in flight", s.Concurrency)
-	}
-	text := fmt.Sprintf("%s: %s", s.Kind, what)
+	text := stepText(s)
 	if about >= time.Second {
 		text += fmt.Sprintf(", about %v", about.Round(time.Second))
 	}
 	g.log.Info(text)
+}
+
+func stepText(s tune.Step) string {
+	if s.Concurrency > 0 {
+		return fmt.Sprintf("%s: %d in flight", s.Kind, s.Concurrency)
+	}
+	return fmt.Sprintf("%s: %.4g queries per second", s.Kind, s.Rate)
 }
 
 // Measured reports what a step has shown.

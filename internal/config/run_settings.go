@@ -308,8 +308,8 @@ var outputSettings = []Setting{
 	{Name: "metrics-url", Kind: Strings,
 		Usage: "further metrics pages to record with --metrics, such as a gateway's or a GPU exporter's"},
 	{Name: "live", Kind: String, Bare: "127.0.0.1:0",
-		Usage: "serve a page with the charts of the running test at this host:port, and print its URL; without a value any " +
-			"free port of loopback"},
+		Usage: "serve a page with the charts of what runs at this host:port or unix:PATH, and print its " +
+			"URL; without a value on loopback"},
 	{Name: "live-control", Kind: Bool, Default: "false",
-		Usage: "let the page of --live stop the test, for viewers with the token in the printed URL"},
+		Usage: "let the page of --live stop what runs, for viewers with the token in the printed URL"},
 }

@@ -33,18 +33,36 @@ var timeout = 10 * time.Second
 // MinInterval keeps a run from measuring its own scrapes.
 const MinInterval = 100 * time.Millisecond
 
-// Target is one metrics page.
+// Target is one metrics page, or another source of series.
 type Target struct {
 	Name   string // in the record
 	URL    string
 	APIKey string // sent as a bearer token; "": none
 	Client *http.Client
+	Source Source // nil: the page at URL
+}
+
+// Source is a target that is no page, such as the GPUs of this machine. Read returns values[i] of known[i], which only
+// grows from call to call; the slices are valid until the next call.
+type Source interface {
+	Read() (known []exposition.Series, values []float64, err error)
+	Close()
+}
+
+// Options of a collector.
+type Options struct {
+	Access   atomicfile.Access
+	Path     string // of the file, whose folder is made; "": nothing is recorded
+	Targets  []Target
+	Interval time.Duration // MinInterval if it is shorter
+	// Seen receives the signals of each successful scrape, of different targets at the same time; nil: they are not derived.
+	Seen func(target int, at time.Time, signals map[string]float64)
 }
 
 // Collector reads the pages until Stop.
 type Collector struct {
-	interval time.Duration
-	recorder *series.Recorder
+	Options
+	recorder *series.Recorder // nil: nothing is recorded
 	pages    []*page
 	end      chan struct{}
 	running  sync.WaitGroup
@@ -60,27 +78,20 @@ type page struct {
 	failed  int
 	cause   error // first failure
 	lost    error // of writing, which ends the page's recording
+	series  int   // that were seen
+	latest  series.Latest
 }
 
-// Start creates the file path, with its folder, reads every page once and then at each interval, which is MinInterval
-// if it is shorter. It returns after the first reading, so that the record begins before the first query.
-func Start(ctx context.Context, access atomicfile.Access, path string, targets []Target, interval time.Duration) (
-	*Collector, error) {
-	if err := os.MkdirAll(filepath.Dir(path), access.Folder()); err != nil {
+// Start reads every target once and then at each interval. It returns after the first reading, so that the record
+// begins before the first query.
+func Start(ctx context.Context, o Options) (*Collector, error) {
+	o.Interval = max(o.Interval, MinInterval)
+	c := &Collector{Options: o, end: make(chan struct{})}
+	if err := c.create(); err != nil {
 		return nil, err
 	}
-	names := make([]string, len(targets))
-	for i := range targets {
-		names[i] = targets[i].Name
-	}
-	interval = max(interval, MinInterval)
-	recorder, err := series.Create(access, path, time.Now(), interval, names)
-	if err != nil {
-		return nil, err
-	}
-	c := &Collector{interval: interval, recorder: recorder, end: make(chan struct{})}
 	first := sync.WaitGroup{}
-	for i, target := range targets {
+	for i, target := range o.Targets {
 		p := &page{Target: target, number: i, parser: exposition.NewParser()}
 		c.pages = append(c.pages, p)
 		first.Go(func() {
@@ -98,9 +109,26 @@ func Start(ctx context.Context, access atomicfile.Access, path string, targets [
 	return c, nil
 }
 
+// create creates the file.
+func (c *Collector) create() error {
+	if c.Path == "" {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(c.Path), c.Access.Folder()); err != nil {
+		return err
+	}
+	names := make([]string, len(c.Targets))
+	for i := range c.Targets {
+		names[i] = c.Targets[i].Name
+	}
+	recorder, err := series.Create(c.Access, c.Path, time.Now(), c.Interval, names)
+	c.recorder = recorder
+	return err
+}
+
 // follow reads a page at each interval, and once more at the end.
 func (c *Collector) follow(ctx context.Context, p *page) {
-	tick := time.NewTicker(c.interval) // drops ticks while a scrape takes longer
+	tick := time.NewTicker(c.Interval) // drops ticks while a scrape takes longer
 	defer tick.Stop()
 	for {
 		select {
@@ -121,19 +149,31 @@ func (c *Collector) scrape(ctx context.Context, p *page) {
 		return
 	}
 	at := time.Now()
-	var values []float64
-	err := p.read(ctx)
-	if err == nil {
-		values, err = p.parser.Parse(p.body.Bytes())
-	}
+	known, values, err := p.values(ctx)
 	p.scrapes++
+	p.series = len(known)
 	if err != nil {
 		p.failed++
 		if p.cause == nil {
 			p.cause = err
 		}
+	} else if c.Seen != nil {
+		c.Seen(p.number, at, p.latest.Add(at, known, values))
 	}
-	p.lost = c.recorder.Append(p.number, at, p.parser.Series(), values, err)
+	if c.recorder != nil {
+		p.lost = c.recorder.Append(p.number, at, known, values, err)
+	}
+}
+
+// values reads the target: its source, or its page.
+func (p *page) values(ctx context.Context) (known []exposition.Series, values []float64, err error) {
+	if p.Source != nil {
+		return p.Source.Read()
+	}
+	if err = p.read(ctx); err == nil {
+		values, err = p.parser.Parse(p.body.Bytes())
+	}
+	return p.parser.Series(), values, err
 }
 
 // read gets the page into p.body.
@@ -199,13 +239,20 @@ func (c *Collector) Stop() ([]Outcome, error) {
 	var outcomes []Outcome
 	var lost error
 	for _, p := range c.pages {
-		o := Outcome{Target: p.Name, Scrapes: p.scrapes, Failed: p.failed, Series: len(p.parser.Series())}
+		o := Outcome{Target: p.Name, Scrapes: p.scrapes, Failed: p.failed, Series: p.series}
 		if p.cause != nil {
 			o.Error = foreign.Line(p.cause.Error(), quoteRunes)
 		}
 		outcomes = append(outcomes, o)
-		p.Client.CloseIdleConnections()
+		if p.Source != nil {
+			p.Source.Close()
+		} else {
+			p.Client.CloseIdleConnections()
+		}
 		lost = errors.Join(lost, p.lost)
+	}
+	if c.recorder == nil {
+		return outcomes, nil
 	}
 	return outcomes, errors.Join(lost, c.recorder.Close())
 }

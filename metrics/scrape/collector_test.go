@@ -37,7 +37,8 @@ func collect(t *testing.T, interval time.Duration, end func(), handlers ...http.
 func collectFrom(t *testing.T, interval time.Duration, end func(), targets []string) ([]Outcome, *series.Set) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "metrics", "server.jsonl.zst")
-	c, err := Start(t.Context(), atomicfile.Shared, path, pages(targets), interval)
+	c, err := Start(t.Context(), Options{Access: atomicfile.Shared, Path: path, Targets: pages(targets),
+		Interval: interval})
 	require.NoError(t, err)
 	end()
 	result, err := c.Stop()
@@ -168,7 +169,8 @@ func BenchmarkReplicas(b *testing.B) {
 	for i := range targets {
 		targets[i] = server.URL
 	}
-	c, err := Start(b.Context(), atomicfile.Shared, filepath.Join(b.TempDir(), "m.jsonl.zst"), pages(targets), time.Hour)
+	c, err := Start(b.Context(), Options{Access: atomicfile.Shared, Path: filepath.Join(b.TempDir(), "m.jsonl.zst"),
+		Targets: pages(targets), Interval: time.Hour})
 	require.NoError(b, err)
 	before := cpuTime(b)
 	for b.Loop() {

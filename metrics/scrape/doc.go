@@ -1,6 +1,6 @@
 // Package scrape reads the metrics pages of servers at an interval, beside a run, and records them.
 //
-//	collector, err := scrape.Start(ctx, access, path, targets, time.Second)
+//	collector, err := scrape.Start(ctx, scrape.Options{Path: path, Targets: targets, Interval: time.Second})
 //	...
 //	outcomes, err := collector.Stop() // reads each page once more
 //

@@ -220,3 +220,22 @@ func TestSignals(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, Stats{Mean: 4, Max: 5, Last: 5}, stats)
 }
+
+// TestLatest compares the signals of scrapes as they come with those of the whole record.
+func TestLatest(t *testing.T) {
+	known := []exposition.Series{{Name: "other", Kind: exposition.Gauge},
+		{Name: "vllm:num_requests_running", Kind: exposition.Gauge, Labels: map[string]string{"engine": "0"}},
+		{Name: "vllm:generation_tokens_total", Kind: exposition.Counter}}
+	late := exposition.Series{Name: "vllm:num_requests_running", Kind: exposition.Gauge,
+		Labels: map[string]string{"engine": "1"}}
+	var l Latest
+	at := time.Unix(1000, 0)
+	require.Equal(t, map[string]float64{"running": 3}, l.Add(at, known, []float64{9, 3, 100}))
+	require.Equal(t, map[string]float64{"running": 4, "output_tokens": 50},
+		l.Add(at.Add(2*time.Second), known, []float64{9, 4, 200}))
+	known = append(known, late)
+	require.Equal(t, map[string]float64{"running": 7, "output_tokens": 20},
+		l.Add(at.Add(3*time.Second), known, []float64{9, 5, 20, 2}), "the server started anew")
+	require.Equal(t, map[string]float64{"running": 2},
+		l.Add(at.Add(4*time.Second), known, []float64{9, math.NaN(), math.NaN(), 2}))
+}

@@ -179,7 +179,7 @@ func (g *Signal) Total(set *Set) Line {
 			}
 		}
 		total.TimesS = append(total.TimesS, now)
-		total.Values = append(total.Values, g.join(held))
+		total.Values = append(total.Values, g.Join(held))
 	}
 	return total
 }
@@ -195,7 +195,9 @@ func (l *Line) hold(at *int, now, stale float64) float64 {
 	return l.Values[*at]
 }
 
-func (g *Signal) join(values []float64) float64 {
+// Join returns the signal of several targets together from a value of each: the sum of requests, tokens and rates, the
+// mean of fractions, the largest of latencies. It is NaN without values.
+func (g *Signal) Join(values []float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
 	}

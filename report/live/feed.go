@@ -6,6 +6,9 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"math"
+	"reflect"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -19,7 +22,8 @@ import (
 const (
 	maxTicks    = 3600 // the last hour
 	maxFailures = 100  // rows of a page
-	maxText     = 300  // bytes of a text of a server
+	mostSteps   = 200
+	maxText     = 300 // bytes of a text of a server
 )
 
 // event is a tick with its text for viewers.
@@ -28,26 +32,54 @@ type event struct {
 	text []byte
 }
 
-// feed collects what viewers see. It is the Observer of the test.
+// feed collects what viewers see. It is an Observer of tests.
 type feed struct {
 	mu      sync.Mutex
-	run     string // identifies the test
+	run     string // identifies the charts; other charts need another page
 	page    report.Live
+	charts  report.LiveCharts
 	seconds seconds
-	limited bool    // the charts have the limits
-	ticks   []event // the latest
-	first   int     // number of ticks[0]; the first of a test is 1
+	ticks   []event     // the latest
+	first   int         // number of ticks[0]; the first is 1
+	outer   [][2]string // rows of the state before those of the test
 	now     []byte
 	nows    int // how often now has changed
+	steps   []byte
+	changes int // how often steps has changed
 	end     []byte
 	changed chan struct{} // closed at the next change
 }
 
-func newFeed(title, folder string) *feed {
-	f := &feed{run: rand.Text(), first: 1, changed: make(chan struct{})}
-	f.page = report.Live{Title: title, Folder: folder, Run: f.run, Verdict: "RUNNING", Figures: report.LiveFigures(nil)}
+func newFeed(o *Options) *feed {
+	f := &feed{first: 1, changed: make(chan struct{})}
+	f.page = report.Live{Title: o.Title, What: cmp.Or(o.What, "test"), Next: o.Next, Folder: o.Folder, Verdict: "RUNNING"}
+	f.choose(report.LiveCharts{Client: !o.NoClient})
 	f.setNow([][2]string{{"state", "preparing"}})
 	return f
+}
+
+// choose selects the charts. Pages of viewers with other charts load again.
+func (f *feed) choose(c report.LiveCharts) {
+	f.charts = c
+	if figures := c.Figures(); f.run == "" || !reflect.DeepEqual(figures, f.page.Figures) {
+		f.run, f.page.Figures = rand.Text(), figures
+	}
+}
+
+// extend adds charts when limits or signals of the servers become known.
+func (f *feed) extend(tails []record.Tail) {
+	c := f.charts
+	if len(c.Tails) == 0 {
+		c.Tails = tails
+	}
+	if names := f.seconds.servers.names(); len(names) > 0 {
+		c.Pages, c.Signals = names, f.seconds.servers.signals
+	}
+	if len(c.Tails) != len(f.charts.Tails) || len(c.Pages) != len(f.charts.Pages) ||
+		len(c.Signals) != len(f.charts.Signals) {
+		c.Signals = slices.Clone(c.Signals)
+		f.choose(c)
+	}
 }
 
 // change runs a change, and wakes the viewers.
@@ -89,42 +121,87 @@ func (f *feed) Preflighted(*run.Preflight, []string) {
 // Progress adds what happened since the last call.
 func (f *feed) Progress(p run.Progress) {
 	f.change(func() {
-		if !f.limited && len(p.Tails) > 0 { // earlier pages lack the limits: as pages of another test they load again
-			f.page.Figures, f.limited, f.run = report.LiveFigures(p.Tails), true, rand.Text()
+		finished := f.seconds.add(&p)
+		f.extend(p.Tails)
+		for _, t := range finished {
+			f.append(t)
 		}
-		for _, t := range f.seconds.add(&p) {
-			n := f.first + len(f.ticks)
-			f.ticks = append(f.ticks, event{t, message("tick", f.run+":"+strconv.Itoa(n), &t)})
-			if len(f.ticks) > maxTicks {
-				f.ticks, f.first = f.ticks[1:], f.first+1
-			}
+		if f.charts.Client {
+			f.setNow(append(slices.Clone(f.outer), rows(&p)...))
 		}
-		f.setNow(rows(&p))
+	})
+}
+
+// append adds a tick.
+func (f *feed) append(t tick) {
+	n := f.first + len(f.ticks)
+	f.ticks = append(f.ticks, event{t, message("tick", f.run+":"+strconv.Itoa(n), &t)})
+	if len(f.ticks) > maxTicks {
+		f.ticks, f.first = f.ticks[1:], f.first+1
+	}
+}
+
+// Begin places the charts of the next test or probe behind those of the one before.
+func (f *feed) Begin() {
+	f.change(func() { f.seconds.next = true })
+}
+
+// State shows what the whole does: rows of name and value, before those of the present test.
+func (f *feed) State(rows ...[2]string) {
+	for i := range rows {
+		rows[i][1] = foreign.Line(rows[i][1], maxText)
+	}
+	f.change(func() {
+		f.outer = rows
+		f.setNow(rows)
+	})
+}
+
+// Steps shows the steps so far, of which the last mostSteps are kept.
+func (f *feed) Steps(s report.LiveSteps) {
+	s.Rows = s.Rows[max(len(s.Rows)-mostSteps, 0):]
+	for i, row := range s.Rows {
+		s.Rows[i] = slices.Clone(row)
+		for k := range row {
+			s.Rows[i][k] = foreign.Line(row[k], maxText)
+		}
+	}
+	f.change(func() {
+		f.page.Steps, f.steps = s, message("steps", "", s)
+		f.changes++
 	})
 }
 
 // Finish shows the verdict, or the reason for a missing one, and ends the server once its viewers have received it.
 func (s *Server) Finish(r *record.Record, err error) {
-	s.change(func() { s.finish(r, err) })
+	if err != nil {
+		s.End(NoVerdict, err.Error(), nil)
+		return
+	}
+	s.End(string(r.Verdict), r.Headline(), r.Reasons)
+}
+
+// NoVerdict is the verdict of what ended early.
+const NoVerdict = "NO VERDICT"
+
+// End shows a result, and ends the server once its viewers have received it.
+func (s *Server) End(verdict, headline string, reasons []record.Cause) {
+	s.change(func() { s.finish(verdict, headline, reasons) })
 	s.close()
 }
 
-func (f *feed) finish(r *record.Record, err error) {
+func (f *feed) finish(verdict, headline string, reasons []record.Cause) {
 	p := &f.page
-	if err != nil {
-		p.Verdict, p.Headline = "NO VERDICT", foreign.Line(err.Error(), maxText)
-	} else {
-		p.Verdict, p.Headline, p.Reasons = string(r.Verdict), r.Headline(), r.Reasons
-	}
+	p.Verdict, p.Headline, p.Reasons = verdict, foreign.Line(headline, maxText), reasons
 	type cause struct {
 		Code string `json:"code"`
 		Text string `json:"text"`
 	}
-	reasons := []cause{}
+	list := []cause{}
 	for _, c := range p.Reasons {
-		reasons = append(reasons, cause{string(c.Code), c.Text})
+		list = append(list, cause{string(c.Code), c.Text})
 	}
-	f.end = message("end", "", map[string]any{"verdict": p.Verdict, "headline": p.Headline, "reasons": reasons})
+	f.end = message("end", "", map[string]any{"verdict": p.Verdict, "headline": p.Headline, "reasons": list})
 }
 
 // rows describe a moment of the test.
@@ -161,9 +238,10 @@ func failureRow(f run.Failure, started time.Time) [4]string {
 	if f.Retried {
 		reason += " (repeated)"
 	}
-	at := fmt.Sprintf("%.1f s", f.At.Sub(started).Seconds())
-	return [4]string{at, reason, f.Endpoint, foreign.Line(f.Detail, maxText)}
+	return [4]string{secondsText(f.At.Sub(started).Seconds()), reason, f.Endpoint, foreign.Line(f.Detail, maxText)}
 }
+
+func secondsText(s float64) string { return fmt.Sprintf("%.1f s", s) }
 
 // snapshot returns the page with the charts and failures so far.
 func (f *feed) snapshot() *report.Live {
@@ -177,7 +255,10 @@ func (f *feed) snapshot() *report.Live {
 		for i, c := range figure.Curves {
 			c.X, c.Y = make([]float64, len(f.ticks)), make([]float64, len(f.ticks))
 			for k := range f.ticks {
-				c.X[k], c.Y[k] = f.ticks[k].AtS, float64(f.ticks[k].Values[figure.ID][i])
+				c.X[k], c.Y[k] = f.ticks[k].AtS, math.NaN()
+				if values := f.ticks[k].Values[figure.ID]; i < len(values) { // of other charts it has none
+					c.Y[k] = float64(values[i])
+				}
 			}
 			curves[i] = c
 		}
@@ -196,6 +277,7 @@ type cursor struct {
 	run  string // the test that the viewer sees
 	tick int    // number of the last tick that it has
 	now  int
+	step int
 }
 
 // cursor returns the position of a viewer that has the events of a test up to a number.
@@ -220,6 +302,7 @@ func (f *feed) since(at *cursor) (events []byte, changed <-chan struct{}, ended 
 	var b bytes.Buffer
 	if at.now == 0 {
 		b.WriteString("retry: 2000\n\n")
+		b.Write(message("charts", "", &f.charts))
 	}
 	for i := max(at.tick+1-f.first, 0); i < len(f.ticks); i++ {
 		b.Write(f.ticks[i].text)
@@ -228,6 +311,10 @@ func (f *feed) since(at *cursor) (events []byte, changed <-chan struct{}, ended 
 	if at.now != f.nows {
 		b.Write(f.now)
 		at.now = f.nows
+	}
+	if at.step != f.changes {
+		b.Write(f.steps)
+		at.step = f.changes
 	}
 	b.Write(f.end)
 	return b.Bytes(), f.changed, f.end != nil

@@ -3,7 +3,6 @@ package live
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"io"
 	"math"
 	"net/http"
@@ -301,7 +300,7 @@ func TestPage(t *testing.T) {
 	_ = resp.Body.Close()
 	require.Contains(t, resp.Header.Get("Content-Security-Policy"), "default-src 'none'")
 	require.Contains(t, resp.Header.Get("Content-Security-Policy"), "connect-src 'self'; frame-ancestors 'none'")
-	s.finish(nil, errors.New("the server is gone"))
+	s.finish(NoVerdict, "the server is gone", nil)
 	_, text = get(t, http.MethodGet, s.URL(), nil)
 	require.Contains(t, text, "NO VERDICT")
 	require.Contains(t, text, "the server is gone")
@@ -327,7 +326,7 @@ func TestViewersAreBounded(t *testing.T) {
 // BenchmarkProgress is the work of two updates a second at 5,000 requests/s.
 func BenchmarkProgress(b *testing.B) {
 	p := &played{started: time.Now(), rate: 5000}
-	f := newFeed("", "")
+	f := newFeed(&Options{})
 	f.seconds.started = p.started
 	updates := make([]run.Progress, 20)
 	for i := range updates {

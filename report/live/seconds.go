@@ -27,6 +27,15 @@ func (n number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(v)
 }
 
+// UnmarshalJSON reads a number or null.
+func (n *number) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" {
+		*n = number(math.NaN())
+		return nil
+	}
+	return json.Unmarshal(text, (*float64)(n))
+}
+
 // tick is one second of a test.
 type tick struct {
 	AtS      float64             `json:"at_s"` // its middle, since the test started
@@ -70,14 +79,18 @@ func between(a, b state, atS float64) state {
 	return state{atS, a.issued + share*(b.issued-a.issued), a.inFlight + share*(b.inFlight-a.inFlight)}
 }
 
-// seconds divides a test into seconds. It is not safe for concurrent use.
+// seconds divides what tests follow each other into seconds. It is not safe for concurrent use.
 type seconds struct {
-	started  time.Time
+	started  time.Time // of the first test
+	next     bool      // the next Progress is the first of a test
+	offset   float64   // s from started to the start of the test
+	before   float64   // requests of the tests before it
 	open     []*second // from the second that ends next
 	done     int       // seconds before open
 	states   []state   // of each Progress since edge
 	edge     state     // at the end of the last finished second
 	failures [][4]string
+	servers  servers
 }
 
 // mostOpen bounds the seconds that have not ended: a clock that is set forward makes no more of them.
@@ -92,10 +105,26 @@ func (s *seconds) at(ns int64) *second {
 	return s.open[i]
 }
 
-// add takes a Progress, and returns the seconds that ended with it.
-func (s *seconds) add(p *run.Progress) (finished []tick) {
+// begin places a test on the axis of the one before it. The time between them has no seconds.
+func (s *seconds) begin(p *run.Progress) {
+	s.next = false
 	if s.started.IsZero() {
 		s.started = time.Now().Add(-p.Elapsed)
+		return
+	}
+	s.offset = max(time.Since(s.started).Seconds()-p.Elapsed.Seconds(), float64(s.done))
+	s.before = s.edge.issued
+	if n := len(s.states); n > 0 {
+		s.before = s.states[n-1].issued
+	}
+	s.done, s.open, s.states = int(s.offset), nil, nil
+	s.edge = state{float64(s.done), s.before, 0}
+}
+
+// add takes a Progress, and returns the seconds that ended with it.
+func (s *seconds) add(p *run.Progress) (finished []tick) {
+	if s.next || s.started.IsZero() {
+		s.begin(p)
 	}
 	if p.Ended != nil {
 		for e := range p.Ended {
@@ -105,7 +134,8 @@ func (s *seconds) add(p *run.Progress) (finished []tick) {
 	for _, f := range p.Failures {
 		s.failures = append(s.failures, failureRow(f, s.started))
 	}
-	s.states = append(s.states, state{p.Elapsed.Seconds(), float64(p.Issued), float64(p.InFlight)})
+	s.servers.add(p.Servers)
+	s.states = append(s.states, state{s.offset + p.Elapsed.Seconds(), s.before + float64(p.Issued), float64(p.InFlight)})
 	for until := p.EndedUntil.Sub(s.started).Seconds(); float64(s.done+1) <= until; {
 		finished = append(finished, s.finish(s.nextEdge()))
 	}
@@ -135,6 +165,7 @@ func (s *seconds) finish(edge state) tick {
 		"inflight": {number(edge.inFlight)},
 		"lag":      {percentile99(first.dispatch, 1e6), percentile99(first.report, 1e6)},
 	}}
+	s.servers.fill(t.Values, s.started.Add(time.Duration(s.done)*time.Second))
 	s.edge, s.failures = edge, nil
 	return t
 }

@@ -29,10 +29,14 @@ const (
 
 // Options of a server.
 type Options struct {
-	Address string // host:port; without a host loopback, without a port any free one
-	Title   string
-	Folder  string // of the test
-	Stop    func() // stops the test; nil: the page has no button
+	// Address is host:port, without a host on loopback, without a port any free one; or unix:PATH, a socket.
+	Address  string
+	Title    string
+	What     string // runs: "test" if empty
+	Next     string // what to do after its end, one sentence
+	Folder   string // of the test
+	NoClient bool   // no requests are sent: the page has the servers' charts alone
+	Stop     func() // stops it; nil: the page has no button
 }
 
 // Server serves the page of one test.
@@ -46,14 +50,33 @@ type Server struct {
 	viewers atomic.Int32
 }
 
-// Start listens and serves the page until Finish.
+// Start listens and serves the page until Finish or End.
 func Start(o Options) (*Server, error) {
-	host, port, err := net.SplitHostPort(o.Address)
-	if err != nil {
-		return nil, fmt.Errorf("%q is no address: write host:port, such as 127.0.0.1:8090", o.Address)
-	}
-	s := &Server{feed: newFeed(o.Title, o.Folder), options: o}
+	s := &Server{feed: newFeed(&o), options: o}
 	s.page.Control = o.Stop != nil
+	l, err := s.listen()
+	if err != nil {
+		return nil, err
+	}
+	s.token = rand.Text()
+	s.http = &http.Server{Handler: s.handler(), ReadHeaderTimeout: headerTimeout, MaxHeaderBytes: maxHeader}
+	go func() {
+		defer crash.Catch()
+		_ = s.http.Serve(l) // it ends with Shutdown
+	}()
+	return s, nil
+}
+
+// listen opens the socket of Options.Address.
+func (s *Server) listen() (net.Listener, error) {
+	if path, ok := strings.CutPrefix(s.options.Address, "unix:"); ok {
+		s.address = s.options.Address
+		return net.Listen("unix", path)
+	}
+	host, port, err := net.SplitHostPort(s.options.Address)
+	if err != nil {
+		return nil, fmt.Errorf("%q is no address: write host:port, such as 127.0.0.1:8090", s.options.Address)
+	}
 	if host == "" {
 		host = "127.0.0.1"
 	} else if _, err := netip.ParseAddr(host); err != nil {
@@ -68,17 +91,14 @@ func Start(o Options) (*Server, error) {
 		_, port, _ = net.SplitHostPort(s.address)
 		s.address = net.JoinHostPort(s.host, port)
 	}
-	s.token = rand.Text()
-	s.http = &http.Server{Handler: s.handler(), ReadHeaderTimeout: headerTimeout, MaxHeaderBytes: maxHeader}
-	go func() {
-		defer crash.Catch()
-		_ = s.http.Serve(l) // it ends with Shutdown
-	}()
-	return s, nil
+	return l, nil
 }
 
 // URL returns the address of the page. If the test can be stopped there, it contains the token for it.
 func (s *Server) URL() string {
+	if strings.HasPrefix(s.address, "unix:") {
+		return s.address
+	}
 	u := "http://" + s.address + "/"
 	if s.options.Stop != nil {
 		u += "#token=" + s.token
@@ -178,7 +198,7 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 func (s *Server) serveStop(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case s.options.Stop == nil:
-		http.Error(w, "this page cannot stop the test: start it with --live-control", http.StatusForbidden)
+		http.Error(w, "this page cannot stop anything: start the program with --live-control", http.StatusForbidden)
 	case r.Header.Get("Origin") != "http://"+r.Host:
 		http.Error(w, "the request comes from another page", http.StatusForbidden)
 	case subtle.ConstantTimeCompare([]byte(r.Header.Get("X-Live-Token")), []byte(s.token)) != 1:

@@ -32,8 +32,13 @@ type liveRun struct {
 // startLive starts a test and waits until its page is served.
 func startLive(t *testing.T, s server, args ...string) *liveRun {
 	t.Helper()
+	return startPage(t, s.runArgs(filepath.Join(t.TempDir(), "run"), append([]string{"--live"}, args...)...)...)
+}
+
+// startPage starts the program with --live and waits until its page is served.
+func startPage(t *testing.T, args ...string) *liveRun {
+	t.Helper()
 	r := &liveRun{out: new(strings.Builder), end: make(chan struct{})}
-	args = s.runArgs(filepath.Join(t.TempDir(), "run"), append([]string{"--live"}, args...)...)
 	r.cmd = exec.Command(program, args...)
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	stderr, err := r.cmd.StderrPipe()
@@ -204,9 +209,56 @@ func TestLiveControl(t *testing.T) {
 	waitFor(t, tab, points+".length >= 1")
 	eval[bool](t, tab, "(document.getElementById('stop').focus(), true)")
 	require.NoError(t, chromedp.Do(tab, chromedp.KeyEvent(kb.Enter)))
-	require.Contains(t, eval[string](t, tab, "document.getElementById('stop').textContent"), "cannot become valid")
+	require.Contains(t, eval[string](t, tab, "document.getElementById('stop').textContent"), "ends without its result")
 	require.NoError(t, chromedp.Do(tab, chromedp.KeyEvent(kb.Enter)))
 	waitFor(t, tab, "document.getElementById('verdict').textContent === 'INTERRUPTED'")
 	require.Contains(t, eval[string](t, tab, "document.getElementById('reasons').innerText"), "a viewer of the live page")
 	require.Equal(t, 130, r.wait(), r.out)
+}
+
+// steps is a JavaScript expression of the text of the page's steps.
+const steps = "document.getElementById('steps').innerText"
+
+// TestLiveSweep shows the points of a sweep as they come, its requests, and the server's metrics on the same axis.
+func TestLiveSweep(t *testing.T) {
+	s := startServer(t)
+	r := startPage(t, "sweep", "--model", "llama3.1-8b", "--rates", "40,80", "--point-duration", "4s",
+		"--point-warmup", "1s",
+		"--point-queries", "20", "--dataset", s.dataset, "--endpoint", s.url, "--output-dir",
+		filepath.Join(t.TempDir(), "sweep"), "--no-progress", "--metrics", "--live")
+	tab := newTab(t)
+	open(t, tab, r.url)
+	waitFor(t, tab, steps+".includes('40/s') && document.getElementById('server-running') && "+points+".length > 3")
+	for _, l := range looks() {
+		l.apply(t, tab)
+		waitFor(t, tab, fmt.Sprintf("mlperf.charts.every(c => c.width <= %d)", l.width))
+		readable(t, tab, l)
+	}
+	reachesEverything(t, tab)
+	require.True(t, eval[bool](t, tab, "mlperf.charts.find(c => c.id === 'server-running').data.curves[0].x.at(-1) === "+
+		points+".at(-1)"), "one axis")
+	require.Contains(t, eval[string](t, tab, "document.getElementById('now').innerText"), "point 2 of 2")
+	waitFor(t, tab, "document.getElementById('verdict').textContent === 'VALID'")
+	require.Regexp(t, `(?s)TTFT p99.*40/s.*counts.*80/s.*counts`, eval[string](t, tab, steps))
+	require.Equal(t, 0, r.wait(), r.out)
+}
+
+// TestLiveCampaign shows the steps of a campaign, and the charts of the test that runs in a process of its own.
+func TestLiveCampaign(t *testing.T) {
+	r := startPage(t, "submission", "run", "--model", "llama3.1-8b", "--rehearsal-size", "tiny",
+		"--only", "Server/performance",
+		"--only", "Server/preflight", "--no-progress", "--output-dir", filepath.Join(t.TempDir(), "campaign"), "--live",
+		"--live-control")
+	tab := newTab(t)
+	open(t, tab, r.url)
+	waitFor(t, tab, steps+".includes('running') && "+points+".length > 1")
+	looks()[0].apply(t, tab)
+	waitFor(t, tab, "mlperf.charts.every(c => c.width <= 360)")
+	readable(t, tab, looks()[0])
+	require.Regexp(t, `(?s)step\s+Server/performance.*answered`,
+		eval[string](t, tab, "document.getElementById('now').innerText"))
+	require.Contains(t, eval[string](t, tab, "document.getElementById('stop').textContent"), "Stop the campaign")
+	waitFor(t, tab, "document.getElementById('verdict').textContent === 'VALID'")
+	require.Regexp(t, `(?s)preflight\s+done.*performance\s+done\s+VALID`, eval[string](t, tab, steps))
+	require.Equal(t, 0, r.wait(), r.out)
 }

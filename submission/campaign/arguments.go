@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run/child"
 	"github.com/mlperf-go/mlperf-go/run/record"
@@ -18,7 +19,7 @@ var stepSettings = map[string]bool{
 	"model": true, "model-category": true, "scenario": true, "mode": true, "output-dir": true, "resume": true,
 	"force": true, "audit-config": true,
 	"server-config": true, "model-path": true, "replicas": true, "gpus-per-replica": true, "python": true,
-	"live-control": true, // a campaign is stopped as a whole
+	"live": true, "live-control": true, // the campaign's own page shows its tests
 }
 
 // arguments returns a step's command line without the program's name.
@@ -90,10 +91,19 @@ func (p *Plan) command(t Task) *exec.Cmd {
 	if err != nil || selfErr != nil { // Bind has planned every step already
 		return exec.Command("")
 	}
+	if p.options.Live != "" && t.IsRun() {
+		args = append(args, "--live="+p.options.Live)
+	}
 	cmd := exec.Command(self, append(append([]string{"--json"}, p.options.Global...), args...)...)
 	cmd.Stderr, cmd.Env = p.options.Stderr, p.environ()
 	return cmd
 }
+
+// Settings returns what every test is set to.
+func (p *Plan) Settings() *config.Effective { return p.settings }
+
+// ServeTests makes each test serve a page of its own at an address of --live.
+func (p *Plan) ServeTests(address string) { p.options.Live = address }
 
 // environ returns the environment of a step's process.
 func (p *Plan) environ() []string { return child.Environ(p.settings, p.options.Environ) }

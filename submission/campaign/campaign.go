@@ -59,6 +59,8 @@ type Campaign struct {
 	Wait time.Duration
 	// Log receives a line for each event, with the fields step, scenario and code where they apply; nil: no log.
 	Log *zap.Logger
+	// Changed is called when the state of a step has changed; nil: nothing is.
+	Changed func()
 
 	fresh bool // the folder is new, and the user did not name it
 	state *State
@@ -173,6 +175,14 @@ func (c *Campaign) adopt() error {
 	return nil
 }
 
+// save writes the state.
+func (c *Campaign) save() error {
+	if c.Changed != nil {
+		c.Changed()
+	}
+	return c.state.write(c.Folder)
+}
+
 func (o Of) String() string {
 	return fmt.Sprintf("%s on %s, round %s, %s division", o.Model, o.System, o.Round, o.Division)
 }
@@ -230,13 +240,13 @@ func (c *Campaign) Run(ctx context.Context) error {
 			c.point()
 		}
 		if err := c.attempt(ctx, t, entry); err != nil {
-			return errors.Join(err, c.state.write(c.Folder))
+			return errors.Join(err, c.save())
 		}
 		if entry.Status == Done {
 			own[t.ID()] = true
 		}
 	}
-	return c.state.write(c.Folder)
+	return c.save()
 }
 
 // where returns the folder of a test as the end of a line.
@@ -356,7 +366,7 @@ func (c *Campaign) once(ctx context.Context, t Task, entry *Entry) error {
 	entry.Status, entry.Code, entry.Why, entry.Exit, entry.TookS = Active, "", "", 0, 0
 	entry.Started, entry.Settings, entry.Hash = time.Now(), t.Settings, t.Settings.Hash()
 	entry.Attempts++
-	if err := c.state.write(c.Folder); err != nil {
+	if err := c.save(); err != nil {
 		return err
 	}
 	started := time.Now()
@@ -366,7 +376,7 @@ func (c *Campaign) once(ctx context.Context, t Task, entry *Entry) error {
 	}
 	entry.TookS, entry.Exit = time.Since(started).Seconds(), end.Exit
 	c.read(t, entry, end)
-	if err := c.state.write(c.Folder); err != nil {
+	if err := c.save(); err != nil {
 		return err
 	}
 	switch {

@@ -52,6 +52,7 @@ type Options struct {
 	// Needs receives what the campaign needs, before its first test; it may be nil
 	Needs func(needs.Table)
 	Log   *zap.Logger
+	Live  string // address of the page of each test; "": they have none
 
 	pair bool // of performance and accuracy in one scenario
 }
