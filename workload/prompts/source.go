@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mlperf-go/mlperf-go/tokenizer"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 )
 
@@ -57,6 +58,9 @@ func (r *Request) Reset() {
 type Options struct {
 	Vocabulary int // number of token ids; 0: DefaultVocabulary
 	Requests   int // that the run sends, as far as it is known; the default of Data.Rows
+	// Tokenizer is the served model's. Without it, texts are made of the simulator's words, and lengths are exact for
+	// the simulator only.
+	Tokenizer *tokenizer.Tokenizer
 }
 
 // DefaultVocabulary is the smallest vocabulary of the models that servers of chats serve.
@@ -64,8 +68,14 @@ const DefaultVocabulary = 32000
 
 // kinds makes the source of each kind of data.
 var kinds = map[profile.DataKind]func(*profile.Profile, Options) (Source, error){
-	profile.Fixed:  newFixed,
-	profile.Random: newRandom,
+	profile.Fixed:         newFixed,
+	profile.Random:        newRandom,
+	profile.Synthetic:     newSynthetic,
+	profile.SharedPrefix:  newSharedPrefix,
+	profile.Conversations: newConversations,
+	profile.ShareGPT:      newFile,
+	profile.Prompts:       newFile,
+	profile.TraceLengths:  newTrace,
 }
 
 // Open returns the source of a profile.
@@ -77,5 +87,17 @@ func Open(p *profile.Profile, o Options) (Source, error) {
 	if open == nil {
 		return nil, fmt.Errorf("profile %s: data.kind: this program cannot send data of kind %s", p.Name, p.Data.Kind)
 	}
-	return open(p, o)
+	src, err := open(p, o)
+	if err != nil {
+		return nil, fmt.Errorf("profile %s: %w", p.Name, err)
+	}
+	if p.Data.Images != nil {
+		return withImages(src, p)
+	}
+	return src, nil
+}
+
+// NeedsTokenizer reports whether a profile's lengths are exact only with the model's tokenizer.
+func NeedsTokenizer(p *profile.Profile) bool {
+	return p.Data.Kind != profile.Fixed && p.Data.Kind != profile.Random && p.Data.Kind != profile.None
 }

@@ -1,0 +1,42 @@
+package prompts
+
+import (
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/workload/profile"
+	"github.com/mlperf-go/mlperf-go/workload/trace"
+)
+
+// newTrace returns requests with the lengths of a trace. Rows with equal prefix blocks begin with equal texts.
+func newTrace(p *profile.Profile, o Options) (Source, error) {
+	t, err := trace.Read(p.Data.Trace)
+	if err != nil {
+		return nil, err
+	}
+	w, err := newWriter(o.Tokenizer, p.Data.Corpus)
+	if err != nil {
+		return nil, err
+	}
+	rows := t.Len()
+	if p.Data.Rows > 0 {
+		rows = min(rows, p.Data.Rows)
+	}
+	return &single{rows: rows, fill: func(row int, r *Request) error {
+		r.Input, r.Output = max(1, int(t.Input[row])), int(t.Output[row])
+		if p.Data.Output != nil {
+			r.Output = output(p.Data.Output, source(p.Seed, lengthStream, row))
+		}
+		var text strings.Builder
+		left := r.Input
+		for _, id := range t.BlocksOf(row) {
+			n := min(left, t.BlockTokens)
+			text.WriteString(w.text(source(p.Seed, prefixStream, int(id)), n))
+			if left -= n; left == 0 {
+				break
+			}
+		}
+		text.WriteString(w.text(source(p.Seed, textStream, row), left))
+		r.Text = text.String()
+		return nil
+	}}, nil
+}
