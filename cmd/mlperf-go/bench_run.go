@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -18,8 +19,11 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/workload/bench"
+	"github.com/mlperf-go/mlperf-go/workload/catalog"
+	"github.com/mlperf-go/mlperf-go/workload/dialect"
 	"github.com/mlperf-go/mlperf-go/workload/measure"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
+	"github.com/mlperf-go/mlperf-go/workload/template"
 )
 
 // Groups of flags.
@@ -33,7 +37,11 @@ const (
 func profileFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "workload", Aliases: []string{"w"}, Category: workloadGroup,
-			Usage: "file of the workload profile (docs/reference/profiles.md)"},
+			Usage: "name of a predefined workload (mlperf-go bench list), or file of a profile"},
+		&cli.StringFlag{Name: "harness", Aliases: []string{"l"}, Category: workloadGroup,
+			DefaultText: "the profile's keys decide", Usage: "tool whose form the profile has"},
+		&cli.StringSliceFlag{Name: "overrides", Aliases: []string{"o"}, Category: workloadGroup,
+			Usage: "values that replace the profile's, such as load.stages.0.rate=20,total_count=200"},
 		&cli.Uint64Flag{Name: "seed", Category: workloadGroup, DefaultText: "the profile's",
 			Usage: "seed of arrival times, lengths and prompts"},
 	}
@@ -75,28 +83,63 @@ func sloFlag() cli.Flag {
 		Usage: "limits of a good request of a workload, such as ttft:p99<500ms,tpot:p95<40ms"}
 }
 
-// profileOf reads the profile of a command line.
-func profileOf(c *cli.Context) (*profile.Profile, error) {
-	path := c.String("workload")
-	if path == "" {
-		return nil, exit.Usage(exit.CodeWorkload, "Give --workload FILE", "no workload is given")
+// profileOf finds the profile of a command line, translates it, and applies the overrides.
+func (cmd benchCommand) profileOf(c *cli.Context) (*profile.Profile, error) {
+	name, harness := c.String("workload"), c.String("harness")
+	if name == "" {
+		return nil, exit.Usage(exit.CodeWorkload, "Give --workload with a name of `mlperf-go bench list` or a file",
+			"no workload is given")
 	}
-	p, err := profile.Read(path)
+	find := catalog.Find
+	if _, err := os.Stat(name); err == nil {
+		find = func(harness, name string, _ ...string) (*catalog.File, error) { return catalog.Open(harness, name) }
+	}
+	f, err := find(harness, name)
 	if err != nil {
 		return nil, exit.Usage(exit.CodeProfile, "", "%w", err)
+	}
+	o := dialect.Options{Lookup: template.First(template.Map(placeholders(c)), cmd.variable)}
+	if o.Overrides, err = template.ParseOverrides(c.StringSlice("overrides")); err != nil {
+		return nil, exit.Usage(exit.CodeProfile, "", "--overrides: %w", err)
+	}
+	p, err := f.Read(o)
+	if err != nil {
+		return nil, exit.Usage(exit.CodeProfile, "", "%w", err)
+	}
+	if p.Source != nil {
+		cmd.notice(p.Source.Notes...)
 	}
 	if c.IsSet("seed") {
 		p.Seed = c.Uint64("seed")
 	}
-	if p.Name == "" {
-		p.Name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
-	}
 	return p, nil
+}
+
+// placeholders are the values of a template that the command line determines.
+func placeholders(c *cli.Context) map[string]string {
+	values := map[string]string{}
+	if m := c.String("model"); m != "" {
+		values["LLMDBENCH_DEPLOY_CURRENT_MODEL"], values["LLMDBENCH_DEPLOY_CURRENT_TOKENIZER"] = m, m
+	}
+	if urls := c.StringSlice("endpoint-url"); len(urls) > 0 {
+		values["LLMDBENCH_HARNESS_STACK_ENDPOINT_URL"] = urls[0]
+	}
+	return values
+}
+
+// variable returns an environment variable.
+func (cmd benchCommand) variable(name string) (string, bool) {
+	for _, v := range cmd.environ {
+		if value, ok := strings.CutPrefix(v, name+"="); ok {
+			return value, true
+		}
+	}
+	return "", false
 }
 
 // options turns the flags into those of a run.
 func (cmd benchCommand) options(c *cli.Context) (*bench.Options, error) {
-	p, err := profileOf(c)
+	p, err := cmd.profileOf(c)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +246,7 @@ func (cmd benchCommand) planCommand() *cli.Command {
 	return &cli.Command{
 		Name: "plan", Usage: "print what a workload sends, and how long it takes, without sending it",
 		OnUsageError: usageError, Flags: profileFlags(), Action: func(c *cli.Context) error {
-			p, err := profileOf(c)
+			p, err := cmd.profileOf(c)
 			if err != nil {
 				return err
 			}

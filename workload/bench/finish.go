@@ -20,6 +20,15 @@ import (
 // finish computes the figures, judges the run and writes its record.
 func (t *trial) finish(o *engine.Outcome, process hostinfo.Process, drift time.Duration) (*Record, error) {
 	p := t.Profile
+	if p.Load.Sweep != nil { // the profile in the folder has the stages that took place
+		own := *p
+		own.Load.Sweep, own.Load.Stages = nil, o.Stages
+		if t.Profile, p = &own, &own; len(o.Stages) > 0 {
+			if err := t.keepProfile(); err != nil {
+				return nil, err
+			}
+		}
+	}
 	m, err := measure.Log(t.path(eventlog.FileName), measure.Options{Load: &p.Load,
 		Limits: append(measure.ProfileLimits(&p.SLO), t.Limits...)})
 	if err != nil {

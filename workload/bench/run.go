@@ -87,11 +87,8 @@ func (t *trial) prepare() error {
 			return exit.Environment(exit.CodeOutputDir, "Choose another --output", "an earlier run cannot be removed: %w", err)
 		}
 	}
-	text, err := t.Profile.Encode()
+	err := t.keepProfile()
 	if err != nil {
-		return err
-	}
-	if err := atomicfile.WriteBytes(t.path(ProfileName), text); err != nil {
 		return err
 	}
 	t.started = time.Now()
@@ -100,6 +97,14 @@ func (t *trial) prepare() error {
 	t.failures = failures{path: t.path(FailedName), start: t.started.UnixNano(), secrets: t.Secrets}
 	for _, e := range t.config.Endpoints {
 		t.failures.urls = append(t.failures.urls, e.URL)
+	}
+	return err
+}
+
+func (t *trial) keepProfile() error {
+	text, err := t.Profile.Encode()
+	if err == nil {
+		err = atomicfile.WriteBytes(t.path(ProfileName), text)
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -21,6 +22,9 @@ type director struct {
 	queues []*queue
 	sinks  []*sink
 
+	stages   []profile.Stage
+	begins   [][]int64 // by probe of a sweep: when its requests were sent
+	ends     [][]int64 // and when they ended
 	stage    int
 	profile  *profile.Stage
 	active   []*queue // that this stage uses
@@ -94,7 +98,11 @@ func (d *director) notify() {
 }
 
 func (d *director) run() error {
-	for i := range d.Profile.Load.Stages {
+	sweep := d.Profile.Load.Sweep
+	if d.stages = slices.Clone(d.Profile.Load.Stages); sweep != nil {
+		d.stages = probes(sweep)
+	}
+	for i := 0; i < len(d.stages); i++ {
 		if d.ctx.Err() != nil {
 			return nil
 		}
@@ -103,6 +111,10 @@ func (d *director) run() error {
 		}
 		if err := d.runStage(i); err != nil {
 			return fmt.Errorf("stage %d: %w", i, err)
+		}
+		if sweep != nil && i == len(d.stages)-1 {
+			low, high := d.limits(sweep)
+			d.stages, sweep = append(d.stages, swept(sweep, low, high)...), nil
 		}
 	}
 	return nil
@@ -118,13 +130,13 @@ func (d *director) pause(long time.Duration) bool {
 }
 
 func (d *director) runStage(i int) error {
-	d.stage, d.profile, d.base, d.stopping = i, &d.Profile.Load.Stages[i], 0, false
+	d.stage, d.profile, d.base, d.stopping = i, &d.stages[i], 0, false
 	d.live[liveStage].Store(int64(i))
 	d.breakers = newBreakers(&d.Profile.Load, d.profile)
 	if err := d.choose(); err != nil {
 		return err
 	}
-	span := Span{Stage: i, LoadPerS: d.profile.Rate}
+	span := Span{Stage: i}
 	before, fed := d.live[liveEnded].Load(), false
 	for {
 		if err := d.collect(); err != nil {
@@ -324,6 +336,7 @@ func (d *director) collect() error {
 			d.live[liveFailed].Add(1)
 		}
 		d.breakers.add(&s.rec)
+		d.remember(s)
 		if d.kind != nil {
 			if err := d.kind.after(s); err != nil {
 				return err
@@ -332,6 +345,18 @@ func (d *director) collect() error {
 		d.table.put(s)
 	}
 	return nil
+}
+
+// remember keeps the times of the requests of a sweep's probes.
+func (d *director) remember(s *slot) {
+	if d.Profile.Load.Sweep == nil || !d.stages[s.rec.Stage].Warmup {
+		return
+	}
+	for len(d.ends) <= s.rec.Stage {
+		d.begins, d.ends = append(d.begins, nil), append(d.ends, nil)
+	}
+	d.begins[s.rec.Stage] = append(d.begins[s.rec.Stage], s.rec.SentNS)
+	d.ends[s.rec.Stage] = append(d.ends[s.rec.Stage], s.rec.EndNS)
 }
 
 // idle reports that nothing is prepared that will be sent, and nothing in flight.
@@ -386,7 +411,7 @@ func (d *director) shut() {
 }
 
 func (d *director) outcome() *Outcome {
-	o := &Outcome{Spans: d.spans, Requests: d.live[liveEnded].Load(), Ended: context.Cause(d.ctx)}
+	o := &Outcome{Spans: d.spans, Stages: d.stages, Requests: d.live[liveEnded].Load(), Ended: context.Cause(d.ctx)}
 	var report ledger.Histogram
 	for i, b := range d.Backends {
 		if loop := b.Features().Loop; loop != nil {

@@ -55,19 +55,19 @@ func (e *Engine) Live() Live {
 
 // Span is one stage as it took place.
 type Span struct {
-	Stage    int     `json:"stage"`
-	StartNS  int64   `json:"start_ns"` // wall clock
-	EndNS    int64   `json:"end_ns"`   // its last request has ended
-	Requests int64   `json:"requests"`
-	Unsent   int64   `json:"unsent,omitempty"`     // that were due and not sent, because the stage was ended
-	Stopped  string  `json:"stopped,omitempty"`    // why the stage was ended early; empty: it was not
-	LoadPerS float64 `json:"rate_per_s,omitempty"` // as a sweep chose it
+	Stage    int    `json:"stage"`
+	StartNS  int64  `json:"start_ns"` // wall clock
+	EndNS    int64  `json:"end_ns"`   // its last request has ended
+	Requests int64  `json:"requests"`
+	Unsent   int64  `json:"unsent,omitempty"`  // that were due and not sent, because the stage was ended
+	Stopped  string `json:"stopped,omitempty"` // why the stage was ended early; empty: it was not
 }
 
 // Outcome is what a run left besides its event log.
 type Outcome struct {
 	Spans     []Span
-	Ended     error // why the run was ended early; nil: it was not
+	Stages    []profile.Stage // the profile's, or those of its sweep
+	Ended     error           // why the run was ended early; nil: it was not
 	Loops     []backends.LoopStats
 	ReportLag *ledger.Stats // last token readable to completion; nil: unknown
 	Requests  int64
