@@ -17,6 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/internal/schedule"
 	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/ledger/spans"
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run/exit"
@@ -59,6 +60,7 @@ func (t *test) finish(ctx context.Context) (*record.Record, error) {
 	}()
 	r := t.record(data, logs, process, drift, result, score)
 	r.Metrics = metrics
+	r.Notes = append(r.Notes, t.writeSpans(data)...)
 	if lost = errors.Join(lost, <-written); lost != nil {
 		r.Lose(lost)
 	}
@@ -186,6 +188,28 @@ func (t *test) writeRequests(data *ledger.Test) error {
 		return nil
 	}
 	return ledger.WriteRequests(t.plan.Access(), t.path(record.RequestsName), data)
+}
+
+// writeSpans writes the file of --trace-spans, and returns what the user should know about it. It is no part of the
+// result.
+func (t *test) writeSpans(data *ledger.Test) []string {
+	path := t.plan.Config.String("trace-spans")
+	if path == "" {
+		return nil
+	}
+	var o spans.Options
+	for _, e := range t.config.Endpoints {
+		o.Endpoints = append(o.Endpoints, e.URL)
+	}
+	written, err := spans.Write(t.plan.Access(), path, data, o)
+	switch {
+	case err != nil:
+		return []string{"the spans were not written: " + err.Error()}
+	case written.Left > 0:
+		return []string{fmt.Sprintf("%s has the first %d requests; %d more would exceed its %d MiB", path, written.Requests,
+			written.Left, spans.MaxBytes>>20)}
+	}
+	return nil
 }
 
 // count fills in what the ledger counted. The numbers of samples match the request log.

@@ -109,6 +109,14 @@ func encodeJSON(path string, v any) ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
+// Replaceable returns an error if Write cannot write a path: its folder is missing, or it is no regular file.
+func Replaceable(path string) error {
+	if _, err := os.Stat(filepath.Dir(filepath.Clean(path))); err != nil {
+		return explain(path, err)
+	}
+	return replaceable(path)
+}
+
 // create begins the unfinished file of a path that the user chose: the folders in it may be links.
 func (a Access) create(path string) (*unfinished, error) {
 	if err := replaceable(path); err != nil {

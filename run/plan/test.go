@@ -262,5 +262,10 @@ func (t *Test) checkPaths() error {
 				"the audit configuration cannot be read: %w", err)
 		}
 	}
+	if path := t.Config.String("trace-spans"); path != "" {
+		if err := atomicfile.Replaceable(path); err != nil {
+			return exit.Usage(exit.CodeTraceSpans, "Give a new name in a folder that exists", "--trace-spans: %w", err)
+		}
+	}
 	return nil
 }

@@ -22,6 +22,9 @@ var stepSettings = map[string]bool{
 	"live": true, "live-control": true, // the campaign's own page shows its tests
 }
 
+// ofOneTest are the settings that several tests would use for the same file or at the same server.
+var ofOneTest = []string{"trace-spans"}
+
 // arguments returns a step's command line without the program's name.
 func (p *Plan) arguments(t Task) ([]string, error) {
 	folder := p.Path(t.Step)

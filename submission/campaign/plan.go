@@ -115,6 +115,12 @@ func New(o Options) (*Plan, error) {
 		return nil, exit.Usage(exit.CodeModel, "Use `mlperf-go run --model generic`",
 			"generic is not a benchmark and cannot be submitted")
 	}
+	for _, name := range ofOneTest {
+		if e.IsSet(name) {
+			return nil, exit.Usage(exit.CodeSetting, "Use it with `mlperf-go run`", "--%s is for one test, and this is a series "+
+				"of tests", name)
+		}
+	}
 	for _, text := range test.Notices() {
 		o.Log.Info(text)
 	}
