@@ -72,12 +72,15 @@ type Dispatch struct {
 	Concurrency int                    // requests in flight; 0: no limit
 	PerEndpoint int                    // requests in flight at one endpoint; 0: no limit
 	Balance     string                 // strategy that chooses the endpoint; empty: round-robin
-	Key         func(index int) uint64 // what the strategy hash uses; nil: the sample's index
+	Key         func(index int) uint64 // what the strategies hash and assigned use; nil: the sample's index
 	Retries     int                    // further attempts on a new connection, before the first byte of an answer
 	// Reconnected is called by any goroutine when an endpoint accepts a connection after it refused or reset one. It must
 	// not block. nil: not called.
 	Reconnected func(endpoint int)
 }
+
+// BalanceAssigned is the strategy that sends each query to the endpoint whose number is its key (see Dispatch.Key).
+const BalanceAssigned = "assigned"
 
 // Deadlines are limits in time; 0 is the client's default.
 type Deadlines struct {

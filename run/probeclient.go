@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/ledger"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
+	"github.com/mlperf-go/mlperf-go/metrics/scrape"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
@@ -47,6 +49,15 @@ type Probe struct {
 // of all samples that a performance test draws from, and opens one backend per shard. The plan's data set and endpoint
 // must be there.
 func OpenProbes(ctx context.Context, p *Plan, o Observer, folder string) (*ProbeClient, error) {
+	return openProbes(ctx, p, o, folder, false)
+}
+
+// OpenAssigned is OpenProbes for loads that choose the endpoint of each query with Place.
+func OpenAssigned(ctx context.Context, p *Plan, o Observer, folder string) (*ProbeClient, error) {
+	return openProbes(ctx, p, o, folder, true)
+}
+
+func openProbes(ctx context.Context, p *Plan, o Observer, folder string, assigned bool) (*ProbeClient, error) {
 	if !loadgen.Built {
 		return nil, exit.Environment(exit.CodeNoLoadGen, "Build it with 'make build'",
 			"this program was built without LoadGen")
@@ -55,13 +66,13 @@ func OpenProbes(ctx context.Context, p *Plan, o Observer, folder string) (*Probe
 		o = silent{}
 	}
 	t := newTest(p.inner(), o, folder)
-	if err := t.prepareProbes(ctx); err != nil {
+	if err := t.prepareProbes(ctx, assigned); err != nil {
 		return nil, err
 	}
 	return &ProbeClient{t: t}, nil
 }
 
-func (t *test) prepareProbes(ctx context.Context) error {
+func (t *test) prepareProbes(ctx context.Context, assigned bool) error {
 	p := t.plan
 	var err error
 	if t.dataset, err = p.ReadDataset(); err != nil {
@@ -76,6 +87,9 @@ func (t *test) prepareProbes(ctx context.Context) error {
 	}
 	if err := errors.Join(t.findKeys(), t.findCounter(ctx), t.findMetrics()); err != nil {
 		return err
+	}
+	if assigned {
+		t.config.Balance, t.keys = backends.BalanceAssigned, make([]uint64, len(t.dataset.Samples))
 	}
 	if t.pre, err = (&prober{p, t.driver, t.config, t.observer}).preflight(ctx, t.dataset.Samples, t.folder); err != nil {
 		return err
@@ -187,6 +201,43 @@ func (c *ProbeClient) Shards() int { return len(c.t.backends) }
 
 // Samples returns how many samples a probe draws from.
 func (c *ProbeClient) Samples() int { return c.t.performanceCount() }
+
+// Endpoints returns the URLs of the servers, by the numbers of Place.
+func (c *ProbeClient) Endpoints() []string {
+	var urls []string
+	for _, e := range c.t.config.Endpoints {
+		urls = append(urls, e.URL)
+	}
+	return urls
+}
+
+// Place sets the endpoint of a sample's next query. The thread that issues the query calls it before; the client must
+// be one of OpenAssigned.
+func (c *ProbeClient) Place(index, endpoint int) { c.t.keys[index] = uint64(endpoint) }
+
+// Length returns about how many tokens a sample costs a server: those of its prompt, and those of its reference answer
+// if the data set has one. Texts are estimated from their bytes.
+func (c *ProbeClient) Length(index int) int {
+	s := &c.t.dataset.Samples[index]
+	input := cmp.Or(s.InputLen, len(s.InputIDs), max(len(s.Input), s.MessageBytes)/bytesPerToken)
+	return input + len(s.Target)/bytesPerToken
+}
+
+// Watch records the metrics pages of the endpoints in a file of package metrics/series until stop is called.
+func (c *ProbeClient) Watch(ctx context.Context, path string) (stop func() error, err error) {
+	pages, err := c.t.metricsPages()
+	if err != nil {
+		return nil, err
+	}
+	collector, err := scrape.Start(ctx, c.t.plan.Access(), path, pages, c.t.plan.Config.Duration("metrics-interval"))
+	if err != nil {
+		return nil, err
+	}
+	return func() error {
+		_, err := collector.Stop()
+		return err
+	}, nil
+}
 
 // ProbeLoad issues the queries of a probe.
 type ProbeLoad interface {

@@ -59,23 +59,25 @@ func (m *serverMetrics) take() []ServerSignals {
 
 // findMetrics lists the pages of --metrics and --metrics-url, which implies --metrics.
 func (t *test) findMetrics() error {
-	c := t.plan.Config
-	urls := c.Strings("metrics-url")
-	if !c.Bool("metrics") && len(urls) == 0 {
+	if c := t.plan.Config; !c.Bool("metrics") && len(c.Strings("metrics-url")) == 0 {
 		return nil
 	}
-	pages, err := metricsPages(t.config, urls)
-	if err != nil {
-		return err
-	}
+	var err error
+	t.metrics.pages, err = t.metricsPages()
+	t.metrics.path = t.path(record.MetricsName)
+	return err
+}
+
+// metricsPages returns the pages of the endpoints and of --metrics-url. Their passwords are kept out of all files.
+func (t *test) metricsPages() ([]scrape.Target, error) {
+	pages, err := metricsPages(t.config, t.plan.Config.Strings("metrics-url"))
 	for _, page := range pages {
 		if u, err := url.Parse(page.URL); err == nil {
 			password, _ := u.User.Password()
 			t.plan.Secrets.Add(password)
 		}
 	}
-	t.metrics.pages, t.metrics.path = pages, t.path(record.MetricsName)
-	return nil
+	return pages, err
 }
 
 // metricsPages returns the metrics page of each endpoint, and further pages, which get no key.

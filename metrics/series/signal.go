@@ -231,3 +231,18 @@ func (l *Line) Stats() (Stats, bool) {
 	s.Mean /= float64(n)
 	return s, n > 0
 }
+
+// Sum returns the growth behind a line of rates: its values times their intervals. It is NaN if every value is absent.
+func (l *Line) Sum() float64 {
+	total := math.NaN()
+	for i, v := range l.Values {
+		if i == 0 || math.IsNaN(v) {
+			continue
+		}
+		if math.IsNaN(total) {
+			total = 0
+		}
+		total += v * (l.TimesS[i] - l.TimesS[i-1])
+	}
+	return total
+}

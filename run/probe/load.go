@@ -24,6 +24,9 @@ type Load struct {
 	starts  []int64 // ns after base from which latencies count, by query; in a closed loop set at the issue
 	first   []int64 // ns after base; 0: no first token
 
+	feeding sync.Mutex // protects feed
+	feed    Feed       // nil: due and flight decide when a query is issued
+
 	mu    sync.Mutex
 	ended []End
 }
@@ -122,6 +125,8 @@ type queue struct {
 // wait returns how long until the next query is due; 0: it is. ended reports that no query is left.
 func (q *queue) wait() (left time.Duration, ended bool) {
 	switch {
+	case q.feed != nil:
+		return q.fed()
 	case q.next >= len(q.index) || q.stopped.Load():
 		return 0, true
 	case q.due == nil && int(q.inFlight.Load()) < q.room:
@@ -134,6 +139,9 @@ func (q *queue) wait() (left time.Duration, ended bool) {
 
 // Pop returns the queries that are due.
 func (q *queue) Pop(dst []loadgen.Query) int {
+	if q.feed != nil {
+		return q.popFed(dst)
+	}
 	n := 0
 	for n < len(dst) {
 		left, ended := q.wait()
@@ -169,6 +177,9 @@ func (q *queue) Wait(dst []loadgen.Query, timeout time.Duration) (int, bool) {
 			return 0, true
 		}
 		q.bell.Set(left)
+		if now, _ := q.wait(); now == 0 { // the end of another query may have come before the timer was set
+			continue
+		}
 		q.bell.Sleep(left)
 	}
 }
@@ -180,8 +191,8 @@ func (q *queue) Park() bool {
 		return false
 	}
 	q.bell.Set(left)
-	_, ended = q.wait() // stop may have come between
-	return !ended
+	left, ended = q.wait() // stop, or the end of a query in another shard, may have come between
+	return !ended && left > 0
 }
 
 // Unpark takes the wake-up back.
@@ -199,7 +210,11 @@ func (q *queue) QuerySamplesComplete(id loadgen.ResponseID, _ []int32, nTokens i
 	q.mu.Lock()
 	q.ended = append(q.ended, e)
 	q.mu.Unlock()
-	if q.inFlight.Add(-1); q.due == nil {
+	q.inFlight.Add(-1)
+	switch {
+	case q.feed != nil:
+		q.release(e.Seq)
+	case q.due == nil:
 		q.bell.Set(0)
 	}
 }

@@ -36,6 +36,7 @@ var strategies = map[string]func(b *Balancer, key uint64) (int, bool){
 	"random":         (*Balancer).random,
 	"least-inflight": (*Balancer).leastInflight,
 	"hash":           (*Balancer).hash,
+	"assigned":       (*Balancer).assigned,
 }
 
 // Names returns the strategies in alphabetical order.
@@ -161,6 +162,15 @@ func (b *Balancer) hash(key uint64) (int, bool) {
 		}
 	}
 	return best, best >= 0 && b.inflight[best] < b.limit
+}
+
+// assigned sends a query to the endpoint whose number is its key. While that is excluded, hash chooses another.
+func (b *Balancer) assigned(key uint64) (int, bool) {
+	e := int(key % uint64(len(b.inflight)))
+	if b.out[e] {
+		return b.hash(key)
+	}
+	return e, b.inflight[e] < b.limit
 }
 
 // mix spreads the bits of a pair over 64 (the finalizer of MurmurHash3 over a multiple of 2^64 / the golden ratio).

@@ -72,6 +72,22 @@ func TestHashMovesOnlyWhatItMust(t *testing.T) {
 	require.Equal(t, before, where())
 }
 
+// A query whose endpoint was chosen for it waits for that one, and goes to another only while it is excluded.
+func TestAssigned(t *testing.T) {
+	b := newBalancer(t, Options{Strategy: "assigned", Endpoints: 3, PerEndpoint: 1})
+	for _, want := range []struct {
+		endpoint int
+		room     bool
+	}{{2, true}, {2, false}} {
+		e, room := b.Pick(2)
+		require.Equal(t, want.endpoint, e)
+		require.Equal(t, want.room, room)
+	}
+	b.out[0] = true
+	e, _ := b.Pick(0)
+	require.NotZero(t, e)
+}
+
 // A limited endpoint never has more in flight, nothing is placed where room is not, and room is found where it is.
 func TestNeverMoreThanTheLimit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -98,7 +114,7 @@ func TestNeverMoreThanTheLimit(t *testing.T) {
 			if room {
 				require.False(t, b.out[e])
 				held = append(held, e)
-			} else if name != "hash" {
+			} else if name != "hash" && name != "assigned" {
 				require.Zero(t, free)
 			}
 			for e := range n {
@@ -110,7 +126,7 @@ func TestNeverMoreThanTheLimit(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	require.EqualError(t, (&Options{Strategy: "fastest", Endpoints: 2}).Check(),
-		`load balancing "fastest" is not known: choose one of hash, least-inflight, random, round-robin`)
+		`load balancing "fastest" is not known: choose one of assigned, hash, least-inflight, random, round-robin`)
 	require.EqualError(t, (&Options{Strategy: "random"}).Check(), "a balancer needs at least one endpoint, got 0")
 }
 
