@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/internal/secret"
 	"github.com/mlperf-go/mlperf-go/ledger"
@@ -35,7 +36,7 @@ func CheckFolder(folder string, force bool) error {
 	}
 	if other := results.Holds(folder, "run"); other != "" {
 		return exit.Usage(exit.CodeOutputUsed, "Choose another --output-dir (with make: OUT=folder)",
-			"the output folder %s is the folder of a %s", folder, other)
+			"the output folder %s is the folder of %s", folder, plural.Article(other))
 	}
 	if force {
 		return nil

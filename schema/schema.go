@@ -23,3 +23,9 @@ var Compare []byte
 //
 //go:embed sweep.schema.json
 var Sweep []byte
+
+// Experiment is the text of experiment.schema.json: the JSON Schema of experiment.json, whose "schema" field is
+// "mlperf-go/experiment/1".
+//
+//go:embed experiment.schema.json
+var Experiment []byte

@@ -113,7 +113,7 @@ func (p *program) app() *cli.App {
 		Commands: p.withGlobals([]*cli.Command{
 			runCommand{p}.command(), submissionCommand{p}.command(), complianceCommand{p}.command(),
 			accuracyCommand{p}.command(), showCommand{p}.command(), preflightCommand{p}.command(),
-			tuneCommand{p}.command(), sweepCommand{p}.command(),
+			tuneCommand{p}.command(), sweepCommand{p}.command(), experimentCommand{p}.command(),
 			serverCommand{p}.command(), simCommand{p}.command(), datasetCommand{p}.command(), modelsCommand{p}.command(),
 			metricsCommand{p}.command(), reportCommand{p}.command(), compareCommand{p}.command(),
 			benchCommand{p}.command(),

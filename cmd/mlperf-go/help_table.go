@@ -180,6 +180,21 @@ var helpTable = map[string]commandHelp{
 		{"make a set of 512 rows", "mlperf-go dataset synth --samples 512 --output prompts.json"},
 		{"make one for another benchmark", "mlperf-go dataset synth --model gpt-oss-120b --samples 64 --output gpt.json"},
 	}},
+	"experiment offline-batching": {
+		examples: []example{
+			{"compare three windows and one batch size with all at once", "mlperf-go experiment offline-batching --model " +
+				"llama3.1-8b --endpoint http://127.0.0.1:8000 --dataset cnn_eval.json --samples 2000 --windows 64,128,256 " +
+				"--batches 256"},
+		},
+		basic: []string{"model", "endpoint", "dataset", "samples", "windows", "batches", "repeats", "output-dir", "resume"},
+	},
+	"experiment partition": {
+		examples: []example{
+			{"compare how to divide the samples among two replicas", "mlperf-go experiment partition --model llama3.1-8b " +
+				"--endpoint http://127.0.0.1:8000 --endpoint http://127.0.0.1:8001 --dataset cnn_eval.json --samples 2000"},
+		},
+		basic: []string{"model", "endpoint", "dataset", "samples", "window", "repeats", "output-dir", "resume"},
+	},
 	"sweep": {
 		examples: []example{
 			{"measure latency against load until the server is saturated", "mlperf-go sweep --model llama3.1-8b --endpoint " +

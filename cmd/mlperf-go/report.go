@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/report"
 	"github.com/mlperf-go/mlperf-go/run/exit"
@@ -75,8 +76,8 @@ func (cmd reportCommand) run(c *cli.Context) error {
 // checkIsRun rejects the folders of other results, and names what shows them.
 func checkIsRun(folder string) error {
 	if kind := results.Holds(folder, "run"); kind != "" {
-		return exit.Usage(exit.CodeRunFolder, "Give the folder of a run; `mlperf-go show` prints tunes, sweeps and campaigns",
-			"%s is the folder of a %s, not of a run", folder, kind)
+		return exit.Usage(exit.CodeRunFolder, "Give the folder of a run; `mlperf-go show` prints the others",
+			"%s is the folder of %s, not of a run", folder, plural.Article(kind))
 	}
 	return nil
 }

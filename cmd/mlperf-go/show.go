@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/mlperf-go/mlperf-go/experiment"
 	"github.com/mlperf-go/mlperf-go/internal/plot"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/report/lengths"
@@ -26,9 +27,9 @@ type showCommand struct{ *program }
 
 func (cmd showCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "show", Usage: "print the results of runs, tunes, sweeps and campaigns again", ArgsUsage: "RUN...",
-		Description: "RUN is the folder of a run, a tune, a sweep or a campaign, or the link latest beside it. The exit " +
-			"code does not depend on the verdicts.",
+		Name: "show", Usage: "print the results of runs, tunes, sweeps, experiments and campaigns again", ArgsUsage: "RUN...",
+		Description: "RUN is the folder of a run, a tune, a sweep, an experiment or a campaign, or the link latest " +
+			"beside it. The exit code does not depend on the verdicts.",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "answers", Usage: "add statistics of the answers: lengths of inputs and outputs, their ratio, " +
 				"finish reasons"},
@@ -47,10 +48,11 @@ type shown struct {
 	Record  *record.Record  `json:"record,omitempty"` // of a run
 	Answers *lengths.Report `json:"answers,omitempty"`
 
-	Bench    *bench.Record  `json:"bench,omitempty"` // of a workload
-	Tune     *tune.State    `json:"tune,omitempty"`
-	Sweep    *sweep.State   `json:"sweep,omitempty"`
-	Campaign map[string]any `json:"campaign,omitempty"`
+	Bench      *bench.Record     `json:"bench,omitempty"` // of a workload
+	Tune       *tune.State       `json:"tune,omitempty"`
+	Sweep      *sweep.State      `json:"sweep,omitempty"`
+	Campaign   map[string]any    `json:"campaign,omitempty"`
+	Experiment *experiment.State `json:"experiment,omitempty"`
 
 	state    *campaign.State
 	outcomes []campaign.Outcome
@@ -102,7 +104,7 @@ func (cmd showCommand) show(c *cli.Context) error {
 	return nil
 }
 
-// readShown reads the state of a tune, a sweep or a campaign, or a run.
+// readShown reads the state of a tune, a sweep, an experiment or a campaign, or a run.
 func readShown(folder string, answers bool, percentiles []float64) (*shown, error) {
 	s := &shown{Folder: filepath.Clean(folder)}
 	var err error
@@ -115,6 +117,11 @@ func readShown(folder string, answers bool, percentiles []float64) (*shown, erro
 		return s, nil
 	} else if !errors.Is(err, sweep.ErrNoState) {
 		return nil, exit.Usage(exit.CodeSweep, "", "%w", err)
+	}
+	if s.Experiment, err = experiment.ReadState(folder); err == nil {
+		return s, nil
+	} else if !errors.Is(err, experiment.ErrNoState) {
+		return nil, exit.Usage(exit.CodeExperiment, "", "%w", err)
 	}
 	if _, err = os.Lstat(filepath.Join(folder, layout.StateName)); err == nil {
 		if s.state, s.outcomes, err = campaign.Inspect(folder); err != nil {
@@ -176,6 +183,8 @@ func (cmd showCommand) print(s *shown) error {
 		return tuneCommand(cmd).print(s.Tune, s.Folder)
 	case s.Sweep != nil:
 		return sweepCommand(cmd).print(s.Sweep, s.Folder)
+	case s.Experiment != nil:
+		return experimentCommand(cmd).print(s.Experiment, s.Folder)
 	case s.state != nil:
 		submissionCommand(cmd).printOutcomes(s.state, s.outcomes)
 	case s.Bench != nil:

@@ -1,6 +1,9 @@
 package plural
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // number is a type that counts things.
 type number interface {
@@ -18,4 +21,12 @@ func Word[N number](n N, one, many string) string {
 		return one
 	}
 	return many
+}
+
+// Article returns a noun behind its indefinite article.
+func Article(noun string) string {
+	if len(noun) > 0 && strings.ContainsRune("aeiou", rune(noun[0])) {
+		return "an " + noun
+	}
+	return "a " + noun
 }

@@ -13,3 +13,8 @@ func TestCount(t *testing.T) {
 	require.Equal(t, "1 row", Count(int64(1), "row", "rows"))
 	require.Equal(t, "18446744073709551615 rows", Count(^uint64(0), "row", "rows"))
 }
+
+func TestArticle(t *testing.T) {
+	require.Equal(t, "an experiment", Article("experiment"))
+	require.Equal(t, "a run", Article("run"))
+}

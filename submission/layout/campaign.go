@@ -19,9 +19,11 @@ const (
 	Accuracy    = "accuracy"
 )
 
-// TuneFiles returns the files that mark the folders of a tune and of its probes (docs/explanation/tuning.md). Such a
-// folder is not the result of a test.
-func TuneFiles() []string { return []string{"probe.json", "tune.json"} }
+// ProbeFiles returns the files that mark the folders of tunes (docs/explanation/tuning.md), sweeps and experiments, and
+// of their probes. Such a folder is not the result of a test.
+func ProbeFiles() []string {
+	return []string{"probe.json", "tune.json", "sweep.json", "experiment.json"}
+}
 
 // VerifyFolder is the folder in an audit's run that contains the verification: compliance/TEST06/verify_accuracy.txt.
 const VerifyFolder = "compliance"

@@ -117,8 +117,8 @@ func (l *lister) take(e treefs.Entry) error {
 		l.refuse(e.Path, notPlain, "it is not a regular file (%s): replace it by the file itself", e.Type())
 		return nil
 	}
-	if slices.Contains(layout.TuneFiles(), e.Name()) {
-		l.refuse(e.Path, "probe", "it belongs to a tune's probes, which are no results; remove its folder")
+	if slices.Contains(layout.ProbeFiles(), e.Name()) {
+		l.refuse(e.Path, "probe", "it belongs to a tune, a sweep or an experiment, which are no results; remove its folder")
 		return nil
 	}
 	f, err := atomicfile.OpenIn(e.Dir, e.Name())

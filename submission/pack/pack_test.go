@@ -148,7 +148,8 @@ func TestTheSameTreeGivesTheSameBytes(t *testing.T) {
 
 // The parts of made-up secrets are joined here, so that this file holds none.
 var bad = map[string]struct{ name, text, code, kind string }{
-	"probe":       {"closed/Acme/results/m/probes/001/probe.json", `{"kind":"probe"}`, "probe", "a tune's probes"},
+	"probe":       {"closed/Acme/results/m/probes/001/probe.json", `{"kind":"probe"}`, "probe", "a tune, a sweep"},
+	"experiment":  {"closed/Acme/results/m/x/experiment.json", `{"kind":"experiment"}`, "probe", "or an experiment"},
 	"private key": {"closed/Acme/src/m/id", "-----BEGIN OPENSSH " + "PRIVATE KEY-----\n", "secret", "a private key"},
 	"hf token": {"closed/Acme/src/m/a.sh", "x\nexport HF_TOKEN=hf" + "_" + strings.Repeat("aB3", 12), "secret",
 		"a Hugging Face token"},

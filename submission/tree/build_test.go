@@ -144,6 +144,9 @@ func TestRefusedRuns(t *testing.T) {
 		{"a probe of a tune", func(e *example) {
 			e.write(filepath.Join(folder(e, layout.Performance), "probe.json"), `{"schema":"mlperf-go/probe/1","kind":"probe"}`)
 		}, []string{"probe@Server/performance"}, `its probe.json has the kind "probe", so it is not a test`},
+		{"an experiment", func(e *example) {
+			e.write(filepath.Join(folder(e, layout.Performance), "experiment.json"), `{"kind":"experiment"}`)
+		}, []string{"probe@Server/performance"}, `its experiment.json has the kind "experiment", so it is not a test`},
 		{"a whole tune", func(e *example) {
 			e.write(filepath.Join(folder(e, layout.Performance), "tune.json"), "{")
 		}, []string{"probe@Server/performance"}, `its tune.json has the kind "unknown"`},

@@ -68,9 +68,9 @@ func (b *builder) judge(ctx context.Context) error {
 	return nil
 }
 
-// probe refuses the folder of a tune, or of one of its probes, by the file that names its kind.
+// probe refuses the folder of a tune, a sweep or an experiment, or of one of its probes, by the file with its kind.
 func (b *builder) probe(t *test) string {
-	for _, name := range layout.TuneFiles() {
+	for _, name := range layout.ProbeFiles() {
 		text, err := b.read(t, name)
 		if err != nil {
 			continue // the folder is readable, and lacks the file
@@ -79,8 +79,8 @@ func (b *builder) probe(t *test) string {
 		if json.Unmarshal(text, &file) != nil || file.Kind == "" {
 			file.Kind = "unknown"
 		}
-		return fmt.Sprintf("its %s has the kind %q, so it is not a test; copy the run that confirmed the tune instead",
-			name, file.Kind)
+		return fmt.Sprintf("its %s has the kind %q, so it is not a test; copy a run, such as that of a confirmed tune, "+
+			"instead", name, file.Kind)
 	}
 	return ""
 }

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/experiment"
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+)
+
+// An experiment that is interrupted or killed in the middle of a trial continues with the same trial, and its
+// experiment.json is whole at any time. A replica that dies in the middle spoils only that trial, which is repeated
+// once the replica answers again.
+func TestAnExperimentSurvives(t *testing.T) {
+	if !loadgen.Built {
+		t.Skip("built without LoadGen")
+	}
+	dir := t.TempDir()
+	set, folder := filepath.Join(dir, "d.json"), filepath.Join(dir, "out")
+	require.NoError(t, exec.Command("mlperf-go", "--quiet", "dataset", "synth", "--model", "generic", "--samples", "61",
+		"--output", set).Run())
+	sim := []string{"--benchmark", "generic", "--dataset", set, "--model", "m", "--max-num-seqs", "4", "--tpot", "4ms"}
+	first, _ := startSim(deferring{t}, filepath.Join(dir, "ready"), sim...)
+	second, replica := startSim(deferring{t}, filepath.Join(dir, "ready2"), sim...)
+	args := []string{"--json", "--no-progress", "experiment", "partition", "--model", "generic", "--endpoint", first,
+		"--endpoint", second, "--served-model", "m", "--dataset", set, "--max-tokens", "30", "--window", "4", "--repeats",
+		"2", "--output-dir", folder, "--resume"}
+	trials := func() int {
+		s, err := experiment.ReadState(folder)
+		require.True(t, err == nil || os.IsNotExist(err) || s == nil, "%v", err)
+		if s == nil {
+			return 0
+		}
+		return len(s.Trials)
+	}
+	for _, end := range []struct {
+		signal   syscall.Signal
+		measured int
+		code     int
+	}{{syscall.SIGINT, 1, 130}, {syscall.SIGKILL, 2, -1}} {
+		p := start(t, folder, args...)
+		p.until("a trial", patience, func() bool { return trials() == end.measured })
+		require.NoError(t, p.cmd.Process.Signal(end.signal))
+		require.Equal(t, end.code, p.end(endWithin), p.stderr.String())
+	}
+	before, err := experiment.ReadState(folder)
+	require.NoError(t, err)
+
+	p := start(t, folder, args...)
+	p.until("another trial", patience, func() bool { return trials() == 3 })
+	time.Sleep(100 * time.Millisecond) // into the next one
+	require.NoError(t, replica.Process.Kill())
+	time.Sleep(time.Second)
+	require.NoError(t, os.Remove(filepath.Join(dir, "ready2")))
+	again, _ := startSim(deferring{t}, filepath.Join(dir, "ready2"),
+		append(sim, "--listen", strings.TrimPrefix(second, "http://"))...)
+	require.Equal(t, second, again)
+	require.Equal(t, 0, p.end(patience), p.stderr.String())
+	require.Contains(t, p.stderr.String(), "does not count, and is repeated")
+	var after experiment.State
+	require.NoError(t, json.NewDecoder(bytes.NewReader(p.stdout.Bytes())).Decode(&after))
+	require.Len(t, after.Trials, 8)
+	for i, trial := range after.Trials {
+		require.Empty(t, trial.Spoiled)
+		require.Equal(t, 61, trial.Replicas[0].Samples+trial.Replicas[1].Samples)
+		if i < len(before.Trials) {
+			require.Equal(t, before.Trials[i].Started.UnixNano(), trial.Started.UnixNano(), "it was measured again")
+		}
+	}
+}
