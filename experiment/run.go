@@ -60,7 +60,7 @@ var meaningless = []struct{ name, instead string }{
 	{"concurrency", "Use --windows or --window"}, {"offline-strategy", "Leave it out: the strategies are compared"},
 	{"batch-size", "Use --batches"}, {"target-qps", "Leave it out"}, {"min-duration", "Use --samples and --repeats"},
 	{"min-queries", "Use --samples"}, {"max-duration", "Use --samples"}, {"max-queries", "Use --samples"},
-	{"audit-config", "Leave it out"}, {"trace-spans", "Use it with `mlperf-go run`"},
+	{"audit-config", "Leave it out"}, {"trace-spans", "Use it with `mlperf-go run`"}, {"live", "Leave it out"},
 }
 
 // readMetrics is how often the servers' metrics are read: a trial may be short.

@@ -229,7 +229,8 @@ func (c *ProbeClient) Watch(ctx context.Context, path string) (stop func() error
 	if err != nil {
 		return nil, err
 	}
-	collector, err := scrape.Start(ctx, c.t.plan.Access(), path, pages, c.t.plan.Config.Duration("metrics-interval"))
+	collector, err := scrape.Start(ctx, scrape.Options{Access: c.t.plan.Access(), Path: path, Targets: pages,
+		Interval: c.t.plan.Config.Duration("metrics-interval")})
 	if err != nil {
 		return nil, err
 	}
