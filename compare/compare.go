@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/mlperf-go/mlperf-go/ledger"
 )
 
 // Schema identifies the form of the JSON, which schema/compare.schema.json describes.
@@ -227,7 +229,7 @@ func (p *Pair) addRows(o Settings) {
 			va, vb = m.values(a.requests), m.values(b.requests)
 		}
 		for _, percent := range o.Percentiles {
-			q := percent / 100
+			q := ledger.Share(percent)
 			row := &Row{Name: m.name + " " + percentName(q), Unit: m.unit, Base: scaled(a.percentile(m, q), m.scale),
 				Other: scaled(b.percentile(m, q), m.scale)}
 			switch {

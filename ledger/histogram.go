@@ -5,6 +5,7 @@ package ledger
 import (
 	"math"
 	"math/bits"
+	"strconv"
 	"sync/atomic"
 )
 
@@ -137,9 +138,16 @@ func (h *Histogram) Percentiles(percents []float64) []float64 {
 	}
 	list := make([]float64, len(percents))
 	for i, p := range percents {
-		list[i] = float64(h.Quantile(p/100)) / nsPerS
+		list[i] = float64(h.Quantile(Share(p))) / nsPerS
 	}
 	return list
+}
+
+// Share returns the share of a percentile, such as the number 0.9999 of 99.99. Dividing by 100 returns the number below,
+// with which an index of 10,000 values is one too low.
+func Share(percent float64) float64 {
+	share, _ := strconv.ParseFloat(strconv.FormatFloat(percent, 'f', -1, 64)+"e-2", 64) // a number is always read
+	return share
 }
 
 // percentileIndex returns LoadGen's index trunc(n·p), at most the last.

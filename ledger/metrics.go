@@ -166,7 +166,7 @@ func (t *Test) Percentiles(percents []float64) Percentiles {
 		sortSeconds(s)
 		list := make([]float64, len(percents))
 		for i, p := range percents {
-			list[i] = s[percentileIndex(len(s), p/100)]
+			list[i] = s[percentileIndex(len(s), Share(p))]
 		}
 		return list
 	}
