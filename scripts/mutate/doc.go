@@ -13,8 +13,9 @@
 //
 // A mutant negates a condition, moves a boundary, drops an operand, a statement or the check of an error, returns
 // early or without the error, or changes an operator or a constant (find.go). Tests, log calls, the text of errors,
-// literal limits such as 64 << 20, capacities, padding, constants beside a returned error, deferred calls of Close
-// and files of other platforms have none. The seed chooses the sample; mutants that do not compile are passed over.
+// literal limits such as 64 << 20, capacities, the size of ParseFloat, padding, constants beside a returned error,
+// deferred calls of Close and files of other platforms have none. The seed chooses the sample; mutants that do not
+// compile are passed over.
 //
 // A package's tests run without a mutant first, which sets the time limit (gotest.go). A mutant that exceeds it gets a
 // longer one, since the machine may be busy, and counts as noticed when it exceeds that too. The tree is never written:
