@@ -56,6 +56,9 @@ func (g *progress) Preflighted(pre *run.Preflight, notes []string) {
 	for _, n := range notes {
 		g.log.Warn(n)
 	}
+	if g.console.json { // the record has the breaches, and a campaign its table
+		return
+	}
 	for _, b := range g.plan.Breaches() {
 		g.log.Warn(b.String(), zap.String("code", b.Code))
 	}

@@ -269,25 +269,42 @@ func (cmd submissionCommand) printHandedIn(state *campaign.State, outcomes []cam
 	return printVerdict(cmd.out, h.Check)
 }
 
-// printVerdict prints the findings about a tree. For a rehearsal these are its differences from a submission, each rule
-// once.
+// printVerdict prints the findings about a tree. What only a full run has is one line per rule if the tree is a
+// rehearsal.
 func printVerdict(w page, r *check.Report) error {
-	switch {
-	case r.Valid:
+	if r.Valid {
 		w.labelled(green, "The tree is valid:", fmt.Sprintf("%s, %s.",
 			plural.Count(r.Counts.Valid, "result", "results"), plural.Count(r.Counts.Warnings, "warning", "warnings")))
 		return nil
-	case !r.OnlyRehearsal():
-		return printReport(w, r)
 	}
+	if r.OnlyRehearsal() {
+		w.labelled(yellow, "The tree is a rehearsal", "and has no other errors:")
+		printShortfalls(w, r.Findings)
+		return nil
+	}
+	others := *r
+	others.Findings = slices.DeleteFunc(slices.Clone(r.Findings), ofRehearsal)
+	if len(others.Findings) < len(r.Findings) {
+		w.line("The tree is a rehearsal, and has other errors too:")
+		printShortfalls(w, r.Findings)
+		w.line("")
+	}
+	return printReport(w, &others)
+}
+
+// ofRehearsal reports whether only a full run would not have the error.
+func ofRehearsal(f check.Finding) bool { return f.Severity == check.Error && f.Class == check.Rehearsal }
+
+// printShortfalls prints the errors of class rehearsal, each rule once.
+func printShortfalls(w page, findings []check.Finding) {
 	type line struct {
 		check.Finding
 		places int
 	}
 	var lines []*line
 	byRule := map[string]*line{}
-	for _, f := range r.Findings {
-		if f.Severity != check.Error {
+	for _, f := range findings {
+		if !ofRehearsal(f) {
 			continue
 		}
 		if known := byRule[f.Rule+f.Key]; known != nil {
@@ -298,14 +315,12 @@ func printVerdict(w page, r *check.Report) error {
 		byRule[f.Rule+f.Key] = l
 		lines = append(lines, l)
 	}
-	w.labelled(yellow, "The tree is a rehearsal", "and has no other errors:")
 	t := w.table()
 	for _, l := range lines {
 		fmt.Fprintf(t, "  %s\t%s\t%s; a submission needs %s\t%s\n", l.Rule, l.Key, l.Found, l.Expected,
 			plural.Count(l.places, "place", "places"))
 	}
 	t.Flush()
-	return nil
 }
 
 func (c *console) printTree(r *tree.Result) {

@@ -68,7 +68,8 @@ func (p *Plan) settingShortfalls() []shortfall {
 		name  string
 		limit time.Duration
 	}{{"ttft-limit", s.TTFTLimit}, {"tpot-limit", s.TPOTLimit}} {
-		if d := c.Duration(l.name); d != l.limit {
+		// LoadGen reads no limit where the benchmark has none
+		if d := c.Duration(l.name); l.limit > 0 && d != l.limit {
 			why = append(why, shortfall{l.name, fmt.Sprintf("%s %v is not the benchmark's %v", l.name, d, l.limit)})
 		}
 	}

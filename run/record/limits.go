@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -79,11 +80,11 @@ func (s *LimitState) String() string {
 	return fmt.Sprintf("%s %s by %s, limit %s, %s", s.Name, inMilliseconds(s.P99), by, inMilliseconds(s.Limit), s.Word())
 }
 
-// inMilliseconds returns four digits, so that a percentile next to its limit is not rounded to it.
+// inMilliseconds returns four digits, or microseconds above a second, so that a percentile next to its limit is not rounded to it.
 func inMilliseconds(d time.Duration) string {
 	ms := float64(d) / 1e6
 	if ms >= 1000 {
-		return strconv.FormatFloat(ms, 'f', -1, 64) + " ms"
+		return strconv.FormatFloat(math.Round(ms*1000)/1000, 'f', -1, 64) + " ms"
 	}
 	return strconv.FormatFloat(ms, 'g', 4, 64) + " ms"
 }
