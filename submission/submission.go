@@ -67,7 +67,8 @@ func Prepare(p *campaign.Plan) error {
 	}
 	if p.Submitter == "" {
 		return exit.Usage(exit.CodeSubmitter,
-			"Pass --submitter NAME, or a description with --system; `mlperf-go submission run` only measures",
+			"Pass --submitter NAME, or a description with --system; a rehearsal (--rehearsal-size tiny) needs neither, and "+
+				"`mlperf-go submission run` only measures",
 			"no submitter given")
 	}
 	return nil

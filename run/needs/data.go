@@ -188,8 +188,8 @@ func (s *Survey) rehearsal(context.Context) Check {
 			}
 		}
 		for _, b := range p.Breaches() {
-			// What is sent depends on the API, and so on the backend.
-			if b.Missing() && p.BackendUnchosen() {
+			// What is sent depends on the API, and so on the backend, which the servers may have refused.
+			if b.Missing() && (p.BackendUnchosen() || s.Refusal != nil) {
 				continue
 			}
 			if text := b.String(); !slices.Contains(why, text) {

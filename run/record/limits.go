@@ -2,7 +2,6 @@ package record
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"time"
 
@@ -77,14 +76,18 @@ func (s *LimitState) String() string {
 	if s.Own {
 		by = "the client"
 	}
-	return fmt.Sprintf("%s %s by %s, limit %s, %s", s.Name, inMilliseconds(s.P99), by, inMilliseconds(s.Limit), s.Word())
+	p99 := s.P99.Round(time.Microsecond)
+	if p99 == s.Limit { // else it would look as if the limit were just met
+		p99 = s.P99
+	}
+	return fmt.Sprintf("%s %s by %s, limit %s, %s", s.Name, inMilliseconds(p99), by, inMilliseconds(s.Limit), s.Word())
 }
 
-// inMilliseconds returns four digits, or microseconds above a second, so that a percentile next to its limit is not rounded to it.
+// inMilliseconds returns four digits, or all from a second on, so that a percentile next to its limit is not rounded to it.
 func inMilliseconds(d time.Duration) string {
 	ms := float64(d) / 1e6
 	if ms >= 1000 {
-		return strconv.FormatFloat(math.Round(ms*1000)/1000, 'f', -1, 64) + " ms"
+		return strconv.FormatFloat(ms, 'f', -1, 64) + " ms"
 	}
 	return strconv.FormatFloat(ms, 'g', 4, 64) + " ms"
 }

@@ -2,7 +2,10 @@ package record
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
@@ -13,7 +16,11 @@ const maxBytes = 64 << 20
 // Read reads the run.json of a folder. A file with another schema is an error.
 func Read(folder string) (*Record, error) {
 	text, err := atomicfile.ReadBelow(folder, FileName, maxBytes)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("the record of %s cannot be read: %s: %w", folder, filepath.Join(folder, FileName),
+			fs.ErrNotExist)
+	case err != nil:
 		return nil, fmt.Errorf("the record of %s cannot be read: %w", folder, err)
 	}
 	r := &Record{}

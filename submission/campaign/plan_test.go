@@ -63,7 +63,7 @@ func TestOnly(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []Step{{models.Offline, Preflight}, {models.Server, Score}}, got, "in the campaign's order")
 	_, err = Only(steps, []string{"TEST09"})
-	require.EqualError(t, err, `the campaign has no step "TEST09": its tests are preflight, performance, accuracy, score, TEST06; a scenario selects all of its tests, Offline/preflight a single one`)
+	require.EqualError(t, err, `the campaign has no step "TEST09": its scenarios are Offline, Server, and its tests preflight, performance, accuracy, score, TEST06; Offline/preflight selects a single step`)
 }
 
 // A plan and the config.yaml of its run have the same settings.

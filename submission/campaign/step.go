@@ -68,8 +68,11 @@ func Only(steps []Step, words []string) ([]Step, error) {
 	if len(words) == 0 {
 		return steps, nil
 	}
-	var names []string
+	var names, scenarios []string
 	for _, s := range steps {
+		if name := string(s.Scenario); !slices.Contains(scenarios, name) {
+			scenarios = append(scenarios, name)
+		}
 		if !slices.Contains(names, s.Test) {
 			names = append(names, s.Test)
 		}
@@ -80,8 +83,8 @@ func Only(steps []Step, words []string) ([]Step, error) {
 	}
 	for _, w := range words {
 		if !slices.ContainsFunc(steps, func(s Step) bool { return named(s, w) }) {
-			return nil, fmt.Errorf("the campaign has no step %q: its tests are %s; a scenario selects all of its tests, "+
-				"%s a single one", w, strings.Join(names, ", "), steps[0].ID())
+			return nil, fmt.Errorf("the campaign has no step %q: its scenarios are %s, and its tests %s; %s selects a single "+
+				"step", w, strings.Join(scenarios, ", "), strings.Join(names, ", "), steps[0].ID())
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(steps), func(s Step) bool {
