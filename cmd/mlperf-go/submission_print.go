@@ -293,7 +293,9 @@ func printVerdict(w page, r *check.Report) error {
 }
 
 // ofRehearsal reports whether only a full run would not have the error.
-func ofRehearsal(f check.Finding) bool { return f.Severity == check.Error && f.Class == check.Rehearsal }
+func ofRehearsal(f check.Finding) bool {
+	return f.Severity == check.Error && f.Class == check.Rehearsal
+}
 
 // printShortfalls prints the errors of class rehearsal, each rule once.
 func printShortfalls(w page, findings []check.Finding) {
