@@ -1,6 +1,8 @@
 package compliance
 
 import (
+	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,4 +30,39 @@ func TestRecordsAndSamplesAreCounted(t *testing.T) {
 		MinTokens: ptr(1), MaxTokens: ptr(2000)})
 	require.NoError(t, err)
 	require.Contains(t, codes(r), "samples_repeated")
+}
+
+// A record may have objects inside it, and data that is no text is no empty answer.
+func TestRecordsOfOtherForms(t *testing.T) {
+	for text, want := range map[string]struct {
+		samples []int64
+		dataErr string
+	}{
+		`[{"seq_id": 0, "x": {"y": {"z": 1}}, "qsl_idx": 4}, {"seq_id": 1, "qsl_idx": 5}]`: {[]int64{4, 5}, ""},
+		`[{"seq_id": 0, "qsl_idx": 6, "x": "}{", "data": 7}]`:                              {[]int64{6}, "its data is not a string: \"7\""},
+		`[{"seq_id": 0, "qsl_idx": 6, "data": ["00"]}]`:                                    {[]int64{6}, "its data is not a string"},
+		`[{"seq_id": 0, "qsl_idx": 6, "data": "0g"}]`:                                      {[]int64{6}, "its data is not hexadecimal"},
+	} {
+		var samples []int64
+		_, err := readRecords(strings.NewReader(text), func(r *record) error {
+			samples = append(samples, r.sample)
+			if want.dataErr == "" {
+				require.NoError(t, r.dataErr)
+			} else {
+				require.ErrorContains(t, r.dataErr, want.dataErr)
+			}
+			return nil
+		})
+		require.NoError(t, err, text)
+		require.Equal(t, want.samples, samples, text)
+	}
+}
+
+// Figures that JSON cannot have are text.
+func TestFiguresThatAreNoNumbers(t *testing.T) {
+	r := &Result{Figures: map[string]any{}}
+	r.figure("a", 1.5)
+	r.figure("b", math.NaN())
+	r.figure("c", math.Inf(-1))
+	require.Equal(t, map[string]any{"a": 1.5, "b": "nan", "c": "-inf"}, r.Figures)
 }

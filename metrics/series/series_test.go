@@ -239,3 +239,8 @@ func TestLatest(t *testing.T) {
 	require.Equal(t, map[string]float64{"running": 2},
 		l.Add(at.Add(4*time.Second), known, []float64{9, math.NaN(), math.NaN(), 2}))
 }
+
+func TestAFileThatCannotBeCreated(t *testing.T) {
+	_, err := Create(atomicfile.Shared, filepath.Join(t.TempDir(), "none", "x.zst"), time.Now(), time.Second, nil)
+	require.ErrorIs(t, err, os.ErrNotExist)
+}

@@ -132,10 +132,11 @@ func TestWhichRequestsCarryText(t *testing.T) {
 	}{
 		"the server is still to be asked": {[]string{"endpoint", "http://a:1"}, true},
 		"the simulator":                   {[]string{"backend", "sim", "api", "completions"}, false},
-		"ids to vLLM":                     {[]string{"endpoint", "http://a:1", "backend", "vllm", "api", "completions"}, false},
-		"a server of text alone":          {[]string{"endpoint", "http://a:1", "backend", "ollama"}, true},
-		"an unknown backend":              {[]string{"endpoint", "http://a:1", "backend", "other", "api", "chat"}, false},
-		"chat to vLLM":                    {[]string{"endpoint", "http://a:1", "backend", "vllm", "api", "chat"}, true},
+		"ids to vLLM": {[]string{"endpoint", "http://a:1", "backend", "vllm", "api", "completions"},
+			false},
+		"a server of text alone": {[]string{"endpoint", "http://a:1", "backend", "ollama"}, true},
+		"an unknown backend":     {[]string{"endpoint", "http://a:1", "backend", "other", "api", "chat"}, false},
+		"chat to vLLM":           {[]string{"endpoint", "http://a:1", "backend", "vllm", "api", "chat"}, true},
 	} {
 		require.Equal(t, c.text, unbound(t, c.settings...).SendsText(), name)
 	}
@@ -160,6 +161,9 @@ func TestDescriptionOfADataSet(t *testing.T) {
 	require.Equal(t, "llama2-70b-99", p.Row.Name)
 	require.Equal(t, "e", p.Config.String("dataset"))
 	require.Equal(t, 44, p.Config.Int("max-tokens"))
+	p, err = New(Settings{"dataset-config": file(t, "d.yaml", "name: d\n"), "model": "llama3.1-8b"})
+	require.NoError(t, err)
+	require.False(t, p.Config.IsSet("max-tokens"), "the description has none")
 	_, err = New(Settings{"dataset-config": config + "x"})
 	require.Equal(t, exit.Code("dataset_config"), exit.Classify(err).Code)
 }
@@ -190,6 +194,11 @@ func TestRowsThatDoNotFit(t *testing.T) {
 	require.NoError(t, p.checkRows(9, false))
 	require.NoError(t, p.checkRows(8, true))
 	require.Equal(t, 8, p.Config.Int("samples"))
+	p = unbound(t, "dataset", "f")
+	require.NoError(t, p.Suggest(rehearsalOrigin, "samples", "9"))
+	require.NoError(t, p.checkRows(8, false), "a default follows the rows")
+	require.Equal(t, 8, p.Config.Int("samples"))
+	require.Empty(t, p.Adjusted)
 	require.NoError(t, unbound(t, "dataset", "f").checkRows(13368, false))
 	require.Equal(t, 512, unbound(t).Samples())
 	require.Equal(t, 9, unbound(t, "samples", "9").Samples())

@@ -243,6 +243,7 @@ func TestReasonsThatTheProgramChose(t *testing.T) {
 	require.Contains(t, mixture(t, "run-code", "false").Rehearsal,
 		"it has no questions for programs, because of --run-code=false")
 	require.True(t, mixture(t).Config.Bool("run-code"))
+	require.NotContains(t, mixture(t).Rehearsal, "it has no questions for programs, because of --run-code=false")
 	require.False(t, mixture(t, "code-service", "ws://a:1").Config.Bool("run-code"))
 }
 

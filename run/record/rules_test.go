@@ -200,7 +200,8 @@ func TestServerMetricsOfARun(t *testing.T) {
 }
 
 func TestScoreIsWrittenAndRecorded(t *testing.T) {
-	r := &accuracy.Result{NotJudged: "n", Pass: yes(), Metrics: []accuracy.Metric{{Name: "rouge1", Value: 40, Text: "40.0"}},
+	r := &accuracy.Result{NotJudged: "n", Pass: yes(), Metrics: []accuracy.Metric{{Name: "rouge1", Value: 40,
+		Text: "40.0"}},
 		Samples: 5, Missing: 1, Unscored: []accuracy.Unscored{{Samples: 1}}, Unclaimed: []string{"u"}, Notes: []string{"x"},
 		Tokenizer: &finder.Source{Place: "p"}}
 	require.Equal(t, &Score{NotJudged: "n", Pass: r.Pass, Metrics: r.Metrics, Samples: 5, Missing: 1,
@@ -268,4 +269,29 @@ func TestRateOfOtherTests(t *testing.T) {
 	r.LoadGen.Result = map[string]any{"effective_scenario": "Server"}
 	_, _, ok = r.Rate()
 	require.False(t, ok)
+}
+
+// The figure of a submission is a number of LoadGen's, of the scenario's own key.
+func TestFigures(t *testing.T) {
+	for name, c := range map[string]struct {
+		scenario string
+		result   map[string]any
+		value    float64
+		unit     string
+		ok       bool
+	}{
+		"a latency": {"SingleStream", map[string]any{"result_90.00_percentile_latency_ns": int64(25e5)}, 2.5, "ms, p90",
+			true},
+		"no latency": {"SingleStream", map[string]any{"result_tokens_per_second": 7.5}, 0, "ms, p90", false},
+		"tokens":     {"Offline", map[string]any{"result_tokens_per_second": 7.5}, 7.5, "tokens/s", true},
+		"samples":    {"Offline", map[string]any{"result_samples_per_second": "4.25"}, 4.25, "samples/s", true},
+		"tokens come first": {"Server", map[string]any{"result_completed_tokens_per_second": 9, "result_samples_per_second": 2},
+			9, "tokens/s", true},
+		"not finite": {"Offline", map[string]any{"result_tokens_per_second": "inf"}, 0, "", false},
+		"no number":  {"Offline", map[string]any{"result_tokens_per_second": "-nan"}, 0, "", false},
+		"nothing":    {"Offline", nil, 0, "", false},
+	} {
+		value, unit, ok := Figure(c.scenario, c.result)
+		require.Equal(t, []any{c.value, c.unit, c.ok}, []any{value, unit, ok}, name)
+	}
 }

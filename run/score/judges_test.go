@@ -1,11 +1,18 @@
 package score
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
+	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -207,4 +214,26 @@ func TestWhereTheTokenizerOfATestIsLookedFor(t *testing.T) {
 	require.Equal(t, file, named.Name)
 	require.Nil(t, named.Server, "the tokenizer that the user named, and no other")
 	require.Nil(t, TokenizerOf(planned(t), nil).Server)
+}
+
+// The files about TLS reach the server that tokenizes, too.
+func TestCertificatesOfATokenizersServer(t *testing.T) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	of := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true,
+		BasicConstraintsValid: true}
+	cert, err := x509.CreateCertificate(rand.Reader, of, of, &key.PublicKey, key)
+	require.NoError(t, err)
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "both.pem")
+	write(t, path, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}))+
+		string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})))
+	o := TokenizerOf(planned(t, "client-cert", path, "ca-file", path), nil)
+	require.Len(t, o.Web.Certificates, 1)
+	require.NotNil(t, o.Web.Authorities)
+	none := TokenizerOf(planned(t), nil)
+	require.Empty(t, none.Web.Certificates)
+	require.Nil(t, none.Web.Authorities)
+	require.Nil(t, none.Web.Proxy)
 }

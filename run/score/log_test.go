@@ -163,7 +163,8 @@ func TestAScoreOfSyntheticReferencesIsNotJudged(t *testing.T) {
 func TestGivenSourcesReplaceTheRecords(t *testing.T) {
 	folder, out := aRun(t, nil), t.TempDir()
 	other, _ := synthetic(t, rowOf(t, model), samples, 2)
-	l, err := Find(Source{Log: folder, Model: "llama2-70b-99", Scenario: "Server", Round: "v5.1", Dataset: other, Folder: out})
+	l, err := Find(Source{Log: folder, Model: "llama2-70b-99", Scenario: "Server", Round: "v5.1", Dataset: other,
+		Folder: out})
 	require.NoError(t, err)
 	require.Equal(t, "llama2-70b-99", l.Row.Name)
 	require.Equal(t, models.Server, l.Scenario)
@@ -259,12 +260,13 @@ func TestLogsThatCannotBeScored(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(broken.Log, mllog.DetailName)))
 	require.NoError(t, os.Mkdir(filepath.Join(broken.Log, mllog.DetailName), 0o755))
 	for want, s := range map[string]Source{
-		"ran in mode PerformanceOnly":              of("PerformanceOnly", samples),
-		"it has 4 samples, and ":                   of("AccuracyOnly", samples+1),
-		"is not the log that the run left":         {Log: changed},
-		"reading LoadGen's detail log":             broken,
-		"none.json":                                {Log: of("AccuracyOnly", samples).Log, Model: model, Dataset: "none.json"},
-		"has no scorer":                            {Log: of("AccuracyOnly", samples).Log, Model: "generic", Dataset: set},
+		"ran in mode PerformanceOnly":      of("PerformanceOnly", samples),
+		"it has 4 samples, and ":           of("AccuracyOnly", samples+1),
+		"is not the log that the run left": {Log: changed},
+		"reading LoadGen's detail log":     broken,
+		"none.json": {Log: of("AccuracyOnly", samples).Log, Model: model,
+			Dataset: "none.json"},
+		"has no scorer": {Log: of("AccuracyOnly", samples).Log, Model: "generic", Dataset: set},
 		"cannot decode the answers' token ids: no": {Log: of("AccuracyOnly", samples).Log, Model: model, Dataset: real(t)},
 	} {
 		_, err := scored(t, s, options())
