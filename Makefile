@@ -46,6 +46,7 @@ run: build
 ## make submission   run every test of MODEL, build and check its tree: [ENDPOINT=] [DATASET=] [SYSTEM=] [SUBMITTER=] [OUT=] [ARGS=]
 submission: build
 	@$(BIN) submission --model '$(MODEL)' $(call flag,ENDPOINT,endpoint) $(call flag,DATASET,dataset) \
+	  $(if $(ENDPOINT),$(if $(DATASET),--tune)) \
 	  $(call flag,SYSTEM,system) $(call flag,SUBMITTER,submitter) $(call flag,OUT,output-dir) $(ARGS)
 
 ## make test         run everything that CI runs

@@ -93,6 +93,9 @@ func parseState(text []byte) (*State, error) {
 	if err := s.Goal.check(); err != nil {
 		return nil, err
 	}
+	if s.Result != nil && s.Result.Run != "" && !filepath.IsLocal(s.Result.Run) {
+		return nil, fmt.Errorf("its run %q is not below its folder", s.Result.Run)
+	}
 	for i, p := range s.Probes {
 		if err := p.check(len(s.Goal.Limits)); err != nil {
 			return nil, fmt.Errorf("its probe %d: %w", i, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -173,16 +174,13 @@ func (t *tuner) begin(client *run.ProbeClient, before *State) error {
 	return nil
 }
 
-// settings returns the settings of the runs as flags, without what differs from tune to tune: the simulator's address.
+// settings returns the settings of the runs as flags. Of the endpoints only the number counts: a server that was
+// started again may have another address.
 func (t *tuner) settings() []string {
-	except := map[string]bool{}
-	for name := range made {
-		except[name] = true
-	}
-	if t.Plan.Config.Origin("endpoint") == plan.SimulatorOrigin {
-		except["endpoint"] = true
-	}
-	return child.Flags(t.Plan.Config, except)
+	except := maps.Clone(made)
+	except["endpoint"] = true
+	return append(child.Flags(t.Plan.Config, except), fmt.Sprintf("endpoints=%d",
+		max(1, len(t.Plan.Config.Strings("endpoint")))))
 }
 
 // mostRepeats is how often a spoiled probe is repeated.
@@ -293,7 +291,7 @@ func (t *tuner) confirm(ctx context.Context, step Step) (*Probe, error) {
 		return nil, err
 	}
 	args := slices.Concat([]string{"--json"}, t.Global, []string{"run"}, child.Flags(t.Plan.Config, made),
-		[]string{"--target-qps=" + strconv.FormatFloat(step.Rate, 'g', -1, 64), "--output-dir=" + folder, "--force"})
+		[]string{"--target-qps=" + strconv.FormatFloat(step.Rate, 'f', -1, 64), "--output-dir=" + folder, "--force"})
 	if t.Live != "" {
 		args = append(args, "--live="+t.Live)
 	}

@@ -70,6 +70,9 @@ func campaignFlags(whole bool) []cli.Flag {
 				"Server)", DefaultText: "normal"},
 		&cli.IntFlag{Name: "attempts", Category: campaignGroup, Usage: "how often to try a test that ends INVALID",
 			DefaultText: "1; 2 in a rehearsal, 3 in a tiny one"},
+		&cli.BoolFlag{Name: "tune", Category: campaignGroup,
+			Usage: "before the first test of each Server and Interactive scenario without a target QPS, find the highest " +
+				"valid one"},
 		&cli.DurationFlag{Name: "wait-endpoint", Category: campaignGroup, Value: 10 * time.Minute,
 			Usage: "how long to wait before a test for an endpoint that does not answer"},
 		&cli.BoolFlag{Name: "dry-run", Category: campaignGroup, Hidden: whole,
@@ -114,7 +117,7 @@ func (cmd submissionCommand) campaignOptions(c *cli.Context, s *settings) campai
 		SystemFile: c.String("system"), SystemName: c.String("system-name"), SystemType: c.String("system-type"),
 		Submitter: c.String("submitter"), Division: c.String("division"),
 		Only: c.StringSlice("only"), Set: c.StringSlice("set"),
-		RehearsalSize: c.String("rehearsal-size"), Wait: c.Duration("wait-endpoint"),
+		RehearsalSize: c.String("rehearsal-size"), Wait: c.Duration("wait-endpoint"), Tune: c.Bool("tune"),
 		Servers: s.servers, ServerOrigin: s.serverOrigin,
 		Environ: cmd.environ, Stderr: cmd.stderr, Log: cmd.log, Needs: cmd.showNeeds,
 		Global: []string{"--log-format", cmd.logFormat, "--log-level", cmd.logLevel},

@@ -6,7 +6,8 @@ package arch
 var Layers = [][]string{
 	{"cmd"},
 	{"compare"},
-	{"submission", "tune", "sweep", "experiment", "workload"},
+	{"submission"},
+	{"tune", "sweep", "experiment", "workload"},
 	{"compliance", "report", "peers"},
 	{"run"},
 	{"sut", "qsl", "servers", "accuracy"},

@@ -39,7 +39,7 @@ func (p *Plan) arguments(t Task) ([]string, error) {
 		return nil, err
 	}
 	for name := range measured {
-		if found := t.Settings[name]; found != "" && (name != keyTargetQPS || t.MostPerS > 0) {
+		if found := t.Settings[name]; found != "" && (name != keyTargetQPS || t.MostPerS > 0 || t.Tuned) {
 			if err := e.Set(name, found, measuredOrigin); err != nil {
 				return nil, err
 			}
@@ -53,6 +53,8 @@ func (p *Plan) arguments(t Task) ([]string, error) {
 	switch {
 	case t.Test == Preflight:
 		return append([]string{"preflight"}, args...), nil
+	case t.Test == Tune: // moveAside leaves a folder only if the tune in it goes on
+		args = append([]string{"tune"}, append(args, "--resume")...)
 	case t.Audit():
 		args = append([]string{"compliance", "run", "--test", t.Test}, args...)
 		args = append(args, "--reference-performance", logs(layout.Performance), "--reference-accuracy",

@@ -37,9 +37,13 @@ func (p *Plan) bindTask(t *Task) error {
 		return err
 	}
 	t.Load = needs.LoadOf(plan)
-	if t.IsRun() {
+	if t.IsRun() || t.Test == Tune {
 		t.Settings = PlanSettings(plan, sum)
 		p.plans = append(p.plans, plan)
+	}
+	if t.Tuned {
+		t.Load.PerS = 0
+		delete(t.Settings, keyTargetQPS)
 	}
 	if err := p.deferLoad(t, plan); err != nil || !t.Audit() {
 		return err
@@ -69,6 +73,9 @@ func (p *Plan) resolve(s Step) (*plan.Plan, string, error) {
 		return nil, "", err
 	}
 	plan.Simulated = p.simulated
+	if err := p.placeholder(s, plan); err != nil {
+		return nil, "", err
+	}
 	if p.options.Servers != nil {
 		plan.Profilers = p.options.Servers.Profilers
 	}

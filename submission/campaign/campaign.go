@@ -30,6 +30,7 @@ type Task struct {
 	Load     needs.Load
 	// MostPerS makes the target QPS a share of the Offline run's rate, and at most this; 0: the settings have it.
 	MostPerS float64
+	Tuned    bool // a tune finds the target QPS
 }
 
 // Campaign is the work to do in a folder.
@@ -167,7 +168,7 @@ func (c *Campaign) adopt() error {
 		return nil
 	}
 	for _, t := range c.Tasks {
-		if t.IsRun() && !untouched(c.folder(t.Step)) {
+		if (t.IsRun() || t.Test == Tune) && !untouched(c.folder(t.Step)) {
 			return exit.Usage(exit.CodeOutputUsed, "Choose another --output-dir, or pass --resume or --force",
 				"the output folder %s holds an earlier run (%s)", c.Folder, t.ID())
 		}
@@ -196,8 +197,10 @@ func (c *Campaign) Look(t Task) Finding {
 		return Finding{Status: Pending}
 	case t.Test == Score:
 		return lookScored(c.folder(t.Step), c.AnyScore)
+	case t.Test == Tune:
+		return c.lookTuned(t)
 	}
-	f := Want{Model: c.Model, Step: t.Step, Settings: t.Settings, Real: c.Real}.Judge(c.folder(t.Step))
+	f := c.want(t).Judge(c.folder(t.Step))
 	// campaign.json has settings that are in no folder
 	if f.Status == Done && entry.Settings != nil && len(changes(entry.Settings, t.Settings)) > 0 {
 		f.Changes = changes(entry.Settings, t.Settings)
@@ -236,7 +239,7 @@ func (c *Campaign) Run(ctx context.Context) error {
 		c.report(t.Step, "", "[%d/%d] %s%s%s", i+1, len(c.Tasks), t.ID(), c.where(t), c.left(i))
 		c.reportLoad(t)
 		c.reckon(i)
-		if t.IsRun() {
+		if t.IsRun() || t.Test == Tune {
 			c.point()
 		}
 		if err := c.attempt(ctx, t, entry); err != nil {
@@ -285,6 +288,9 @@ func (c *Campaign) blocked(t Task) string {
 	for _, test := range t.Needs() {
 		needs = append(needs, Step{t.Scenario, test})
 	}
+	if t.Tuned && t.IsRun() {
+		needs = append(needs, Step{t.Scenario, Tune})
+	}
 	if t.MostPerS > 0 {
 		needs = append(needs, offlineRun)
 	}
@@ -294,17 +300,25 @@ func (c *Campaign) blocked(t Task) string {
 				return fmt.Sprintf("it needs %s, which is %s", s.ID(), e.Status)
 			}
 		}
-		if f := (Want{Model: c.Model, Step: s, Real: c.Real}).Judge(c.folder(s)); f.Status != Done {
+		if f := c.lookAlone(s); f.Status != Done {
 			return fmt.Sprintf("it needs %s, which is %s", s.ID(), f.Status)
 		}
 	}
 	return ""
 }
 
+// lookAlone judges a step that need not be one of the tasks, whatever its settings were.
+func (c *Campaign) lookAlone(s Step) Finding {
+	if s.Test == Tune {
+		return c.lookTuned(Task{Step: s})
+	}
+	return c.want(Task{Step: s}).Judge(c.folder(s))
+}
+
 // wanted reports whether a scenario has a test to run, so that its endpoints must be probed.
 func (c *Campaign) wanted(preflight Task) bool {
 	for _, t := range c.Tasks {
-		if t.Scenario == preflight.Scenario && t.IsRun() && (c.Force || c.Look(t).Status != Done) {
+		if t.Scenario == preflight.Scenario && (t.IsRun() || t.Test == Tune) && (c.Force || c.Look(t).Status != Done) {
 			return true
 		}
 	}
@@ -360,6 +374,9 @@ func (c *Campaign) once(ctx context.Context, t Task, entry *Entry) error {
 			return err
 		}
 	}
+	if taken, err := c.takeConfirmed(t, entry); taken || err != nil {
+		return err
+	}
 	if err := c.moveAside(t, entry); err != nil {
 		return err
 	}
@@ -393,7 +410,9 @@ func (c *Campaign) read(t Task, entry *Entry, end child.Ended) {
 	f := Finding{Status: Done}
 	switch {
 	case t.IsRun():
-		f = Want{Model: c.Model, Step: t.Step, Settings: t.Settings, Real: c.Real}.Judge(c.folder(t.Step))
+		f = c.want(t).Judge(c.folder(t.Step))
+	case t.Test == Tune:
+		f = c.lookTuned(t)
 	case t.Test == Score:
 		f = lookScored(c.folder(t.Step), c.AnyScore)
 		switch {
@@ -471,7 +490,7 @@ const AsideName = "aside"
 // moveAside moves a step's earlier folder out of the way. It is kept, because it may hold an hour of measurement.
 func (c *Campaign) moveAside(t Task, entry *Entry) error {
 	from := c.folder(t.Step)
-	if !t.IsRun() || untouched(from) {
+	if !t.IsRun() && t.Test != Tune || untouched(from) || t.Test == Tune && !c.Force && c.continues(t, entry) {
 		return nil
 	}
 	for n := 1; ; n++ {

@@ -1,9 +1,9 @@
 // Package campaign plans and runs every test of a benchmark for a submission, one after the other, each in a process of
 // its own.
 //
-// New makes a Plan of the steps of each scenario (preflight, performance, accuracy, score, audits) and their settings;
-// Plan.Measure runs it, Plan.Preview and Plan.Script show it. The results are the runs' folders, in the layout of
-// package layout, and campaign.json with the state and the settings of each step:
+// New makes a Plan of the steps of each scenario (preflight, tune, performance, accuracy, score, audits) and their
+// settings; Plan.Measure runs it, Plan.Preview and Plan.Script show it. The results are the runs' folders, in the
+// layout of package layout, and campaign.json with the state and the settings of each step:
 //
 //	p, err := campaign.New(campaign.Options{Settings: settings, Division: "closed"})
 //	outcomes, exit, err := p.Measure(ctx)

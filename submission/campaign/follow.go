@@ -27,6 +27,8 @@ const loadShare = 0.25
 // follow adds to a task the settings that earlier runs of the campaign measured.
 func (c *Campaign) follow(t Task) Task {
 	switch {
+	case t.Tuned && t.Test != Tune:
+		return c.followTune(t)
 	case t.MostPerS > 0:
 		return c.followOffline(t)
 	case t.Scenario == models.SingleStream && t.IsRun() && t.Test != layout.Performance:
@@ -94,7 +96,7 @@ func (c *Campaign) reportLoad(t Task) {
 // the user's no default fits. The default is the most that will be offered.
 func (p *Plan) deferLoad(t *Task, plan *plan.Plan) error {
 	most := plan.Config.Float(keyTargetQPS)
-	if p.Real || !p.foreign || !t.IsRun() || plan.Scenario.LoadGen != models.Server ||
+	if p.Real || !p.foreign || !t.IsRun() || t.Tuned || plan.Scenario.LoadGen != models.Server ||
 		!slices.Contains(p.All, offlineRun) || plan.Config.Origin(keyTargetQPS).Layer != config.FromProgram {
 		return nil
 	}

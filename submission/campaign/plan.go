@@ -41,6 +41,7 @@ type Options struct {
 	Set           []string // WHERE.SETTING=VALUE: a setting of one scenario or test
 	RehearsalSize string
 	Attempts      int           // how often a test that ends INVALID is tried; 0: the default
+	Tune          bool          // find the target QPS of each scenario that has none
 	Wait          time.Duration // for endpoints that do not answer
 
 	Servers      *servers.Plan // servers to start for the whole campaign; nil: none
@@ -74,7 +75,8 @@ type Plan struct {
 	settings   *config.Effective // of every step
 	row        *models.Row
 	overrides  []override
-	foreign    bool // the endpoints are the user's, and not simulators
+	tuned      map[models.Scenario]bool // whose target QPS is found by a tune
+	foreign    bool                     // the endpoints are the user's, and not simulators
 	size       rehearsalSize
 	scoreFlags []string     // of the score steps
 	forScript  bool         // the steps' commands are printed, not run
@@ -265,13 +267,18 @@ func (p *Plan) findSteps(plan *plan.Plan) error {
 	if err != nil {
 		return err
 	}
-	p.All = Steps(scenarios, audits)
+	if err := p.findTuned(scenarios); err != nil {
+		return err
+	}
+	if p.All = Steps(scenarios, audits, p.tuned); p.options.Tune && len(p.tuned) == 0 {
+		p.options.Log.Info("nothing is tuned: each scenario has a target QPS, or needs none")
+	}
 	chosen, err := Only(p.All, p.options.Only)
 	if err != nil {
 		return exit.Usage(exit.CodeOnly, "", "%w", err)
 	}
 	for _, s := range chosen {
-		p.Tasks = append(p.Tasks, Task{Step: s})
+		p.Tasks = append(p.Tasks, Task{Step: s, Tuned: p.tuned[s.Scenario]})
 	}
 	for _, o := range p.overrides {
 		if !slices.ContainsFunc(p.All, o.covers) {
@@ -348,6 +355,9 @@ func (p *Plan) stepConfig(s Step) (*config.Effective, error) {
 		return nil, err
 	}
 	for _, d := range p.size.defaults(row, e) {
+		if d.name == keyTargetQPS && p.options.Tune {
+			continue
+		}
 		if rows, read := p.fileRows[e.String("dataset")]; read && d.name == "samples" {
 			d.text = strconv.Itoa(min(rows, p.size.rows()))
 		}

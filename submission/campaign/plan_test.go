@@ -53,7 +53,7 @@ func TestScenariosOfARound(t *testing.T) {
 }
 
 func TestOnly(t *testing.T) {
-	steps := Steps([]models.Scenario{models.Offline, models.Server}, []string{"TEST06"})
+	steps := Steps([]models.Scenario{models.Offline, models.Server}, []string{"TEST06"}, nil)
 	for word, want := range map[string]int{"offline": 5, "performance": 2, "Server/accuracy": 1, "test06": 2} {
 		got, err := Only(steps, []string{word})
 		require.NoError(t, err)

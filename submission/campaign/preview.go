@@ -82,13 +82,13 @@ func (c *Campaign) refresh(e *Entry, t Task, running bool) {
 	switch {
 	case e.Status == Active && running:
 		return
-	case e.Status == Active && !t.IsRun():
+	case e.Status == Active && !t.IsRun() && t.Test != Tune:
 		e.Status, e.Code, e.Why = Crashed, "crashed", "the campaign ended while this step ran"
 		return
-	case !t.IsRun():
+	case !t.IsRun() && t.Test != Tune:
 		return
 	}
-	f := Want{Model: c.Model, Step: t.Step}.Judge(c.folder(t.Step))
+	f := c.lookAlone(t.Step)
 	if e.Status == Active || f.Status == Done || f.Status == Crashed || e.Status == Done {
 		e.Status, e.Code, e.Why = f.Status, f.Code, f.Why
 	}

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/run/rehearse"
 	"github.com/mlperf-go/mlperf-go/servers"
@@ -17,6 +19,10 @@ import (
 // that the campaign would start. The plan cannot be run afterwards.
 func (p *Plan) Script(engineArgs []string) (string, error) {
 	p.forScript = true
+	if slices.ContainsFunc(p.Tasks, func(t Task) bool { return t.Tuned }) {
+		return "", exit.Usage(exit.CodeTune, "Run `mlperf-go tune` first, and pass its --target-qps",
+			"a script cannot contain a tune: the commands after it depend on what it finds")
+	}
 	if err := p.Bind(); err != nil {
 		return "", err
 	}

@@ -14,12 +14,13 @@ import (
 const (
 	Preflight = "preflight" // probes the endpoints; always done again
 	Score     = "score"     // scores the accuracy run's answers
+	Tune      = "tune"      // finds the target QPS, and confirms it by a performance run
 )
 
 // Step is one step of one scenario.
 type Step struct {
 	Scenario models.Scenario
-	Test     string // Preflight, layout.Performance, layout.Accuracy, Score, or an audit's name
+	Test     string // Preflight, Tune, layout.Performance, layout.Accuracy, Score, or an audit's name
 }
 
 // ID returns the step's name, such as Server/accuracy.
@@ -29,7 +30,7 @@ func (s Step) ID() string { return string(s.Scenario) + "/" + s.Test }
 func (s Step) Audit() bool { return strings.HasPrefix(s.Test, "TEST") }
 
 // IsRun reports whether the step is a LoadGen test with a folder of its own.
-func (s Step) IsRun() bool { return s.Test != Preflight && s.Test != Score }
+func (s Step) IsRun() bool { return s.Test != Preflight && s.Test != Score && s.Test != Tune }
 
 // Mode returns the mode of the step's test; an audit measures performance.
 func (s Step) Mode() models.Mode {
@@ -52,12 +53,16 @@ func (s Step) Needs() []string {
 	}
 }
 
-// Steps returns the steps of the scenarios in the order in which they run. audits are the names of the audits.
-func Steps(scenarios []models.Scenario, audits []string) []Step {
+// Steps returns the steps of the scenarios in the order in which they run. audits are the names of the audits, and
+// tuned are the scenarios whose target QPS is to be found.
+func Steps(scenarios []models.Scenario, audits []string, tuned map[models.Scenario]bool) []Step {
 	var steps []Step
 	for _, s := range scenarios {
-		for _, test := range append([]string{Preflight, layout.Performance, layout.Accuracy, Score}, audits...) {
-			steps = append(steps, Step{s, test})
+		tests := slices.Concat([]string{Preflight, Tune, layout.Performance, layout.Accuracy, Score}, audits)
+		for _, test := range tests {
+			if test != Tune || tuned[s] {
+				steps = append(steps, Step{s, test})
+			}
 		}
 	}
 	return steps

@@ -1,0 +1,103 @@
+package campaign
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/submission/layout"
+	"github.com/mlperf-go/mlperf-go/tune"
+)
+
+// Only Server and Interactive without a target of the user's are tuned.
+func TestWhatIsTuned(t *testing.T) {
+	both := []models.Scenario{models.Server, models.Interactive}
+	for name, c := range map[string]struct {
+		qps  string
+		set  []string
+		want []models.Scenario
+	}{
+		"no target":             {want: both},
+		"a target for all":      {qps: "7"},
+		"a target for Server":   {set: []string{"Server.target-qps=7"}, want: both[1:]},
+		"the target of Offline": {set: []string{"Offline.target-qps=7"}, want: both},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := config.New(config.RunSettings())
+			flag := func(name, text string) {
+				require.NoError(t, e.Set(name, text, config.Origin{Layer: config.FromFlag, Where: "--" + name}))
+			}
+			flag("model", "llama3.1-8b")
+			flag("samples", "8")
+			flag("output-dir", t.TempDir())
+			if c.qps != "" {
+				flag("target-qps", c.qps)
+			}
+			p, err := New(Options{Settings: e, Set: c.set, Tune: true, RehearsalSize: "tiny"})
+			require.NoError(t, err)
+			require.NoError(t, p.Bind())
+			var tuned []models.Scenario
+			for _, task := range p.Tasks {
+				if task.Test == Tune {
+					tuned = append(tuned, task.Scenario)
+				}
+				if task.Tuned {
+					require.NotContains(t, task.Settings, keyTargetQPS, task.ID())
+				}
+			}
+			require.ElementsMatch(t, c.want, tuned)
+		})
+	}
+}
+
+// The tests of a tuned scenario get the confirmed rate, and a tune without one is not done.
+func TestTestsFollowTheTune(t *testing.T) {
+	c := &Campaign{Of: Of{Model: "llama3.1-8b", System: "s"}, Folder: t.TempDir()}
+	step := Task{Step: Step{models.Server, Tune}, Tuned: true}
+	task := Task{Step: Step{models.Server, layout.Accuracy}, Tuned: true}
+	write := func(r *tune.Result) {
+		s := tune.State{Schema: tune.Schema, Kind: "tune", Goal: tune.Goal{Percentile: 0.99, Confidence: 0.95,
+			Limits: []tune.Limit{{Metric: tune.TTFT, Limit: 1}}}, Result: r}
+		text, err := json.Marshal(s)
+		require.NoError(t, err)
+		require.NoError(t, os.MkdirAll(c.folder(step.Step), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(c.folder(step.Step), tune.FileName), text, 0o644))
+	}
+	require.Equal(t, Pending, c.lookTuned(step).Status)
+	write(nil)
+	require.Equal(t, task, c.follow(task))
+	require.Equal(t, "interrupted", c.lookTuned(step).Code)
+	write(&tune.Result{TargetQPS: 12.5, Why: "drift"})
+	require.Equal(t, task, c.follow(task))
+	require.Equal(t, codeUnconfirmed, c.lookTuned(step).Code)
+	write(&tune.Result{TargetQPS: 12.5, Confirmed: true, Run: "confirm/1"})
+	require.Equal(t, "12.5", c.follow(task).Settings[keyTargetQPS])
+	require.Equal(t, Pending, c.lookTuned(step).Status, "its run is gone")
+	write(&tune.Result{TargetQPS: 12.5, Confirmed: true, Run: "../elsewhere"})
+	require.Equal(t, Crashed, c.lookTuned(step).Status, "not a run of this tune")
+}
+
+// A copied run is complete, private files stay private, and links are left out.
+func TestCopyOfARun(t *testing.T) {
+	from, to := t.TempDir(), filepath.Join(t.TempDir(), "to")
+	require.NoError(t, os.Mkdir(filepath.Join(from, "mlperf"), 0o700))
+	for name, mode := range map[string]os.FileMode{"run.json": 0o644, "mlperf/log": 0o600} {
+		require.NoError(t, os.WriteFile(filepath.Join(from, name), []byte(name), mode))
+	}
+	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(from, "link")))
+	require.NoError(t, copyRun(from, to))
+	for name, mode := range map[string]os.FileMode{"run.json": 0o644, "mlperf/log": 0o600} {
+		text, err := os.ReadFile(filepath.Join(to, name))
+		require.NoError(t, err)
+		require.Equal(t, name, string(text))
+		info, err := os.Stat(filepath.Join(to, name))
+		require.NoError(t, err)
+		require.Equal(t, mode, info.Mode().Perm())
+	}
+	require.NoFileExists(t, filepath.Join(to, "link"))
+}
