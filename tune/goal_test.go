@@ -1,0 +1,44 @@
+package tune
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A goal has a percentile, a confidence, limits and a run of a length that a search can have.
+func TestGoalsThatNoSearchCanHave(t *testing.T) {
+	goal := func(change func(g *Goal)) error {
+		g := &Goal{Percentile: 0.99, Confidence: 0.9, Limits: make([]Limit, 1)}
+		change(g)
+		return g.check()
+	}
+	for name, change := range map[string]func(g *Goal){
+		"as it is":     func(*Goal) {},
+		"one limit":    func(g *Goal) { g.Limits = make([]Limit, 1) },
+		"eight limits": func(g *Goal) { g.Limits = make([]Limit, maxLimits) },
+		"the longest run": func(g *Goal) {
+			g.Load.MinDuration, g.Load.MinQueries, g.Load.Set = maxDuration, maxQueries, maxQueries
+		},
+		"confidence": func(g *Goal) { g.Confidence = 0.5 },
+	} {
+		require.NoError(t, goal(change), name)
+	}
+	for name, change := range map[string]func(g *Goal){
+		"no limit":          func(g *Goal) { g.Limits = nil },
+		"nine limits":       func(g *Goal) { g.Limits = make([]Limit, maxLimits+1) },
+		"median":            func(g *Goal) { g.Percentile = 0.5 },
+		"all":               func(g *Goal) { g.Percentile = 1 },
+		"low confidence":    func(g *Goal) { g.Confidence = 0.49 },
+		"certainty":         func(g *Goal) { g.Confidence = 1 },
+		"negative duration": func(g *Goal) { g.Load.MinDuration = -1 },
+		"too long":          func(g *Goal) { g.Load.MinDuration = maxDuration + time.Nanosecond },
+		"negative queries":  func(g *Goal) { g.Load.MinQueries = -1 },
+		"too many queries":  func(g *Goal) { g.Load.MinQueries = maxQueries + 1 },
+		"a negative set":    func(g *Goal) { g.Load.Set = -1 },
+		"too large a set":   func(g *Goal) { g.Load.Set = maxQueries + 1 },
+	} {
+		require.Error(t, goal(change), name)
+	}
+}
