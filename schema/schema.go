@@ -29,3 +29,14 @@ var Sweep []byte
 //
 //go:embed experiment.schema.json
 var Experiment []byte
+
+// LDB01 is the text of ldb-0.1.schema.json: the JSON Schema of llm-d-benchmark's report 0.1.
+//
+//go:embed ldb-0.1.schema.json
+var LDB01 []byte
+
+// LDB02 is the text of ldb-0.2.schema.json: the JSON Schema of llm-d-benchmark's reports 0.2 and 0.2.1. JSON has no
+// infinity: an unlimited concurrency is the text +Inf.
+//
+//go:embed ldb-0.2.schema.json
+var LDB02 []byte

@@ -15,6 +15,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/workload/bench"
+	"github.com/mlperf-go/mlperf-go/workload/ldb"
+	"github.com/mlperf-go/mlperf-go/workload/profile"
 )
 
 // benchCommand converts runs to the formats of other benchmark clients.
@@ -33,7 +35,7 @@ func (cmd benchCommand) convert() *cli.Command {
 		OnUsageError: usageError,
 		Description:  "Every figure has the definition of that client. What the run did not record is left out and named.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "format", Usage: "whose files: " + strings.Join(peers.Formats(), ", ")},
+			&cli.StringFlag{Name: "format", Usage: "whose files: " + strings.Join(benchFormats(), ", ")},
 			&cli.StringFlag{Name: "output", Usage: "folder to write; default: convert/FORMAT in the folder of the run"},
 		},
 		Action: cmd.runConvert,
@@ -46,17 +48,13 @@ func (cmd benchCommand) runConvert(c *cli.Context) error {
 			"this command requires the folder of one run")
 	}
 	format, folder := c.String("format"), c.Args().First()
-	if !slices.Contains(peers.Formats(), format) {
-		return exit.Usage(exit.CodeFormat, "Give one of "+strings.Join(peers.Formats(), ", "), "--format %q is not known",
+	if !slices.Contains(benchFormats(), format) {
+		return exit.Usage(exit.CodeFormat, "Give one of "+strings.Join(benchFormats(), ", "), "--format %q is not known",
 			format)
 	}
-	log, err := readLog(folder)
+	e, err := exportOf(format, folder)
 	if err != nil {
 		return err
-	}
-	e, err := peers.Convert(format, log)
-	if err != nil {
-		return exit.Usage(exit.CodeConvert, "Give a run that issued requests", "%w", err)
 	}
 	output := c.String("output")
 	if output == "" {
@@ -85,6 +83,48 @@ func (cmd benchCommand) runConvert(c *cli.Context) error {
 		cmd.out.line("%s", path)
 	}
 	return nil
+}
+
+// ldbPrefix begins the names of the formats of llm-d-benchmark. The version follows.
+const ldbPrefix = "ldb-"
+
+// benchFormats returns the names of all formats.
+func benchFormats() []string {
+	names := peers.Formats()
+	for _, v := range ldb.Versions {
+		names = append(names, ldbPrefix+v)
+	}
+	return names
+}
+
+// exportOf reads a run and returns it in a format.
+func exportOf(format, folder string) (*peers.Export, error) {
+	if version, ok := strings.CutPrefix(format, ldbPrefix); ok {
+		return ldbReports(version, folder)
+	}
+	log, err := readLog(folder)
+	if err != nil {
+		return nil, err
+	}
+	e, err := peers.Convert(format, log)
+	if err != nil {
+		return nil, exit.Usage(exit.CodeConvert, "Give a run that issued requests", "%w", err)
+	}
+	return e, nil
+}
+
+// ldbReports returns the reports of a workload's run.
+func ldbReports(version, folder string) (*peers.Export, error) {
+	r, err := bench.Read(folder)
+	if err != nil {
+		return nil, err
+	}
+	p, err := profile.Read(filepath.Join(folder, bench.ProfileName))
+	if err != nil {
+		return nil, exit.Usage(exit.CodeRunFolder, "", "the profile of the run: %w", err)
+	}
+	files, err := ldb.Reports(version, r, p)
+	return &peers.Export{Files: files}, err
 }
 
 // readLog reads the requests of a finished run, of LoadGen or of a workload.

@@ -59,6 +59,8 @@ func (cmd benchCommand) run() *cli.Command {
 				Usage: "name of the model in requests; default: the profile's, or the first that the server lists"},
 			&cli.StringFlag{Name: "backend", Category: serversGroup, Value: "auto",
 				Usage: "protocol of the servers: auto, vllm, sglang, trtllm, llamacpp, ollama, openai, sim"},
+			&cli.StringFlag{Name: "tokenizer", Category: serversGroup,
+				Usage: "file or folder of the served model's tokenizer, for prompts of exact lengths"},
 			&cli.StringFlag{Name: "api-key", Category: serversGroup, Usage: "key that is sent as a bearer token"},
 			&cli.StringFlag{Name: "lb", Category: serversGroup, Value: "round-robin",
 				Usage: "which of several endpoints gets a request: round-robin, random, least-inflight, hash"},
@@ -147,7 +149,7 @@ func (cmd benchCommand) options(c *cli.Context) (*bench.Options, error) {
 		return nil, exit.Usage(exit.CodeDefinitions, "", "%w", err)
 	}
 	o := &bench.Options{Profile: p, Endpoints: c.StringSlice("endpoint-url"), Backend: c.String("backend"),
-		Model: c.String("model"), APIKey: c.String("api-key"), Balance: c.String("lb"), Retries: c.Int("retries"),
+		Model: c.String("model"), Tokenizer: c.String("tokenizer"), APIKey: c.String("api-key"), Balance: c.String("lb"), Retries: c.Int("retries"),
 		Transport: backends.Transport{CAFile: c.String("ca-file"), InsecureSkipVerify: c.Bool("insecure-skip-verify")},
 		Timeouts:  backends.Deadlines{RequestTimeout: c.Duration("request-timeout")}, Shards: c.Int("shards"),
 		Force: c.Bool("force"), Command: cmd.commandLine(), Secrets: cmd.secrets}

@@ -23,11 +23,12 @@ type Options struct {
 	Timeouts  backends.Deadlines
 	Shards    int // event loops; 0: 1
 
-	Folder  string // of the results; it must not hold an earlier run unless Force is set
-	Force   bool
-	Command []string
-	Secrets *secret.Redactor
-	Limits  []measure.Limit // of a good request, besides the profile's
+	Folder    string // of the results; it must not hold an earlier run unless Force is set
+	Force     bool
+	Command   []string
+	Secrets   *secret.Redactor
+	Limits    []measure.Limit // of a good request, besides the profile's
+	Tokenizer string          // file or folder of the served model's tokenizer; empty: the profile's, if that is a path
 	// Vocabulary is the number of token ids that prompts may contain; 0: the default.
 	Vocabulary int
 	Rehearsal  string // why this run is a rehearsal; empty: it is not

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/identify"
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/tokenizer"
 	"github.com/mlperf-go/mlperf-go/workload/engine"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 	"github.com/mlperf-go/mlperf-go/workload/prompts"
@@ -29,9 +31,6 @@ type target struct {
 
 // auto lets the servers show which backend they need.
 const auto = "auto"
-
-// protocolName returns the API of the backends for that of a profile.
-func protocolName(kind string) string { return kind }
 
 // find asks the endpoints what they are, and sends the first request of the profile to each.
 func find(ctx context.Context, o *Options) (*target, error) {
@@ -53,8 +52,12 @@ func find(ctx context.Context, o *Options) (*target, error) {
 		return nil, err
 	}
 	t.configure(o)
-	var err error
-	if t.source, err = prompts.Open(p, prompts.Options{Vocabulary: o.Vocabulary, Requests: requests(p)}); err != nil {
+	words, err := t.tokenizer(o)
+	if err != nil {
+		return nil, err
+	}
+	t.source, err = prompts.Open(p, prompts.Options{Vocabulary: o.Vocabulary, Requests: requests(p), Tokenizer: words})
+	if err != nil {
 		return nil, exit.Usage(exit.CodeProfile, "", "%w", err)
 	}
 	if err := t.probe(ctx, p, o.Model); err != nil {
@@ -63,6 +66,26 @@ func find(ctx context.Context, o *Options) (*target, error) {
 	c.KeepText = t.source.Conversations() > 0 || p.Data.Kind == profile.Recorded
 	t.encoder, err = engine.NewEncoder(p, t.driver, c)
 	return t, err
+}
+
+// tokenizer opens the served model's tokenizer. nil: there is none.
+func (t *target) tokenizer(o *Options) (*tokenizer.Tokenizer, error) {
+	path := o.Tokenizer
+	if _, err := os.Stat(o.Profile.API.Tokenizer); path == "" && err == nil {
+		path = o.Profile.API.Tokenizer
+	}
+	if path == "" {
+		if prompts.NeedsTokenizer(o.Profile) {
+			t.notes = append(t.notes, "no tokenizer is given (--tokenizer): the lengths of prompts are exact for the simulator "+
+				"only; the figures count what the server reports")
+		}
+		return nil, nil
+	}
+	found, err := tokenizer.Open(path)
+	if err != nil {
+		return nil, exit.Usage(exit.CodeTokenizer, "Give the file tokenizer.json of the served model", "--tokenizer: %w", err)
+	}
+	return found, nil
 }
 
 // choose finds the backend.
@@ -86,7 +109,7 @@ func (t *target) choose(ctx context.Context) error {
 
 func (t *target) configure(o *Options) {
 	p, c := o.Profile, t.config
-	c.RequestOptions = backends.RequestOptions{API: protocolName(p.API.Kind), Stream: p.API.Stream}
+	c.RequestOptions = backends.RequestOptions{API: p.API.Kind, Stream: p.API.Stream}
 	c.Dispatch = backends.Dispatch{Retries: o.Retries, Balance: o.Balance}
 	c.Deadlines = o.Timeouts
 	if p.API.RequestTimeout > 0 {

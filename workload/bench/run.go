@@ -21,6 +21,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/workload/engine"
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
+	"github.com/mlperf-go/mlperf-go/workload/trace"
 )
 
 // Check rejects a folder that holds an earlier run, unless force is set, or something else.
@@ -116,6 +117,13 @@ func (t *trial) id() string {
 // open makes the engine and its event loops.
 func (t *trial) open() error {
 	t.engine = &engine.Engine{Profile: t.Profile, Source: t.source, Encoder: t.encoder, Log: t.log, Failed: t.failures.add}
+	if file := t.Profile.Load.Trace; file != nil {
+		recorded, err := trace.Read(file)
+		if err != nil {
+			return exit.Usage(exit.CodeProfile, "", "load.trace: %w", err)
+		}
+		t.engine.Arrivals = recorded.TimesNS
+	}
 	shards := max(t.Shards, 1)
 	for range shards {
 		own := *t.config

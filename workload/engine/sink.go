@@ -46,7 +46,7 @@ func (k *sink) Failed(a backends.Attempt) { k.failed(a) }
 // Complete ends a request.
 func (k *sink) Complete(q loadgen.Query, o *backends.Outcome) {
 	s, r := k.table.at(q.Seq), &k.table.at(q.Seq).rec
-	r.SentNS, r.FirstByteNS, r.EndNS = o.SentNS, o.FirstByteNS, k.now()
+	r.SentNS, r.FirstByteNS, r.VisibleNS, r.EndNS = o.SentNS, o.FirstByteNS, o.VisibleNS, k.now()
 	r.InputTokens, r.OutputTokens = max(o.InputTokens, 0), max(o.NTokens, 0)
 	r.Endpoint, r.Retries = max(o.Endpoint, 0), o.Retries
 	r.Reason, r.Finish = string(o.Reason), o.FinishReason

@@ -35,6 +35,7 @@ func (a *jsonAnswer) Begin(kind string) {
 	*a = jsonAnswer{events: kind != "application/json", body: a.body[:0], tokens: a.tokens[:0]}
 }
 func (a *jsonAnswer) News() []wire.News    { return nil }
+func (a *jsonAnswer) Visible() bool        { return true }
 func (a *jsonAnswer) Expect(wire.Expected) {}
 func (a *jsonAnswer) Tokens() []int32      { return a.tokens }
 func (a *jsonAnswer) Settled() bool        { return a.done }

@@ -57,6 +57,9 @@ func (r *reporter) tokens(x *exchange, from *reading, b []byte) bool {
 			r.sink.Tokens(x.query, n, at, at-o.LastTokenNS)
 		}
 		o.LastTokenNS, o.ReadableNS = at, r.times.since
+		if o.VisibleNS == 0 && from.answer.Visible() {
+			o.VisibleNS = at
+		}
 		if len(rest) == 0 {
 			break
 		}

@@ -301,6 +301,9 @@ func (w *worker) feed(r *request, p []byte, now time.Time) {
 			w.shard.sink.Tokens(r.query, n, at, at-r.out.LastTokenNS)
 		}
 		r.out.LastTokenNS = at
+		if r.out.VisibleNS == 0 && r.answer.Visible() {
+			r.out.VisibleNS = at
+		}
 	}
 	if r.out.LastTokenNS == at {
 		w.watchdog.expect(now.Add(w.shard.client.config.TokenTimeout), policy.TokenOver)

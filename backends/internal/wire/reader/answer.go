@@ -83,6 +83,7 @@ type Answer struct {
 	hasIDs       bool
 	lacksIDs     bool // an event had text and no ids
 	firstLacks   bool // the first event with output had text and no ids
+	visible      bool // an event had output that is part of the text
 	aside        bool // an event had output that is not part of the text, such as reasoning
 	tokenized    int  // tokens of the text as a tokenizer counts them; -1: not counted
 	hasChoice    bool
@@ -145,6 +146,7 @@ func (a *Answer) Begin(contentType string) {
 	a.reported, a.hasIDs, a.lacksIDs, a.hasChoice, a.done = 0, false, false, false, false
 	a.mode.begin("")
 	a.reason, a.detail = backends.OK, ""
+	a.visible = false
 	a.aside, a.firstLacks, a.allDone, a.tokenized, a.calls = false, false, false, -1, nil
 	a.want, a.lacksName, a.named, a.modelName = wire.Expected{}, false, false, ""
 }
@@ -164,6 +166,9 @@ func (a *Answer) Expect(want wire.Expected) {
 
 // Tokens returns the ids so far.
 func (a *Answer) Tokens() []int32 { return a.tokens }
+
+// Visible reports whether an event had output that is part of the text.
+func (a *Answer) Visible() bool { return a.visible }
 
 // News returns nil: the answer is to one prompt.
 func (a *Answer) News() []wire.News { return nil }

@@ -29,6 +29,9 @@ func (b *Batch) Feed(p []byte) (int, []byte) {
 	return n, rest
 }
 
+// Visible returns false: the parts of a batch are not told apart.
+func (b *Batch) Visible() bool { return false }
+
 // News returns the parts for which the last Feed found tokens.
 func (b *Batch) News() []wire.News { return b.news }
 

@@ -1,0 +1,129 @@
+package ldb
+
+import (
+	"math"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"gopkg.in/yaml.v3"
+
+	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/schema"
+	"github.com/mlperf-go/mlperf-go/schema/schematest"
+	"github.com/mlperf-go/mlperf-go/workload/bench"
+	"github.com/mlperf-go/mlperf-go/workload/eventlog"
+	"github.com/mlperf-go/mlperf-go/workload/measure"
+	"github.com/mlperf-go/mlperf-go/workload/profile"
+)
+
+// recorded is a run of two stages: two turns of a stream, and a burst that fails.
+func recorded(t *testing.T) *bench.Record {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), eventlog.FileName)
+	w, err := eventlog.Create(path, eventlog.Header{StartNS: 1e9, ID: "chat-1", Model: "m"})
+	require.NoError(t, err)
+	for i := range 2 {
+		at := int64(2e9) + int64(i)*1e9
+		require.NoError(t, w.Add(&eventlog.Request{Seq: i, Session: 1, Turn: i, DueNS: at, ReadyNS: at, SentNS: at,
+			EndNS: at + 4e8, InputTokens: 10, OutputTokens: 3,
+			Events: []eventlog.Event{{AtNS: at + 1e8, Tokens: 1}, {AtNS: at + 2e8, Tokens: 1}, {AtNS: at + 3e8, Tokens: 1}}}))
+	}
+	require.NoError(t, w.Add(&eventlog.Request{Seq: 2, Stage: 1, DueNS: 5e9, SentNS: 5e9, EndNS: 6e9, Reason: "http_500"}))
+	require.NoError(t, w.Close(eventlog.End{Complete: true}))
+	m, err := measure.Log(path, measure.Options{})
+	require.NoError(t, err)
+	return &bench.Record{ID: "chat-1", Profile: "chat", Model: "m", Started: time.Unix(1, 0), Verdict: record.Invalid,
+		Measured: m, Endpoints: []bench.Endpoint{{URL: "http://a:1", Server: "vllm", Version: "1"}},
+		Stages: []bench.Stage{{Rate: 1, Arrival: profile.Constant}, {Arrival: profile.Burst}}}
+}
+
+// finite replaces an infinity, which JSON does not have.
+func finite(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for key := range v {
+			v[key] = finite(v[key])
+		}
+	case []any:
+		for i := range v {
+			v[i] = finite(v[i])
+		}
+	case float64:
+		if math.IsInf(v, 1) {
+			return "+Inf"
+		}
+	}
+	return v
+}
+
+func decoded(t *testing.T, version string, r *bench.Record) (list []map[string]any) {
+	t.Helper()
+	p := &profile.Profile{Data: profile.Data{Kind: profile.Conversations, Turns: &profile.Turns{},
+		Input: &profile.Distribution{Kind: "lognormal", Mean: 10, Max: 20}}}
+	files, err := Reports(version, r, p)
+	require.NoError(t, err)
+	for _, f := range files {
+		var v map[string]any
+		require.NoError(t, yaml.Unmarshal(f.Data, &v))
+		list = append(list, finite(v).(map[string]any))
+	}
+	return list
+}
+
+func TestReportsFitTheSchema(t *testing.T) {
+	r := recorded(t)
+	for version, form := range map[string][]byte{"0.1": schema.LDB01, "0.2": schema.LDB02, "0.2.1": schema.LDB02} {
+		s, err := schematest.Compile("ldb-"+version+".schema.json", form)
+		require.NoError(t, err)
+		list := decoded(t, version, r)
+		require.Len(t, list, 2)
+		for _, v := range list {
+			require.NoError(t, s.Validate(v), version)
+		}
+		for what, change := range map[string]func(v map[string]any){
+			"another version": func(v map[string]any) { v["version"] = "0.3" },
+			"an unknown key":  func(v map[string]any) { v["extra"] = 1 },
+			"no results":      func(v map[string]any) { delete(v, "metrics"); delete(v, "results") },
+		} {
+			v := decoded(t, version, r)[0]
+			change(v)
+			require.Error(t, s.Validate(v), "%s: %s", version, what)
+		}
+	}
+	_, err := Reports("1.0", r, &profile.Profile{})
+	require.ErrorContains(t, err, "0.2.1")
+}
+
+// The figures of the first stage, computed by hand.
+func TestFigures(t *testing.T) {
+	at := func(v any, path ...string) any {
+		for _, key := range path {
+			v = v.(map[string]any)[key]
+		}
+		return v
+	}
+	old, now := decoded(t, "0.1", recorded(t))[0], decoded(t, "0.2.1", recorded(t))[0]
+	for _, f := range []any{at(old, "metrics"), at(now, "results", "request_performance", "aggregate")} {
+		require.InDelta(t, .1, at(f, "latency", "time_to_first_token", "mean"), 1e-9)
+		require.Equal(t, "s/token", at(f, "latency", "time_per_output_token", "units"))
+		require.InDelta(t, .1, at(f, "latency", "time_per_output_token", "p99"), 1e-9)
+		require.InDelta(t, .4, at(f, "latency", "request_latency", "max"), 1e-9)
+		require.EqualValues(t, 2, at(f, "requests", "total"))
+		require.EqualValues(t, 10, at(f, "requests", "input_length", "mean"))
+	}
+	require.InDelta(t, 6/1.4, at(now, "results", "request_performance", "aggregate", "throughput", "output_token_rate",
+		"mean"), 1e-9)
+	require.EqualValues(t, 2, at(now, "results", "session_performance", "sessions", "total_events"))
+	require.InDelta(t, 1.4, at(old, "metrics", "time", "duration"), 1e-9)
+	failed := decoded(t, "0.2", recorded(t))[1]
+	require.EqualValues(t, 1, at(failed, "results", "request_performance", "aggregate", "requests", "failures"))
+	require.Equal(t, "+Inf", at(failed, "scenario", "load", "standardized", "concurrency"))
+	require.NotEqual(t, at(failed, "run", "uid"), at(now, "run", "uid"))
+}
+
+// RFC 4122's example of a name in DNS.
+func TestUUID(t *testing.T) {
+	require.Equal(t, "2ed6657d-e927-568b-95e1-2665a8aea6a2", uuid("www.example.com"))
+}
