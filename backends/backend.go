@@ -132,7 +132,7 @@ type Outcome struct {
 	StreamMode   StreamMode // what the stream repeats; empty: no stream, or its events fit several modes
 	// Wall clock, ns since 1970; 0: did not happen.
 	DequeuedNS, SentNS, FirstByteNS, FirstTokenNS, LastTokenNS int64
-	// VisibleNS is the first token that is part of the text, and no reasoning; 0: there is none, or it is not known.
+	// VisibleNS is the first token that is part of the text, and no reasoning; 0: unknown, or there was no such token.
 	VisibleNS int64
 	// ReadableNS is the earliest time at which the bytes of the last token can have been readable; 0: unknown.
 	ReadableNS int64

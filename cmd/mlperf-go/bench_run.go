@@ -149,7 +149,8 @@ func (cmd benchCommand) options(c *cli.Context) (*bench.Options, error) {
 		return nil, exit.Usage(exit.CodeDefinitions, "", "%w", err)
 	}
 	o := &bench.Options{Profile: p, Endpoints: c.StringSlice("endpoint-url"), Backend: c.String("backend"),
-		Model: c.String("model"), Tokenizer: c.String("tokenizer"), APIKey: c.String("api-key"), Balance: c.String("lb"), Retries: c.Int("retries"),
+		Model: c.String("model"), Tokenizer: c.String("tokenizer"), APIKey: c.String("api-key"),
+		Balance: c.String("lb"), Retries: c.Int("retries"),
 		Transport: backends.Transport{CAFile: c.String("ca-file"), InsecureSkipVerify: c.Bool("insecure-skip-verify")},
 		Timeouts:  backends.Deadlines{RequestTimeout: c.Duration("request-timeout")}, Shards: c.Int("shards"),
 		Force: c.Bool("force"), Command: cmd.commandLine(), Secrets: cmd.secrets}

@@ -68,7 +68,7 @@ func find(ctx context.Context, o *Options) (*target, error) {
 	return t, err
 }
 
-// tokenizer opens the served model's tokenizer. nil: there is none.
+// tokenizer opens the served model's tokenizer; nil: no file was given.
 func (t *target) tokenizer(o *Options) (*tokenizer.Tokenizer, error) {
 	path := o.Tokenizer
 	if _, err := os.Stat(o.Profile.API.Tokenizer); path == "" && err == nil {

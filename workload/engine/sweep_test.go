@@ -17,7 +17,8 @@ func rates(stages []profile.Stage) (list []float64) {
 }
 
 func TestSweptRates(t *testing.T) {
-	require.Equal(t, []float64{1, 25.75, 50.5, 75.25, 100}, rates(swept(&profile.Sweep{Kind: "linear", Stages: 5}, 1, 100)))
+	require.Equal(t, []float64{1, 25.75, 50.5, 75.25, 100},
+		rates(swept(&profile.Sweep{Kind: "linear", Stages: 5}, 1, 100)))
 	// 1 + 100 - geomspace(100, 1, 5)
 	require.Equal(t, []float64{1, 69.38, 91, 97.84, 100},
 		rates(swept(&profile.Sweep{Kind: "geometric", Stages: 5}, 1, 100)))

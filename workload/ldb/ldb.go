@@ -167,7 +167,8 @@ func second(version string, r *bench.Record, part *measure.Part, p *profile.Prof
 	}
 	return fields{"version": version,
 		"run": fields{"uid": uuid(fmt.Sprintf("%s/%d", r.ID, part.Number)), "eid": r.ID, "cid": uuid(place),
-			"time":        fields{"start": moment(f.StartNS), "end": moment(f.EndNS), "duration": fmt.Sprintf("PT%gS", f.DurationS)},
+			"time": fields{"start": moment(f.StartNS), "end": moment(f.EndNS),
+				"duration": fmt.Sprintf("PT%gS", f.DurationS)},
 			"description": "verdict " + string(r.Verdict), "keywords": []string{"mlperf-go"}},
 		"scenario": fields{"stack": stack(r), "load": load(r, part, p)},
 		"results": fields{
