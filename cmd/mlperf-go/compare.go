@@ -18,7 +18,8 @@ func (cmd compareCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "compare", Usage: "compare results: what differs, by how much, and whether it may be noise",
 		ArgsUsage: "A B [C...]", HideHelpCommand: true, OnUsageError: usageError,
-		Description: "A, B and C are folders of runs, campaigns or tunes, or submission trees of v5.1 and later. Every " +
+		Description: "A, B and C are folders of runs, campaigns or tunes, or submission trees of v5.1 and later; or all " +
+			"are runs of workloads. Every " +
 			"other one is compared with A.\n" +
 			"Results of different rules are shown and not ranked.",
 		Flags: []cli.Flag{
@@ -39,6 +40,11 @@ func (cmd compareCommand) run(c *cli.Context) error {
 	if c.NArg() < 2 {
 		return exit.Usage(exit.CodeArgument, "Write `mlperf-go compare A B`",
 			"this command requires two folders with results")
+	}
+	if workloads, err := areWorkloads(c.Args().Slice()); err != nil {
+		return err
+	} else if workloads {
+		return cmd.compareWorkloads(c.Args().Slice())
 	}
 	percentiles, err := percentilesOf(c)
 	if err != nil {
