@@ -127,7 +127,8 @@ func short(v float64) string {
 	if v >= large {
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
-	return strconv.FormatFloat(v, 'g', digits, 64)
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64) // a number is always read
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
 // fold breaks a text into lines of the table's width.
