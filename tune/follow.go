@@ -52,6 +52,9 @@ func follow(l *probe.Load, m *Meter, decides bool, done <-chan struct{},
 			show()
 		}
 	}
+	if decides {
+		return m.Final(decision)
+	}
 	return decision
 }
 

@@ -82,6 +82,22 @@ func TestMeterTakesAnyOrder(t *testing.T) {
 	require.Equal(t, 4, m.Counts()[0].Queries)
 }
 
+// A probe that passed fails after all, if queries that were in flight then are late.
+func TestTheLastAnswersCount(t *testing.T) {
+	g := &Goal{Percentile: 0.99, Confidence: 0.95, Limits: []Limit{{TTFT, time.Second}},
+		Load: schedule.Load{Seed: 1, MinQueries: 1000}}
+	m := NewMeter(g, 10, everyCounted(1000))
+	bearable := m.judges[0].bearable
+	require.Positive(t, bearable)
+	for seq := range bearable {
+		m.Ended(seq, []time.Duration{2 * time.Second})
+	}
+	require.Equal(t, WouldPass, m.Final(WouldPass))
+	require.Equal(t, Neither, m.Final(Neither))
+	m.Ended(bearable, []time.Duration{2 * time.Second})
+	require.Equal(t, WouldFail, m.Final(WouldPass))
+}
+
 func FuzzState(f *testing.F) {
 	s := State{Schema: Schema, Kind: "tune", Goal: *shapes[0].goal(), Probes: []Probe{{Measured: Measured{Kind: Saturate,
 		Concurrency: 16, Answers: 20, Counts: make([]Count, 2), Medians: make([]float64, 2), Tails: make([]float64, 2)}}}}

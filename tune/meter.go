@@ -99,6 +99,17 @@ func (m *Meter) Decide() Decision {
 	return Neither
 }
 
+// Final returns the decision of a probe whose queries have all ended. Those in flight when it passed may have been
+// late.
+func (m *Meter) Final(decision Decision) Decision {
+	for i, j := range m.judges {
+		if sum(m.lates[i]) > j.bearable {
+			return WouldFail
+		}
+	}
+	return decision
+}
+
 // Count is the outcome of a probe against one limit.
 type Count struct {
 	Queries int `json:"queries"` // that counted and ended
