@@ -194,6 +194,10 @@ func counts(r *record.Record) []row {
 		{"input tokens/s", short(r.Throughput.InputTokens)},
 		{"client CPU per sample", short(r.Client.CPUUSPerSample) + " us"},
 	}
+	if m := r.Metrics; m != nil && m.EnergyJ > 0 {
+		list = append(list, row{"energy of this machine's GPUs", short(m.EnergyJ/1e3) + " kJ"},
+			row{"output tokens per joule", short(m.TokensPerJoule)})
+	}
 	for _, e := range r.Endpoints {
 		list = append(list, row{"requests to " + e.URL, fmt.Sprintf("%d, %d failed", e.Requests, e.Failed)})
 	}

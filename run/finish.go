@@ -60,6 +60,7 @@ func (t *test) finish(ctx context.Context) (*record.Record, error) {
 	}()
 	r := t.record(data, logs, process, drift, result, score)
 	r.Metrics = metrics
+	metrics.Yield(r.Tokens.Output)
 	r.Notes = append(r.Notes, t.writeSpans(data)...)
 	if lost = errors.Join(lost, <-written); lost != nil {
 		r.Lose(lost)

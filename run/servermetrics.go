@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"net/netip"
 	"net/url"
 	"slices"
 	"sync"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/httpclient"
+	"github.com/mlperf-go/mlperf-go/metrics/gpu"
 	"github.com/mlperf-go/mlperf-go/metrics/scrape"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
@@ -77,7 +79,40 @@ func (t *test) metricsPages() ([]scrape.Target, error) {
 			t.plan.Secrets.Add(password)
 		}
 	}
-	return pages, err
+	if err != nil {
+		return nil, err
+	}
+	return withGPUs(pages, t.config.Endpoints), nil
+}
+
+// gpuRoot contains sys; tests replace it.
+var gpuRoot = "/"
+
+// gpusName names the GPUs among the metrics pages.
+const gpusName = "GPUs of this machine"
+
+// withGPUs adds the GPUs of this machine to the pages of servers that may run on it.
+func withGPUs(pages []scrape.Target, endpoints []backends.Endpoint) []scrape.Target {
+	if !slices.ContainsFunc(endpoints, onThisMachine) {
+		return pages
+	}
+	if gpus := gpu.Open(gpuRoot); gpus != nil {
+		pages = append(pages, scrape.Target{Name: gpusName, Source: gpus})
+	}
+	return pages
+}
+
+// onThisMachine reports whether a server is reached by loopback or a socket, so that its GPUs may be this machine's.
+func onThisMachine(e backends.Endpoint) bool {
+	if e.Socket() != "" {
+		return true
+	}
+	u, err := url.Parse(e.URL)
+	if err != nil {
+		return false
+	}
+	address, err := netip.ParseAddr(u.Hostname())
+	return u.Hostname() == "localhost" || err == nil && address.IsLoopback()
 }
 
 // metricsPages returns the metrics page of each endpoint, and further pages, which get no key.

@@ -45,6 +45,10 @@ func printSummary(out page, r *record.Record) {
 		c.IssueLagUS.P99, dispatch(r), c.CPUUSPerSample, c.ThreadsMax, c.RSSMaxBytes>>20)
 	if r.Metrics != nil {
 		printSignals(w, r.Metrics.Signals)
+		if m := r.Metrics; m.EnergyJ > 0 {
+			fmt.Fprintf(w, "energy\t%.3f kJ of this machine's GPUs, %.3f output tokens per joule\n", m.EnergyJ/1e3,
+				m.TokensPerJoule)
+		}
 	}
 	w.Flush()
 }

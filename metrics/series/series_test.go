@@ -244,3 +244,18 @@ func TestAFileThatCannotBeCreated(t *testing.T) {
 	_, err := Create(atomicfile.Shared, filepath.Join(t.TempDir(), "none", "x.zst"), time.Now(), time.Second, nil)
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
+
+// TestEnergy: a GPU's counter is preferred to its power, and absent readings are bridged.
+func TestEnergy(t *testing.T) {
+	gpu := func(name, n string, values ...float64) *Series {
+		return &Series{Series: exposition.Series{Name: name, Labels: map[string]string{"gpu": n}}, Values: values}
+	}
+	nan := math.NaN()
+	set := &Set{Scrapes: []Scrapes{{TimesS: []float64{0, 1, 2, 4}}}, Series: []*Series{
+		gpu("gpu_energy_joules_total", "0", 1000, 1300, nan, 2200), gpu("gpu_power_watts", "0", 1, 1, 1, 1),
+		gpu("gpu_energy_joules_total", "1", nan, nan, nan, nan), gpu("gpu_power_watts", "1", 100, 200, nan, 300),
+		gpu("gpu_energy_joules_total", "2", 5, 5, 5, 5), gpu("gpu_power_watts", "2", 10, 10),
+	}}
+	require.InDelta(t, 1200+(150+3*250)+10, Energy(set), 1e-9)
+	require.Zero(t, Energy(&Set{Scrapes: set.Scrapes, Series: []*Series{gpu("other", "0", 1, 2, 3, 4)}}))
+}

@@ -1,6 +1,7 @@
 package series
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -14,6 +15,7 @@ type Signal struct {
 	how   combine
 	names []string
 	over  []string // of a ratio: the names of the denominator
+	scale float64  // from the unit of the series to Unit; 0: they are the same
 }
 
 // combine is how the series of a signal become one line.
@@ -46,6 +48,13 @@ var Signals = []Signal{
 		names: []string{"vllm:time_to_first_token_seconds_bucket", "sglang:time_to_first_token_seconds_bucket"}},
 	{Key: "itl_p99", Title: "ITL p99 at the server", Unit: "s", how: quantile99,
 		names: []string{"vllm:inter_token_latency_seconds_bucket", "sglang:inter_token_latency_seconds_bucket"}},
+	{Key: "gpu_power", Title: "GPU power", Unit: "W", how: sumGauges, names: []string{powerName}},
+	{Key: "gpu_utilization", Title: "GPU utilization", Unit: "fraction", how: meanGauges,
+		names: []string{"gpu_utilization"}},
+	{Key: "gpu_memory", Title: "GPU memory in use", Unit: "GB", how: sumGauges, scale: 1e-9,
+		names: []string{"gpu_memory_used_bytes"}},
+	{Key: "gpu_clock", Title: "GPU clock", Unit: "MHz", how: meanGauges, scale: 1e-6,
+		names: []string{"gpu_clock_hertz"}},
 }
 
 // IsSignal reports whether a series is part of a signal, so that Read can keep those alone.
@@ -94,6 +103,9 @@ func (g *Signal) Of(set *Set, target int) Line {
 		}
 	case quantile99:
 		line.Values = quantiles(0.99, times, found)
+	}
+	for i := range line.Values {
+		line.Values[i] *= cmp.Or(g.scale, 1)
 	}
 	return line
 }

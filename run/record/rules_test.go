@@ -179,9 +179,10 @@ func TestServerMetricsOfARun(t *testing.T) {
 	r, err := series.Create(atomicfile.Shared, path, started, 2*time.Second, []string{"http://a"})
 	require.NoError(t, err)
 	known := []exposition.Series{{Name: "vllm:num_requests_running", Family: "vllm:num_requests_running",
-		Kind: exposition.Gauge}, {Name: "other", Family: "other", Kind: exposition.Gauge}}
+		Kind: exposition.Gauge}, {Name: "other", Family: "other", Kind: exposition.Gauge},
+		{Name: "gpu_power_watts", Family: "gpu_power_watts", Kind: exposition.Gauge, Labels: map[string]string{"gpu": "0"}}}
 	for i, v := range []float64{2, 6, 4} {
-		require.NoError(t, r.Append(0, started.Add(time.Duration(2*i)*time.Second), known, []float64{v, 100}, nil))
+		require.NoError(t, r.Append(0, started.Add(time.Duration(2*i)*time.Second), known, []float64{v, 100, 300}, nil))
 	}
 	require.NoError(t, r.Close())
 	m, notes := ReadServerMetrics(path, []scrape.Outcome{{Target: "http://a", Scrapes: 3, Series: 2},
@@ -191,7 +192,11 @@ func TestServerMetricsOfARun(t *testing.T) {
 	require.Equal(t, MetricsName, m.File)
 	require.Equal(t, []MetricsTarget{{Target: "http://a", Scrapes: 3, Series: 2},
 		{Target: "http://b", Scrapes: 3, Failed: 2, Error: "it is gone"}}, m.Targets)
-	require.Len(t, m.Signals, 1)
+	require.Len(t, m.Signals, 2)
+	require.Equal(t, SignalStats{Mean: 300, Max: 300, Last: 300}, m.Signals["gpu_power"])
+	require.Equal(t, 1200.0, m.EnergyJ)
+	m.Yield(3000)
+	require.Equal(t, 2.5, m.TokensPerJoule)
 	require.Equal(t, SignalStats{Mean: 4, Max: 6, Last: 4}, m.Signals["running"])
 	m, notes = ReadServerMetrics(path+"x", nil)
 	require.Nil(t, m)

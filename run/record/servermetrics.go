@@ -13,6 +13,9 @@ type ServerMetrics struct {
 	IntervalS float64                `json:"interval_s"`
 	Targets   []MetricsTarget        `json:"targets"`
 	Signals   map[string]SignalStats `json:"signals"` // by series.Signal.Key, all targets together
+	// EnergyJ is what the GPUs of this machine used, in joules; 0: unknown.
+	EnergyJ        float64 `json:"energy_j,omitempty"`
+	TokensPerJoule float64 `json:"tokens_per_j,omitempty"` // output tokens; 0: unknown
 }
 
 // MetricsTarget is how often one metrics page was read.
@@ -33,11 +36,12 @@ type SignalStats struct {
 
 // ReadServerMetrics summarizes a file of metrics for the record, and returns notes about pages that could not be read.
 func ReadServerMetrics(path string, outcomes []scrape.Outcome) (*ServerMetrics, []string) {
-	set, err := series.Read(path, series.IsSignal)
+	set, err := series.Read(path, func(s *series.Series) bool { return series.IsSignal(s) || series.IsEnergy(s) })
 	if err != nil {
 		return nil, []string{"the servers' metrics cannot be summarized: " + err.Error()}
 	}
-	m := &ServerMetrics{File: MetricsName, IntervalS: set.IntervalS, Signals: Signals(set)}
+	m := &ServerMetrics{File: MetricsName, IntervalS: set.IntervalS, Signals: Signals(set),
+		EnergyJ: series.Energy(set)}
 	var notes []string
 	for _, o := range outcomes {
 		m.Targets = append(m.Targets, MetricsTarget(o))
@@ -59,4 +63,11 @@ func Signals(set *series.Set) map[string]SignalStats {
 		}
 	}
 	return signals
+}
+
+// Yield computes the tokens per joule of a test with so many output tokens. It may be called on nil.
+func (m *ServerMetrics) Yield(outputTokens int64) {
+	if m != nil && m.EnergyJ > 0 {
+		m.TokensPerJoule = float64(outputTokens) / m.EnergyJ
+	}
 }
