@@ -114,6 +114,9 @@ func (t *trial) id() string {
 	return cmp.Or(t.Profile.Name, "workload") + "-" + t.started.UTC().Format("20060102T150405.000Z")
 }
 
+// coalesceWakeups is the default of a LoadGen test (docs/reference/measurements.md#pausing-after-a-wake-up).
+const coalesceWakeups = 50 * time.Microsecond
+
 // open makes the engine and its event loops.
 func (t *trial) open() error {
 	t.engine = &engine.Engine{Profile: t.Profile, Source: t.source, Encoder: t.encoder, Log: t.log, Failed: t.failures.add}
@@ -127,7 +130,7 @@ func (t *trial) open() error {
 	shards := max(t.Shards, 1)
 	for range shards {
 		own := *t.config
-		own.Body, own.Loops = t.engine.Body, shards
+		own.Body, own.Loops, own.CoalesceWakeups = t.engine.Body, shards, coalesceWakeups
 		b, err := t.driver.Open(&own)
 		if err != nil {
 			return err
