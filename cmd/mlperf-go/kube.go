@@ -1,0 +1,46 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/run"
+)
+
+// kubeProgram is the program of the kube module, which has Kubernetes' client in it.
+const kubeProgram = "mlperf-go-kube"
+
+// kubeCommand replaces this process by the program of the kube module.
+type kubeCommand struct{ *program }
+
+func (cmd kubeCommand) command() *cli.Command {
+	return &cli.Command{
+		Name: "kube", Usage: "run workloads, campaigns and servers on a Kubernetes cluster", ArgsUsage: "COMMAND...",
+		Description: "The launcher is a program of its own, mlperf-go-kube, so that this one stays small.\n" +
+			"`make kube` builds it.", SkipFlagParsing: true, Action: cmd.run,
+	}
+}
+
+func (cmd kubeCommand) run(c *cli.Context) error {
+	path, err := findKubeProgram()
+	if err != nil {
+		return run.EnvironmentError("setup", "Build it with `make kube`, or put it into a folder of PATH",
+			"%s is neither beside this program nor in PATH", kubeProgram)
+	}
+	return syscall.Exec(path, append([]string{kubeProgram}, c.Args().Slice()...), cmd.environ)
+}
+
+// findKubeProgram looks beside this program first: the two belong together.
+func findKubeProgram() (string, error) {
+	if self, err := os.Executable(); err == nil {
+		path := filepath.Join(filepath.Dir(self), kubeProgram)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return path, nil
+		}
+	}
+	return exec.LookPath(kubeProgram)
+}

@@ -1,0 +1,117 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+)
+
+// File is the name of the file that states how the command ended.
+const File = "worker.json"
+
+// released is the name of the file that ends the wait of Run. Its name keeps it out of parcels.
+const released = ".released"
+
+// poll is how often the files of other processes are looked for.
+const poll = 100 * time.Millisecond
+
+// grace is how long a command may take to end after the first signal. It is below the 30 s after which a kubelet kills.
+const grace = 20 * time.Second
+
+// Order is what to run.
+type Order struct {
+	Folder  string        // where the results go; made if missing
+	Command []string      // program and arguments
+	Hold    time.Duration // how long the results are kept for Release after the end; 0: not at all
+}
+
+// Ended is how the command ended.
+type Ended struct {
+	Exit     int       `json:"exit"` // its exit code; 128 + N after signal N
+	Started  time.Time `json:"started"`
+	Finished time.Time `json:"finished"`
+}
+
+// Run runs the command and returns its exit code. A cancelled context sends it SIGTERM, and SIGKILL 20 s later; the
+// results are then not held.
+func Run(ctx context.Context, o Order, stdout, stderr io.Writer) (int, error) {
+	if err := os.MkdirAll(o.Folder, 0o770); err != nil {
+		return 0, fmt.Errorf("making the folder of the results: %w", err)
+	}
+	for _, old := range []string{File, released} { // of an earlier container of the same pod
+		if err := os.Remove(filepath.Join(o.Folder, old)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return 0, err
+		}
+	}
+	e := Ended{Started: time.Now().UTC()}
+	command := exec.CommandContext(ctx, o.Command[0], o.Command[1:]...)
+	command.Stdout, command.Stderr = stdout, stderr
+	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
+	command.WaitDelay = grace
+	err := command.Run()
+	var failed *exec.ExitError
+	if err != nil && !errors.As(err, &failed) && !errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil {
+		return 0, fmt.Errorf("starting %s: %w", o.Command[0], err)
+	}
+	e.Exit, e.Finished = exitCode(command.ProcessState), time.Now().UTC()
+	if err := atomicfile.WriteJSON(filepath.Join(o.Folder, File), e); err != nil {
+		return e.Exit, err
+	}
+	wait(ctx, o.Folder, o.Hold)
+	return e.Exit, nil
+}
+
+func exitCode(state *os.ProcessState) int {
+	if s, ok := state.Sys().(syscall.WaitStatus); ok && s.Signaled() {
+		return 128 + int(s.Signal())
+	}
+	return state.ExitCode()
+}
+
+// wait returns when the results were released, when the time is over, or when the context is cancelled.
+func wait(ctx context.Context, folder string, hold time.Duration) {
+	end := time.Now().Add(hold)
+	for time.Now().Before(end) && ctx.Err() == nil {
+		if _, err := os.Stat(filepath.Join(folder, released)); err == nil {
+			return
+		}
+		time.Sleep(poll)
+	}
+}
+
+// Await returns how the command of a folder ended, as soon as it has.
+func Await(ctx context.Context, folder string) (Ended, error) {
+	for {
+		text, err := os.ReadFile(filepath.Join(folder, File))
+		if err == nil {
+			var e Ended
+			if err := json.Unmarshal(text, &e); err != nil {
+				return e, fmt.Errorf("reading %s: %w", filepath.Join(folder, File), err)
+			}
+			return e, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return Ended{}, err
+		}
+		select {
+		case <-ctx.Done():
+			return Ended{}, context.Cause(ctx)
+		case <-time.After(poll):
+		}
+	}
+}
+
+// Release lets Run return.
+func Release(folder string) error {
+	return os.WriteFile(filepath.Join(folder, released), nil, 0o600)
+}

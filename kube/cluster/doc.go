@@ -1,0 +1,9 @@
+// Package cluster is the access to a Kubernetes cluster: apply, delete, exec and logs, with errors that name what to do.
+//
+//	c, err := cluster.Connect(kubeconfig, context)
+//	owner, err := c.Apply(ctx, object)
+//	err = c.Exec(ctx, namespace, pod, command, in, out)
+//
+// Objects are applied on the server by the field manager "mlperf-go". Exec uses WebSockets and falls back to SPDY, as
+// kubectl does. The package prints nothing and knows nothing of launches.
+package cluster

@@ -1,0 +1,105 @@
+// Command mlperf-go-kube runs workloads on a Kubernetes cluster. `mlperf-go kube` starts it.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+	"k8s.io/klog/v2"
+
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+)
+
+func main() { os.Exit(mainCode(os.Args, os.Stdout, os.Stderr)) }
+
+// program is what all commands share.
+type program struct {
+	stdout, stderr io.Writer
+	json, quiet    bool
+	exit           int // of a command that ended without an error
+}
+
+func mainCode(args []string, stdout, stderr io.Writer) int {
+	// client-go logs dropped connections there, which this program continues by itself
+	klog.SetLogger(klog.Logger{})
+	p := &program{stdout: stdout, stderr: stderr}
+	ctx, stop := interruptible()
+	defer stop()
+	err := p.app().RunContext(ctx, args)
+	if err == nil {
+		return p.exit
+	}
+	if i, ok := errors.AsType[exit.Interrupt](context.Cause(ctx)); ok {
+		err = fmt.Errorf("%w: %w", i, err)
+	}
+	return p.report(exit.Classify(err))
+}
+
+// interruptible returns a context that the first signal ends, with the signal as its cause.
+func interruptible() (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	done := make(chan struct{})
+	go func() {
+		select {
+		case s := <-signals:
+			cancel(exit.Interrupt{Signal: s.(syscall.Signal)})
+			signal.Stop(signals) // the second signal ends the process
+		case <-done:
+		}
+	}()
+	return ctx, func() {
+		close(done)
+		signal.Stop(signals)
+		cancel(nil)
+	}
+}
+
+func (p *program) app() *cli.App {
+	return &cli.App{
+		Name: "mlperf-go-kube", HelpName: "mlperf-go kube", Usage: "run workloads on a Kubernetes cluster",
+		Writer: p.stdout, ErrWriter: p.stderr, HideVersion: true, Suggest: true,
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "json", Usage: "print the result as one JSON object", Destination: &p.json},
+			&cli.BoolFlag{Name: "quiet", Usage: "print no progress", Destination: &p.quiet},
+		},
+		Commands:       []*cli.Command{runCommand{p}.command(), collectCommand{p}.command(), rightsCommand{p}.command()},
+		ExitErrHandler: func(*cli.Context, error) {}, // mainCode handles errors
+		OnUsageError: func(_ *cli.Context, err error, _ bool) error {
+			return exit.Usage("usage", "`mlperf-go kube help` lists commands and flags", "%w", err)
+		},
+	}
+}
+
+// notify prints a sentence about the progress.
+func (p *program) notify(text string) {
+	if !p.quiet {
+		fmt.Fprintln(p.stderr, foreign.Line(text, 1000))
+	}
+}
+
+// report prints an error and returns its exit code.
+func (p *program) report(e *exit.Error) int {
+	if p.json {
+		p.print(map[string]any{"error": map[string]any{"code": e.Code, "message": e.Err.Error(), "hint": e.Hint}})
+	}
+	fmt.Fprintln(p.stderr, "mlperf-go kube: "+foreign.Lines(e.Error(), 4000))
+	return e.Exit
+}
+
+func (p *program) print(v any) {
+	encoder := json.NewEncoder(p.stdout)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(v); err != nil {
+		fmt.Fprintln(p.stderr, "mlperf-go kube: writing the result:", err)
+	}
+}

@@ -1,0 +1,23 @@
+package main
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/kube/objects"
+)
+
+// rightsCommand prints the rights that the launcher needs.
+type rightsCommand struct{ *program }
+
+func (cmd rightsCommand) command() *cli.Command {
+	return &cli.Command{
+		Name: "rights", Usage: "print the Role that the user of the launcher needs",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "namespace", Aliases: []string{"p"}, Value: "llmdbench", Usage: "namespace of the pods"},
+			&cli.StringFlag{Name: "user", Usage: "user to bind it to", Value: "USER"},
+		},
+		Action: func(c *cli.Context) error {
+			return cmd.printObjects(objects.Rights(c.String("namespace"), c.String("user")))
+		},
+	}
+}

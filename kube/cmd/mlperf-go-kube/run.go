@@ -1,0 +1,243 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/mlperf-go/mlperf-go/kube/cluster"
+	"github.com/mlperf-go/mlperf-go/kube/launch"
+	"github.com/mlperf-go/mlperf-go/kube/objects"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+)
+
+// runCommand runs a workload profile in pods and collects its results.
+type runCommand struct{ *program }
+
+// clusterFlags select the cluster and the namespace.
+func clusterFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "kubeconfig", Usage: "access to the cluster; default: KUBECONFIG, ~/.kube/config, or the pod's own"},
+		&cli.StringFlag{Name: "context", Usage: "context of the kubeconfig"},
+		&cli.StringFlag{Name: "namespace", Aliases: []string{"p"}, Usage: "namespace of the pods; of `STACK,HARNESS` the second",
+			EnvVars: []string{"LLMDBENCH_HARNESS_NAMESPACE", "LLMDBENCH_VLLM_COMMON_NAMESPACE"}, Value: "llmdbench"},
+		&cli.StringFlag{Name: "output", Aliases: []string{"r"}, Usage: "local folder of the results", Value: "results/kube"},
+	}
+}
+
+func (cmd runCommand) command() *cli.Command {
+	return &cli.Command{
+		Name: "run", Usage: "run a workload profile in pods, and collect the results",
+		Flags: append(clusterFlags(),
+			&cli.StringFlag{Name: "harness", Aliases: []string{"l"}, Usage: "tool whose form the profile has", Value: "inference-perf",
+				EnvVars: []string{"LLMDBENCH_HARNESS_NAME"}},
+			&cli.StringFlag{Name: "workload", Aliases: []string{"w"}, Usage: "profile: a file", Required: true,
+				EnvVars: []string{"LLMDBENCH_HARNESS_EXPERIMENT_PROFILE"}},
+			&cli.StringFlag{Name: "model", Aliases: []string{"m"}, Usage: "model that the server serves",
+				EnvVars: []string{"LLMDBENCH_DEPLOY_MODEL_LIST"}},
+			&cli.StringFlag{Name: "endpoint-url", Aliases: []string{"U"}, Usage: "base URL of the server, as the pods reach it", Required: true},
+			&cli.StringFlag{Name: "image", Usage: "image of mlperf-go", Required: true},
+			&cli.StringSliceFlag{Name: "pull-secret", Usage: "name of a Secret for the image's registry"},
+			&cli.StringFlag{Name: "serviceaccount", Aliases: []string{"q"}, Usage: "service account of the pods", Value: "mlperf-go",
+				EnvVars: []string{"LLMDBENCH_HARNESS_SERVICE_ACCOUNT"}},
+			&cli.IntFlag{Name: "parallelism", Aliases: []string{"j"}, Usage: "pods that each send the whole load", Value: 1},
+			&cli.StringFlag{Name: "cpu", Usage: "processors of a pod", Value: "16", EnvVars: []string{"LLMDBENCH_HARNESS_CPU_NR"}},
+			&cli.StringFlag{Name: "memory", Usage: "memory of a pod", Value: "32Gi", EnvVars: []string{"LLMDBENCH_HARNESS_CPU_MEM"}},
+			&cli.StringFlag{Name: "pvc", Aliases: []string{"k"}, Usage: "claim for the results; empty: each pod's own temporary volume",
+				EnvVars: []string{"LLMDBENCH_HARNESS_PVC_NAME"}},
+			&cli.StringFlag{Name: "pvc-size", Usage: "size of a claim that does not exist", Value: "20Gi", EnvVars: []string{"LLMDBENCH_HARNESS_PVC_SIZE"}},
+			&cli.StringFlag{Name: "storage-class", Usage: "of a claim that does not exist"},
+			&cli.StringFlag{Name: "wait", Aliases: []string{"s"}, Usage: "how long the pods may take (seconds or a duration); 0: return when they run",
+				Value: "3600", EnvVars: []string{"LLMDBENCH_HARNESS_WAIT_TIMEOUT"}},
+			&cli.StringFlag{Name: "start-timeout", Usage: "how long the pods may take to start", Value: "900",
+				EnvVars: []string{"LLMDBENCH_CONTROL_WAIT_TIMEOUT"}},
+			&cli.StringSliceFlag{Name: "env", Usage: "variable of the pods: NAME=VALUE"},
+			&cli.StringSliceFlag{Name: "secret-env", Usage: "variable of the pods from a Secret: NAME=SECRET:KEY"},
+			&cli.StringSliceFlag{Name: "node-selector", Usage: "label of the nodes: KEY=VALUE"},
+			&cli.Int64Flag{Name: "fs-group", Usage: "group that owns the volumes; 0: the cluster's choice, as on OpenShift", Value: 65532},
+			&cli.StringFlag{Name: "id", Usage: "id of the experiment; default: HARNESS-TIME-RANDOM", EnvVars: []string{"LLMDBENCH_RUN_EXPERIMENT_ID"}},
+			&cli.BoolFlag{Name: "keep", Usage: "leave the objects in the cluster"},
+			&cli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Usage: "print all objects, and create none"},
+		),
+		Action: cmd.run,
+	}
+}
+
+func (cmd runCommand) run(c *cli.Context) error {
+	l, err := launchOf(c)
+	if err != nil {
+		return err
+	}
+	if c.Bool("dry-run") {
+		return cmd.printObjects(l.Objects())
+	}
+	access, err := cluster.Connect(c.String("kubeconfig"), c.String("context"))
+	if err != nil {
+		return err
+	}
+	if _, err := access.Version(c.Context); err != nil {
+		return err
+	}
+	options := launch.Options{Launch: *l, Output: c.String("output"), Keep: c.Bool("keep"), Notify: cmd.notify}
+	if options.Wait, err = duration(c, "wait"); err != nil {
+		return err
+	}
+	if options.Start, err = duration(c, "start-timeout"); err != nil {
+		return err
+	}
+	result, err := launch.Run(c.Context, access, options)
+	if err != nil {
+		return err
+	}
+	cmd.exit = result.Exit()
+	return cmd.show(result)
+}
+
+func (p *program) show(result *launch.Result) error {
+	if p.json {
+		p.print(result)
+		return nil
+	}
+	for _, pod := range result.Pods {
+		fmt.Fprintf(p.stdout, "%s  exit %d  %s\n", pod.Name, pod.Exit, pod.Folder)
+	}
+	return nil
+}
+
+func (p *program) printObjects(all []runtime.Object) error {
+	text, err := objects.YAML(all)
+	if err != nil {
+		return err
+	}
+	_, err = p.stdout.Write(text)
+	return err
+}
+
+// maxProfile bounds a profile: a ConfigMap holds at most 1 MiB.
+const maxProfile = 900 << 10
+
+// launchOf makes a launch from the flags of `run`.
+func launchOf(c *cli.Context) (*objects.Launch, error) {
+	l := &objects.Launch{Harness: c.String("harness"), Image: c.String("image"), PullSecrets: c.StringSlice("pull-secret"),
+		ServiceAccount: c.String("serviceaccount"), Pods: c.Int("parallelism"), FSGroup: c.Int64("fs-group")}
+	l.ID = c.String("id")
+	if l.ID == "" {
+		l.ID = newID()
+	}
+	_, l.Namespace, _ = strings.Cut(c.String("namespace"), ",")
+	if l.Namespace == "" {
+		l.Namespace, _, _ = strings.Cut(c.String("namespace"), ",")
+	}
+	if l.Pods < 1 {
+		return nil, exit.Usage("usage", "", "--parallelism %d: expected at least 1", l.Pods)
+	}
+	var err error
+	for _, q := range []struct {
+		flag string
+		to   *resource.Quantity
+	}{{"cpu", &l.CPU}, {"memory", &l.Memory}, {"pvc-size", &l.Storage.Size}} {
+		if *q.to, err = resource.ParseQuantity(c.String(q.flag)); err != nil {
+			return nil, exit.Usage("usage", "Write it as Kubernetes does, such as 16, 500m or 32Gi", "--%s %q: %w", q.flag, c.String(q.flag), err)
+		}
+	}
+	l.Storage.Claim, l.Storage.Class = c.String("pvc"), c.String("storage-class")
+	l.Hold = 24 * time.Hour // without a claim the results live as long as the pod
+	if l.Storage.Claim != "" {
+		l.Hold = 10 * time.Minute
+	}
+	if l.Env, err = pairs(c, "env"); err != nil {
+		return nil, err
+	}
+	if l.NodeSelector, err = pairs(c, "node-selector"); err != nil {
+		return nil, err
+	}
+	if l.SecretEnv, err = secretKeys(c); err != nil {
+		return nil, err
+	}
+	return l, addProfile(c, l)
+}
+
+func newID() string {
+	const letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+	tail := make([]byte, 6)
+	for i := range tail {
+		tail[i] = letters[rand.IntN(len(letters))]
+	}
+	return fmt.Sprintf("%d-%s", time.Now().Unix(), tail)
+}
+
+func addProfile(c *cli.Context, l *objects.Launch) error {
+	path := c.String("workload")
+	file, err := os.Open(path)
+	if err != nil {
+		return exit.Usage("profile", "Name a profile's file with --workload", "%w", err)
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxProfile+1))
+	if err != nil {
+		return exit.Usage("profile", "", "reading the profile: %w", err)
+	}
+	if len(text) > maxProfile {
+		return exit.Usage("profile", "Put large data on the volume, and name it in the profile",
+			"the profile %s has more than %d bytes", path, maxProfile)
+	}
+	name := filepath.Base(path)
+	l.Profiles = map[string]string{name: string(text)}
+	l.Args = []string{"bench", "run", "--workload", l.ProfilePath(name), "--endpoint-url", c.String("endpoint-url"),
+		"--output", "$(RESULTS)/run"}
+	if m := c.String("model"); m != "" {
+		l.Args = append(l.Args, "--model", m)
+	}
+	return nil
+}
+
+func pairs(c *cli.Context, flag string) (map[string]string, error) {
+	all := map[string]string{}
+	for _, text := range c.StringSlice(flag) {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok || name == "" {
+			return nil, exit.Usage("usage", "", "--%s %q: expected NAME=VALUE", flag, name)
+		}
+		all[name] = value
+	}
+	return all, nil
+}
+
+func secretKeys(c *cli.Context) (map[string]objects.SecretKey, error) {
+	named, err := pairs(c, "secret-env")
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]objects.SecretKey{}
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		secret, key, ok := strings.Cut(named[name], ":")
+		if !ok {
+			return nil, exit.Usage("usage", "", "--secret-env %s: expected NAME=SECRET:KEY", name)
+		}
+		all[name] = objects.SecretKey{Secret: secret, Key: key}
+	}
+	return all, nil
+}
+
+// duration reads a flag that is a duration or a number of seconds.
+func duration(c *cli.Context, flag string) (time.Duration, error) {
+	text := c.String(flag)
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		d, err = time.ParseDuration(text + "s")
+	}
+	if err != nil || d < 0 {
+		return 0, exit.Usage("usage", "Write 3600 or 1h", "--%s %q is not a duration", flag, text)
+	}
+	return d, nil
+}

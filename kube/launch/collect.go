@@ -1,0 +1,108 @@
+package launch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/mlperf-go/mlperf-go/internal/parcel"
+	"github.com/mlperf-go/mlperf-go/kube/cluster"
+	"github.com/mlperf-go/mlperf-go/kube/objects"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+)
+
+// attempts is how often a cut stream is continued.
+const attempts = 5
+
+// maxLog bounds the log of a pod that is saved.
+const maxLog = 64 << 20
+
+// collector fetches the results of pods.
+type collector struct {
+	cluster   *cluster.Cluster
+	namespace string
+	notify    func(string)
+	pause     func(attempt int) // between two attempts
+}
+
+// collect copies the folder of a pod into a local folder. It waits for the end of the pod's command. A stream that is cut
+// is continued with the files that are missing.
+func (c *collector) collect(ctx context.Context, pod, from, to string) (*parcel.Manifest, error) {
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(to)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	var manifest *parcel.Manifest
+	for attempt := 1; ; attempt++ {
+		got, err := c.stream(ctx, pod, from, root, parcel.Have(root, manifest))
+		if got != nil {
+			manifest = got
+		}
+		if err == nil {
+			return manifest, nil
+		}
+		if ctx.Err() != nil || attempt == attempts {
+			return manifest, exit.Environment(cluster.Collection, "", "collecting the results of the pod %s: %w", pod, err)
+		}
+		c.notify(fmt.Sprintf("%s: collecting again, attempt %d of %d: %v", pod, attempt+1, attempts, err))
+		c.pause(attempt)
+	}
+}
+
+// backoff waits as long as the shell launcher does: 5 s more after each attempt, 30 s at most.
+func backoff(attempt int) { time.Sleep(min(time.Duration(attempt)*5*time.Second, 30*time.Second)) }
+
+func (c *collector) stream(ctx context.Context, pod, from string, root *os.Root, have []parcel.File) (*parcel.Manifest, error) {
+	request, err := json.Marshal(map[string]any{"have": have})
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	out, in := io.Pipe()
+	go func() {
+		err := c.cluster.Exec(ctx, c.namespace, pod, objects.Container,
+			[]string{objects.Program, "worker", "send", "--results", from}, bytes.NewReader(request), in)
+		in.CloseWithError(err)
+	}()
+	manifest, err := parcel.Receive(out, root, parcel.DefaultLimits)
+	out.CloseWithError(io.ErrClosedPipe)
+	return manifest, err
+}
+
+// release lets a pod that keeps its results end.
+func (c *collector) release(ctx context.Context, pod, folder string) error {
+	return c.cluster.Exec(ctx, c.namespace, pod, objects.Container,
+		[]string{objects.Program, "worker", "release", "--results", folder}, nil, nil)
+}
+
+// saveLog writes the log of a pod. Its absence is no failure of the launch, and is told.
+func (c *collector) saveLog(ctx context.Context, p *corev1.Pod, dir string) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		c.notify(err.Error())
+		return
+	}
+	file, err := os.OpenFile(filepath.Join(dir, filepath.Base(p.Name)+".log"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		c.notify(err.Error())
+		return
+	}
+	err = c.cluster.Logs(ctx, c.namespace, p.Name, containerOf(p), maxLog, file)
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		c.notify(fmt.Sprintf("the log of the pod %s is missing: %v", p.Name, err))
+	}
+}

@@ -1,0 +1,317 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/mlperf-go/mlperf-go/kube/cluster"
+	"github.com/mlperf-go/mlperf-go/kube/objects"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+)
+
+// Options are how a launch is run and collected.
+type Options struct {
+	objects.Launch
+	Output  string                                              // local folder; each pod's results go into a folder of it
+	Start   time.Duration                                       // within which all pods must run; 0: no limit
+	Wait    time.Duration                                       // within which all pods must end, from their creation; 0: return as soon as they run
+	Keep    bool                                                // leave the objects in the cluster
+	Notify  func(string)                                        // gets a sentence for each change; nil: nobody
+	Started func(ctx context.Context, pods []*corev1.Pod) error // called once all pods run, beside the wait; nil: nothing
+}
+
+// Result is what came of a launch.
+type Result struct {
+	Pods []Pod `json:"pods"` // by index
+}
+
+// Pod is the end of one pod.
+type Pod struct {
+	Name   string `json:"name"`
+	Index  int    `json:"index"`
+	Exit   int    `json:"exit"`
+	Folder string `json:"folder"` // local
+	Bytes  int64  `json:"bytes"`
+}
+
+// Exit returns the highest exit code of the pods: 0 only if all ended with it.
+func (r *Result) Exit() int {
+	highest := 0
+	for _, p := range r.Pods {
+		highest = max(highest, p.Exit)
+	}
+	return highest
+}
+
+// Run runs a launch. The objects are deleted at the end, except where results could not be collected, or Keep.
+func Run(ctx context.Context, c *cluster.Cluster, o Options) (*Result, error) {
+	if o.Notify == nil {
+		o.Notify = func(string) {}
+	}
+	r := &runner{Options: o, cluster: c, collector: &collector{cluster: c, namespace: o.Namespace, notify: o.Notify, pause: backoff}}
+	if err := r.apply(ctx); err != nil {
+		return nil, err
+	}
+	result, err := r.follow(ctx)
+	return result, r.finish(ctx, err)
+}
+
+type runner struct {
+	Options
+	cluster   *cluster.Cluster
+	collector *collector
+}
+
+// apply creates the objects. What others may have made is left as it is where the user may not change it.
+func (r *runner) apply(ctx context.Context) error {
+	for _, o := range r.Shared() {
+		if _, err := r.cluster.Apply(ctx, o); err != nil {
+			if _, namespace := o.(*corev1.Namespace); namespace && r.namespaceExists(ctx) {
+				continue
+			}
+			return err
+		}
+	}
+	owner, err := r.cluster.Apply(ctx, r.Owner())
+	if err != nil {
+		return err
+	}
+	if _, err := r.cluster.Apply(ctx, r.Job(owner)); err != nil {
+		return errors.Join(err, r.remove(ctx))
+	}
+	r.Notify(fmt.Sprintf("created the job %s with %d pods in the namespace %s", r.JobName(), r.Pods, r.Namespace))
+	return nil
+}
+
+// namespaceExists reports whether the namespace has a service account, which users without rights to namespaces can ask.
+func (r *runner) namespaceExists(ctx context.Context) bool {
+	_, err := r.cluster.Client.CoreV1().ServiceAccounts(r.Namespace).List(ctx, listOne)
+	return err == nil
+}
+
+// follow waits for the pods, collects each one's results, and returns an error for the first that was lost.
+func (r *runner) follow(ctx context.Context) (*Result, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	if r.Wait > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, r.Wait, r.late("the pods did not end within %s", r.Wait))
+		defer cancel()
+	}
+	f := &follower{runner: r, ctx: ctx, stop: stop, done: map[string]Pod{}, started: map[string]bool{}, told: map[string]string{}}
+	starting := r.startTimer(stop)
+	defer starting.Stop()
+	err := watch(ctx, r.cluster.Client, r.Namespace, r.Selector(), func(pods []*corev1.Pod) bool {
+		return f.see(newest(pods), starting)
+	})
+	if err == nil && f.err != nil {
+		stop(f.err) // what is still collected from other pods ends
+	}
+	f.wait.Wait()
+	switch cause := context.Cause(ctx); {
+	case f.err != nil:
+		err = f.err
+	case errors.Is(cause, errAll):
+		err = nil
+	case cause != nil:
+		err = cause
+	}
+	return f.result(), err
+}
+
+// errAll is the cause of a context that ends because all pods were collected.
+var errAll = errors.New("all pods were collected")
+
+func (r *runner) startTimer(stop context.CancelCauseFunc) *time.Timer {
+	if r.Start <= 0 {
+		return time.NewTimer(1 << 62)
+	}
+	return time.AfterFunc(r.Start, func() { stop(r.late("the pods did not start within %s", r.Start)) })
+}
+
+func (r *runner) late(format string, args ...any) error {
+	return exit.Environment(cluster.Timeout, fmt.Sprintf("Look at the pods (kubectl -n %s describe pods -l %s), and wait longer "+
+		"with --start-timeout or --wait; then collect with `mlperf-go kube collect %s -p %s`",
+		r.Namespace, r.Selector(), r.ID, r.Namespace), format, args...)
+}
+
+// finish deletes the objects. After a failure whose results are still in the cluster it leaves them, and says how to go
+// on.
+func (r *runner) finish(ctx context.Context, err error) error {
+	var known *exit.Error
+	if r.Keep || errors.As(err, &known) && (known.Code == cluster.Collection || known.Code == cluster.Timeout) {
+		r.Notify(fmt.Sprintf("the pods are left: collect their results with `mlperf-go kube collect %s -p %s`", r.ID, r.Namespace))
+		return err
+	}
+	// The context may have ended by a signal; what was made is deleted all the same.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer cancel()
+	return errors.Join(err, r.remove(ctx))
+}
+
+func (r *runner) remove(ctx context.Context) error {
+	return errors.Join(r.cluster.Delete(ctx, "Job", r.Namespace, r.JobName()),
+		r.cluster.Delete(ctx, "ConfigMap", r.Namespace, r.ProfilesName()))
+}
+
+// follower sees the changes of the pods of one launch.
+type follower struct {
+	*runner
+	ctx  context.Context
+	stop context.CancelCauseFunc
+	wait sync.WaitGroup
+
+	mu      sync.Mutex
+	err     error
+	done    map[string]Pod    // ended and collected, by name
+	started map[string]bool   // whose collection goes on
+	told    map[string]string // last sentence about each pod
+	all     bool              // Started was called
+}
+
+// see judges the pods. It returns true when all were collected or one was lost for good.
+func (f *follower) see(pods []*corev1.Pod, starting *time.Timer) bool {
+	running := 0
+	for _, p := range pods {
+		s := Judge(p, time.Now())
+		f.tell(p, s)
+		switch s.Phase {
+		case Running, Ended:
+			running++
+			f.begin(p)
+		case Failed, Broken:
+			if s.Phase == Failed && f.hasAttempts(p) {
+				continue
+			}
+			f.fail(exit.Environment(s.Class, "", "%s", s.Text))
+			return true
+		}
+	}
+	if running == f.Pods && !f.all {
+		starting.Stop()
+		f.all = true
+		f.callStarted(pods)
+		if f.Wait == 0 {
+			return true
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err != nil || len(f.done) == f.Pods
+}
+
+// hasAttempts reports whether the job may still replace a lost pod.
+func (f *follower) hasAttempts(*corev1.Pod) bool { return f.Attempts > 0 }
+
+func (f *follower) callStarted(pods []*corev1.Pod) {
+	if f.Options.Started == nil {
+		return
+	}
+	f.wait.Go(func() {
+		if err := f.Options.Started(f.ctx, pods); err != nil && f.ctx.Err() == nil {
+			f.fail(err)
+			f.stop(err)
+		}
+	})
+}
+
+func (f *follower) tell(p *corev1.Pod, s State) {
+	text := s.Text
+	if text == "" {
+		text = fmt.Sprintf("%s: %s", p.Name, phaseNames[s.Phase])
+	}
+	if f.told[p.Name] != text {
+		f.told[p.Name] = text
+		f.Notify(text)
+	}
+}
+
+var phaseNames = [...]string{Waiting: "waiting", Running: "running", Ended: "ended", Failed: "failed", Broken: "cannot start"}
+
+// begin starts the collection of a pod that runs: the pod sends its results as soon as its command ends.
+func (f *follower) begin(p *corev1.Pod) {
+	if f.Wait == 0 || f.started[p.Name] {
+		return
+	}
+	f.started[p.Name] = true
+	f.wait.Go(func() {
+		end, err := f.fetch(p)
+		if err != nil {
+			if f.ctx.Err() == nil {
+				f.fail(err)
+				f.stop(err)
+			}
+			return
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.done[p.Name] = end
+		if len(f.done) == f.Pods {
+			f.stop(errAll)
+		}
+	})
+}
+
+func (f *follower) fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err == nil {
+		f.err = err
+	}
+}
+
+// fetch collects a pod's results and lets the pod end.
+func (f *follower) fetch(p *corev1.Pod) (Pod, error) {
+	i := indexOf(p)
+	to := filepath.Join(f.Output, fmt.Sprintf("%s_%d", f.ID, i))
+	m, err := f.collector.collect(f.ctx, p.Name, f.Folder(i), to)
+	if err != nil {
+		return Pod{}, err
+	}
+	f.collector.saveLog(f.ctx, p, filepath.Join(f.Output, "logs"))
+	ended, err := readEnd(to)
+	if err != nil {
+		return Pod{}, err
+	}
+	f.Notify(fmt.Sprintf("%s: collected %d files, %d bytes", p.Name, len(m.Files), m.Bytes()))
+	if err := f.collector.release(f.ctx, p.Name, f.Folder(i)); err != nil {
+		f.Notify(fmt.Sprintf("%s: it could not be released: %v", p.Name, err))
+	}
+	return Pod{Name: p.Name, Index: i, Exit: ended, Folder: to, Bytes: m.Bytes()}, nil
+}
+
+func (f *follower) result() *Result {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r := &Result{Pods: make([]Pod, 0, len(f.done))}
+	for i := range f.Pods {
+		for _, p := range f.done {
+			if p.Index == i {
+				r.Pods = append(r.Pods, p)
+			}
+		}
+	}
+	return r
+}
+
+// indexOf returns the completion index of a pod of an indexed job; 0 without one.
+func indexOf(p *corev1.Pod) int {
+	i, _ := strconv.Atoi(p.Annotations["batch.kubernetes.io/job-completion-index"])
+	return i
+}
+
+func readEnd(folder string) (int, error) {
+	text, err := os.ReadFile(filepath.Join(folder, "worker.json"))
+	if err != nil {
+		return 0, exit.Environment(cluster.Launcher, "Look at the pod's log", "the results do not say how the command ended: %w", err)
+	}
+	return parseEnd(text)
+}
