@@ -21,6 +21,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/bench"
 	"github.com/mlperf-go/mlperf-go/workload/catalog"
 	"github.com/mlperf-go/mlperf-go/workload/dialect"
+	"github.com/mlperf-go/mlperf-go/workload/engine"
 	"github.com/mlperf-go/mlperf-go/workload/measure"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 	"github.com/mlperf-go/mlperf-go/workload/template"
@@ -70,6 +71,10 @@ func (cmd benchCommand) run() *cli.Command {
 				Usage: "longest time of an answer; the profile's takes precedence"},
 			&cli.IntFlag{Name: "retries", Category: serversGroup, Usage: "further attempts before the first byte of an answer"},
 			&cli.IntFlag{Name: "shards", Category: serversGroup, Value: 1, Usage: "event loops that send and receive"},
+			&cli.StringFlag{Name: "part", Category: workloadGroup, Hidden: true,
+				Usage: "send every N-th request only, beginning with I: I/N"},
+			&cli.StringFlag{Name: "control", Category: workloadGroup, Hidden: true,
+				Usage: "Unix socket on which a coordinator starts the stages"},
 			sloFlag(),
 			&cli.StringFlag{Name: "definitions", Category: figuresGroup, Value: "mlperf-go",
 				Usage: "whose definitions the printed figures have: " + strings.Join(measure.DefinitionNames(), ", ")},
@@ -154,6 +159,10 @@ func (cmd benchCommand) options(c *cli.Context) (*bench.Options, error) {
 		Transport: backends.Transport{CAFile: c.String("ca-file"), InsecureSkipVerify: c.Bool("insecure-skip-verify")},
 		Timeouts:  backends.Deadlines{RequestTimeout: c.Duration("request-timeout")}, Shards: c.Int("shards"),
 		Force: c.Bool("force"), Command: cmd.commandLine(), Secrets: cmd.secrets}
+	if o.Part, err = partOf(c.String("part")); err != nil {
+		return nil, err
+	}
+	o.Control = c.String("control")
 	cmd.secrets.Add(o.APIKey)
 	if len(o.Endpoints) == 0 && p.API.Endpoint != "" {
 		o.Endpoints = []string{p.API.Endpoint}
@@ -163,6 +172,18 @@ func (cmd benchCommand) options(c *cli.Context) (*bench.Options, error) {
 	}
 	o.Folder = results.Choose(c.String("output"), "bench-"+p.Name, false, time.Now())
 	return o, nil
+}
+
+// partOf reads a share of a workload: I/N.
+func partOf(text string) (engine.Part, error) {
+	var p engine.Part
+	if text == "" {
+		return p, nil
+	}
+	if n, err := fmt.Sscanf(text, "%d/%d", &p.Index, &p.Of); n != 2 || err != nil || p.Index < 0 || p.Index >= p.Of {
+		return p, exit.Usage(exit.CodeWorkload, "Write --part 0/8 for the first of eight", "--part %q is no part", text)
+	}
+	return p, nil
 }
 
 func (cmd benchCommand) doRun(c *cli.Context) error {

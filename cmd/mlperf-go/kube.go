@@ -8,7 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
 // kubeProgram is the program of the kube module, which has Kubernetes' client in it.
@@ -28,7 +28,7 @@ func (cmd kubeCommand) command() *cli.Command {
 func (cmd kubeCommand) run(c *cli.Context) error {
 	path, err := findKubeProgram()
 	if err != nil {
-		return run.EnvironmentError("setup", "Build it with `make kube`, or put it into a folder of PATH",
+		return exit.Environment(exit.CodeEnvironment, "Build it with `make kube`, or put it into a folder of PATH",
 			"%s is neither beside this program nor in PATH", kubeProgram)
 	}
 	return syscall.Exec(path, append([]string{kubeProgram}, c.Args().Slice()...), cmd.environ)

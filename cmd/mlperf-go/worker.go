@@ -10,7 +10,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/parcel"
 	"github.com/mlperf-go/mlperf-go/internal/worker"
-	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
 // workerCommand is the part of the Kubernetes launcher that runs inside a pod. Only the launcher calls it.
@@ -37,7 +37,7 @@ func (cmd workerCommand) command() *cli.Command {
 
 func (cmd workerCommand) run(c *cli.Context) error {
 	if c.NArg() == 0 {
-		return run.UsageError("argument", "Write `mlperf-go worker run --results DIR -- run --model ...`", "no command was given")
+		return exit.Usage(exit.CodeArgument, "Write `mlperf-go worker run --results DIR -- run --model ...`", "no command was given")
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -58,7 +58,7 @@ func (cmd workerCommand) send(c *cli.Context) error {
 		Have []parcel.File `json:"have"`
 	}
 	if err := json.NewDecoder(io.LimitReader(os.Stdin, maxHave)).Decode(&request); err != nil {
-		return run.UsageError("argument", "Give {} for none", "reading the list of files on standard input: %w", err)
+		return exit.Usage(exit.CodeArgument, "Give {} for none", "reading the list of files on standard input: %w", err)
 	}
 	folder := c.String("results")
 	if _, err := worker.Await(c.Context, folder); err != nil {
@@ -74,7 +74,7 @@ func (cmd workerCommand) send(c *cli.Context) error {
 
 func (cmd workerCommand) connect(c *cli.Context) error {
 	if c.NArg() != 1 {
-		return run.UsageError("argument", "Write `mlperf-go worker connect SOCKET`", "this command requires one socket")
+		return exit.Usage(exit.CodeArgument, "Write `mlperf-go worker connect SOCKET`", "this command requires one socket")
 	}
 	return worker.Connect(c.Context, c.Args().First(), os.Stdin, os.Stdout)
 }

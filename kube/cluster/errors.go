@@ -15,12 +15,12 @@ import (
 
 // The classes of errors of the launcher, which stand in error.code (docs/reference/kube.md#errors).
 const (
-	Access     = "cluster_access" // no cluster, or not the rights
-	Quota      = "cluster_quota"  // the cluster refuses the object
-	Scheduling = "scheduling"     // no volume, no node
-	Launcher   = "launcher"       // a pod could not start or was lost
-	Timeout    = "timeout"
-	Collection = "collection" // the results are still in the cluster
+	Access     exit.Code = "cluster_access" // no cluster, or not the rights
+	Quota      exit.Code = "cluster_quota"  // the cluster refuses the object
+	Scheduling exit.Code = "scheduling"     // no volume, no node
+	Launcher   exit.Code = "launcher"       // a pod could not start or was lost
+	Timeout    exit.Code = "timeout"
+	Collection exit.Code = "collection" // the results are still in the cluster
 )
 
 // Explain returns err as an error with exit code 3 and what to do. It returns nil for nil.
@@ -47,8 +47,9 @@ func (p plain) Error() string { return foreign.Line(p.error.Error(), 800) }
 func (p plain) Unwrap() error { return p.error }
 
 var remedies = []struct {
-	matches    func(error) bool
-	code, hint string
+	matches func(error) bool
+	code    exit.Code
+	hint    string
 }{
 	{apierrors.IsUnauthorized, Access, "The cluster does not accept the credentials: log in again, or name another " +
 		"kubeconfig with --kubeconfig"},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/kube/cluster"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
 // Phase is how far a pod has come.
@@ -27,9 +28,9 @@ const (
 // State is what the status of a pod means.
 type State struct {
 	Phase Phase
-	Exit  int    // of the command, in the phase Ended
-	Class string // of the error, in the phases Failed and Broken (cluster.Launcher ...)
-	Text  string // one sentence about a pod that waits, failed or is broken
+	Exit  int       // of the command, in the phase Ended
+	Class exit.Code // of the error, in the phases Failed and Broken (cluster.Launcher ...)
+	Text  string    // one sentence about a pod that waits, failed or is broken
 }
 
 // unschedulableAfter is how long a pod may lack a node before that is an error: autoscalers need a minute or two.
@@ -106,7 +107,7 @@ func judgeDisruption(p *corev1.Pod) (State, bool) {
 	return State{}, false
 }
 
-func classOf(reason string) string {
+func classOf(reason string) exit.Code {
 	if reason == "DeadlineExceeded" {
 		return cluster.Timeout
 	}

@@ -32,7 +32,11 @@ type Options struct {
 	// Vocabulary is the number of token ids that prompts may contain; 0: the default.
 	Vocabulary int
 	Rehearsal  string // why this run is a rehearsal; empty: it is not
-	Observer   Observer
+	// Part is the share of the workload that this process sends; the zero value: all. Control is the Unix socket on which
+	// a coordinator then gives each stage its start; empty: stages start as soon as they are prepared.
+	Part     engine.Part
+	Control  string
+	Observer Observer
 }
 
 // Observer receives what happens. Its methods are called one at a time.

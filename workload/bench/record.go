@@ -46,6 +46,7 @@ type Record struct {
 	Client    Client            `json:"client"`
 	Endpoints []Endpoint        `json:"endpoints"`
 	Source    *profile.Source   `json:"source,omitempty"` // the profile's, if it is another tool's
+	Spread    *Spread           `json:"spread,omitempty"` // of a run that several processes made
 }
 
 // Stage is what a stage was meant to be and how it took place.

@@ -21,6 +21,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/workload/engine"
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
+	"github.com/mlperf-go/mlperf-go/workload/shard"
 	"github.com/mlperf-go/mlperf-go/workload/trace"
 )
 
@@ -77,6 +78,7 @@ type trial struct {
 	log      *eventlog.Writer
 	failures failures
 	engine   *engine.Engine
+	gate     *shard.Gate // nil: stages start by themselves
 }
 
 func (t *trial) path(name string) string { return filepath.Join(t.Folder, name) }
@@ -119,13 +121,17 @@ const coalesceWakeups = 50 * time.Microsecond
 
 // open makes the engine and its event loops.
 func (t *trial) open() error {
-	t.engine = &engine.Engine{Profile: t.Profile, Source: t.source, Encoder: t.encoder, Log: t.log, Failed: t.failures.add}
+	t.engine = &engine.Engine{Profile: t.Profile, Source: t.source, Encoder: t.encoder, Log: t.log, Failed: t.failures.add,
+		Part: t.Part}
 	if file := t.Profile.Load.Trace; file != nil {
 		recorded, err := trace.Read(file)
 		if err != nil {
 			return exit.Usage(exit.CodeProfile, "", "load.trace: %w", err)
 		}
 		t.engine.Arrivals = recorded.TimesNS
+	}
+	if err := t.listen(); err != nil {
+		return err
 	}
 	shards := max(t.Shards, 1)
 	for range shards {
@@ -140,11 +146,32 @@ func (t *trial) open() error {
 	return nil
 }
 
+// listen makes the socket of the coordinator.
+func (t *trial) listen() error {
+	if t.Control == "" {
+		return nil
+	}
+	var err error
+	t.gate, err = shard.Listen(t.Control, func() shard.Progress {
+		l := t.engine.Live()
+		return shard.Progress{Stage: l.Stage, Sent: l.Sent, Ended: l.Ended, Failed: l.Failed, Output: l.OutputTokens}
+	})
+	if err != nil {
+		return exit.Environment(exit.CodeOutputDir, "Choose another --control", "%w", err)
+	}
+	t.engine.Gate = t.gate.Wait
+	return nil
+}
+
 // garbageRoom is how many bytes the timed phase may allocate before a collection.
 const garbageRoom = 64 << 20
 
 func (t *trial) run(ctx context.Context) (*Record, error) {
-	if err := t.open(); err != nil {
+	err := t.open()
+	if t.gate != nil {
+		defer t.gate.Close() // only a socket
+	}
+	if err != nil {
 		return nil, errors.Join(err, t.log.Close(eventlog.End{Cause: err.Error()}))
 	}
 	if n := len(t.engine.Backends) + 2; runtime.GOMAXPROCS(0) < n {

@@ -35,6 +35,7 @@ type director struct {
 	pending  []*slot     // prepared before the start
 	spans    []Span
 	planned  int // requests so far
+	firstSeq int // number of the stage's first request, if this is a part of a workload
 	rows     int // number of the next stage's first prompt
 	req      prompts.Request
 	ended    []*slot
@@ -160,7 +161,9 @@ func (d *director) runStage(i int) error {
 			}
 		}
 		if d.base == 0 && span.Stopped == "" {
-			d.start()
+			if err := d.start(); err != nil {
+				return err
+			}
 			span.StartNS = d.base
 		}
 		if fed && d.idle() {
@@ -182,12 +185,19 @@ func (d *director) choose() error {
 	if s.Concurrency > 0 && !closed && s.Arrival != profile.Sessions && (limit == 0 || s.Concurrency < limit) {
 		limit = s.Concurrency
 	}
+	users := s.Concurrency
+	if parts := d.Part.step(); parts > 1 {
+		if limit > 0 && limit < parts || closed && users < parts {
+			return fmt.Errorf("%d shards cannot divide %d requests in flight; use fewer shards", parts, max(limit, users))
+		}
+		limit, users = share(limit, parts, d.Part.Index), share(users, parts, d.Part.Index)
+	}
 	n := len(d.queues)
 	if limit > 0 {
 		n = min(n, limit)
 	}
 	if closed {
-		n = min(n, s.Concurrency)
+		n = min(n, users)
 	}
 	d.active = d.queues[:n]
 	for i, q := range d.active {
@@ -208,9 +218,20 @@ func share(of, n, i int) int {
 	return of / n
 }
 
-// start begins the clock of the stage and queues what is prepared.
-func (d *director) start() {
-	d.base = d.now() + int64(startIn)
+// start begins the clock of the stage and queues what is prepared. A context that ended meanwhile is no error: the stage
+// ends by it.
+func (d *director) start() error {
+	at := d.now() + int64(startIn)
+	if d.Gate != nil {
+		var err error
+		if at, err = d.Gate(d.ctx, d.stage); err != nil {
+			if d.ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+	}
+	d.base = at
 	d.kind.begin()
 	for _, s := range d.pending {
 		s.rec.DueNS += d.base
@@ -220,6 +241,7 @@ func (d *director) start() {
 	for _, q := range d.active {
 		q.bell.Set(0)
 	}
+	return nil
 }
 
 // abandonAfter is how long the loops may take to cancel what is in flight.
@@ -237,7 +259,7 @@ func (d *director) abandoned() bool {
 func (d *director) stopped() bool { return d.stopping }
 
 // queueOf returns the queue for a request or a session.
-func (d *director) queueOf(number int) *queue { return d.active[number%len(d.active)] }
+func (d *director) queueOf(number int) *queue { return d.active[number/d.Part.step()%len(d.active)] }
 
 // push queues a request with its time, and wakes the loop if that is before all others.
 func (d *director) push(s *slot, notBefore int64) {
@@ -294,6 +316,9 @@ func (d *director) prepare(session, call, number int, h *History) (*slot, error)
 	d.bodies += int64(len(s.body))
 	s.number, s.call = number, call
 	s.rec.Seq, s.rec.Stage, s.rec.Group = d.planned, d.stage, d.req.Group
+	if d.Part.Of > 1 {
+		s.rec.Seq = d.firstSeq + number
+	}
 	s.rec.AskedInput, s.rec.AskedOutput = d.req.Input, d.req.Output
 	d.planned++
 	return s, nil

@@ -26,9 +26,20 @@ type Engine struct {
 	Backends []backends.Backend     // one per event loop; their Config.Body is this engine's Body
 	Failed   func(backends.Attempt) // receives each failed attempt; nil: they are ignored
 
+	Part Part // of the workload that this engine sends; the zero value: all of it
+	// Gate returns when a stage starts, in ns of the wall clock, once its first requests are prepared. nil: at once.
+	Gate func(ctx context.Context, stage int) (int64, error)
+
 	table table
 	live  [liveCounters]atomic.Int64
 }
+
+// Part is a share of a workload: every Of-th request of a schedule, or every Of-th user, beginning with Index. All parts
+// together send what one engine would send.
+type Part struct{ Index, Of int }
+
+// step returns the distance of the requests of a part.
+func (p Part) step() int { return max(p.Of, 1) }
 
 // The counters of Live.
 const (

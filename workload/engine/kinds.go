@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"math"
 
 	"github.com/mlperf-go/mlperf-go/workload/lengths"
@@ -15,10 +16,15 @@ const reserved = 1 << 20
 // in a cache because of them.
 func (d *director) newKind() (kind, error) {
 	s, first := d.profile, d.rows
+	d.firstSeq = first
 	isChain := d.Source.Conversations() > 0
+	if d.Part.Of > 1 && (isChain || s.Arrival == profile.Sessions) {
+		return nil, errors.New("conversations and sessions cannot be divided between shards: their calls wait for each " +
+			"other's answers")
+	}
 	if s.Arrival == profile.Closed && !isChain {
 		d.rows += reservedFor(s)
-		return &closed{director: d, first: first}, nil
+		return &closed{director: d, first: first, at: d.Part.Index}, nil
 	}
 	k := &sessions{director: d, next: first, think: s.ThinkTime}
 	switch s.Arrival {
@@ -47,7 +53,7 @@ func (d *director) newKind() (kind, error) {
 		return &turns{sessions: *k, due: due}, nil
 	}
 	d.rows += len(due)
-	return &open{director: d, first: first, due: due}, nil
+	return &open{director: d, first: first, due: due, at: d.Part.Index}, nil
 }
 
 func reservedFor(s *profile.Stage) int {
@@ -72,9 +78,9 @@ func (k *open) feed() (bool, error) {
 			return false, err
 		}
 		k.schedule(s, k.due[k.at])
-		k.at++
+		k.at += k.Part.step()
 	}
-	return k.at == len(k.due), nil
+	return k.at >= len(k.due), nil
 }
 
 func (k *open) after(*slot) error { return nil }
@@ -115,10 +121,10 @@ func (k *closed) feed() (bool, error) {
 		if wasEmpty && k.base != 0 {
 			q.bell.Set(0)
 		}
-		k.at++
+		k.at += k.Part.step()
 	}
 	long := int64(k.profile.Duration)
-	return most > 0 && k.at == most || long > 0 && k.base > 0 && k.now() >= k.base+long, nil
+	return most > 0 && k.at >= most || long > 0 && k.base > 0 && k.now() >= k.base+long, nil
 }
 
 func (k *closed) after(*slot) error { return nil }
@@ -126,8 +132,9 @@ func (k *closed) after(*slot) error { return nil }
 // begin lets the users come.
 func (k *closed) begin() {
 	k.users.Store(true)
-	for u, at := range schedule.Starts(k.profile) {
-		q := k.active[u%len(k.active)]
+	starts := schedule.Starts(k.profile)
+	for u := k.Part.Index; u < len(starts); u += k.Part.step() {
+		at, q := starts[u], k.active[u/k.Part.step()%len(k.active)]
 		q.mu.Lock()
 		q.users.push(k.base + at)
 		if long := k.profile.Duration; long > 0 {

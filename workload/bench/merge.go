@@ -1,0 +1,168 @@
+package bench
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/workload/eventlog"
+	"github.com/mlperf-go/mlperf-go/workload/measure"
+	"github.com/mlperf-go/mlperf-go/workload/profile"
+	"github.com/mlperf-go/mlperf-go/workload/shard"
+)
+
+// Shard is the run of one part of a workload.
+type Shard struct {
+	Folder string
+	Offset shard.Offset // of its clock
+}
+
+// Spread is how a run was divided, in its record.
+type Spread struct {
+	Shards []shard.Offset `json:"shards"` // the clocks, by index
+	// BoundNS is how far apart two shards may have started, by the bounds of their clocks.
+	BoundNS int64 `json:"start_bound_ns"`
+}
+
+// Merge makes one run of the runs of all parts, in a new folder. Its figures come from the events of all shards, so that
+// they equal those of one process that sent the same. The verdict needs every shard to be VALID.
+func Merge(shards []Shard, output string, limits []measure.Limit) (*Record, error) {
+	if err := Check(output, false); err != nil {
+		return nil, err
+	}
+	records, logs, err := readShards(shards)
+	if err != nil {
+		return nil, err
+	}
+	first := shards[0].Folder
+	p, err := profile.Read(filepath.Join(first, ProfileName))
+	if err != nil {
+		return nil, exit.Usage(exit.CodeRunFolder, "", "the profile of shard 0: %w", err)
+	}
+	if err := os.MkdirAll(output, 0o700); err != nil {
+		return nil, err
+	}
+	if _, err := atomicfile.Private.Copy(filepath.Join(first, ProfileName), filepath.Join(output, ProfileName)); err != nil {
+		return nil, err
+	}
+	log := filepath.Join(output, eventlog.FileName)
+	if _, err := shard.Merge(logs, log); err != nil {
+		return nil, exit.Usage(exit.CodeRunFolder, "", "merging the event logs: %w", err)
+	}
+	m, err := measure.Log(log, measure.Options{Load: &p.Load, Limits: append(measure.ProfileLimits(&p.SLO), limits...)})
+	if err != nil {
+		return nil, err
+	}
+	r := merged(records, shards)
+	r.Measured = m
+	r.Client.ScheduleDelayUS, r.Client.ClientDelayUS = lagOf(m.Total.Latency["schedule_delay"]), lagOf(m.Total.Latency["client_delay"])
+	if n := total(m).Total; n > 0 {
+		r.Client.CPUUSPerRequest = r.Client.CPUS * 1e6 / float64(n)
+	}
+	r.judgeShards(p, records, append(measure.ProfileLimits(&p.SLO), limits...))
+	return r, atomicfile.WriteJSON(filepath.Join(output, RecordName), r)
+}
+
+func readShards(shards []Shard) (records []*Record, logs []shard.Log, err error) {
+	if len(shards) == 0 {
+		return nil, nil, exit.Usage(exit.CodeRunFolder, "Name the folders of the shards", "there is no shard to merge")
+	}
+	for i, s := range shards {
+		r, err := Read(s.Folder)
+		if err != nil {
+			return nil, nil, fmt.Errorf("shard %d: %w", i, err)
+		}
+		if i > 0 && (r.Profile != records[0].Profile || r.Seed != records[0].Seed) {
+			return nil, nil, exit.Usage(exit.CodeRunFolder, "Merge the shards of one run", "shard %d ran the profile %q with the "+
+				"seed %d, and shard 0 %q with %d", i, r.Profile, r.Seed, records[0].Profile, records[0].Seed)
+		}
+		records = append(records, r)
+		logs = append(logs, shard.Log{Path: filepath.Join(s.Folder, eventlog.FileName), Offset: s.Offset})
+	}
+	return records, logs, nil
+}
+
+// merged adds the records of all shards up, but for their figures.
+func merged(records []*Record, shards []Shard) *Record {
+	r := *records[0]
+	r.Notes, r.Reasons, r.Stages, r.Spread = nil, nil, nil, &Spread{}
+	r.Client = Client{}
+	for i, s := range records {
+		r.Spread.Shards = append(r.Spread.Shards, shards[i].Offset)
+		r.addClient(&s.Client)
+		r.addStages(s.Stages, shards[i].Offset.AheadNS)
+		if s.Started.Before(r.Started) {
+			r.Started = s.Started
+		}
+		if r.Rehearsal == "" {
+			r.Rehearsal = s.Rehearsal
+		}
+		for _, note := range s.Notes {
+			r.Notes = append(r.Notes, fmt.Sprintf("shard %d: %s", i, note))
+		}
+		if i > 0 {
+			for n := range min(len(r.Endpoints), len(s.Endpoints)) {
+				r.Endpoints[n].Connections += s.Endpoints[n].Connections
+			}
+		}
+	}
+	bound := shard.Bound(r.Spread.Shards)
+	r.Spread.BoundNS = int64(bound)
+	r.Notes = append(r.Notes, fmt.Sprintf("%d shards, whose starts may differ by up to %v", len(records), bound.Round(time.Microsecond)))
+	return &r
+}
+
+// addClient adds what a shard used up; lags are the longest of any shard.
+func (r *Record) addClient(c *Client) {
+	to := &r.Client
+	to.CPUS += c.CPUS
+	to.RSSMaxBytes += c.RSSMaxBytes
+	to.ThreadsMax += c.ThreadsMax
+	to.GCPauseMaxS = max(to.GCPauseMaxS, c.GCPauseMaxS)
+	to.ClockDriftUS = max(to.ClockDriftUS, c.ClockDriftUS)
+	to.Loops = append(to.Loops, c.Loops...)
+	if c.ReportLagUS.P99 > to.ReportLagUS.P99 {
+		to.ReportLagUS = c.ReportLagUS
+	}
+}
+
+func (r *Record) addStages(stages []Stage, aheadNS int64) {
+	for i, s := range stages {
+		s.StartNS -= aheadNS
+		s.EndNS -= aheadNS
+		if i == len(r.Stages) {
+			r.Stages = append(r.Stages, s)
+			continue
+		}
+		to := &r.Stages[i]
+		to.StartNS, to.EndNS = min(to.StartNS, s.StartNS), max(to.EndNS, s.EndNS)
+		to.Requests += s.Requests
+		to.Unsent += s.Unsent
+		to.Stopped = cmp.Or(to.Stopped, s.Stopped)
+	}
+}
+
+// judgeShards applies the rules to all requests, and adds why a shard itself was not valid.
+func (r *Record) judgeShards(p *profile.Profile, records []*Record, limits []measure.Limit) {
+	e := evidence(r, p, limits)
+	e.Record.Answers = record.Answers{Identified: true}
+	e.ClockDrift = time.Duration(r.Client.ClockDriftUS * 1e3)
+	r.Verdict, r.Reasons = verdict(e, r)
+	for i, s := range records {
+		if s.Verdict == record.Valid {
+			continue
+		}
+		if r.Verdict != record.Interrupted {
+			r.Verdict = s.Verdict
+		}
+		for _, cause := range s.Reasons {
+			cause.Text = fmt.Sprintf("shard %d: %s", i, cause.Text)
+			r.Reasons = append(r.Reasons, cause)
+		}
+	}
+}

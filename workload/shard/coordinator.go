@@ -1,0 +1,229 @@
+package shard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/crash"
+)
+
+// Connection is a pair of pipes to a shard's control socket.
+type Connection struct {
+	In  io.Reader
+	Out io.Writer
+}
+
+// Offset is by how much the clock of a shard is ahead of the coordinator's, and how wrong that may be.
+type Offset struct {
+	AheadNS int64 `json:"ahead_ns"`
+	BoundNS int64 `json:"bound_ns"` // half of the shortest round trip
+}
+
+// exchanges is how many round trips measure a clock: the shortest of them counts.
+const exchanges = 20
+
+// lead is how long after the last shard is ready a stage starts, besides the longest round trip.
+const lead = 200 * time.Millisecond
+
+// Coordinator starts the stages of all shards together.
+type Coordinator struct {
+	shards []*peer
+	// Progress is called with the sum over all shards, at most about N times a second for N shards.
+	Progress func(Progress)
+
+	mu sync.Mutex
+}
+
+// peer is one shard, as the coordinator sees it.
+type peer struct {
+	*link
+	clocks   chan clockMessage
+	ready    chan int
+	gone     chan struct{} // closed when the connection has ended
+	err      error         // why
+	offset   Offset
+	progress Progress
+}
+
+// NewCoordinator begins to read from the connections. A connection ends with its reader.
+func NewCoordinator(connections []Connection) *Coordinator {
+	c := &Coordinator{Progress: func(Progress) {}}
+	for _, conn := range connections {
+		p := &peer{link: newLink(conn.In, conn.Out), clocks: make(chan clockMessage, 1), ready: make(chan int, 1),
+			gone: make(chan struct{})}
+		c.shards = append(c.shards, p)
+		go c.read(p)
+	}
+	return c
+}
+
+func (c *Coordinator) read(p *peer) {
+	defer crash.Catch()
+	defer close(p.gone)
+	for {
+		m, err := p.receive()
+		if err != nil {
+			p.err = err
+			return
+		}
+		switch {
+		case m.Clock != nil:
+			select {
+			case p.clocks <- *m.Clock:
+			default:
+			}
+		case m.Ready != nil:
+			select {
+			case <-p.ready: // a repeated announcement
+			default:
+			}
+			p.ready <- *m.Ready
+		case m.Progress != nil:
+			c.add(p, *m.Progress)
+		}
+	}
+}
+
+// add sums the progress of all shards up.
+func (c *Coordinator) add(p *peer, now Progress) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p.progress = now
+	var sum Progress
+	for _, s := range c.shards {
+		sum.Stage = max(sum.Stage, s.progress.Stage)
+		sum.Sent += s.progress.Sent
+		sum.Ended += s.progress.Ended
+		sum.Failed += s.progress.Failed
+		sum.Output += s.progress.Output
+	}
+	c.Progress(sum)
+}
+
+// Run starts the stages one after the other, each as soon as every shard has prepared it. It returns after the start of
+// the last stage. An error names the shard that was lost.
+func (c *Coordinator) Run(ctx context.Context, stages int) error {
+	for stage := range stages {
+		if err := c.each(func(i int, p *peer) error { return p.await(ctx, stage) }); err != nil {
+			return err
+		}
+		// Clocks drift apart, so they are measured again for each stage.
+		if err := c.each(func(i int, p *peer) error { return p.measure(ctx) }); err != nil {
+			return err
+		}
+		if err := c.start(stage); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// each calls f for all shards at the same time.
+func (c *Coordinator) each(f func(i int, p *peer) error) error {
+	failed := make([]error, len(c.shards))
+	var wait sync.WaitGroup
+	for i, p := range c.shards {
+		wait.Go(func() {
+			if err := f(i, p); err != nil {
+				failed[i] = fmt.Errorf("shard %d: %w", i, err)
+			}
+		})
+	}
+	wait.Wait()
+	return errors.Join(failed...)
+}
+
+func (p *peer) await(ctx context.Context, stage int) error {
+	for {
+		select {
+		case got := <-p.ready:
+			if got == stage {
+				return nil
+			}
+		case <-p.gone:
+			return fmt.Errorf("the connection to it ended before stage %d: %w", stage, ended(p.err))
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func ended(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// measure takes the offset of the shortest of several round trips.
+func (p *peer) measure(ctx context.Context) error {
+	var best Offset
+	for n := range exchanges {
+		sent := time.Now()
+		if err := p.send(&message{Clock: &clockMessage{Number: n}}); err != nil {
+			return err
+		}
+		answer, err := p.clock(ctx, n)
+		if err != nil {
+			return err
+		}
+		trip := time.Since(sent)
+		o := Offset{AheadNS: answer.NowNS - sent.UnixNano() - int64(trip)/2, BoundNS: (int64(trip) + 1) / 2}
+		if n == 0 || o.BoundNS < best.BoundNS {
+			best = o
+		}
+	}
+	p.offset = best
+	return nil
+}
+
+// clock returns the answer to a question about the clock. Answers to earlier questions are passed over.
+func (p *peer) clock(ctx context.Context, number int) (clockMessage, error) {
+	for {
+		select {
+		case answer := <-p.clocks:
+			if answer.Number == number {
+				return answer, nil
+			}
+		case <-p.gone:
+			return clockMessage{}, fmt.Errorf("the connection to it ended while its clock was read: %w", ended(p.err))
+		case <-ctx.Done():
+			return clockMessage{}, context.Cause(ctx)
+		}
+	}
+}
+
+func (c *Coordinator) start(stage int) error {
+	longest := int64(0)
+	for _, p := range c.shards {
+		longest = max(longest, 2*p.offset.BoundNS)
+	}
+	at := time.Now().UnixNano() + int64(lead) + 4*longest
+	return c.each(func(_ int, p *peer) error {
+		return p.send(&message{Start: &startMessage{Stage: stage, AtNS: at + p.offset.AheadNS}})
+	})
+}
+
+// Offsets returns the offsets of the shards' clocks, as measured before the last stage.
+func (c *Coordinator) Offsets() []Offset {
+	var all []Offset
+	for _, p := range c.shards {
+		all = append(all, p.offset)
+	}
+	return all
+}
+
+// Bound returns how far apart two shards may have started, by the bounds of their clocks.
+func Bound(offsets []Offset) time.Duration {
+	bounds := []int64{0, 0}
+	for _, o := range offsets {
+		bounds = append(bounds, o.BoundNS)
+	}
+	slices.Sort(bounds)
+	return time.Duration(bounds[len(bounds)-1] + bounds[len(bounds)-2])
+}

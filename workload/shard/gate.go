@@ -1,0 +1,166 @@
+package shard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/crash"
+)
+
+// Gate is a shard's end of the connection to its coordinator.
+type Gate struct {
+	listener net.Listener
+	socket   string
+	live     func() Progress
+	wait     sync.WaitGroup
+
+	mu     sync.Mutex
+	link   *link         // to the present coordinator
+	conn   net.Conn      // of link
+	ready  int           // stage that waits; -1: none
+	starts chan startAt  // of the stage that waits
+	closed chan struct{} // by Close
+}
+
+type startAt struct {
+	stage int
+	at    int64
+}
+
+// progressEvery is how often a shard reports what it has done.
+const progressEvery = time.Second
+
+// Listen makes the socket and waits for a coordinator in the background. live returns the progress; nil: none is
+// reported.
+func Listen(socket string, live func() Progress) (*Gate, error) {
+	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("the control socket of an earlier run: %w", err)
+	}
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		return nil, fmt.Errorf("making the control socket: %w", err)
+	}
+	// Other processes of the pod may run as another user, who then cannot reach the socket otherwise.
+	if err := os.Chmod(socket, 0o660); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	g := &Gate{listener: l, socket: socket, live: live, ready: -1, starts: make(chan startAt), closed: make(chan struct{})}
+	g.wait.Go(g.accept)
+	g.wait.Go(g.report)
+	return g, nil
+}
+
+// Close ends the connection.
+func (g *Gate) Close() error {
+	close(g.closed)
+	err := g.listener.Close()
+	g.mu.Lock()
+	if g.conn != nil {
+		g.conn.Close()
+	}
+	g.mu.Unlock()
+	g.wait.Wait()
+	return err
+}
+
+// accept serves one coordinator after the other: a connection that broke may be made anew.
+func (g *Gate) accept() {
+	defer crash.Catch()
+	for {
+		c, err := g.listener.Accept()
+		if err != nil {
+			return // Close
+		}
+		g.mu.Lock()
+		if g.conn != nil {
+			g.conn.Close() // a newer coordinator takes over
+		}
+		g.conn, g.link = c, newLink(c, c)
+		l := g.link
+		g.announce()
+		g.mu.Unlock()
+		g.wait.Go(func() { g.serve(l) })
+	}
+}
+
+// announce tells the coordinator which stage waits, if one does.
+func (g *Gate) announce() {
+	if g.link != nil && g.ready >= 0 {
+		stage := g.ready
+		_ = g.link.send(&message{Ready: &stage}) // a broken connection is noticed by its reader
+	}
+}
+
+func (g *Gate) serve(l *link) {
+	defer crash.Catch()
+	for {
+		m, err := l.receive()
+		if err != nil {
+			return
+		}
+		switch {
+		case m.Clock != nil:
+			m.Clock.NowNS = time.Now().UnixNano()
+			_ = l.send(m)
+		case m.Start != nil:
+			select {
+			case g.starts <- startAt{m.Start.Stage, m.Start.AtNS}:
+			case <-g.closed:
+				return
+			}
+		}
+	}
+}
+
+func (g *Gate) report() {
+	defer crash.Catch()
+	if g.live == nil {
+		return
+	}
+	tick := time.NewTicker(progressEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-g.closed:
+			return
+		case <-tick.C:
+		}
+		g.mu.Lock()
+		l := g.link
+		g.mu.Unlock()
+		if l != nil {
+			p := g.live()
+			_ = l.send(&message{Progress: &p})
+		}
+	}
+}
+
+// Wait reports that a stage is prepared and returns its start in ns of this machine's wall clock.
+func (g *Gate) Wait(ctx context.Context, stage int) (int64, error) {
+	g.mu.Lock()
+	g.ready = stage
+	g.announce()
+	g.mu.Unlock()
+	defer func() {
+		g.mu.Lock()
+		g.ready = -1
+		g.mu.Unlock()
+	}()
+	for {
+		select {
+		case s := <-g.starts:
+			if s.stage == stage {
+				return s.at, nil
+			}
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		case <-g.closed:
+			return 0, errors.New("the control socket was closed")
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package shard
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/mlperf-go/mlperf-go/workload/eventlog"
+)
+
+// Log is the event log of one shard.
+type Log struct {
+	Path   string
+	Offset Offset
+}
+
+// Merge writes one event log with the requests of all shards, in the clock of the coordinator. It returns an error that
+// names the shard if a log is missing, incomplete, or of another run, or if a request is in two of them. Numbers of
+// requests and tokens add up exactly, because each request is copied.
+func Merge(logs []Log, path string) (*eventlog.End, error) {
+	header, err := mergedHeader(logs)
+	if err != nil {
+		return nil, err
+	}
+	w, err := eventlog.Create(path, *header)
+	if err != nil {
+		return nil, err
+	}
+	end := eventlog.End{Complete: true}
+	var seen numbers
+	for i, l := range logs {
+		got, err := copyLog(w, l, seen.add)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("shard %d: %w", i, err), w.Close(eventlog.End{Cause: err.Error()}))
+		}
+		if got == nil || !got.Complete {
+			end.Complete, end.Cause = false, fmt.Sprintf("shard %d did not come to its end", i)
+		}
+	}
+	return &end, w.Close(end)
+}
+
+// numbers is a set of request numbers: a bit for each, since a map of 64 million would need gigabytes.
+type numbers []uint64
+
+// mostNumber bounds the set to 128 MiB.
+const mostNumber = 1 << 30
+
+func (n *numbers) add(number int) error {
+	if number < 0 || number >= mostNumber {
+		return fmt.Errorf("the number of request %d is out of range", number)
+	}
+	if grown := number/64 + 1 - len(*n); grown > 0 {
+		*n = append(*n, make([]uint64, grown)...)
+	}
+	word, bit := &(*n)[number/64], uint64(1)<<(number%64)
+	if *word&bit != 0 {
+		return fmt.Errorf("request %d is in the log of another shard too", number)
+	}
+	*word |= bit
+	return nil
+}
+
+// mergedHeader returns the header of a merged log: the earliest start.
+func mergedHeader(logs []Log) (*eventlog.Header, error) {
+	var merged *eventlog.Header
+	for i, l := range logs {
+		h, err := headerOf(l.Path)
+		if err != nil {
+			return nil, fmt.Errorf("shard %d: %w", i, err)
+		}
+		if h == nil {
+			continue // it had no request to send
+		}
+		h.StartNS -= l.Offset.AheadNS
+		if merged == nil {
+			merged = h
+			continue
+		}
+		if h.Model != merged.Model {
+			return nil, fmt.Errorf("shard %d measured the model %q, and shard 0 %q", i, h.Model, merged.Model)
+		}
+		merged.StartNS = min(merged.StartNS, h.StartNS)
+	}
+	if merged == nil {
+		return nil, errors.New("no shard has sent a request")
+	}
+	return merged, nil
+}
+
+// errHeader ends the reading of a log after its header.
+var errHeader = errors.New("the header was read")
+
+// headerOf returns the header of a log; nil: a complete log without requests.
+func headerOf(path string) (*eventlog.Header, error) {
+	var header *eventlog.Header
+	end, err := eventlog.Read(path, func(h *eventlog.Header, _ *eventlog.Request) error {
+		header = h
+		return errHeader
+	})
+	if err != nil && !errors.Is(err, errHeader) {
+		return nil, err
+	}
+	if header == nil && end != nil && end.Complete {
+		return nil, nil
+	}
+	if header == nil {
+		return nil, fmt.Errorf("%s has no request and no end", path)
+	}
+	copied := *header
+	return &copied, nil
+}
+
+func copyLog(w *eventlog.Writer, l Log, check func(seq int) error) (*eventlog.End, error) {
+	return eventlog.Read(l.Path, func(_ *eventlog.Header, r *eventlog.Request) error {
+		if err := check(r.Seq); err != nil {
+			return err
+		}
+		shift(r, -l.Offset.AheadNS)
+		return w.Add(r)
+	})
+}
+
+// shift moves every time of a request that there is.
+func shift(r *eventlog.Request, by int64) {
+	for _, at := range []*int64{&r.DueNS, &r.ReadyNS, &r.SentNS, &r.FirstByteNS, &r.VisibleNS, &r.EndNS} {
+		if *at != 0 {
+			*at += by
+		}
+	}
+	for i := range r.Events {
+		r.Events[i].AtNS += by
+	}
+}
