@@ -1,111 +1,155 @@
 package launch
 
 import (
-	"bufio"
+	"context"
 	"encoding/json"
+	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/client-go/rest"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/mlperf-go/mlperf-go/kube/cluster"
+	"github.com/mlperf-go/mlperf-go/kube/kubetest"
 	"github.com/mlperf-go/mlperf-go/kube/objects"
 	"github.com/mlperf-go/mlperf-go/kube/testcluster"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
 func TestMain(m *testing.M) { testcluster.Main(m) }
 
-const image = "example/mlperf-go:1"
-
-// program returns the path of mlperf-go, which `make test-kube` builds first.
-func program(t *testing.T) string {
-	t.Helper()
-	path, err := filepath.Abs("../../bin/mlperf-go")
-	require.NoError(t, err)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("there is no %s; run `make test-kube`", path)
-	}
-	return path
+// options run a launch with an output folder of the test's own.
+func options(t *testing.T, l objects.Launch) Options {
+	return Options{Launch: l, Output: t.TempDir(), Start: 2 * time.Minute, Wait: 4 * time.Minute, Notify: func(s string) { t.Log(s) }}
 }
 
-// imageOf is the image of the program: its folder in the place of /usr/local/bin.
-func imageOf(t *testing.T) testcluster.Image {
-	t.Helper()
-	dir := t.TempDir()
-	require.NoError(t, os.Chmod(dir, 0o755))
-	require.NoError(t, os.Link(program(t), filepath.Join(dir, "mlperf-go")))
-	return testcluster.Image{Name: image, Entrypoint: []string{objects.Program}, Folders: map[string]string{"/usr/local/bin": dir}}
-}
-
-// simulator starts a simulated server and returns its URL.
-func simulator(t *testing.T, flags ...string) string {
-	t.Helper()
-	ready := filepath.Join(t.TempDir(), "ready")
-	process := exec.Command(program(t), append([]string{"sim", "--ready-file", ready}, flags...)...)
-	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	require.NoError(t, process.Start())
-	t.Cleanup(func() {
-		process.Process.Kill()
-		process.Wait()
-	})
-	var url string
-	require.Eventually(t, func() bool {
-		f, err := os.Open(ready)
-		if err != nil {
-			return false
-		}
-		defer f.Close()
-		s := bufio.NewScanner(f)
-		s.Scan()
-		url = strings.TrimSpace(s.Text())
-		return url != ""
-	}, time.Minute, 50*time.Millisecond)
-	return url
-}
-
-func connect(t *testing.T, config *rest.Config) *cluster.Cluster {
-	t.Helper()
-	c, err := cluster.New(config)
-	require.NoError(t, err)
-	return c
-}
-
-func launchFor(id string, args ...string) objects.Launch {
-	return objects.Launch{ID: id, Namespace: "bench", Harness: "inference-perf", Image: image, ServiceAccount: "mlperf-go", Pods: 1,
-		CPU: resource.MustParse("1"), Memory: resource.MustParse("1Gi"), Hold: time.Hour,
-		Profiles: map[string]string{"chat.yaml": "{}\n"}, Args: args}
-}
-
-// TestRun runs a LoadGen test in a pod of an unprivileged user, with an arbitrary user id and a read-only root, and
-// collects its record.
+// TestRun runs a LoadGen test in a pod for a user who has the rights of Rights alone. The namespace enforces the
+// restricted Pod Security Standard; the pod has an arbitrary user id and a read-only root.
 func TestRun(t *testing.T) {
 	tc := testcluster.Start(t)
-	tc.Node("node-1", imageOf(t))
-	url := simulator(t)
-	c := connect(t, tc.Admin())
-	var told []string
+	tc.Node("node-1", kubetest.Image(t))
+	tc.Provision()
+	url := kubetest.Simulator(t)
+	prepareNamespace(t, tc)
+	c := kubetest.Connect(t, tc.User())
+	args := []string{"run", "--model", "llama3.1-8b", "--scenario", "Offline", "--samples", "64", "--min-queries", "64",
+		"--endpoint", url, "--output-dir", "$(RESULTS)/run", "--no-progress"}
+	for name, claim := range map[string]string{"temporary": "", "claim": "workload-pvc"} {
+		t.Run(name, func(t *testing.T) {
+			l := kubetest.Launch(name, args...)
+			l.Storage.Claim, l.Storage.Size = claim, mustParse("64Mi")
+			o := options(t, l)
+			result, err := Run(t.Context(), c, o)
+			require.NoError(t, err)
+			require.Len(t, result.Pods, 1)
+			require.Equal(t, 0, result.Pods[0].Exit)
+			text, err := os.ReadFile(filepath.Join(o.Output, name+"_0", "run", "run.json"))
+			require.NoError(t, err)
+			var record struct{ Verdict string }
+			require.NoError(t, json.Unmarshal(text, &record))
+			require.Equal(t, "VALID", record.Verdict)
+			logs, err := os.ReadDir(filepath.Join(o.Output, "logs"))
+			require.NoError(t, err)
+			require.Len(t, logs, 1)
+			jobs, err := tc.Client().BatchV1().Jobs("bench").List(t.Context(), metav1.ListOptions{LabelSelector: l.Selector()})
+			require.NoError(t, err)
+			require.Empty(t, jobs.Items, "the launch is deleted")
+		})
+	}
+
+	// without any right, the message names the missing one and the command that prints all
+	_, err := Run(t.Context(), c, options(t, func() objects.Launch { l := kubetest.Launch("x"); l.Namespace = "other"; return l }()))
+	require.ErrorContains(t, err, "forbidden")
+	require.ErrorContains(t, err, "mlperf-go kube rights")
+}
+
+// prepareNamespace makes the namespace and gives the user the rights of a launcher there.
+func prepareNamespace(t *testing.T, tc *testcluster.Cluster) {
+	t.Helper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "bench",
+		Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
+	_, err := tc.Client().CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{})
+	require.NoError(t, err)
+	for _, o := range objects.Rights("bench", "user") {
+		switch o := o.(type) {
+		case *rbacv1.Role:
+			_, err = tc.Client().RbacV1().Roles("bench").Create(t.Context(), o, metav1.CreateOptions{})
+		case *rbacv1.RoleBinding:
+			_, err = tc.Client().RbacV1().RoleBindings("bench").Create(t.Context(), o, metav1.CreateOptions{})
+		}
+		require.NoError(t, err)
+	}
+}
+
+// TestEnds lists how pods end otherwise than well: the class of the error, and what is said.
+func TestEnds(t *testing.T) {
+	tc := testcluster.Start(t)
+	node := tc.Node("node-1", kubetest.Image(t))
+	c := kubetest.Connect(t, tc.Admin())
+	sleep := []string{"sim", "--listen", "127.0.0.1:0"} // a command that goes on
+	running := func(f func(pod string)) func(context.Context, []*corev1.Pod) error {
+		return func(_ context.Context, pods []*corev1.Pod) error {
+			f(pods[0].Name)
+			return nil
+		}
+	}
+	for _, e := range []struct {
+		name    string
+		change  func(o *Options)
+		code    exit.Code
+		message string
+	}{
+		{"invalid", func(o *Options) { o.Args = []string{"run", "--model", "no-such-model"} }, "", ""},
+		{"image", func(o *Options) { o.Image = "example/unknown" }, cluster.Launcher, "ErrImagePull"},
+		{"secret", func(o *Options) { o.SecretEnv = map[string]objects.SecretKey{"TOKEN": {Secret: "none", Key: "k"}} },
+			cluster.Launcher, "none"},
+		{"killed", func(o *Options) {
+			o.Args, o.Started = sleep, running(func(pod string) { node.Kill("bench", pod, "OOMKilled") })
+		}, cluster.Launcher, "it needed more than its memory"},
+		{"evicted", func(o *Options) {
+			o.Args, o.Started = sleep, running(func(pod string) { node.Evict("bench", pod, "The node was low on memory.") })
+		}, cluster.Launcher, "evicted"},
+		{"slow", func(o *Options) { o.Args, o.Wait = sleep, 6*time.Second }, cluster.Timeout, "did not end within 6s"},
+		{"unschedulable", func(o *Options) { o.NodeSelector, o.Start = map[string]string{"gpu": "none"}, 3*time.Second },
+			cluster.Timeout, "did not start within 3s"},
+	} {
+		t.Run(e.name, func(t *testing.T) {
+			o := options(t, kubetest.Launch(e.name, "version"))
+			e.change(&o)
+			result, err := Run(t.Context(), c, o)
+			if e.code == "" { // a command that fails is a result
+				require.NoError(t, err)
+				require.Equal(t, exit.StatusUsage, result.Exit())
+				return
+			}
+			var known *exit.Error
+			require.True(t, errors.As(err, &known), "%v", err)
+			require.Equal(t, e.code, known.Code, "%v", err)
+			require.Equal(t, exit.StatusEnvironment, known.Exit)
+			require.ErrorContains(t, err, e.message)
+		})
+	}
+}
+
+// TestCollectLater collects what a launch left that did not wait.
+func TestCollectLater(t *testing.T) {
+	tc := testcluster.Start(t)
+	tc.Node("node-1", kubetest.Image(t))
+	c := kubetest.Connect(t, tc.Admin())
+	o := options(t, kubetest.Launch("later", "version"))
+	o.Wait, o.Keep = 0, true
+	_, err := Run(t.Context(), c, o)
+	require.NoError(t, err)
 	out := t.TempDir()
-	l := launchFor("one", "run", "--model", "llama3.1-8b", "--scenario", "Offline", "--samples", "64", "--min-queries", "64",
-		"--endpoint", url, "--output-dir", "$(RESULTS)/run", "--no-progress")
-	result, err := Run(t.Context(), c, Options{Launch: l, Output: out, Start: 2 * time.Minute, Wait: 4 * time.Minute,
-		Notify: func(text string) { told = append(told, text); t.Log(text) }})
+	result, err := Collect(t.Context(), c, Experiment{ID: "later", Namespace: "bench"}, Options{Output: out})
 	require.NoError(t, err)
 	require.Len(t, result.Pods, 1)
-	require.Equal(t, 0, result.Pods[0].Exit)
-	text, err := os.ReadFile(filepath.Join(out, "one_0", "run", "run.json"))
-	require.NoError(t, err)
-	var record struct{ Verdict string }
-	require.NoError(t, json.Unmarshal(text, &record))
-	require.Equal(t, "VALID", record.Verdict)
-	log, err := os.ReadDir(filepath.Join(out, "logs"))
-	require.NoError(t, err)
-	require.Len(t, log, 1)
-	require.NotEmpty(t, told)
+	require.FileExists(t, filepath.Join(out, "later_0", "worker.json"))
+	_, err = Collect(t.Context(), c, Experiment{ID: "never", Namespace: "bench"}, Options{Output: out})
+	require.ErrorContains(t, err, `no experiment "never"`)
 }

@@ -20,12 +20,13 @@ import (
 // Options are how a launch is run and collected.
 type Options struct {
 	objects.Launch
-	Output  string                                              // local folder; each pod's results go into a folder of it
-	Start   time.Duration                                       // within which all pods must run; 0: no limit
-	Wait    time.Duration                                       // within which all pods must end, from their creation; 0: return as soon as they run
-	Keep    bool                                                // leave the objects in the cluster
-	Notify  func(string)                                        // gets a sentence for each change; nil: nobody
-	Started func(ctx context.Context, pods []*corev1.Pod) error // called once all pods run, beside the wait; nil: nothing
+	Output string        // local folder; each pod's results go into a folder of it
+	Start  time.Duration // within which all pods must run; 0: no limit
+	Wait   time.Duration // within which all pods must end, from their creation; 0: return as soon as they run
+	Keep   bool          // leave the objects in the cluster
+	Notify func(string)  // gets a sentence for each change; nil: nobody
+	// Started is called once all pods run, with the pods by index, beside the wait; nil: nothing.
+	Started func(ctx context.Context, pods []*corev1.Pod) error
 }
 
 // Result is what came of a launch.

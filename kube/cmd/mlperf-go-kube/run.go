@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -15,10 +16,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/kube/cluster"
 	"github.com/mlperf-go/mlperf-go/kube/launch"
 	"github.com/mlperf-go/mlperf-go/kube/objects"
+	"github.com/mlperf-go/mlperf-go/kube/spread"
 	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/workload/profile"
+	"github.com/mlperf-go/mlperf-go/workload/shard"
 )
 
 // runCommand runs a workload profile in pods and collects its results.
@@ -51,6 +56,7 @@ func (cmd runCommand) command() *cli.Command {
 			&cli.StringFlag{Name: "serviceaccount", Aliases: []string{"q"}, Usage: "service account of the pods", Value: "mlperf-go",
 				EnvVars: []string{"LLMDBENCH_HARNESS_SERVICE_ACCOUNT"}},
 			&cli.IntFlag{Name: "parallelism", Aliases: []string{"j"}, Usage: "pods that each send the whole load", Value: 1},
+			&cli.IntFlag{Name: "shards", Usage: "pods that divide one load between them, and start together"},
 			&cli.StringFlag{Name: "cpu", Usage: "processors of a pod", Value: "16", EnvVars: []string{"LLMDBENCH_HARNESS_CPU_NR"}},
 			&cli.StringFlag{Name: "memory", Usage: "memory of a pod", Value: "32Gi", EnvVars: []string{"LLMDBENCH_HARNESS_CPU_MEM"}},
 			&cli.StringFlag{Name: "pvc", Aliases: []string{"k"}, Usage: "claim for the results; empty: each pod's own temporary volume",
@@ -95,12 +101,54 @@ func (cmd runCommand) run(c *cli.Context) error {
 	if options.Start, err = duration(c, "start-timeout"); err != nil {
 		return err
 	}
+	if n := c.Int("shards"); n > 0 {
+		return cmd.spread(c.Context, access, options, c.String("workload"))
+	}
 	result, err := launch.Run(c.Context, access, options)
 	if err != nil {
 		return err
 	}
 	cmd.exit = result.Exit()
 	return cmd.show(result)
+}
+
+// spread runs one load in several pods.
+func (cmd runCommand) spread(ctx context.Context, access *cluster.Cluster, o launch.Options, path string) error {
+	p, err := profile.Read(path)
+	if err != nil {
+		return exit.Usage(exit.CodeProfile, "", "%w", err)
+	}
+	r, err := spread.Run(ctx, access, spread.Options{Options: o, Stages: len(p.Load.Stages), Progress: cmd.progress()})
+	if err != nil {
+		return err
+	}
+	cmd.exit = r.ExitCode()
+	if cmd.json {
+		cmd.print(r)
+		return nil
+	}
+	fmt.Fprintf(cmd.stdout, "%s  %s, %s\n", foreign.Line(r.Profile, 100), r.Verdict, r.Headline())
+	for _, reason := range r.Reasons {
+		fmt.Fprintf(cmd.stdout, "  %s  %s\n", reason.Code, foreign.Line(reason.Text, 300))
+	}
+	for _, note := range r.Notes {
+		fmt.Fprintln(cmd.stdout, "  note: "+foreign.Line(note, 300))
+	}
+	fmt.Fprintln(cmd.stdout, "folder  "+filepath.Join(o.Output, "merged"))
+	return nil
+}
+
+// progress returns a function that prints the progress of all shards every five seconds.
+func (cmd runCommand) progress() func(shard.Progress) {
+	var last time.Time
+	return func(p shard.Progress) {
+		if time.Since(last) < 5*time.Second {
+			return
+		}
+		last = time.Now()
+		cmd.notify(fmt.Sprintf("stage %d: %d sent, %d answered, %d failed, %d output tokens", p.Stage+1, p.Sent, p.Ended-p.Failed,
+			p.Failed, p.Output))
+	}
 }
 
 func (p *program) show(result *launch.Result) error {
@@ -138,9 +186,12 @@ func launchOf(c *cli.Context) (*objects.Launch, error) {
 	if l.Namespace == "" {
 		l.Namespace, _, _ = strings.Cut(c.String("namespace"), ",")
 	}
-	if l.Pods < 1 {
-		return nil, exit.Usage("usage", "", "--parallelism %d: expected at least 1", l.Pods)
+	shards := c.Int("shards")
+	if l.Pods < 1 || shards < 0 || shards > 0 && c.IsSet("parallelism") {
+		return nil, exit.Usage(exit.CodeUsage, "Give one of them, at least 1", "--parallelism %d and --shards %d do not fit together",
+			l.Pods, shards)
 	}
+	l.Pods = max(l.Pods, shards)
 	var err error
 	for _, q := range []struct {
 		flag string
@@ -197,6 +248,9 @@ func addProfile(c *cli.Context, l *objects.Launch) error {
 		"--output", "$(RESULTS)/run"}
 	if m := c.String("model"); m != "" {
 		l.Args = append(l.Args, "--model", m)
+	}
+	if n := c.Int("shards"); n > 0 {
+		l.Args = spread.Args(l.Args, n)
 	}
 	return nil
 }

@@ -1,0 +1,80 @@
+package kubetest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/client-go/rest"
+
+	"github.com/mlperf-go/mlperf-go/kube/cluster"
+	"github.com/mlperf-go/mlperf-go/kube/objects"
+	"github.com/mlperf-go/mlperf-go/kube/testcluster"
+)
+
+// ImageName is the name of the image of Image.
+const ImageName = "example/mlperf-go:1"
+
+// Program returns the path of mlperf-go, which `make test-kube` builds first. Without it the test is skipped.
+func Program(t testing.TB) string {
+	t.Helper()
+	path, err := filepath.Abs("../../bin/mlperf-go")
+	require.NoError(t, err)
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("there is no %s; run `make test-kube`", path)
+	}
+	return path
+}
+
+// Image is the image of the program: a folder with it in the place of /usr/local/bin.
+func Image(t testing.TB) testcluster.Image {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(dir, 0o755))
+	data, err := os.ReadFile(Program(t))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "mlperf-go"), data, 0o755))
+	return testcluster.Image{Name: ImageName, Entrypoint: []string{objects.Program},
+		Folders: map[string]string{"/usr/local/bin": dir}}
+}
+
+// Simulator starts a simulated server on loopback and returns its URL.
+func Simulator(t testing.TB, flags ...string) string {
+	t.Helper()
+	ready := filepath.Join(t.TempDir(), "ready")
+	process := exec.Command(Program(t), append([]string{"sim", "--ready-file", ready}, flags...)...)
+	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	require.NoError(t, process.Start())
+	t.Cleanup(func() {
+		process.Process.Kill()
+		process.Wait()
+	})
+	var url string
+	require.Eventually(t, func() bool {
+		text, _ := os.ReadFile(ready)
+		url = strings.TrimSpace(string(text))
+		return url != ""
+	}, time.Minute, 50*time.Millisecond)
+	return url
+}
+
+// Connect returns the access that a configuration describes.
+func Connect(t testing.TB, config *rest.Config) *cluster.Cluster {
+	t.Helper()
+	c, err := cluster.New(config)
+	require.NoError(t, err)
+	return c
+}
+
+// Launch returns a launch of one small pod in the namespace "bench".
+func Launch(id string, args ...string) objects.Launch {
+	return objects.Launch{ID: id, Namespace: "bench", Harness: "inference-perf", Image: ImageName, ServiceAccount: "mlperf-go",
+		Pods: 1, CPU: resource.MustParse("1"), Memory: resource.MustParse("1Gi"), Hold: time.Hour,
+		Profiles: map[string]string{"chat.yaml": "{}\n"}, Args: args}
+}

@@ -1,0 +1,21 @@
+package spread
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/mlperf-go/mlperf-go/kube/testcluster"
+)
+
+// kill kills the second pod of the namespace and returns its name.
+func kill(t *testing.T, tc *testcluster.Cluster, node *testcluster.Node) string {
+	t.Helper()
+	pods, err := tc.Client().CoreV1().Pods("bench").List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	require.Len(t, pods.Items, 3)
+	name := pods.Items[1].Name
+	require.NoError(t, node.Kill("bench", name, ""))
+	return name
+}

@@ -1,0 +1,130 @@
+package spread
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/mlperf-go/mlperf-go/kube/cluster"
+	"github.com/mlperf-go/mlperf-go/kube/launch"
+	"github.com/mlperf-go/mlperf-go/kube/objects"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/workload/bench"
+	"github.com/mlperf-go/mlperf-go/workload/measure"
+	"github.com/mlperf-go/mlperf-go/workload/shard"
+)
+
+// Options are a launch of shards.
+type Options struct {
+	launch.Options
+	Stages   int // of the profile
+	Limits   []measure.Limit
+	Progress func(shard.Progress) // sum over all shards; nil: nobody
+}
+
+// RunFolder is the folder of a shard's run in its results.
+const RunFolder = "run"
+
+// Args returns the arguments with which a pod runs its part of a profile.
+func Args(bench []string, shards int) []string {
+	return append(bench, "--part", fmt.Sprintf("$(JOB_COMPLETION_INDEX)/%d", shards), "--control", objects.ControlSocket)
+}
+
+// Run launches the shards, starts their stages together, collects their runs into Output, and merges them into the
+// folder "merged" there.
+func Run(ctx context.Context, c *cluster.Cluster, o Options) (*bench.Record, error) {
+	s := &starter{Options: o, cluster: c}
+	o.Options.Started = s.start
+	result, err := launch.Run(ctx, c, o.Options)
+	s.close()
+	if err != nil {
+		return nil, err
+	}
+	if len(result.Pods) != o.Pods {
+		return nil, exit.Environment(cluster.Launcher, "", "%d of %d shards left results", len(result.Pods), o.Pods)
+	}
+	offsets := s.offsets()
+	if len(offsets) != o.Pods {
+		return nil, exit.Environment(cluster.Launcher, "Look at the pods' logs in "+filepath.Join(o.Output, "logs"),
+			"the shards ended before they were started")
+	}
+	var shards []bench.Shard
+	for i, p := range result.Pods {
+		shards = append(shards, bench.Shard{Folder: filepath.Join(p.Folder, RunFolder), Offset: offsets[i]})
+	}
+	return bench.Merge(shards, filepath.Join(o.Output, "merged"), o.Limits)
+}
+
+// starter coordinates the shards of a launch once their pods run.
+type starter struct {
+	Options
+	cluster *cluster.Cluster
+
+	mu          sync.Mutex
+	coordinator *shard.Coordinator
+	started     bool // the last stage
+	pipes       []io.Closer
+}
+
+// start connects to all pods and starts the stages. The connections stay for the progress, until close.
+func (s *starter) start(ctx context.Context, pods []*corev1.Pod) error {
+	var connections []shard.Connection
+	for _, p := range pods {
+		connections = append(connections, s.connect(ctx, p.Name))
+	}
+	c := shard.NewCoordinator(connections)
+	if s.Progress != nil {
+		c.Progress = s.Progress
+	}
+	s.mu.Lock()
+	s.coordinator = c
+	s.mu.Unlock()
+	if err := c.Run(ctx, s.Stages); err != nil {
+		return exit.Environment(cluster.Launcher, "Look at the pods' logs", "starting the shards together: %w", err)
+	}
+	s.mu.Lock()
+	s.started = true
+	s.mu.Unlock()
+	s.Notify(fmt.Sprintf("all %d shards have started; their starts differ by at most %v", len(pods),
+		shard.Bound(c.Offsets()).Round(time.Microsecond)))
+	return nil
+}
+
+// connect runs `worker connect` in a pod and returns its standard input and output.
+func (s *starter) connect(ctx context.Context, pod string) shard.Connection {
+	toPod, in := io.Pipe()
+	out, fromPod := io.Pipe()
+	s.mu.Lock()
+	s.pipes = append(s.pipes, in, out)
+	s.mu.Unlock()
+	go func() {
+		err := s.cluster.Exec(ctx, s.Namespace, pod, objects.Container,
+			[]string{objects.Program, "worker", "connect", objects.ControlSocket}, toPod, fromPod)
+		fromPod.CloseWithError(err)
+		toPod.CloseWithError(io.ErrClosedPipe)
+	}()
+	return shard.Connection{In: out, Out: in}
+}
+
+func (s *starter) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.pipes {
+		_ = p.Close() // pipes of this process
+	}
+}
+
+// offsets returns the clocks of the shards by index; nil: they were not started.
+func (s *starter) offsets() []shard.Offset {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.started {
+		return nil
+	}
+	return s.coordinator.Offsets()
+}

@@ -1,0 +1,121 @@
+package spread
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/kube/kubetest"
+	"github.com/mlperf-go/mlperf-go/kube/launch"
+	"github.com/mlperf-go/mlperf-go/kube/testcluster"
+	"github.com/mlperf-go/mlperf-go/workload/bench"
+	"github.com/mlperf-go/mlperf-go/workload/eventlog"
+	"github.com/mlperf-go/mlperf-go/workload/shard"
+)
+
+func TestMain(m *testing.M) { testcluster.Main(m) }
+
+const workload = `schema: mlperf-go/profile/1
+name: spread
+seed: 5
+api: {kind: completions}
+data: {kind: random, input: {kind: fixed, mean: 20}, output: {kind: fixed, mean: 4}}
+load:
+  stages:
+    - {arrival: poisson, rate: 60, requests: 120}
+    - {arrival: constant, rate: 80, requests: 80}
+slo: {ttft: 20s}
+`
+
+// plan is what a run decided about its requests: number, stage, and what was asked for.
+func plan(t *testing.T, folder string) map[int]string {
+	t.Helper()
+	all := map[int]string{}
+	_, err := eventlog.Read(filepath.Join(folder, eventlog.FileName), func(_ *eventlog.Header, r *eventlog.Request) error {
+		require.NotContains(t, all, r.Seq)
+		require.True(t, r.OK(), r.Reason)
+		all[r.Seq] = fmt.Sprintf("stage %d, %d in, %d out", r.Stage, r.AskedInput, r.OutputTokens)
+		return nil
+	})
+	require.NoError(t, err)
+	return all
+}
+
+func spreadOptions(t *testing.T, id, url string, shards int) Options {
+	l := kubetest.Launch(id)
+	l.Profiles = map[string]string{"spread.yaml": workload}
+	l.Pods, l.Control = shards, true
+	l.Args = Args([]string{"bench", "run", "--workload", l.ProfilePath("spread.yaml"), "--endpoint-url", url, "--output",
+		"$(RESULTS)/" + RunFolder}, shards)
+	return Options{Stages: 2, Options: launch.Options{Launch: l, Output: t.TempDir(), Start: 3 * time.Minute, Wait: 5 * time.Minute,
+		Notify: func(s string) { t.Log(s) }}}
+}
+
+// TestEightShards sends one workload from eight pods and from one process: both send the same requests, and the merged
+// run counts each of them.
+func TestEightShards(t *testing.T) {
+	tc := testcluster.Start(t)
+	tc.Node("node-1", kubetest.Image(t))
+	tc.Node("node-2", kubetest.Image(t))
+	url := kubetest.Simulator(t, "--ttft", "2ms", "--tpot", "1ms")
+	alone := runAlone(t, url)
+	o := spreadOptions(t, "eight", url, 8)
+	var last shard.Progress
+	o.Progress = func(p shard.Progress) { last = p }
+	r, err := Run(t.Context(), kubetest.Connect(t, tc.Admin()), o)
+	require.NoError(t, err)
+	t.Logf("%s %v %v", r.Verdict, r.Reasons, r.Notes)
+	merged := filepath.Join(o.Output, "merged")
+	require.Equal(t, plan(t, alone), plan(t, merged))
+	require.EqualValues(t, 200, r.Measured.Total.Requests.OK)
+	require.Len(t, r.Spread.Shards, 8)
+	require.Less(t, time.Duration(r.Spread.BoundNS), time.Second)
+	require.Len(t, r.Stages, 2)
+	require.EqualValues(t, 120, r.Stages[0].Requests)
+	require.Greater(t, r.Stages[1].StartNS, r.Stages[0].EndNS-int64(time.Second))
+	again, err := bench.Read(merged)
+	require.NoError(t, err)
+	require.Equal(t, r.Verdict, again.Verdict)
+	require.NotZero(t, last.Sent)
+}
+
+func runAlone(t *testing.T, url string) string {
+	t.Helper()
+	dir := t.TempDir()
+	profile := filepath.Join(dir, "spread.yaml")
+	require.NoError(t, os.WriteFile(profile, []byte(workload), 0o600))
+	var out bytes.Buffer
+	command := exec.Command(kubetest.Program(t), "bench", "run", "--workload", profile, "--endpoint-url", url, "--output",
+		filepath.Join(dir, "alone"))
+	command.Stdout, command.Stderr = &out, &out
+	if err := command.Run(); err != nil {
+		require.Equal(t, 1, command.ProcessState.ExitCode(), "%s", out.String()) // a busy machine makes it INVALID
+	}
+	return filepath.Join(dir, "alone")
+}
+
+// TestLostShard kills one of three pods: the launch ends with an error that names it, and leaves no smaller result.
+func TestLostShard(t *testing.T) {
+	tc := testcluster.Start(t)
+	node := tc.Node("node-1", kubetest.Image(t))
+	url := kubetest.Simulator(t)
+	o := spreadOptions(t, "lost", url, 3)
+	killed := ""
+	o.Notify = func(text string) {
+		t.Log(text)
+		if strings.Contains(text, "shards have started") {
+			killed = kill(t, tc, node)
+		}
+	}
+	_, err := Run(t.Context(), kubetest.Connect(t, tc.Admin()), o)
+	require.NotEmpty(t, killed)
+	require.ErrorContains(t, err, killed)
+	require.NoDirExists(t, filepath.Join(o.Output, "merged"))
+}
