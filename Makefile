@@ -19,7 +19,7 @@ ARGS ?=
 FUZZTIME ?= 30s
 FUZZ ?=
 
-.PHONY: help build setup run submission test test-real test-browser release test-release chaos bench mutate lint fuzz clean tools-check
+.PHONY: help build setup run submission test test-real test-browser kube test-kube release test-release chaos bench mutate lint fuzz clean tools-check
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -61,6 +61,14 @@ test-real: setup
 ## make test-browser  test the report and the live page in headless Chromium
 test-browser: build
 	@bash scripts/test-browser.sh
+
+## make kube         build bin/mlperf-go-kube, the launcher for Kubernetes
+kube:
+	@cd kube && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o ../bin/mlperf-go-kube ./cmd/mlperf-go-kube
+
+## make test-kube    test the launcher against a real control plane, which the first call builds (minutes)
+test-kube: build
+	@bash scripts/test-kube.sh
 
 ## make chaos        run RUNS=1000 tests against servers with random faults, and judge each by the servers' logs: [SEED=N] [JOBS=N]
 RUNS ?= 1000

@@ -42,7 +42,7 @@ func TestRun(t *testing.T) {
 	for name, claim := range map[string]string{"temporary": "", "claim": "workload-pvc"} {
 		t.Run(name, func(t *testing.T) {
 			l := kubetest.Launch(name, args...)
-			l.Storage.Claim, l.Storage.Size = claim, mustParse("64Mi")
+			l.Storage.Claim, l.Storage.Size = claim, mustParse("4Gi")
 			o := options(t, l)
 			result, err := Run(t.Context(), c, o)
 			require.NoError(t, err)

@@ -127,12 +127,13 @@ func (c *Cluster) start(part string, arguments ...string) {
 	process := exec.Command(c.program, append([]string{part}, arguments...)...)
 	process.Dir, process.Stdout, process.Stderr = c.dir, log, log
 	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	if err := process.Start(); err != nil {
+	ended := make(chan struct{})
+	if err := startTied(process, func() { close(ended) }); err != nil {
 		c.t.Fatal(err)
 	}
 	c.t.Cleanup(func() {
 		process.Process.Kill()
-		process.Wait()
+		<-ended
 		if c.t.Failed() && os.Getenv(Logs) != "" {
 			c.t.Logf("%s:\n%s", part, tail(path, 4000))
 		}

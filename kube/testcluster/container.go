@@ -233,25 +233,13 @@ func (c *container) start() error {
 	}
 	defer log.Close()
 	process.Stdout, process.Stderr = log, log
-	// The thread that starts the process must outlive it, because of Pdeathsig: start keeps one for each container.
-	started := make(chan error)
-	go c.follow(process, started)
-	return <-started
+	c.process, c.started = process, time.Now()
+	return startTied(process, c.finish)
 }
 
-func (c *container) follow(process *exec.Cmd, started chan<- error) {
-	lockThread()
-	err := process.Start()
-	if err == nil {
-		c.process, c.started = process, time.Now()
-	}
-	started <- err
-	if err != nil {
-		return
-	}
-	process.Wait()
+func (c *container) finish() {
 	c.ended = time.Now()
-	state := process.ProcessState.Sys().(syscall.WaitStatus)
+	state := c.process.ProcessState.Sys().(syscall.WaitStatus)
 	c.code = state.ExitStatus()
 	if state.Signaled() {
 		c.signal = int(state.Signal())
@@ -318,9 +306,8 @@ func (c *container) exec(arguments []string, in io.Reader, out, errors io.Writer
 			return 0, err
 		}
 	}
-	lockThread()
-	defer unlockThread()
-	if err := process.Start(); err != nil {
+	over := make(chan struct{})
+	if err := startTied(process, func() { close(over) }); err != nil {
 		return 0, err
 	}
 	if in != nil {
@@ -329,17 +316,13 @@ func (c *container) exec(arguments []string, in io.Reader, out, errors io.Writer
 			stdin.Close()
 		}()
 	}
-	ended := make(chan struct{})
-	go func() {
-		select {
-		case <-done: // the client is gone
-		case <-c.done: // the container is
-		case <-ended:
-			return
-		}
-		syscall.Kill(-process.Process.Pid, syscall.SIGKILL)
-	}()
-	process.Wait()
-	close(ended)
+	select {
+	case <-over:
+		return process.ProcessState.ExitCode(), nil
+	case <-done: // the client is gone
+	case <-c.done: // the container is
+	}
+	syscall.Kill(-process.Process.Pid, syscall.SIGKILL)
+	<-over
 	return process.ProcessState.ExitCode(), nil
 }

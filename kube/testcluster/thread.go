@@ -1,8 +1,23 @@
 package testcluster
 
-import "runtime"
+import (
+	"os/exec"
+	"runtime"
+)
 
-// lockThread keeps the calling goroutine on its thread: the kernel kills a child with Pdeathsig when the thread that
-// started it ends, and Go ends threads.
-func lockThread()   { runtime.LockOSThread() }
-func unlockThread() { runtime.UnlockOSThread() }
+// startTied starts a process whose SysProcAttr has Pdeathsig and waits for it. The kernel sends that signal when the
+// thread ends that started the process, and Go ends threads: a goroutine keeps one for each process. ended is called
+// after the end.
+func startTied(process *exec.Cmd, ended func()) error {
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		err := process.Start()
+		started <- err
+		if err == nil {
+			process.Wait()
+			ended()
+		}
+	}()
+	return <-started
+}
