@@ -37,7 +37,8 @@ func (cmd workerCommand) command() *cli.Command {
 
 func (cmd workerCommand) run(c *cli.Context) error {
 	if c.NArg() == 0 {
-		return exit.Usage(exit.CodeArgument, "Write `mlperf-go worker run --results DIR -- run --model ...`", "no command was given")
+		return exit.Usage(exit.CodeArgument, "Write `mlperf-go worker run --results DIR -- run --model ...`",
+			"no command was given")
 	}
 	self, err := os.Executable()
 	if err != nil {

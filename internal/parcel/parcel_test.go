@@ -139,12 +139,13 @@ func TestHostile(t *testing.T) {
 		entries []any
 		want    string
 	}{
-		"outside":       {[]any{list("../a", 4), regular("../a")}, "not one of a result"},
-		"absolute":      {[]any{list("/tmp/a", 4), regular("/tmp/a")}, "not one of a result"},
-		"hidden":        {[]any{list("a/.ssh", 4), regular("a/.ssh")}, "not one of a result"},
-		"twice":         {[]any{twice}, "twice"},
-		"unlisted":      {[]any{list("a", 4), regular("b")}, "does not list"},
-		"link":          {[]any{list("a", 0), tar.Header{Name: "a", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"}}, "does not list"},
+		"outside":  {[]any{list("../a", 4), regular("../a")}, "not one of a result"},
+		"absolute": {[]any{list("/tmp/a", 4), regular("/tmp/a")}, "not one of a result"},
+		"hidden":   {[]any{list("a/.ssh", 4), regular("a/.ssh")}, "not one of a result"},
+		"twice":    {[]any{twice}, "twice"},
+		"unlisted": {[]any{list("a", 4), regular("b")}, "does not list"},
+		"link": {[]any{list("a", 0), tar.Header{Name: "a", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"}},
+			"does not list"},
 		"size":          {[]any{list("a", 5), regular("a")}, "does not list"},
 		"content":       {[]any{list("a", 4), tar.Header{Name: "a", Size: 4, Typeflag: tar.TypeReg}}, ""},
 		"missing":       {[]any{list("a", 4)}, "without"},

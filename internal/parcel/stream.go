@@ -80,8 +80,8 @@ func putFile(archive *tar.Writer, root *os.Root, f File) error {
 	return nil
 }
 
-// Receive writes the files of a stream below root. It returns the manifest as soon as that was read, also with an error:
-// the files that arrived whole stay, and Have finds them. An error means that files are missing.
+// Receive writes the files of a stream below root. It returns the manifest as soon as that was read, also with an
+// error: the files that arrived whole stay, and Have finds them. An error means that files are missing.
 func Receive(r io.Reader, root *os.Root, limits Limits) (*Manifest, error) {
 	unpacked, err := zstd.NewReader(r, zstd.WithDecoderMaxMemory(256<<20), zstd.WithDecoderConcurrency(1))
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package worker runs a measurement in a pod and keeps its results until they were fetched.
 //
-//	code, err := worker.Run(ctx, worker.Order{Folder: "/requests/id_0", Command: command, Hold: time.Hour}, os.Stdout, os.Stderr)
+//	code, err := worker.Run(ctx, worker.Order{Folder: folder, Command: command, Hold: time.Hour}, stdout, stderr)
 //
 // Without a volume claim the results live as long as the pod, so Run stays after its command has ended: until Release,
 // or for Hold. Other processes of the pod, which the launcher starts through the API server, wait for the end (Await),

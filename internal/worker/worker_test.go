@@ -46,7 +46,8 @@ func TestHold(t *testing.T) {
 	run := func(ctx context.Context, folder string, hold time.Duration, script string) <-chan int {
 		done := make(chan int, 1)
 		go func() {
-			code, err := Run(ctx, Order{Folder: folder, Command: []string{"/bin/sh", "-c", script}, Hold: hold}, io.Discard, io.Discard)
+			code, err := Run(ctx, Order{Folder: folder, Command: []string{"/bin/sh", "-c", script}, Hold: hold}, io.Discard,
+				io.Discard)
 			if err != nil {
 				code = -1
 			}
@@ -71,7 +72,8 @@ func TestHold(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	folder = t.TempDir()
 	done = run(ctx, folder, time.Hour, `trap 'exit 143' TERM; echo >"`+folder+`/up"; while :; do sleep 0.05; done`)
-	require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(folder, "up")); return err == nil }, 10*time.Second, poll)
+	require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(folder, "up")); return err == nil },
+		10*time.Second, poll)
 	cancel()
 	require.Equal(t, 143, <-done)
 }

@@ -42,7 +42,8 @@ type Cluster struct {
 func Connect(kubeconfig, name string) (*Cluster, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: name})
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
+		&clientcmd.ConfigOverrides{CurrentContext: name})
 	config, err := loader.ClientConfig()
 	if err != nil {
 		return nil, exit.Environment(Access, "Name a kubeconfig with --kubeconfig, and one of its contexts with --context",
@@ -120,7 +121,8 @@ func (c *Cluster) Apply(ctx context.Context, o runtime.Object) (*metav1.OwnerRef
 		return nil, err
 	}
 	force := true
-	got, err := to.Patch(ctx, u.GetName(), types.ApplyPatchType, text, metav1.PatchOptions{FieldManager: FieldManager, Force: &force})
+	got, err := to.Patch(ctx, u.GetName(), types.ApplyPatchType, text, metav1.PatchOptions{FieldManager: FieldManager,
+		Force: &force})
 	if err != nil {
 		return nil, Explain(err, "creating the %s %s in the namespace %q", u.GetKind(), u.GetName(), u.GetNamespace())
 	}
@@ -147,7 +149,8 @@ func (c *Cluster) Delete(ctx context.Context, kind, namespace, name string) erro
 
 // Exec runs a command in a container with the streams that are not nil. A command that ends with another code than 0 is
 // an error with the last of what it wrote to its standard error.
-func (c *Cluster) Exec(ctx context.Context, namespace, pod, container string, command []string, in io.Reader, out io.Writer) error {
+func (c *Cluster) Exec(ctx context.Context, namespace, pod, container string, command []string, in io.Reader,
+	out io.Writer) error {
 	request := c.Client.CoreV1().RESTClient().Post().Resource("pods").Namespace(namespace).Name(pod).SubResource("exec").
 		VersionedParams(&corev1.PodExecOptions{Container: container, Command: command, Stdin: in != nil, Stdout: out != nil,
 			Stderr: true}, scheme.ParameterCodec)

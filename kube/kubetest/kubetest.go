@@ -74,7 +74,8 @@ func Connect(t testing.TB, config *rest.Config) *cluster.Cluster {
 
 // Launch returns a launch of one small pod in the namespace "bench".
 func Launch(id string, args ...string) objects.Launch {
-	return objects.Launch{ID: id, Namespace: "bench", Harness: "inference-perf", Image: ImageName, ServiceAccount: "mlperf-go",
-		Pods: 1, CPU: resource.MustParse("1"), Memory: resource.MustParse("1Gi"), Hold: time.Hour,
+	return objects.Launch{ID: id, Namespace: "bench", Harness: "inference-perf", Image: ImageName,
+		ServiceAccount: "mlperf-go",
+		Pods:           1, CPU: resource.MustParse("1"), Memory: resource.MustParse("1Gi"), Hold: time.Hour,
 		Profiles: map[string]string{"chat.yaml": "{}\n"}, Args: args}
 }

@@ -25,7 +25,8 @@ func TestMain(m *testing.M) { testcluster.Main(m) }
 
 // options run a launch with an output folder of the test's own.
 func options(t *testing.T, l objects.Launch) Options {
-	return Options{Launch: l, Output: t.TempDir(), Start: 2 * time.Minute, Wait: 4 * time.Minute, Notify: func(s string) { t.Log(s) }}
+	return Options{Launch: l, Output: t.TempDir(), Start: 2 * time.Minute, Wait: 4 * time.Minute,
+		Notify: func(s string) { t.Log(s) }}
 }
 
 // TestRun runs a LoadGen test in a pod for a user who has the rights of Rights alone. The namespace enforces the
@@ -63,7 +64,8 @@ func TestRun(t *testing.T) {
 	}
 
 	// without any right, the message names the missing one and the command that prints all
-	_, err := Run(t.Context(), c, options(t, func() objects.Launch { l := kubetest.Launch("x"); l.Namespace = "other"; return l }()))
+	_, err := Run(t.Context(), c, options(t,
+		func() objects.Launch { l := kubetest.Launch("x"); l.Namespace = "other"; return l }()))
 	require.ErrorContains(t, err, "forbidden")
 	require.ErrorContains(t, err, "mlperf-go kube rights")
 }

@@ -32,8 +32,8 @@ type collector struct {
 	pause     func(attempt int) // between two attempts
 }
 
-// collect copies the folder of a pod into a local folder. It waits for the end of the pod's command. A stream that is cut
-// is continued with the files that are missing.
+// collect copies the folder of a pod into a local folder. It waits for the end of the pod's command. A stream that is
+// cut is continued with the files that are missing.
 func (c *collector) collect(ctx context.Context, pod, from, to string) (*parcel.Manifest, error) {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return nil, err
@@ -63,7 +63,8 @@ func (c *collector) collect(ctx context.Context, pod, from, to string) (*parcel.
 // backoff waits as long as the shell launcher does: 5 s more after each attempt, 30 s at most.
 func backoff(attempt int) { time.Sleep(min(time.Duration(attempt)*5*time.Second, 30*time.Second)) }
 
-func (c *collector) stream(ctx context.Context, pod, from string, root *os.Root, have []parcel.File) (*parcel.Manifest, error) {
+func (c *collector) stream(ctx context.Context, pod, from string, root *os.Root, have []parcel.File) (*parcel.Manifest,
+	error) {
 	request, err := json.Marshal(map[string]any{"have": have})
 	if err != nil {
 		return nil, err

@@ -15,15 +15,17 @@ import (
 // Experiment names a launch in a cluster.
 type Experiment struct{ ID, Namespace string }
 
-// Collect waits for the pods of a launch that Run left, collects their results and deletes the launch. The fields Launch
-// of the options are read from the cluster.
+// Collect waits for the pods of a launch that Run left, collects their results and deletes the launch. The fields
+// Launch of the options are read from the cluster.
 func Collect(ctx context.Context, c *cluster.Cluster, e Experiment, o Options) (*Result, error) {
-	jobs, err := c.Client.BatchV1().Jobs(e.Namespace).List(ctx, metav1.ListOptions{LabelSelector: objects.LabelRun + "=" + e.ID})
+	jobs, err := c.Client.BatchV1().Jobs(e.Namespace).List(ctx,
+		metav1.ListOptions{LabelSelector: objects.LabelRun + "=" + e.ID})
 	if err != nil && !errors.IsNotFound(err) {
 		return nil, cluster.Explain(err, "looking for the experiment %s in the namespace %q", e.ID, e.Namespace)
 	}
 	if err != nil || len(jobs.Items) == 0 {
-		return nil, exit.Usage("usage", "`kubectl get jobs -l "+objects.LabelManager+"="+objects.Manager+"` lists what is there",
+		return nil, exit.Usage("usage",
+			"`kubectl get jobs -l "+objects.LabelManager+"="+objects.Manager+"` lists what is there",
 			"there is no experiment %q in the namespace %q", e.ID, e.Namespace)
 	}
 	job := &jobs.Items[0]
@@ -36,7 +38,8 @@ func Collect(ctx context.Context, c *cluster.Cluster, e Experiment, o Options) (
 		o.Notify = func(string) {}
 	}
 	o.Wait = 1 << 62
-	r := &runner{Options: o, cluster: c, collector: &collector{cluster: c, namespace: e.Namespace, notify: o.Notify, pause: backoff}}
+	r := &runner{Options: o, cluster: c, collector: &collector{cluster: c, namespace: e.Namespace, notify: o.Notify,
+		pause: backoff}}
 	result, err := r.follow(ctx)
 	return result, r.finish(ctx, err)
 }

@@ -57,7 +57,8 @@ func Run(ctx context.Context, c *cluster.Cluster, o Options) (*Result, error) {
 	if o.Notify == nil {
 		o.Notify = func(string) {}
 	}
-	r := &runner{Options: o, cluster: c, collector: &collector{cluster: c, namespace: o.Namespace, notify: o.Notify, pause: backoff}}
+	r := &runner{Options: o, cluster: c, collector: &collector{cluster: c, namespace: o.Namespace, notify: o.Notify,
+		pause: backoff}}
 	if err := r.apply(ctx); err != nil {
 		return nil, err
 	}
@@ -92,7 +93,8 @@ func (r *runner) apply(ctx context.Context) error {
 	return nil
 }
 
-// namespaceExists reports whether the namespace has a service account, which users without rights to namespaces can ask.
+// namespaceExists reports whether the namespace has a service account, which users without rights to namespaces can
+// ask.
 func (r *runner) namespaceExists(ctx context.Context) bool {
 	_, err := r.cluster.Client.CoreV1().ServiceAccounts(r.Namespace).List(ctx, listOne)
 	return err == nil
@@ -107,7 +109,8 @@ func (r *runner) follow(ctx context.Context) (*Result, error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, r.Wait, r.late("the pods did not end within %s", r.Wait))
 		defer cancel()
 	}
-	f := &follower{runner: r, ctx: ctx, stop: stop, done: map[string]Pod{}, started: map[string]bool{}, told: map[string]string{}}
+	f := &follower{runner: r, ctx: ctx, stop: stop, done: map[string]Pod{}, started: map[string]bool{},
+		told: map[string]string{}}
 	starting := r.startTimer(stop)
 	defer starting.Stop()
 	err := watch(ctx, r.cluster.Client, r.Namespace, r.Selector(), func(pods []*corev1.Pod) bool {
@@ -139,9 +142,10 @@ func (r *runner) startTimer(stop context.CancelCauseFunc) *time.Timer {
 }
 
 func (r *runner) late(format string, args ...any) error {
-	return exit.Environment(cluster.Timeout, fmt.Sprintf("Look at the pods (kubectl -n %s describe pods -l %s), and wait longer "+
-		"with --start-timeout or --wait; then collect with `mlperf-go kube collect %s -p %s`",
-		r.Namespace, r.Selector(), r.ID, r.Namespace), format, args...)
+	return exit.Environment(cluster.Timeout,
+		fmt.Sprintf("Look at the pods (kubectl -n %s describe pods -l %s), and wait longer "+
+			"with --start-timeout or --wait; then collect with `mlperf-go kube collect %s -p %s`",
+			r.Namespace, r.Selector(), r.ID, r.Namespace), format, args...)
 }
 
 // finish deletes the objects. After a failure whose results are still in the cluster it leaves them, and says how to go
@@ -149,7 +153,8 @@ func (r *runner) late(format string, args ...any) error {
 func (r *runner) finish(ctx context.Context, err error) error {
 	var known *exit.Error
 	if r.Keep || errors.As(err, &known) && (known.Code == cluster.Collection || known.Code == cluster.Timeout) {
-		r.Notify(fmt.Sprintf("the pods are left: collect their results with `mlperf-go kube collect %s -p %s`", r.ID, r.Namespace))
+		r.Notify(fmt.Sprintf("the pods are left: collect their results with `mlperf-go kube collect %s -p %s`", r.ID,
+			r.Namespace))
 		return err
 	}
 	// The context may have ended by a signal; what was made is deleted all the same.
@@ -235,7 +240,8 @@ func (f *follower) tell(p *corev1.Pod, s State) {
 	}
 }
 
-var phaseNames = [...]string{Waiting: "waiting", Running: "running", Ended: "ended", Failed: "failed", Broken: "cannot start"}
+var phaseNames = [...]string{Waiting: "waiting", Running: "running", Ended: "ended", Failed: "failed",
+	Broken: "cannot start"}
 
 // begin starts the collection of a pod that runs: the pod sends its results as soon as its command ends.
 func (f *follower) begin(p *corev1.Pod) {
@@ -312,7 +318,8 @@ func indexOf(p *corev1.Pod) int {
 func readEnd(folder string) (int, error) {
 	text, err := os.ReadFile(filepath.Join(folder, "worker.json"))
 	if err != nil {
-		return 0, exit.Environment(cluster.Launcher, "Look at the pod's log", "the results do not say how the command ended: %w", err)
+		return 0, exit.Environment(cluster.Launcher, "Look at the pod's log",
+			"the results do not say how the command ended: %w", err)
 	}
 	return parseEnd(text)
 }

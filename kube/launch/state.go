@@ -75,7 +75,8 @@ func Judge(p *corev1.Pod, now time.Time) State {
 		return State{Phase: Ended}
 	case corev1.PodFailed:
 		why := cmp.Or(lostReasons[p.Status.Reason], p.Status.Reason, "no reason was given")
-		return State{Phase: Failed, Class: classOf(p.Status.Reason), Text: sentence(p, "the pod failed: "+why, p.Status.Message)}
+		return State{Phase: Failed, Class: classOf(p.Status.Reason), Text: sentence(p, "the pod failed: "+why,
+			p.Status.Message)}
 	case corev1.PodRunning:
 		return State{Phase: Running}
 	}

@@ -17,9 +17,11 @@ import (
 // recheck is how often the pods are judged without a change: some judgements depend on the time.
 const recheck = 5 * time.Second
 
-// watch calls see with all pods of a selector, sorted by name, after each change and every few seconds, until it returns
-// true or the context ends. A connection that drops is continued where it broke; what happened meanwhile is seen then.
-func watch(ctx context.Context, client kubernetes.Interface, namespace, selector string, see func([]*corev1.Pod) bool) error {
+// watch calls see with all pods of a selector, sorted by name, after each change and every few seconds, until it
+// returns true or the context ends. A connection that drops is continued where it broke; what happened meanwhile is
+// seen then.
+func watch(ctx context.Context, client kubernetes.Interface, namespace, selector string,
+	see func([]*corev1.Pod) bool) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	changed := make(chan struct{}, 1)
@@ -31,7 +33,8 @@ func watch(ctx context.Context, client kubernetes.Interface, namespace, selector
 	}
 	source := cache.NewFilteredListWatchFromClient(client.CoreV1().RESTClient(), "pods", namespace,
 		func(o *metav1.ListOptions) { o.LabelSelector, o.FieldSelector = selector, fields.Everything().String() })
-	store, controller := cache.NewInformerWithOptions(cache.InformerOptions{ListerWatcher: source, ObjectType: &corev1.Pod{},
+	store, controller := cache.NewInformerWithOptions(cache.InformerOptions{ListerWatcher: source,
+		ObjectType: &corev1.Pod{},
 		Handler: cache.ResourceEventHandlerFuncs{AddFunc: func(any) { notice() },
 			UpdateFunc: func(any, any) { notice() }, DeleteFunc: func(any) { notice() }}})
 	done := make(chan struct{})

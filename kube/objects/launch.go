@@ -135,8 +135,8 @@ func (l *Launch) claim() *corev1.PersistentVolumeClaim {
 	return c
 }
 
-// Job returns the job with its owner; nil: none. A job without further attempts keeps its failed pods, whose results are
-// collected.
+// Job returns the job with its owner; nil: none. A job without further attempts keeps its failed pods, whose results
+// are collected.
 func (l *Launch) Job(owner *metav1.OwnerReference) *batchv1.Job {
 	pods, attempts, mode := int32(l.Pods), int32(l.Attempts), batchv1.IndexedCompletion
 	j := &batchv1.Job{TypeMeta: kind("batch/v1", "Job"), ObjectMeta: l.meta(l.JobName())}
@@ -182,7 +182,8 @@ func (l *Launch) volumes() []corev1.Volume {
 
 func (l *Launch) container() corev1.Container {
 	resources := corev1.ResourceList{}
-	for name, q := range map[corev1.ResourceName]resource.Quantity{corev1.ResourceCPU: l.CPU, corev1.ResourceMemory: l.Memory} {
+	for name, q := range map[corev1.ResourceName]resource.Quantity{corev1.ResourceCPU: l.CPU,
+		corev1.ResourceMemory: l.Memory} {
 		if !q.IsZero() {
 			resources[name] = q
 		}

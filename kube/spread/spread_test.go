@@ -54,7 +54,8 @@ func spreadOptions(t *testing.T, id, url string, shards int) Options {
 	l.Pods, l.Control = shards, true
 	l.Args = Args([]string{"bench", "run", "--workload", l.ProfilePath("spread.yaml"), "--endpoint-url", url, "--output",
 		"$(RESULTS)/" + RunFolder}, shards)
-	return Options{Stages: 2, Options: launch.Options{Launch: l, Output: t.TempDir(), Start: 3 * time.Minute, Wait: 5 * time.Minute,
+	return Options{Stages: 2, Options: launch.Options{Launch: l, Output: t.TempDir(), Start: 3 * time.Minute,
+		Wait:   5 * time.Minute,
 		Notify: func(s string) { t.Log(s) }}}
 }
 

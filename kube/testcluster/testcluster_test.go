@@ -63,7 +63,8 @@ func TestPods(t *testing.T) {
 		return err
 	})
 	for name, script := range map[string]string{
-		"ends":  `cat /config/greeting; echo " $POD"; test -s /var/run/secrets/kubernetes.io/serviceaccount/token && id -u; exit 3`,
+		"ends": `cat /config/greeting; echo " $POD"; cd /var/run/secrets/kubernetes.io/serviceaccount
+			test -s token && id -u; exit 3`,
 		"stays": `echo up; trap 'exit 0' TERM; while :; do sleep 0.1; done`,
 	} {
 		if _, err := core.Pods("default").Create(ctx, podOf(name, script), metav1.CreateOptions{}); err != nil {
@@ -88,7 +89,8 @@ func TestPods(t *testing.T) {
 
 	_, running := c.phase("stays", corev1.PodRunning)
 	c.Eventually(time.Minute, "the pod runs", running)
-	out, code, err := c.run(ctx, "stays", strings.NewReader("from stdin"), "/bin/sh", "-c", "cat >/requests/x; cat /requests/x; exit 7")
+	out, code, err := c.run(ctx, "stays", strings.NewReader("from stdin"), "/bin/sh", "-c",
+		"cat >/requests/x; cat /requests/x; exit 7")
 	if err != nil || code != 7 || out != "from stdin" {
 		t.Errorf("exec: %q, code %d, %v", out, code, err)
 	}
@@ -115,7 +117,8 @@ func TestPods(t *testing.T) {
 }
 
 // run executes a command in a pod through the API server.
-func (c *Cluster) run(ctx context.Context, pod string, in io.Reader, command ...string) (out string, code int, err error) {
+func (c *Cluster) run(ctx context.Context, pod string, in io.Reader, command ...string) (out string, code int,
+	err error) {
 	request := c.admin.CoreV1().RESTClient().Post().Resource("pods").Namespace("default").Name(pod).SubResource("exec").
 		VersionedParams(&corev1.PodExecOptions{Container: "main", Command: command, Stdin: true, Stdout: true, Stderr: true},
 			scheme.ParameterCodec)

@@ -120,8 +120,10 @@ func (p *pod) projected(v *corev1.ProjectedVolumeSource) (map[string][]byte, err
 
 // token asks the API server for a token of the pod's service account, as a kubelet does.
 func (p *pod) token(s *corev1.ServiceAccountTokenProjection) (map[string][]byte, error) {
-	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: s.ExpirationSeconds,
-		BoundObjectRef: &authenticationv1.BoundObjectReference{Kind: "Pod", APIVersion: "v1", Name: p.spec.Name, UID: p.spec.UID}}}
+	request := &authenticationv1.TokenRequest{}
+	request.Spec.ExpirationSeconds = s.ExpirationSeconds
+	request.Spec.BoundObjectRef = &authenticationv1.BoundObjectReference{Kind: "Pod", APIVersion: "v1",
+		Name: p.spec.Name, UID: p.spec.UID}
 	if s.Audience != "" {
 		request.Spec.Audiences = []string{s.Audience}
 	}
@@ -250,7 +252,8 @@ func (p *pod) field(path string) string {
 	case "status.podIP", "status.hostIP":
 		return "127.0.0.1"
 	}
-	for prefix, m := range map[string]map[string]string{"metadata.labels": p.spec.Labels, "metadata.annotations": p.spec.Annotations} {
+	for prefix, m := range map[string]map[string]string{"metadata.labels": p.spec.Labels,
+		"metadata.annotations": p.spec.Annotations} {
 		if key, ok := strings.CutPrefix(path, prefix+"['"); ok {
 			return m[strings.TrimSuffix(key, "']")]
 		}

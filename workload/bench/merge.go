@@ -29,8 +29,8 @@ type Spread struct {
 	BoundNS int64 `json:"start_bound_ns"`
 }
 
-// Merge makes one run of the runs of all parts, in a new folder. Its figures come from the events of all shards, so that
-// they equal those of one process that sent the same. The verdict needs every shard to be VALID.
+// Merge makes one run of the runs of all parts, in a new folder. Its figures come from the events of all shards, so
+// that they equal those of one process that sent the same. The verdict needs every shard to be VALID.
 func Merge(shards []Shard, output string, limits []measure.Limit) (*Record, error) {
 	if err := Check(output, false); err != nil {
 		return nil, err
@@ -47,7 +47,8 @@ func Merge(shards []Shard, output string, limits []measure.Limit) (*Record, erro
 	if err := os.MkdirAll(output, 0o700); err != nil {
 		return nil, err
 	}
-	if _, err := atomicfile.Private.Copy(filepath.Join(first, ProfileName), filepath.Join(output, ProfileName)); err != nil {
+	if _, err := atomicfile.Private.Copy(filepath.Join(first, ProfileName), filepath.Join(output,
+		ProfileName)); err != nil {
 		return nil, err
 	}
 	log := filepath.Join(output, eventlog.FileName)
@@ -60,7 +61,8 @@ func Merge(shards []Shard, output string, limits []measure.Limit) (*Record, erro
 	}
 	r := merged(records, shards)
 	r.Measured = m
-	r.Client.ScheduleDelayUS, r.Client.ClientDelayUS = lagOf(m.Total.Latency["schedule_delay"]), lagOf(m.Total.Latency["client_delay"])
+	r.Client.ScheduleDelayUS = lagOf(m.Total.Latency["schedule_delay"])
+	r.Client.ClientDelayUS = lagOf(m.Total.Latency["client_delay"])
 	if n := total(m).Total; n > 0 {
 		r.Client.CPUUSPerRequest = r.Client.CPUS * 1e6 / float64(n)
 	}
@@ -78,8 +80,9 @@ func readShards(shards []Shard) (records []*Record, logs []shard.Log, err error)
 			return nil, nil, fmt.Errorf("shard %d: %w", i, err)
 		}
 		if i > 0 && (r.Profile != records[0].Profile || r.Seed != records[0].Seed) {
-			return nil, nil, exit.Usage(exit.CodeRunFolder, "Merge the shards of one run", "shard %d ran the profile %q with the "+
-				"seed %d, and shard 0 %q with %d", i, r.Profile, r.Seed, records[0].Profile, records[0].Seed)
+			return nil, nil, exit.Usage(exit.CodeRunFolder, "Merge the shards of one run",
+				"shard %d ran the profile %q with the "+
+					"seed %d, and shard 0 %q with %d", i, r.Profile, r.Seed, records[0].Profile, records[0].Seed)
 		}
 		records = append(records, r)
 		logs = append(logs, shard.Log{Path: filepath.Join(s.Folder, eventlog.FileName), Offset: s.Offset})
@@ -113,7 +116,8 @@ func merged(records []*Record, shards []Shard) *Record {
 	}
 	bound := shard.Bound(r.Spread.Shards)
 	r.Spread.BoundNS = int64(bound)
-	r.Notes = append(r.Notes, fmt.Sprintf("%d shards, whose starts may differ by up to %v", len(records), bound.Round(time.Microsecond)))
+	r.Notes = append(r.Notes, fmt.Sprintf("%d shards, whose starts may differ by up to %v", len(records),
+		bound.Round(time.Microsecond)))
 	return &r
 }
 

@@ -218,8 +218,8 @@ func share(of, n, i int) int {
 	return of / n
 }
 
-// start begins the clock of the stage and queues what is prepared. A context that ended meanwhile is no error: the stage
-// ends by it.
+// start begins the clock of the stage and queues what is prepared. A context that ended meanwhile is no error: the
+// stage ends by it.
 func (d *director) start() error {
 	at := d.now() + int64(startIn)
 	if d.Gate != nil {

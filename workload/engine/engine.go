@@ -34,8 +34,8 @@ type Engine struct {
 	live  [liveCounters]atomic.Int64
 }
 
-// Part is a share of a workload: every Of-th request of a schedule, or every Of-th user, beginning with Index. All parts
-// together send what one engine would send.
+// Part is a share of a workload: every Of-th request of a schedule, or every Of-th user, beginning with Index. All
+// parts together send what one engine would send.
 type Part struct{ Index, Of int }
 
 // step returns the distance of the requests of a part.

@@ -77,7 +77,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.(http.Flusher).Flush()
 	}
 	if s.think {
-		fmt.Fprint(w, `data: {"id":"x","choices":[{"index":0,"delta":{"reasoning_content":"hm"},"finish_reason":null}]}`+"\n\n")
+		fmt.Fprint(w,
+			`data: {"id":"x","choices":[{"index":0,"delta":{"reasoning_content":"hm"},"finish_reason":null}]}`+"\n\n")
 		w.(http.Flusher).Flush()
 		time.Sleep(s.delay)
 	}
@@ -92,7 +93,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.think {
 		tokens++
 	}
-	fmt.Fprintf(w, `data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":%d}}`+"\n\ndata: [DONE]\n\n", tokens)
+	fmt.Fprintf(w, `data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":%d}}`+"\n\ndata: [DONE]\n\n",
+		tokens)
 }
 
 // list is a source of sessions in memory. Each call has its text.

@@ -67,8 +67,9 @@ func runPart(t *testing.T, s *server, p *profile.Profile, part Part) ([]sent, er
 
 // TestParts sends a workload as one, two and five parts: together they send the same requests at the same times.
 func TestParts(t *testing.T) {
-	p := profileOf(profile.Stage{Arrival: profile.Poisson, Rate: 400, Requests: 83}, profile.Stage{Arrival: profile.Constant,
-		Rate: 300, Requests: 40})
+	p := profileOf(profile.Stage{Arrival: profile.Poisson, Rate: 400, Requests: 83},
+		profile.Stage{Arrival: profile.Constant,
+			Rate: 300, Requests: 40})
 	s := serve(t, time.Millisecond, nil)
 	want, err := runPart(t, s, p, Part{})
 	require.NoError(t, err)

@@ -105,9 +105,11 @@ func TestLostShard(t *testing.T) {
 		behave func(net.Conn)
 		want   string
 	}{
-		"gone":  {func(c net.Conn) { c.Close() }, "shard 1: the connection to it ended before stage 0"},
-		"junk":  {func(c net.Conn) { fmt.Fprintln(c, "hello") }, "shard 1: the connection to it ended before stage 0: an unexpected line"},
-		"long":  {func(c net.Conn) { c.Write(make([]byte, 10_000)); c.Close() }, "shard 1: the connection to it ended before stage 0: " + bufio.ErrBufferFull.Error()},
+		"gone": {func(c net.Conn) { c.Close() }, "shard 1: the connection to it ended before stage 0"},
+		"junk": {func(c net.Conn) { fmt.Fprintln(c, "hello") },
+			"shard 1: the connection to it ended before stage 0: an unexpected line"},
+		"long": {func(c net.Conn) { c.Write(make([]byte, 10_000)); c.Close() },
+			"shard 1: the connection to it ended before stage 0: " + bufio.ErrBufferFull.Error()},
 		"still": {func(net.Conn) {}, "shard 1: " + context.DeadlineExceeded.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -183,7 +185,8 @@ func TestMerge(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.EqualValues(t, 3, last.Requests)
-	require.Equal(t, map[int]eventlog.Request{0: request(0, 5_000_000), 1: request(1, 6_000_000), 2: request(2, 7_000_000)}, got)
+	require.Equal(t, map[int]eventlog.Request{0: request(0, 5_000_000), 1: request(1, 6_000_000), 2: request(2,
+		7_000_000)}, got)
 
 	cut := write(t, eventlog.End{Cause: "a signal"}, "m", request(3, 1_500_000))
 	end, err = Merge([]Log{{Path: a}, {Path: cut}}, filepath.Join(t.TempDir(), "merged"))

@@ -23,7 +23,8 @@ func (cmd collectCommand) command() *cli.Command {
 			if err != nil {
 				return err
 			}
-			result, err := launch.Collect(c.Context, access, launch.Experiment{ID: c.Args().First(), Namespace: c.String("namespace")},
+			result, err := launch.Collect(c.Context, access, launch.Experiment{ID: c.Args().First(),
+				Namespace: c.String("namespace")},
 				launch.Options{Output: c.String("output"), Keep: c.Bool("keep"), Notify: cmd.notify})
 			if err != nil {
 				return err

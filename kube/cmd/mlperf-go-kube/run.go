@@ -32,9 +32,11 @@ type runCommand struct{ *program }
 // clusterFlags select the cluster and the namespace.
 func clusterFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "kubeconfig", Usage: "access to the cluster; default: KUBECONFIG, ~/.kube/config, or the pod's own"},
+		&cli.StringFlag{Name: "kubeconfig",
+			Usage: "access to the cluster; default: KUBECONFIG, ~/.kube/config, or the pod's own"},
 		&cli.StringFlag{Name: "context", Usage: "context of the kubeconfig"},
-		&cli.StringFlag{Name: "namespace", Aliases: []string{"p"}, Usage: "namespace of the pods; of `STACK,HARNESS` the second",
+		&cli.StringFlag{Name: "namespace", Aliases: []string{"p"},
+			Usage:   "namespace of the pods; of `STACK,HARNESS` the second",
 			EnvVars: []string{"LLMDBENCH_HARNESS_NAMESPACE", "LLMDBENCH_VLLM_COMMON_NAMESPACE"}, Value: "llmdbench"},
 		&cli.StringFlag{Name: "output", Aliases: []string{"r"}, Usage: "local folder of the results", Value: "results/kube"},
 	}
@@ -44,34 +46,44 @@ func (cmd runCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "run", Usage: "run a workload profile in pods, and collect the results",
 		Flags: append(clusterFlags(),
-			&cli.StringFlag{Name: "harness", Aliases: []string{"l"}, Usage: "tool whose form the profile has", Value: "inference-perf",
+			&cli.StringFlag{Name: "harness", Aliases: []string{"l"}, Usage: "tool whose form the profile has",
+				Value:   "inference-perf",
 				EnvVars: []string{"LLMDBENCH_HARNESS_NAME"}},
 			&cli.StringFlag{Name: "workload", Aliases: []string{"w"}, Usage: "profile: a file", Required: true,
 				EnvVars: []string{"LLMDBENCH_HARNESS_EXPERIMENT_PROFILE"}},
 			&cli.StringFlag{Name: "model", Aliases: []string{"m"}, Usage: "model that the server serves",
 				EnvVars: []string{"LLMDBENCH_DEPLOY_MODEL_LIST"}},
-			&cli.StringFlag{Name: "endpoint-url", Aliases: []string{"U"}, Usage: "base URL of the server, as the pods reach it", Required: true},
+			&cli.StringFlag{Name: "endpoint-url", Aliases: []string{"U"}, Usage: "base URL of the server, as the pods reach it",
+				Required: true},
 			&cli.StringFlag{Name: "image", Usage: "image of mlperf-go", Required: true},
 			&cli.StringSliceFlag{Name: "pull-secret", Usage: "name of a Secret for the image's registry"},
-			&cli.StringFlag{Name: "serviceaccount", Aliases: []string{"q"}, Usage: "service account of the pods", Value: "mlperf-go",
+			&cli.StringFlag{Name: "serviceaccount", Aliases: []string{"q"}, Usage: "service account of the pods",
+				Value:   "mlperf-go",
 				EnvVars: []string{"LLMDBENCH_HARNESS_SERVICE_ACCOUNT"}},
 			&cli.IntFlag{Name: "parallelism", Aliases: []string{"j"}, Usage: "pods that each send the whole load", Value: 1},
 			&cli.IntFlag{Name: "shards", Usage: "pods that divide one load between them, and start together"},
-			&cli.StringFlag{Name: "cpu", Usage: "processors of a pod", Value: "16", EnvVars: []string{"LLMDBENCH_HARNESS_CPU_NR"}},
-			&cli.StringFlag{Name: "memory", Usage: "memory of a pod", Value: "32Gi", EnvVars: []string{"LLMDBENCH_HARNESS_CPU_MEM"}},
-			&cli.StringFlag{Name: "pvc", Aliases: []string{"k"}, Usage: "claim for the results; empty: each pod's own temporary volume",
+			&cli.StringFlag{Name: "cpu", Usage: "processors of a pod", Value: "16",
+				EnvVars: []string{"LLMDBENCH_HARNESS_CPU_NR"}},
+			&cli.StringFlag{Name: "memory", Usage: "memory of a pod", Value: "32Gi",
+				EnvVars: []string{"LLMDBENCH_HARNESS_CPU_MEM"}},
+			&cli.StringFlag{Name: "pvc", Aliases: []string{"k"},
+				Usage:   "claim for the results; empty: each pod's own temporary volume",
 				EnvVars: []string{"LLMDBENCH_HARNESS_PVC_NAME"}},
-			&cli.StringFlag{Name: "pvc-size", Usage: "size of a claim that does not exist", Value: "20Gi", EnvVars: []string{"LLMDBENCH_HARNESS_PVC_SIZE"}},
+			&cli.StringFlag{Name: "pvc-size", Usage: "size of a claim that does not exist", Value: "20Gi",
+				EnvVars: []string{"LLMDBENCH_HARNESS_PVC_SIZE"}},
 			&cli.StringFlag{Name: "storage-class", Usage: "of a claim that does not exist"},
-			&cli.StringFlag{Name: "wait", Aliases: []string{"s"}, Usage: "how long the pods may take (seconds or a duration); 0: return when they run",
+			&cli.StringFlag{Name: "wait", Aliases: []string{"s"},
+				Usage: "how long the pods may take (seconds or a duration); 0: return when they run",
 				Value: "3600", EnvVars: []string{"LLMDBENCH_HARNESS_WAIT_TIMEOUT"}},
 			&cli.StringFlag{Name: "start-timeout", Usage: "how long the pods may take to start", Value: "900",
 				EnvVars: []string{"LLMDBENCH_CONTROL_WAIT_TIMEOUT"}},
 			&cli.StringSliceFlag{Name: "env", Usage: "variable of the pods: NAME=VALUE"},
 			&cli.StringSliceFlag{Name: "secret-env", Usage: "variable of the pods from a Secret: NAME=SECRET:KEY"},
 			&cli.StringSliceFlag{Name: "node-selector", Usage: "label of the nodes: KEY=VALUE"},
-			&cli.Int64Flag{Name: "fs-group", Usage: "group that owns the volumes; 0: the cluster's choice, as on OpenShift", Value: 65532},
-			&cli.StringFlag{Name: "id", Usage: "id of the experiment; default: HARNESS-TIME-RANDOM", EnvVars: []string{"LLMDBENCH_RUN_EXPERIMENT_ID"}},
+			&cli.Int64Flag{Name: "fs-group", Usage: "group that owns the volumes; 0: the cluster's choice, as on OpenShift",
+				Value: 65532},
+			&cli.StringFlag{Name: "id", Usage: "id of the experiment; default: HARNESS-TIME-RANDOM",
+				EnvVars: []string{"LLMDBENCH_RUN_EXPERIMENT_ID"}},
 			&cli.BoolFlag{Name: "keep", Usage: "leave the objects in the cluster"},
 			&cli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Usage: "print all objects, and create none"},
 		),
@@ -146,7 +158,8 @@ func (cmd runCommand) progress() func(shard.Progress) {
 			return
 		}
 		last = time.Now()
-		cmd.notify(fmt.Sprintf("stage %d: %d sent, %d answered, %d failed, %d output tokens", p.Stage+1, p.Sent, p.Ended-p.Failed,
+		cmd.notify(fmt.Sprintf("stage %d: %d sent, %d answered, %d failed, %d output tokens", p.Stage+1, p.Sent,
+			p.Ended-p.Failed,
 			p.Failed, p.Output))
 	}
 }
@@ -188,7 +201,8 @@ func launchOf(c *cli.Context) (*objects.Launch, error) {
 	}
 	shards := c.Int("shards")
 	if l.Pods < 1 || shards < 0 || shards > 0 && c.IsSet("parallelism") {
-		return nil, exit.Usage(exit.CodeUsage, "Give one of them, at least 1", "--parallelism %d and --shards %d do not fit together",
+		return nil, exit.Usage(exit.CodeUsage, "Give one of them, at least 1",
+			"--parallelism %d and --shards %d do not fit together",
 			l.Pods, shards)
 	}
 	l.Pods = max(l.Pods, shards)
@@ -198,7 +212,8 @@ func launchOf(c *cli.Context) (*objects.Launch, error) {
 		to   *resource.Quantity
 	}{{"cpu", &l.CPU}, {"memory", &l.Memory}, {"pvc-size", &l.Storage.Size}} {
 		if *q.to, err = resource.ParseQuantity(c.String(q.flag)); err != nil {
-			return nil, exit.Usage("usage", "Write it as Kubernetes does, such as 16, 500m or 32Gi", "--%s %q: %w", q.flag, c.String(q.flag), err)
+			return nil, exit.Usage("usage", "Write it as Kubernetes does, such as 16, 500m or 32Gi", "--%s %q: %w", q.flag,
+				c.String(q.flag), err)
 		}
 	}
 	l.Storage.Claim, l.Storage.Class = c.String("pvc"), c.String("storage-class")

@@ -1,7 +1,8 @@
 // Command controlplane is one part of a real Kubernetes control plane, for tests: etcd, kube-apiserver,
 // kube-controller-manager or kube-scheduler, named by the first argument. The other arguments are that program's own.
 //
-// It is a module of its own, so that none of its dependencies reach the product. Package testcluster builds and starts it.
+// It is a module of its own, so that none of its dependencies reach the product. Package testcluster builds and starts
+// it.
 package main
 
 import (
