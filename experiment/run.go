@@ -61,6 +61,7 @@ var meaningless = []struct{ name, instead string }{
 	{"batch-size", "Use --batches"}, {"target-qps", "Leave it out"}, {"min-duration", "Use --samples and --repeats"},
 	{"min-queries", "Use --samples"}, {"max-duration", "Use --samples"}, {"max-queries", "Use --samples"},
 	{"audit-config", "Leave it out"}, {"trace-spans", "Use it with `mlperf-go run`"}, {"live", "Leave it out"},
+	{"profile-window", "Use it with `mlperf-go run`"},
 }
 
 // readMetrics is how often the servers' metrics are read: a trial may be short.

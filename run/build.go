@@ -33,6 +33,15 @@ func (t *test) build(driver backends.Driver) error {
 		return err
 	}
 	t.ledger = ledger.New(len(t.backends), int(min(max(t.expected(), int64(len(t.dataset.Samples))), maxPreallocated)))
+	var err error
+	if t.profile, err = t.newProfile(); err != nil {
+		return err
+	}
+	if t.profile != nil {
+		for i, b := range t.backends {
+			t.backends[i] = t.profile.Wrap(b)
+		}
+	}
 	maxErrors := -1
 	if p.Config.Bool("fail-fast") {
 		maxErrors = 0
@@ -43,7 +52,6 @@ func (t *test) build(driver backends.Driver) error {
 	for _, e := range t.config.Endpoints {
 		t.failures.urls = append(t.failures.urls, e.URL)
 	}
-	var err error
 	t.sut, err = sut.New(sut.Options{
 		Name: p.SUTName(t.config.ServedModel), Backends: t.backends, Ledger: t.ledger,
 		FirstTokens: p.FirstTokens(), Failed: t.failures.add, Unusual: t.finishes.add, MaxErrors: maxErrors,

@@ -62,6 +62,8 @@ func (t *test) finish(ctx context.Context) (*record.Record, error) {
 	r.Metrics = metrics
 	metrics.Yield(r.Tokens.Output)
 	r.Notes = append(r.Notes, t.writeSpans(data)...)
+	r.Profile, notes = t.endProfile()
+	r.Notes = append(r.Notes, notes...)
 	if lost = errors.Join(lost, <-written); lost != nil {
 		r.Lose(lost)
 	}
@@ -205,9 +207,9 @@ func (t *test) writeSpans(data *ledger.Test) []string {
 	written, err := spans.Write(t.plan.Access(), path, data, o)
 	switch {
 	case err != nil:
-		return []string{"the spans were not written: " + err.Error()}
+		return []string{"--trace-spans: the file was not written: " + err.Error()}
 	case written.Left > 0:
-		return []string{fmt.Sprintf("%s has the first %d requests; %d more would exceed its %d MiB", path, written.Requests,
+		return []string{fmt.Sprintf("--trace-spans: %s has the first %d requests; %d more would exceed its %d MiB", path, written.Requests,
 			written.Left, spans.MaxBytes>>20)}
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/qsl"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
+	"github.com/mlperf-go/mlperf-go/run/profile"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/sut"
 )
@@ -41,6 +42,7 @@ type test struct {
 	loaded   atomic.Int64 // largest size of the request bytes that were in memory together
 	sut      *sut.SUT
 	scorer   *scorer
+	profile  *profile.Control // nil: no --profile-window
 	notes    []string
 }
 

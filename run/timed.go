@@ -40,6 +40,9 @@ func (t *test) run(ctx context.Context) (*record.Record, error) {
 	t.quiet()
 	t.started = time.Now()
 	t.failures.start = t.started.UnixNano()
+	if t.profile != nil {
+		t.profile.Begin(ctx)
+	}
 	t.sut.Start(ctx)
 	t.extent = t.newExtent()
 	t.live = t.newLive()
@@ -61,6 +64,7 @@ func (t *test) run(ctx context.Context) (*record.Record, error) {
 	if err != nil {
 		t.logs.stop()
 		_, _ = t.metrics.stop()
+		_, _ = t.endProfile()
 		return nil, t.notStarted(err)
 	}
 	if t.ended == nil {

@@ -37,6 +37,9 @@ type Config struct {
 	Seed        uint64    // of answers and faults
 	APIKey      string    // required as a bearer token on /v1; empty: none
 	IdleTimeout time.Duration
+	// ProfileLog is a file that gets a line of JSON with the rows of the requests of each profile; empty: the server has
+	// no profiler.
+	ProfileLog string
 
 	TTFT           time.Duration // from the end of the prefill to the first token
 	TPOT           time.Duration // between tokens of one sequence

@@ -19,6 +19,8 @@ type routes map[string]map[string]handler
 
 var (
 	vllmRoutes = routes{
+		"/start_profile":       {"POST": (*Server).startProfile},
+		"/stop_profile":        {"POST": (*Server).stopProfile},
 		"/v1/completions":      generating(completions),
 		"/v1/chat/completions": generating(chat),
 		"/v1/models":           get("application/json", (*Server).models),
@@ -32,6 +34,8 @@ var (
 		"/detokenize":          {"POST": (*Server).detokenize},
 	}
 	sglangRoutes = routes{
+		"/start_profile":       {"POST": (*Server).startProfile},
+		"/stop_profile":        {"POST": (*Server).stopProfile},
 		"/generate":            generating(generateSGLang),
 		"/v1/completions":      generating(completionsSGLang),
 		"/v1/chat/completions": generating(chatSGLang),
@@ -248,6 +252,7 @@ func (s *Server) generate(c *conn, req *http.Request, body []byte, arrival int64
 	if h := req.Header.Get("X-Request-Id"); h != "" && s.dialect.byHeader {
 		r.id = h
 	}
+	s.profiler.note(r.prompts)
 	ordinal := uint64(s.meters.requests.Add(1))
 	if r.id == "" {
 		r.id = fmt.Sprintf("%016x", mix(s.cfg.Seed^mix(ordinal)))

@@ -16,11 +16,12 @@ import (
 
 // Server is a simulated inference server. It serves one listener, once.
 type Server struct {
-	cfg     Config
-	dialect *dialect
-	library *library
-	speller *speller
-	meters  *meters
+	profiler profiler
+	cfg      Config
+	dialect  *dialect
+	library  *library
+	speller  *speller
+	meters   *meters
 
 	used   atomic.Bool
 	engine *engine

@@ -60,6 +60,8 @@ func (cmd simCommand) command() *cli.Command {
 				"--list-faults lists the names"},
 			&cli.BoolFlag{Name: "list-faults", Usage: "list the faults and exit"},
 			&cli.StringFlag{Name: "api-key", Usage: "bearer token that clients must send"},
+			&cli.StringFlag{Name: "profile-log", Usage: "file that gets a line for each profile with the rows of its requests; " +
+				"without it the server has no profiler"},
 		},
 		Action:       func(c *cli.Context) error { return cmd.simulate(c, d) },
 		OnUsageError: usageError,
@@ -78,6 +80,7 @@ func (cmd simCommand) simulate(c *cli.Context, cfg sim.Config) error {
 	}
 	cfg.Model, cfg.Answers, cfg.APIKey, cfg.Seed = c.String("model"), sim.AnswerMode(c.String("answers")),
 		c.String("api-key"), c.Uint64("seed")
+	cfg.ProfileLog = c.String("profile-log")
 	cfg.Dialect, cfg.Incremental = c.String("dialect"), c.Bool("incremental-streaming-output")
 	cfg.TTFT, cfg.TPOT, cfg.PrefillRate = c.Duration("ttft"), c.Duration("tpot"), c.Float64("prefill-rate")
 	cfg.MaxNumSeqs, cfg.MaxModelLen, cfg.KVTokens = c.Int("max-num-seqs"), c.Int("max-model-len"), c.Int("kv-tokens")

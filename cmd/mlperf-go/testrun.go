@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"go.uber.org/zap"
 
@@ -90,6 +91,11 @@ func (t testRun) do(ctx context.Context) error {
 	page.finish(r, err)
 	if err != nil {
 		return err
+	}
+	for _, note := range r.Notes {
+		if strings.HasPrefix(note, "--profile-window: ") || strings.HasPrefix(note, "--trace-spans: ") {
+			t.log.Warn(note)
+		}
 	}
 	t.exit = r.ExitCode()
 	if i, ok := context.Cause(ctx).(run.Interrupt); ok && r.Verdict == record.Interrupted {

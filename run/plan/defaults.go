@@ -36,6 +36,9 @@ func (p *Plan) Bind(rows int) error {
 		}
 	}
 	p.addShortfalls(p.settingShortfalls())
+	if text := p.Config.String("profile-window"); text != "" {
+		p.addShortfalls([]shortfall{{"profile-window", "profiled: --profile-window " + text + " profiles the servers"}})
+	}
 	if why := Profiled(p.Profilers); why != "" {
 		p.addShortfalls([]shortfall{{"", why}})
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/profile"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
@@ -262,9 +263,33 @@ func (t *Test) checkPaths() error {
 				"the audit configuration cannot be read: %w", err)
 		}
 	}
+	if err := t.checkProfile(); err != nil {
+		return err
+	}
 	if path := t.Config.String("trace-spans"); path != "" {
 		if err := atomicfile.Replaceable(path); err != nil {
 			return exit.Usage(exit.CodeTraceSpans, "Give a new name in a folder that exists", "--trace-spans: %w", err)
+		}
+	}
+	return nil
+}
+
+// checkProfile rejects a malformed --profile-window, and settings of it alone.
+func (t *Test) checkProfile() error {
+	c := t.Config
+	const hint = "Write --profile-window START,COUNT, and --profile-start with --profile-stop"
+	switch text := c.String("profile-window"); {
+	case text == "":
+		for _, name := range []string{"profile-dir", "profile-start", "profile-stop"} {
+			if c.IsSet(name) {
+				return exit.Usage(exit.CodeProfileWindow, hint, "--%s does nothing without --profile-window", name)
+			}
+		}
+	case c.IsSet("profile-start") != c.IsSet("profile-stop"):
+		return exit.Usage(exit.CodeProfileWindow, hint, "--profile-start and --profile-stop belong together")
+	default:
+		if _, err := profile.Parse(text); err != nil {
+			return exit.Usage(exit.CodeProfileWindow, hint, "--profile-window: %w", err)
 		}
 	}
 	return nil

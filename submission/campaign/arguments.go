@@ -23,7 +23,7 @@ var stepSettings = map[string]bool{
 }
 
 // ofOneTest are the settings that several tests would use for the same file or at the same server.
-var ofOneTest = []string{"trace-spans"}
+var ofOneTest = []string{"trace-spans", "profile-window"}
 
 // arguments returns a step's command line without the program's name.
 func (p *Plan) arguments(t Task) ([]string, error) {
