@@ -160,8 +160,8 @@ func (o *Options) earlier() (*State, error) {
 		return nil, exit.Usage(exit.CodeExperimentState, "Choose another --output-dir",
 			"the experiment cannot be continued: %w", err)
 	case !o.Resume:
-		return nil, exit.Usage(exit.CodeOutputUsed, "Choose another --output-dir, or give --resume; --force does not replace "+
-			"an experiment", "the output folder %s holds an earlier experiment", o.Folder)
+		return nil, exit.Usage(exit.CodeOutputUsed, "Choose another --output-dir, or give --resume; --force does not "+
+			"replace an experiment", "the output folder %s holds an earlier experiment", o.Folder)
 	}
 	return before, nil
 }

@@ -209,8 +209,8 @@ func (t *test) writeSpans(data *ledger.Test) []string {
 	case err != nil:
 		return []string{"--trace-spans: the file was not written: " + err.Error()}
 	case written.Left > 0:
-		return []string{fmt.Sprintf("--trace-spans: %s has the first %d requests; %d more would exceed its %d MiB", path, written.Requests,
-			written.Left, spans.MaxBytes>>20)}
+		return []string{fmt.Sprintf("--trace-spans: %s has the first %d requests; %d more would exceed its %d MiB",
+			path, written.Requests, written.Left, spans.MaxBytes>>20)}
 	}
 	return nil
 }

@@ -60,8 +60,8 @@ func (cmd simCommand) command() *cli.Command {
 				"--list-faults lists the names"},
 			&cli.BoolFlag{Name: "list-faults", Usage: "list the faults and exit"},
 			&cli.StringFlag{Name: "api-key", Usage: "bearer token that clients must send"},
-			&cli.StringFlag{Name: "profile-log", Usage: "file that gets a line for each profile with the rows of its requests; " +
-				"without it the server has no profiler"},
+			&cli.StringFlag{Name: "profile-log", Usage: "file that gets a line for each profile with the rows of its " +
+				"requests; without it the server has no profiler"},
 		},
 		Action:       func(c *cli.Context) error { return cmd.simulate(c, d) },
 		OnUsageError: usageError,

@@ -73,6 +73,7 @@ var valueKinds = map[string]valueKind{
 	"prompt-template": file, "lengths": file, "tokenizer": file, "code-tests": file, "model-file": file, "csv": file,
 	"final-report": file, "ids": file, "password-file": file, "evaluation": file, "output": file, "plot": file,
 	"ready-file": file, "answers": file, "log": file,
+	"profile-dir": folder, "trace-spans": file, "profile-log": file,
 	"output-dir": folder, "server-dir": folder, "model-path": folder, "python": file, "logs": folder, "backup": folder,
 	"punkt": folder, "reference-accuracy": folder, "reference-performance": folder, "submission pack --output": folder,
 	"submission build --output": folder, "skip": folder,

@@ -92,11 +92,13 @@ var testSettings = []Setting{
 	{Name: "sim-quality", Kind: Float, Range: Range{Max: 1}, Default: "1",
 		Usage: "fraction of correct answers from the simulator that a rehearsal starts, 0 to 1"},
 	{Name: "profile-window", Kind: String,
-		Usage: "START,COUNT: start and stop the servers' profilers around exactly these queries; the run becomes a rehearsal"},
+		Usage: "START,COUNT: start and stop the servers' profilers around exactly these queries; the run becomes a " +
+			"rehearsal"},
 	{Name: "profile-dir", Kind: String,
 		Usage: "folder at the servers for the profile of --profile-window (SGLang; vLLM has it in its configuration)"},
 	{Name: "profile-start", Kind: String,
-		Usage: "shell command that starts the profiler of --profile-window, such as nsys start, instead of the servers' routes"},
+		Usage: "shell command that starts the profiler of --profile-window, such as nsys start, instead of the servers' " +
+			"routes"},
 	{Name: "profile-stop", Kind: String, Usage: "shell command that stops it"},
 	{Name: "enable-trace", Kind: Bool, Default: "false", Usage: "let LoadGen write its trace file"},
 }

@@ -111,7 +111,8 @@ func TestTheWindowIsExact(t *testing.T) {
 		want   []int
 		why    string
 	}{
-		{Window{0, 1}, numbers(0, 1), ""}, {Window{0, queries}, numbers(0, queries), ""}, {Window{13, 20}, numbers(13, 33), ""},
+		{Window{0, 1}, numbers(0, 1), ""}, {Window{0, queries}, numbers(0, queries), ""},
+		{Window{13, 20}, numbers(13, 33), ""},
 		{Window{59, 1}, numbers(59, 60), ""}, {Window{50, 11}, numbers(50, 60), "the test ended after 10 queries"},
 		{Window{60, 5}, nil, ""}, {Window{61, 5}, nil, "the test ended before the window's first query"},
 	} {

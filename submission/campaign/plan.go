@@ -119,8 +119,8 @@ func New(o Options) (*Plan, error) {
 	}
 	for _, name := range ofOneTest {
 		if e.IsSet(name) {
-			return nil, exit.Usage(exit.CodeSetting, "Use it with `mlperf-go run`", "--%s is for one test, and this is a series "+
-				"of tests", name)
+			return nil, exit.Usage(exit.CodeSetting, "Use it with `mlperf-go run`", "--%s is for one test, and this is a "+
+				"series of tests", name)
 		}
 	}
 	for _, text := range test.Notices() {
