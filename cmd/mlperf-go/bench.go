@@ -25,7 +25,7 @@ type benchCommand struct{ *program }
 func (cmd benchCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "bench", Usage: "workload profiles, and results in the formats of other benchmark clients",
-		Subcommands: []*cli.Command{cmd.run(), cmd.planCommand(), cmd.convert()},
+		Subcommands: []*cli.Command{cmd.run(), cmd.planCommand(), cmd.list(), cmd.initCommand(), cmd.convert()},
 	}
 }
 

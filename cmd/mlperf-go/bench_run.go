@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -19,12 +19,10 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/workload/bench"
-	"github.com/mlperf-go/mlperf-go/workload/catalog"
-	"github.com/mlperf-go/mlperf-go/workload/dialect"
+	"github.com/mlperf-go/mlperf-go/workload/contract"
 	"github.com/mlperf-go/mlperf-go/workload/engine"
 	"github.com/mlperf-go/mlperf-go/workload/measure"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
-	"github.com/mlperf-go/mlperf-go/workload/template"
 )
 
 // Groups of flags.
@@ -34,18 +32,26 @@ const (
 	figuresGroup  = "Figures"
 )
 
-// profileFlags select a profile.
+// profileFlags select a profile: the settings of the contract that every workload command accepts.
 func profileFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "workload", Aliases: []string{"w"}, Category: workloadGroup,
-			Usage: "name of a predefined workload (mlperf-go bench list), or file of a profile"},
-		&cli.StringFlag{Name: "harness", Aliases: []string{"l"}, Category: workloadGroup,
-			DefaultText: "the profile's keys decide", Usage: "tool whose form the profile has"},
-		&cli.StringSliceFlag{Name: "overrides", Aliases: []string{"o"}, Category: workloadGroup,
-			Usage: "values that replace the profile's, such as load.stages.0.rate=20,total_count=200"},
-		&cli.Uint64Flag{Name: "seed", Category: workloadGroup, DefaultText: "the profile's",
-			Usage: "seed of arrival times, lengths and prompts"},
+	flags := []cli.Flag{&cli.Uint64Flag{Name: "seed", Category: workloadGroup, DefaultText: "the profile's",
+		Usage: "seed of arrival times, lengths and prompts"}}
+	for _, s := range contract.Settings() {
+		var short []string
+		if s.Short != "" {
+			short = []string{s.Short}
+		}
+		switch {
+		case s.Place != contract.Bench || s.Flag == contract.Model || s.Flag == contract.Endpoint:
+		case s.Switch:
+			flags = append(flags, &cli.BoolFlag{Name: s.Flag, Aliases: short, Category: workloadGroup, Usage: s.Usage})
+		case s.List:
+			flags = append(flags, &cli.StringSliceFlag{Name: s.Flag, Aliases: short, Category: workloadGroup, Usage: s.Usage})
+		default:
+			flags = append(flags, &cli.StringFlag{Name: s.Flag, Aliases: short, Category: workloadGroup, Usage: s.Usage})
+		}
 	}
+	return flags
 }
 
 func (cmd benchCommand) run() *cli.Command {
@@ -90,48 +96,42 @@ func sloFlag() cli.Flag {
 		Usage: "limits of a good request of a workload, such as ttft:p99<500ms,tpot:p95<40ms"}
 }
 
-// profileOf finds the profile of a command line, translates it, and applies the overrides.
-func (cmd benchCommand) profileOf(c *cli.Context) (*profile.Profile, error) {
-	name, harness := c.String("workload"), c.String("harness")
-	if name == "" {
-		return nil, exit.Usage(exit.CodeWorkload, "Give --workload with a name of `mlperf-go bench list` or a file",
-			"no workload is given")
+// profilesOf finds the profile of a command line and renders it for each model and treatment.
+func (cmd benchCommand) profilesOf(c *cli.Context) (*contract.Invocation, []contract.Rendered, error) {
+	given := contract.Flags{}
+	for _, s := range contract.Settings() {
+		switch {
+		case s.Flag == "":
+		case s.Switch && c.Bool(s.Flag):
+			given[s.Flag] = []string{"true"}
+		case s.List:
+			given[s.Flag] = c.StringSlice(s.Flag)
+		case c.String(s.Flag) != "":
+			given[s.Flag] = []string{c.String(s.Flag)}
+		}
 	}
-	find := catalog.Find
-	if _, err := os.Stat(name); err == nil {
-		find = func(harness, name string, _ ...string) (*catalog.File, error) { return catalog.Open(harness, name) }
+	v, notes, err := contract.Resolve(given, cmd.variable)
+	if errors.Is(err, contract.ErrNoWorkload) {
+		return nil, nil, exit.Usage(exit.CodeWorkload, "Give --workload with a name of `mlperf-go bench list` or a file",
+			"%w", err)
 	}
-	f, err := find(harness, name)
 	if err != nil {
-		return nil, exit.Usage(exit.CodeProfile, "", "%w", err)
+		return nil, nil, exit.Usage(exit.CodeProfile, "", "%w", err)
 	}
-	o := dialect.Options{Lookup: template.First(template.Map(placeholders(c)), cmd.variable)}
-	if o.Overrides, err = template.ParseOverrides(c.StringSlice("overrides")); err != nil {
-		return nil, exit.Usage(exit.CodeProfile, "", "--overrides: %w", err)
-	}
-	p, err := f.Read(o)
+	cmd.notice(notes...)
+	list, err := v.Render()
 	if err != nil {
-		return nil, exit.Usage(exit.CodeProfile, "", "%w", err)
+		return nil, nil, exit.Usage(exit.CodeProfile, "", "%w", err)
 	}
-	if p.Source != nil {
-		cmd.notice(p.Source.Notes...)
+	for _, r := range list {
+		if r.Profile.Source != nil {
+			cmd.notice(r.Profile.Source.Notes...)
+		}
+		if c.IsSet("seed") {
+			r.Profile.Seed = c.Uint64("seed")
+		}
 	}
-	if c.IsSet("seed") {
-		p.Seed = c.Uint64("seed")
-	}
-	return p, nil
-}
-
-// placeholders are the values of a template that the command line determines.
-func placeholders(c *cli.Context) map[string]string {
-	values := map[string]string{}
-	if m := c.String("model"); m != "" {
-		values["LLMDBENCH_DEPLOY_CURRENT_MODEL"], values["LLMDBENCH_DEPLOY_CURRENT_TOKENIZER"] = m, m
-	}
-	if urls := c.StringSlice("endpoint-url"); len(urls) > 0 {
-		values["LLMDBENCH_HARNESS_STACK_ENDPOINT_URL"] = urls[0]
-	}
-	return values
+	return v, list, nil
 }
 
 // variable returns an environment variable.
@@ -145,20 +145,18 @@ func (cmd benchCommand) variable(name string) (string, bool) {
 }
 
 // options turns the flags into those of a run.
-func (cmd benchCommand) options(c *cli.Context) (*bench.Options, error) {
-	p, err := cmd.profileOf(c)
-	if err != nil {
-		return nil, err
-	}
+func (cmd benchCommand) options(c *cli.Context, v *contract.Invocation, r contract.Rendered) (*bench.Options, error) {
+	p := r.Profile
 	if _, err := measure.Define(c.String("definitions")); err != nil {
 		return nil, exit.Usage(exit.CodeDefinitions, "", "%w", err)
 	}
-	o := &bench.Options{Profile: p, Endpoints: c.StringSlice("endpoint-url"), Backend: c.String("backend"),
-		Model: c.String("model"), Tokenizer: c.String("tokenizer"), APIKey: c.String("api-key"),
+	o := &bench.Options{Profile: p, Endpoints: v.Values(contract.Endpoint), Backend: c.String("backend"),
+		Model: r.Model, Tokenizer: c.String("tokenizer"), APIKey: c.String("api-key"),
 		Balance: c.String("lb"), Retries: c.Int("retries"),
 		Transport: backends.Transport{CAFile: c.String("ca-file"), InsecureSkipVerify: c.Bool("insecure-skip-verify")},
 		Timeouts:  backends.Deadlines{RequestTimeout: c.Duration("request-timeout")}, Shards: c.Int("shards"),
 		Force: c.Bool("force"), Command: cmd.commandLine(), Secrets: cmd.secrets}
+	var err error
 	if o.Part, err = partOf(c.String("part")); err != nil {
 		return nil, err
 	}
@@ -170,7 +168,7 @@ func (cmd benchCommand) options(c *cli.Context) (*bench.Options, error) {
 	if o.Limits, err = measure.ParseLimits(c.String("slo")); err != nil {
 		return nil, exit.Usage(exit.CodeSLO, "", "%w", err)
 	}
-	o.Folder = results.Choose(c.String("output"), "bench-"+p.Name, false, time.Now())
+	o.Folder = results.Choose(c.String("output"), "bench-"+r.Name, false, time.Now())
 	return o, nil
 }
 
@@ -186,11 +184,41 @@ func partOf(text string) (engine.Part, error) {
 	return p, nil
 }
 
+// doRun runs the profile, or one after the other its treatments, each in a folder of its own below --output. The worst
+// exit code of them is the command's.
 func (cmd benchCommand) doRun(c *cli.Context) error {
-	o, err := cmd.options(c)
+	v, list, err := cmd.profilesOf(c)
 	if err != nil {
 		return err
 	}
+	worst := 0
+	for _, r := range list {
+		o, err := cmd.options(c, v, r)
+		if err != nil {
+			return err
+		}
+		if output := c.String("output"); output != "" && len(list) > 1 {
+			o.Folder = filepath.Join(output, r.Folder())
+		}
+		for try := 1; ; try++ {
+			cmd.exit = 0
+			if err = cmd.runOne(c, o); err == nil && cmd.exit == 0 || try >= v.Attempts() || c.Context.Err() != nil {
+				break
+			}
+			o.Folder = fmt.Sprintf("%s-attempt-%d", strings.TrimSuffix(o.Folder, fmt.Sprintf("-attempt-%d", try)), try+1)
+		}
+		if err != nil {
+			return err
+		}
+		if worst = max(worst, cmd.exit); worst > 0 && v.StopOnError() || c.Context.Err() != nil {
+			break
+		}
+	}
+	cmd.exit = worst
+	return nil
+}
+
+func (cmd benchCommand) runOne(c *cli.Context, o *bench.Options) error {
 	show := &benchProgress{console: cmd.console}
 	o.Observer = show
 	r, err := bench.Run(c.Context, *o)
@@ -270,16 +298,28 @@ func (cmd benchCommand) planCommand() *cli.Command {
 	return &cli.Command{
 		Name: "plan", Usage: "print what a workload sends, and how long it takes, without sending it",
 		OnUsageError: usageError, Flags: profileFlags(), Action: func(c *cli.Context) error {
-			p, err := cmd.profileOf(c)
+			_, list, err := cmd.profilesOf(c)
 			if err != nil {
 				return err
 			}
-			plan := bench.NewPlan(p)
-			if cmd.json {
-				cmd.writeJSON(plan)
+			if cmd.json && len(list) == 1 {
+				cmd.writeJSON(bench.NewPlan(list[0].Profile))
 				return nil
 			}
-			printPlan(cmd.out, p, plan)
+			if cmd.json {
+				plans := map[string]*bench.Plan{}
+				for _, r := range list {
+					plans[r.Folder()] = bench.NewPlan(r.Profile)
+				}
+				cmd.writeJSON(plans)
+				return nil
+			}
+			for i, r := range list {
+				if len(list) > 1 {
+					cmd.out.line("%s%s", map[bool]string{true: "\n"}[i > 0], foreign.Line(r.Folder(), 100))
+				}
+				printPlan(cmd.out, r.Profile, bench.NewPlan(r.Profile))
+			}
 			return nil
 		},
 	}

@@ -14,8 +14,12 @@ const envPrefix = "MLPERF_GO_"
 
 // envNames are the environment names of flags whose own name has another meaning in another command.
 var envNames = map[string]string{
-	"sim --model":   "MLPERF_GO_SERVED_MODEL",
-	"sim --api-key": "MLPERF_GO_SIM_API_KEY",
+	"run --scenario":  "MLPERF_GO_SCENARIO_FILE", // of bench run
+	"plan --scenario": "MLPERF_GO_SCENARIO_FILE",
+	"run --dataset":   "MLPERF_GO_WORKLOAD_DATA",
+	"plan --dataset":  "MLPERF_GO_WORKLOAD_DATA",
+	"sim --model":     "MLPERF_GO_SERVED_MODEL",
+	"sim --api-key":   "MLPERF_GO_SIM_API_KEY",
 }
 
 // withEnviron sets the environment name of each flag of a command, except for a test's settings: config reads those.

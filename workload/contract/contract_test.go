@@ -1,0 +1,109 @@
+package contract
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/workload/template"
+)
+
+func rendered(t *testing.T, flags Flags, environ map[string]string) []Rendered {
+	t.Helper()
+	v, _, err := Resolve(flags, template.Map(environ))
+	require.NoError(t, err)
+	list, err := v.Render()
+	require.NoError(t, err)
+	return list
+}
+
+// The seed's own example.
+func TestOverridesOfAPredefinedProfile(t *testing.T) {
+	list := rendered(t, Flags{Harness: {"inference-perf"}, Workload: {"sanity-random"}, Model: {"a/b"},
+		overrides: {"min=20,total_count=200"}}, nil)
+	require.Len(t, list, 1)
+	require.Equal(t, "sanity_random", list[0].Name)
+	require.EqualValues(t, 20, list[0].Profile.Data.Input.Min)
+	require.EqualValues(t, 20, list[0].Profile.Data.Output.Min)
+	require.Equal(t, 200, list[0].Profile.Data.Rows)
+	require.NotEmpty(t, list[0].Profile.Source.Notes)
+}
+
+// A flag precedes the scenario file, which precedes the environment; both generations of variables count.
+func TestPrecedence(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.sh")
+	require.NoError(t, os.WriteFile(path,
+		[]byte("export LLMDBENCH_HARNESS_EXPERIMENT_PROFILE=sanity_concurrent\nrm -rf x\n"), 0o644))
+	environ := map[string]string{"LLMDBENCH_HARNESS_NAME": "guidellm",
+		"LLMDBENCH_HARNESS_EXPERIMENT_PROFILE": "multi-turn",
+		"LLMDBENCH_DEPLOY_MODEL_LIST":          "x/y,z"}
+	require.Equal(t, "multi-turn", rendered(t, Flags{}, environ)[0].Name)
+	list := rendered(t, Flags{scenario: {path}}, environ)
+	require.Equal(t, "sanity_concurrent", list[0].Name)
+	require.Equal(t, []string{"x/y", "z"}, []string{list[0].Model, list[1].Model})
+	require.Equal(t, "sanity_random", rendered(t, Flags{scenario: {path}, Workload: {"sanity_random"}}, environ)[0].Name)
+	environ["LLMDBENCH_WORKLOAD"] = "concurrent-1k-1k"
+	require.Equal(t, "concurrent-1k-1k", rendered(t, Flags{}, environ)[0].Name, "the newer variable counts")
+
+	_, notes, err := Resolve(Flags{scenario: {path}, "pvc": {"x"}}, template.Map(environ))
+	require.NoError(t, err)
+	require.Len(t, notes, 2)
+	require.Contains(t, notes[0], "line 2: not an assignment")
+	require.Contains(t, notes[1], "--pvc has no meaning without a cluster")
+}
+
+func TestTreatments(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "e.yaml")
+	require.NoError(t, os.WriteFile(path, []byte("treatments:\n- {name: slow, load.stages.0.rate: 0.5}\n"+
+		"- {name: other, profile: sanity_random_seed}\ntreatment_max_attempts: 2\n"), 0o644))
+	flags := Flags{Harness: {"inference-perf"}, Workload: {"sanity_random"}, treatment: {path}, overrides: {"seed=9"}}
+	list := rendered(t, flags, nil)
+	require.Equal(t, []string{"sanity_random-slow", "sanity_random_seed-other"}, []string{list[0].Name, list[1].Name})
+	require.EqualValues(t, 0.5, list[0].Profile.Load.Stages[0].Rate)
+	require.EqualValues(t, 9, list[1].Profile.Seed, "overrides apply to every treatment")
+	v, _, err := Resolve(flags, nil)
+	require.NoError(t, err)
+	require.Equal(t, 2, v.Attempts())
+	require.False(t, v.StopOnError())
+}
+
+func TestData(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "d.json")
+	require.NoError(t, os.WriteFile(data, nil, 0o644))
+	list := rendered(t, Flags{Harness: {"vllm-benchmark"}, Workload: {"sharegpt"}, dataset: {data}}, nil)
+	require.Equal(t, data, list[0].Profile.Data.Path)
+	text := "model: REPLACE_ENV_LLMDBENCH_DEPLOY_CURRENT_MODEL\n" +
+		"base-url: REPLACE_ENV_LLMDBENCH_HARNESS_STACK_ENDPOINT_URL\n" +
+		"dataset-name: custom\ndataset-path: REPLACE_ENV_LLMDBENCH_RUN_DATASET_DIR/REPLACE_ENV_F\n"
+	path := filepath.Join(t.TempDir(), "p.yaml.in")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	p := rendered(t, Flags{file: {path}, Model: {"m"}, Endpoint: {"http://h:1"}, setEnv: {"F=x.jsonl",
+		"LLMDBENCH_RUN_DATASET_DIR=dir"}}, nil)[0].Profile
+	require.Equal(t, "m", p.API.Model)
+	require.Equal(t, "http://h:1", p.API.Endpoint)
+	require.Equal(t, "dir/x.jsonl", p.Data.Path)
+}
+
+func TestBadCommandLines(t *testing.T) {
+	for _, c := range []struct {
+		flags Flags
+		want  string
+	}{
+		{Flags{}, "no workload is given"},
+		{Flags{Workload: {"nothing-like-it"}}, "no profile"},
+		{Flags{Workload: {"translation"}, overrides: {"minn=20"}}, "did you mean min?"},
+		{Flags{Workload: {"translation"}, overrides: {"min"}}, "expected KEY=VALUE"},
+		{Flags{Workload: {"translation"}, setEnv: {"X"}}, "expected NAME=VALUE"},
+		{Flags{Workload: {"translation"}, treatment: {"absent.yaml"}}, "cannot read the treatments"},
+		{Flags{Workload: {"translation"}, scenario: {"absent.sh"}}, "cannot read the scenario file"},
+		{Flags{file: {"absent.yaml"}}, "cannot read the profile"},
+	} {
+		v, _, err := Resolve(c.flags, template.Map(nil))
+		if err == nil {
+			_, err = v.Render()
+		}
+		require.ErrorContains(t, err, c.want)
+	}
+}

@@ -1,0 +1,257 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/workload/catalog"
+	"github.com/mlperf-go/mlperf-go/workload/dialect"
+	"github.com/mlperf-go/mlperf-go/workload/profile"
+	"github.com/mlperf-go/mlperf-go/workload/template"
+)
+
+func harnessNames() string { return strings.Join(catalog.Harnesses(), ", ") }
+
+// Flags are the flags of a command line: long name to values. Switches have the value "true".
+type Flags map[string][]string
+
+// Invocation is a resolved command line.
+type Invocation struct {
+	values  map[string][]string
+	file    *catalog.File
+	options dialect.Options
+	study   *template.Experiment // nil: one run
+}
+
+// Resolve finds the profile of a command line. notes are lines of the scenario file that were left out, and flags
+// without a meaning here.
+func Resolve(flags Flags, environ template.Lookup) (v *Invocation, notes []string, err error) {
+	v = &Invocation{values: map[string][]string{}}
+	lookup := environ
+	if path := first(flags[scenario]); path != "" || lookup != nil {
+		if path == "" {
+			path, _ = lookup("LLMDBENCH_DEPLOY_SCENARIO")
+		}
+		if path != "" {
+			values, more, err := readScenario(path, environ)
+			if err != nil {
+				return nil, nil, err
+			}
+			notes, lookup = more, template.First(template.Map(values), environ)
+		}
+	}
+	for _, s := range Settings() {
+		switch values := flags[s.Flag]; {
+		case s.Flag != "" && len(values) > 0:
+			v.values[s.Flag] = values
+			if s.Place == Cluster {
+				notes = append(notes, fmt.Sprintf("--%s has no meaning without a cluster and is ignored", s.Flag))
+			}
+		case s.Flag != "":
+			if value := fromVariables(s, lookup); value != "" {
+				v.values[s.Flag] = []string{value}
+			}
+		}
+	}
+	if err := v.find(); err != nil {
+		return nil, nil, err
+	}
+	v.options = dialect.Options{KeepUnresolved: v.has(keep), Compat: v.has(compat)}
+	// The flag parser splits a value at its commas, also within quotes and brackets; joined, they are as they were.
+	joined := strings.Join(v.values[overrides], ",")
+	if v.options.Overrides, err = template.ParseOverrides([]string{joined}); err != nil {
+		return nil, nil, err
+	}
+	known, err := v.variables()
+	if err != nil {
+		return nil, nil, err
+	}
+	v.options.Lookup = template.First(template.Map(known), lookup)
+	return v, notes, v.readTreatments()
+}
+
+func first(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return values[0]
+}
+
+func (v *Invocation) has(flag string) bool { return first(v.values[flag]) == "true" }
+
+// Value returns a setting's value; empty: it is not set.
+func (v *Invocation) Value(flag string) string { return first(v.values[flag]) }
+
+// Values returns the values of a setting that may be repeated.
+func (v *Invocation) Values(flag string) []string { return v.values[flag] }
+
+func fromVariables(s Setting, lookup template.Lookup) string {
+	if lookup == nil {
+		return ""
+	}
+	for _, name := range s.Variables {
+		if value, ok := lookup(name); ok && value != "" {
+			return value
+		}
+	}
+	return ""
+}
+
+func readScenario(path string, environ template.Lookup) (map[string]string, []string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("cannot read the scenario file: %w", err)
+	}
+	defer f.Close()
+	return template.Scenario(path, f, environ)
+}
+
+// ErrNoWorkload is the error of a command line without a profile.
+var ErrNoWorkload = errors.New("no workload is given")
+
+// find looks the profile up. A name that is a file is the file.
+func (v *Invocation) find() (err error) {
+	harness, name := v.Value(Harness), v.Value(Workload)
+	if path := v.Value(file); path != "" {
+		v.file, err = catalog.Open(harness, path)
+		return err
+	}
+	if name == "" {
+		return ErrNoWorkload
+	}
+	if s, failed := os.Stat(name); failed == nil && s.Mode().IsRegular() {
+		v.file, err = catalog.Open(harness, name)
+		return err
+	}
+	v.file, err = catalog.Find(harness, name, v.values[folders]...)
+	return err
+}
+
+// variables returns what placeholders get from the command line.
+func (v *Invocation) variables() (map[string]string, error) {
+	known := map[string]string{}
+	add := func(value string, names ...string) {
+		for _, name := range names {
+			if value != "" {
+				known[name] = value
+			}
+		}
+	}
+	model, _, _ := strings.Cut(v.Value(Model), ",")
+	add(model, "LLMDBENCH_DEPLOY_CURRENT_MODEL", "LLMDBENCH_DEPLOY_CURRENT_TOKENIZER")
+	add(v.Value(Endpoint), "LLMDBENCH_HARNESS_STACK_ENDPOINT_URL")
+	if path := v.Value(dataset); path != "" {
+		add(path, "LLMDBENCH_RUN_DATASET_FILE", "LLMDBENCH_RUN_DATASET_DIR")
+		if s, err := os.Stat(path); err == nil && !s.IsDir() {
+			add(filepath.Dir(path), "LLMDBENCH_RUN_DATASET_DIR")
+		}
+	}
+	for _, pair := range v.values[setEnv] {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			return nil, fmt.Errorf("--%s: expected NAME=VALUE, not %.60q", setEnv, pair)
+		}
+		known[name] = value
+	}
+	return known, nil
+}
+
+func (v *Invocation) readTreatments() error {
+	path := v.Value(treatment)
+	if path == "" {
+		return nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("cannot read the treatments: %w", err)
+	}
+	defer f.Close()
+	v.study, err = template.ReadExperiment(path, f)
+	return err
+}
+
+// Rendered is a profile that is ready to run.
+type Rendered struct {
+	Name    string // of the profile and its treatment; it fits a file name
+	Model   string // one of the models; empty: the profile's
+	Profile *profile.Profile
+	several bool // there are several models
+}
+
+// Folder names the run among others: the model is part of it if there are several.
+func (r *Rendered) Folder() string {
+	if r.several {
+		return plainName(r.Model) + "-" + r.Name
+	}
+	return r.Name
+}
+
+// Render returns the profiles: one for each model and treatment.
+func (v *Invocation) Render() ([]Rendered, error) {
+	treatments := []template.Treatment{{}}
+	if v.study != nil {
+		treatments = v.study.Treatments
+	}
+	models := strings.Split(v.Value(Model), ",")
+	var list []Rendered
+	for _, model := range models {
+		for _, t := range treatments {
+			p, err := v.render(t, strings.TrimSpace(model))
+			if err != nil {
+				return nil, err
+			}
+			name := p.Name
+			if t.Name != "" {
+				name += "-" + t.Name
+			}
+			list = append(list, Rendered{plainName(name), strings.TrimSpace(model), p, len(models) > 1})
+		}
+	}
+	return list, nil
+}
+
+func (v *Invocation) render(t template.Treatment, model string) (*profile.Profile, error) {
+	f, o := v.file, v.options
+	if t.Profile != "" {
+		other, err := catalog.Find(v.Value(Harness), t.Profile, v.values[folders]...)
+		if err != nil {
+			return nil, err
+		}
+		f = other
+	}
+	if model != "" {
+		o.Lookup = template.First(template.Map(map[string]string{"LLMDBENCH_DEPLOY_CURRENT_MODEL": model,
+			"LLMDBENCH_DEPLOY_CURRENT_TOKENIZER": model}), o.Lookup)
+	}
+	o.Overrides = append(slices.Clone(t.Overrides), o.Overrides...) // overrides apply to every treatment
+	p, err := f.Read(o)
+	if err == nil && v.Value(dataset) != "" && p.Data.Path != "" {
+		p.Data.Path = v.Value(dataset)
+	}
+	return p, err
+}
+
+// StopOnError reports whether the first failed treatment ends the series.
+func (v *Invocation) StopOnError() bool { return v.study != nil && v.study.StopOnError }
+
+// Attempts returns how often a treatment may be tried.
+func (v *Invocation) Attempts() int {
+	if v.study == nil {
+		return 1
+	}
+	return v.study.MaxAttempts
+}
+
+// plainName replaces what does not fit a file name.
+func plainName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '/' || r == '\\' || r < ' ' || r == ':' {
+			return '-'
+		}
+		return r
+	}, name)
+}

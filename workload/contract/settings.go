@@ -1,0 +1,99 @@
+package contract
+
+// Place is where a setting has a meaning.
+type Place string
+
+// The places.
+const (
+	Bench   Place = "bench"   // bench run and bench plan
+	Cluster Place = "cluster" // runs in a cluster
+	Ignored Place = "ignored" // nothing here corresponds to it
+)
+
+// Setting is a flag and the variables that set it too.
+type Setting struct {
+	Flag      string // long name; empty: variables only
+	Short     string
+	Variables []string // newest first
+	Default   string
+	Place     Place
+	List      bool // may be repeated
+	Switch    bool
+	Usage     string
+}
+
+// Names of settings that this package reads.
+const (
+	Harness   = "harness"
+	Workload  = "workload"
+	Model     = "model"
+	Endpoint  = "endpoint-url"
+	overrides = "overrides"
+	treatment = "experiments"
+	scenario  = "scenario"
+	setEnv    = "set-env"
+	keep      = "allow-unresolved"
+	compat    = "profile-compat"
+	folders   = "profiles"
+	file      = "workload-file-path"
+	dataset   = "dataset"
+)
+
+// Settings returns the table. The variables are those of llm-d-benchmark, today's and those of its shell scripts.
+func Settings() []Setting {
+	return []Setting{
+		{Harness, "l", []string{"LLMDBENCH_HARNESS", "LLMDBENCH_HARNESS_NAME"}, "", Bench, false, false,
+			"tool whose profiles are meant: " + harnessNames()},
+		{Workload, "w", []string{"LLMDBENCH_WORKLOAD", "LLMDBENCH_HARNESS_EXPERIMENT_PROFILE"}, "", Bench, false, false,
+			"profile: a name of `bench list`, or a file"},
+		{file, "", nil, "", Bench, false, false, "file of the profile, in place of a name"},
+		{overrides, "o", []string{"LLMDBENCH_OVERRIDES", "LLMDBENCH_HARNESS_EXPERIMENT_PROFILE_OVERRIDES"}, "", Bench, true,
+			false, "changes of the profile, such as min=20,load.stages.0.rate=4"},
+		{treatment, "e", []string{"LLMDBENCH_EXPERIMENTS", "LLMDBENCH_HARNESS_EXPERIMENT_TREATMENTS"}, "", Bench, false,
+			false, "file of treatments: a run for each"},
+		{scenario, "c", []string{"LLMDBENCH_DEPLOY_SCENARIO"}, "", Bench, false, false,
+			"file of variables in shell form; it is read, never executed"},
+		{setEnv, "", nil, "", Bench, true, false, "variable of placeholders, as NAME=VALUE"},
+		{keep, "", nil, "", Bench, false, true, "keep placeholders of variables without a value"},
+		{compat, "", nil, "", Bench, false, true, "ignore unknown keys of a profile, with a note"},
+		{folders, "", nil, "", Bench, true, false, "folder with further profiles, HARNESS/NAME.yaml"},
+		{dataset, "x", []string{"LLMDBENCH_RUN_DATASET_FILE"}, "", Bench, false, false, "file of the profile's data"},
+		{Model, "m", []string{"LLMDBENCH_MODEL", "LLMDBENCH_DEPLOY_MODEL_LIST"}, "", Bench, false, false,
+			"name of the model in requests; default: the profile's, or the first that the server lists"},
+		{Endpoint, "U", []string{"LLMDBENCH_HARNESS_STACK_ENDPOINT_URL"}, "", Bench, true, false,
+			"base URL of a server; default: the profile's"},
+
+		{"namespace", "p", []string{"LLMDBENCH_NAMESPACE", "LLMDBENCH_VLLM_COMMON_NAMESPACE", "LLMDBENCH_HARNESS_NAMESPACE"},
+			"llmdbench", Cluster, false, false, "namespaces of the stack and of the launcher"},
+		{"methods", "t", []string{"LLMDBENCH_METHODS", "LLMDBENCH_DEPLOY_METHODS"}, "modelservice", Cluster, false, false,
+			"how the stack was deployed"},
+		{"wait-timeout", "s", []string{"LLMDBENCH_WAIT_TIMEOUT", "LLMDBENCH_HARNESS_WAIT_TIMEOUT"}, "3600", Cluster, false,
+			false, "seconds to wait for the launcher"},
+		{"pvc", "k", []string{"LLMDBENCH_HARNESS_PVC_NAME"}, "workload-pvc", Cluster, false, false, "volume of the results"},
+		{"serviceaccount", "q", []string{"LLMDBENCH_HARNESS_SERVICE_ACCOUNT"}, "", Cluster, false, false,
+			"service account of the launcher"},
+		{"skip", "z", []string{"LLMDBENCH_HARNESS_SKIP_RUN"}, "", Cluster, false, true, "collect an earlier run's results"},
+		{"debug", "d", []string{"LLMDBENCH_HARNESS_DEBUG"}, "", Cluster, false, true, "start a launcher that sleeps"},
+		{"parallelism", "j", nil, "1", Cluster, false, false, "launchers of each treatment"},
+
+		{"", "", []string{"LLMDBENCH_HARNESS_PVC_SIZE"}, "20Gi", Cluster, false, false, "size of the volume"},
+		{"", "", []string{"LLMDBENCH_HARNESS_CPU_NR"}, "16", Cluster, false, false, "processors of the launcher"},
+		{"", "", []string{"LLMDBENCH_HARNESS_CPU_MEM"}, "32Gi", Cluster, false, false, "memory of the launcher"},
+		{"", "", []string{"LLMDBENCH_CONTROL_WAIT_TIMEOUT"}, "900", Cluster, false, false, "seconds until a pod runs"},
+		{"", "", []string{"LLMDBENCH_RUN_EXPERIMENT_RESULTS_DIR_PREFIX"}, "/requests", Cluster, false, false,
+			"mount point of the volume"},
+		{"", "", []string{"LLMDBENCH_HARNESS_EXECUTABLE"}, "llm-d-benchmark.sh", Ignored, false, false,
+			"program of the container; there is no other program here"},
+		{"", "", []string{"LLMDBENCH_HARNESS_CONDA_ENV_NAME"}, "", Ignored, false, false,
+			"Python environment of the analysis"},
+		{"", "", []string{"LLMDBENCH_HARNESS_CONTAINER_IMAGE"}, "", Ignored, false, false, "image of fmperf's own pod"},
+		{"", "", []string{"LLMDBENCH_HARNESS_PROFILE_HARNESS_LIST"}, "", Ignored, false, false,
+			"list of harnesses; `bench list` prints it"},
+		{"", "", []string{"LLMDBENCH_RUN_EXPERIMENT_ANALYZE_LOCALLY"}, "0", Ignored, false, false,
+			"place of the analysis, which is part of the run here"},
+		{"", "", []string{"LLMDBENCH_RUN_EXPERIMENT_ID"}, "", Ignored, false, false, "name of the run; see --output"},
+		{"", "", []string{"LLMDBENCH_CONTROL_WORK_DIR"}, "", Ignored, false, false, "folder of the results; see --output"},
+		{"", "", []string{"LLMDBENCH_CONTROL_DRY_RUN"}, "0", Ignored, false, false, "see `bench plan`"},
+		{"", "", []string{"LLMDBENCH_CONTROL_VERBOSE"}, "0", Ignored, false, false, "see --log-level"},
+	}
+}

@@ -1,0 +1,11 @@
+// Package startup reports how long a server's start took and what it did meanwhile, from the server's own log.
+//
+//	r, err := startup.Parse("vllm.log", f, startup.Options{})
+//
+// A log's lines belong to processes. Each process has categories, such as model loading, that tile the time from its
+// first line that matters to its last; gaps between them are "Uncategorized". The wordings that mark a category are
+// data (patterns.go), one table for each kind of server, with the versions that wrote them.
+//
+// Logs are untrusted: their size, their lines and their categories are bounded. The package prints nothing and imports
+// nothing of this project.
+package startup

@@ -1,0 +1,89 @@
+package startup
+
+// category is a part of a start: from the first line with one of the starts to the first later one with one of the
+// ends.
+type category struct {
+	title        string
+	starts, ends []string
+	below        []category
+}
+
+// wordings are the marks of one kind of server.
+type wordings struct {
+	name       string
+	sign       []string // any of them in a line shows that the log is this server's
+	skip       []string // lines up to the first of these belong to an earlier program
+	categories []category
+}
+
+// The wordings are llm-d-benchmark's table for vLLM (workload/harnesses/nop_functions.py), extended by those of version
+// 0.32 (a recorded log) and by SGLang's (sglang/srt/managers, model_executor).
+var servers = []wordings{
+	{
+		name: "vllm",
+		sign: []string{"vLLM API server version", "non-default args:", "Initializing a V1 LLM engine", "Starting vLLM",
+			"vllm"},
+		skip: []string{"End model "},
+		categories: []category{
+			{title: "Detect Platform", starts: []string{"No plugins for group"}, ends: []string{"detected platform"}},
+			{title: "LLM Imports", starts: []string{"detected platform"}, ends: []string{"Available plugins for group"}},
+			{title: "Get Model Info", starts: []string{"vLLM API server version", " version ", "non-default args:"},
+				ends: []string{"Using max model len"}},
+			{title: "Worker Initialization", starts: []string{"Waiting for init message", "Initializing a V1 LLM engine"},
+				ends: []string{"Starting to load model"}},
+			{title: "Model Loading", starts: []string{"Starting to load model"},
+				ends: []string{"Model loading took", "Loading weights took"}},
+			{title: "Pytorch Compilation", starts: []string{"Start compiling function", "torch/_dynamo",
+				"Using cache directory", "Warming up model for the compilation"},
+				ends: []string{"torch.compile takes", "torch.compile took", "Warming up done"},
+				below: []category{
+					{title: "Dynamo", starts: []string{"Start compiling function", "torch/_dynamo", "Using cache directory"},
+						ends: []string{"Dynamo bytecode transform"}},
+					{title: "Inductor", starts: []string{"Dynamo bytecode transform"},
+						ends: []string{"torch.compile takes", "torch.compile took"}},
+				}},
+			{title: "CUDA Graph Capture", starts: []string{"torch.compile takes", "torch.compile took"},
+				ends: []string{"init engine"}},
+			{title: "API Server Starts", starts: []string{"Starting vLLM API server", "Starting vLLM server"},
+				ends: []string{"Route: /metrics", "Application startup complete"}},
+		},
+	},
+	{
+		name: "sglang",
+		sign: []string{"server_args=", "sglang", "The server is fired up"},
+		categories: []category{
+			{title: "Worker Initialization", starts: []string{"Init torch distributed begin"},
+				ends: []string{"Init torch distributed ends"}},
+			{title: "Model Loading", starts: []string{"Load weight begin"}, ends: []string{"Load weight end"}},
+			{title: "KV Cache Allocation", starts: []string{"Load weight end"}, ends: []string{"Memory pool end"}},
+			{title: "CUDA Graph Capture", starts: []string{"Capture cuda graph begin"},
+				ends: []string{"Capture cuda graph end"}},
+			{title: "API Server Starts", starts: []string{"Uvicorn running", "Started server process"},
+				ends: []string{"The server is fired up"}},
+		},
+	},
+}
+
+// quantity is a number in a line: what follows the mark, in the unit that the line states.
+type quantity struct {
+	marks []string
+	into  func(*Engine, measured)
+}
+
+var quantities = []quantity{
+	{[]string{"Model loading took"}, func(e *Engine, m measured) { e.Load.Size, e.Load.Time = m.gib(), m.seconds() }},
+	{[]string{"Loading weights took"}, func(e *Engine, m measured) { e.Load.Time = m.seconds() }},
+	{[]string{"Load weight end"}, func(e *Engine, m measured) { e.Load.Size = m.after("mem usage=") }},
+	{[]string{"Dynamo bytecode transform time"}, func(e *Engine, m measured) { e.Dynamo = m.seconds() }},
+	{[]string{"Directly load the compiled graph(s) for "}, func(e *Engine, m measured) { e.CachedGraph = m.seconds() }},
+	{[]string{"Compiling a graph for "}, func(e *Engine, m measured) { e.CompileGraph = m.seconds() }},
+	{[]string{"torch.compile takes", "torch.compile took"}, func(e *Engine, m measured) { e.Compile = m.seconds() }},
+	{[]string{"Initial free memory:"}, func(e *Engine, m measured) { e.Memory.InitialFree = m.gib() }},
+	{[]string{"Free memory after profiling:"}, func(e *Engine, m measured) { e.Memory.AfterFree = m.gib() }},
+	{[]string{"Memory profiling takes"}, func(e *Engine, m measured) { e.Memory.Time = m.seconds() }},
+	{[]string{"init engine"}, func(e *Engine, m measured) { e.InitEngine = m.seconds() }},
+}
+
+// loadFormats are the values of --load-format that a log may contain.
+var loadFormats = []string{"auto", "pt", "safetensors", "npcache", "dummy", "tensorizer", "sharded_state", "gguf",
+	"bitsandbytes", "mistral", "runai_streamer", "runai_streamer_sharded", "fastsafetensors"}
