@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Two expressions are compared exactly where both are numbers, at points where they have unknowns, and are unequal where
-// one of them cannot be parsed.
+// Two expressions are compared exactly where both are numbers, at points where they have unknowns, and are unequal
+// where one of them cannot be parsed.
 func TestValuesOfExpressions(t *testing.T) {
 	for _, c := range []struct {
 		a, b         string

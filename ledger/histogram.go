@@ -143,8 +143,8 @@ func (h *Histogram) Percentiles(percents []float64) []float64 {
 	return list
 }
 
-// Share returns the share of a percentile, such as the number 0.9999 of 99.99. Dividing by 100 returns the number below,
-// with which an index of 10,000 values is one too low.
+// Share returns the share of a percentile, such as the number 0.9999 of 99.99. Dividing by 100 returns the number
+// below, with which an index of 10,000 values is one too low.
 func Share(percent float64) float64 {
 	share, _ := strconv.ParseFloat(strconv.FormatFloat(percent, 'f', -1, 64)+"e-2", 64) // a number is always read
 	return share

@@ -295,8 +295,8 @@ var signalLooks = map[string]string{
 	"ttft_p99":      "The engine's own measure. What the client sees above it is network, gateway and client.",
 	"itl_p99":       "The engine's own measure of the time between tokens.",
 	"gpu_power":     "Of all GPUs of this machine. Low power under load means that the GPUs wait.",
-	"gpu_utilization": "Share of the time in which a GPU worked at all. Low while requests wait: the server's CPU part is " +
-		"the bottleneck.",
+	"gpu_utilization": "Share of the time in which a GPU worked at all. Low while requests wait: the server's CPU " +
+		"part is the bottleneck.",
 	"gpu_memory": "Weights and KV cache. Engines reserve most of it when they start.",
 	"gpu_clock":  "A clock that falls while the power is at its limit is a thermal or power limit of the machine.",
 }

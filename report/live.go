@@ -95,8 +95,8 @@ func (c *LiveCharts) Figures() []Figure {
 		rates.Title = "Issued and answered requests"
 		rates.Look = "Answers that stay below what is issued mean that a queue grows."
 		tokens.Look = "Tokens of the answers that ended in each second."
-		lag.Look = "What the client itself adds: issued until sent, and bytes readable until reported. A peak here explains " +
-			"a peak of TTFT or TPOT; without one, the server is the cause."
+		lag.Look = "What the client itself adds: issued until sent, and bytes readable until reported. A peak here " +
+			"explains a peak of TTFT or TPOT; without one, the server is the cause."
 		add(rates, "issued", "answered", "failed")
 		add(tokens, "output")
 		add(inFlightFigure, "in flight")

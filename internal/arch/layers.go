@@ -17,6 +17,7 @@ var Layers = [][]string{
 	{"models"},
 	{"internal/config", "internal/mllog", "internal/schedule", "internal/earlystop", "tokenizer",
 		"metrics", "loadgen-cgo"},
+	{"internal/parcel", "internal/worker"},
 	{"internal/plot", "internal/spill", "internal/atomicfile", "internal/sandbox", "internal/pyrepr", "internal/foreign",
 		"internal/httpclient", "internal/alarm", "internal/secret", "internal/results", "internal/plural"},
 	{"internal/earlylimit", "internal/crash", "configs/profiles"},

@@ -309,8 +309,8 @@ var outputSettings = []Setting{
 		Aliases: []Alias{{Name: "no-request-log", Value: "false"}},
 		Usage:   "write one line per sample to the request log"},
 	{Name: "trace-spans", Kind: String,
-		Usage: "file for the spans of each request (issue, send, first token, stream, complete), which ui.perfetto.dev and " +
-			"chrome://tracing open; a name that ends in .gz is compressed"},
+		Usage: "file for the spans of each request, which ui.perfetto.dev and chrome://tracing open; a name in .gz is " +
+			"compressed"},
 	{Name: "percentiles", Kind: String,
 		Usage: "percentiles of the latencies in the summary and in run.json, such as 50,90,99.9"},
 	{Name: "metrics", Kind: Bool, Default: "false",

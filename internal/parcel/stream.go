@@ -30,7 +30,7 @@ type Limits struct {
 // DefaultLimits are far above the results of any test: 10 million requests leave less than 4 GiB.
 var DefaultLimits = Limits{Files: 100_000, Bytes: 1 << 40, Manifest: 64 << 20}
 
-// Send writes the files below root, but for those that the receiver has already.
+// Send writes the files below root, except those that the receiver has already.
 func Send(w io.Writer, root *os.Root, have []File) error {
 	m, err := Make(root)
 	if err != nil {
@@ -119,7 +119,7 @@ func receiveManifest(archive *tar.Reader, limits Limits) (*Manifest, error) {
 	return &m, nil
 }
 
-// ended makes the end of a stream an error that says so.
+// ended turns the end of a stream into an error that states it.
 func ended(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/crash"
 )
 
 // Connect copies in to a Unix socket and the answers to out, until the socket's end. It waits for the socket to appear.
@@ -19,6 +21,7 @@ func Connect(ctx context.Context, socket string, in io.Reader, out io.Writer) er
 	stop := context.AfterFunc(ctx, func() { c.Close() })
 	defer stop()
 	go func() { // ends with the process or with in
+		defer crash.Catch()
 		_, err := io.Copy(c, in)
 		if u, ok := c.(*net.UnixConn); ok && err == nil {
 			_ = u.CloseWrite() // the socket may be closed already

@@ -186,7 +186,7 @@ func (c *Cluster) Logs(ctx context.Context, namespace, pod, container string, mo
 	return err
 }
 
-// Version asks the API server for its version, to notice early that there is none.
+// Version asks the API server for its version, to notice a missing one early.
 func (c *Cluster) Version(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

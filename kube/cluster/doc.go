@@ -6,5 +6,5 @@
 //	err = c.Exec(ctx, namespace, pod, command, in, out)
 //
 // Objects are applied on the server by the field manager "mlperf-go". Exec uses WebSockets and falls back to SPDY, as
-// kubectl does. The package prints nothing and knows nothing of launches.
+// kubectl does. The package prints nothing and is independent of launches.
 package cluster

@@ -13,7 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
-// The classes of errors of the launcher, which stand in error.code (docs/reference/kube.md#errors).
+// The classes of errors of the launcher, the values of error.code (docs/reference/kube.md#errors).
 const (
 	Access     exit.Code = "cluster_access" // no cluster, or not the rights
 	Quota      exit.Code = "cluster_quota"  // the cluster refuses the object

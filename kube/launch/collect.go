@@ -88,7 +88,7 @@ func (c *collector) release(ctx context.Context, pod, folder string) error {
 		[]string{objects.Program, "worker", "release", "--results", folder}, nil, nil)
 }
 
-// saveLog writes the log of a pod. Its absence is no failure of the launch, and is told.
+// saveLog writes the log of a pod. A missing log is reported, and does not fail the launch.
 func (c *collector) saveLog(ctx context.Context, p *corev1.Pod, dir string) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		c.notify(err.Error())

@@ -24,7 +24,7 @@ type Options struct {
 	Start  time.Duration // within which all pods must run; 0: no limit
 	Wait   time.Duration // within which all pods must end, from their creation; 0: return as soon as they run
 	Keep   bool          // leave the objects in the cluster
-	Notify func(string)  // gets a sentence for each change; nil: nobody
+	Notify func(string)  // receives a sentence for each change; nil: it is dropped
 	// Started is called once all pods run, with the pods by index, beside the wait; nil: nothing.
 	Started func(ctx context.Context, pods []*corev1.Pod) error
 }
@@ -148,8 +148,8 @@ func (r *runner) late(format string, args ...any) error {
 			r.Namespace, r.Selector(), r.ID, r.Namespace), format, args...)
 }
 
-// finish deletes the objects. After a failure whose results are still in the cluster it leaves them, and says how to go
-// on.
+// finish deletes the objects. After a failure whose results are still in the cluster it leaves them, and states how to
+// go on.
 func (r *runner) finish(ctx context.Context, err error) error {
 	var known *exit.Error
 	if r.Keep || errors.As(err, &known) && (known.Code == cluster.Collection || known.Code == cluster.Timeout) {
@@ -157,7 +157,7 @@ func (r *runner) finish(ctx context.Context, err error) error {
 			r.Namespace))
 		return err
 	}
-	// The context may have ended by a signal; what was made is deleted all the same.
+	// The context may have ended by a signal; what was made is deleted anyway.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
 	return errors.Join(err, r.remove(ctx))

@@ -24,7 +24,7 @@ type Options struct {
 	launch.Options
 	Stages   int // of the profile
 	Limits   []measure.Limit
-	Progress func(shard.Progress) // sum over all shards; nil: nobody
+	Progress func(shard.Progress) // sum over all shards; nil: it is dropped
 }
 
 // RunFolder is the folder of a shard's run in its results.

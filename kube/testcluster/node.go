@@ -70,7 +70,7 @@ func (c *Cluster) Node(name string, images ...Image) *Node {
 	return n
 }
 
-// Lose ends the node without a word to the API server, as a power failure does: its containers are killed, its lease is
+// Lose ends the node as a power failure does, without a message to the API server: its containers are killed, its lease is
 // not renewed.
 func (n *Node) Lose() {
 	n.stop()

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Provision gives every pending claim of the cluster a volume: a folder, which is a tmpfs of the claim's size where the
+// Provision makes a volume for every pending claim: a folder, which is a tmpfs of the claim's size where the
 // test runs as root, so that a claim can be filled. It works until the test ends.
 func (c *Cluster) Provision() {
 	ctx, stop := context.WithCancel(context.Background())

@@ -6,7 +6,7 @@ import "github.com/NVIDIA/go-nvml/pkg/nvml"
 
 func openNVIDIA() (devices []device, closeLibrary func()) { return nvidia(nvml.New()) }
 
-// nvidia lists the GPUs of NVIDIA's management library. Without the library there are none.
+// nvidia lists the GPUs of NVIDIA's management library. Without the library the list is empty.
 func nvidia(lib nvml.Interface) (devices []device, closeLibrary func()) {
 	if lib.Init() != nvml.SUCCESS {
 		return nil, func() {}

@@ -55,7 +55,8 @@ type Options struct {
 	Path     string // of the file, whose folder is made; "": nothing is recorded
 	Targets  []Target
 	Interval time.Duration // MinInterval if it is shorter
-	// Seen receives the signals of each successful scrape, of different targets at the same time; nil: they are not derived.
+	// Seen receives the signals of each successful scrape, of different targets at the same time; nil: they are not
+	// derived.
 	Seen func(target int, at time.Time, signals map[string]float64)
 }
 

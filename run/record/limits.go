@@ -83,7 +83,8 @@ func (s *LimitState) String() string {
 	return fmt.Sprintf("%s %s by %s, limit %s, %s", s.Name, inMilliseconds(p99), by, inMilliseconds(s.Limit), s.Word())
 }
 
-// inMilliseconds returns four digits, or all from a second on, so that a percentile next to its limit is not rounded to it.
+// inMilliseconds returns four digits, or all from a second on, so that a percentile next to its limit is not rounded
+// to it.
 func inMilliseconds(d time.Duration) string {
 	ms := float64(d) / 1e6
 	if ms >= 1000 {

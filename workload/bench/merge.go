@@ -90,7 +90,7 @@ func readShards(shards []Shard) (records []*Record, logs []shard.Log, err error)
 	return records, logs, nil
 }
 
-// merged adds the records of all shards up, but for their figures.
+// merged adds up the records of all shards, except their figures.
 func merged(records []*Record, shards []Shard) *Record {
 	r := *records[0]
 	r.Notes, r.Reasons, r.Stages, r.Spread = nil, nil, nil, &Spread{}

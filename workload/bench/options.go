@@ -33,7 +33,7 @@ type Options struct {
 	Vocabulary int
 	Rehearsal  string // why this run is a rehearsal; empty: it is not
 	// Part is the share of the workload that this process sends; the zero value: all. Control is the Unix socket on which
-	// a coordinator then gives each stage its start; empty: stages start as soon as they are prepared.
+	// a coordinator then starts each stage; empty: stages start as soon as they are prepared.
 	Part     engine.Part
 	Control  string
 	Observer Observer

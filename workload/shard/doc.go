@@ -1,8 +1,8 @@
 // Package shard lets several processes, on several machines, send one workload together.
 //
 // Each process runs the same profile with another engine.Part and listens on a Unix socket (Listen). A coordinator
-// connects to all of them (Coordinate), measures by how much their clocks differ from its own, and gives each stage one
-// start instant, in the clock of each process. Merge then makes one event log of theirs.
+// connects to all of them (Coordinate), measures by how much their clocks differ from its own, and sets one start
+// instant for each stage, in the clock of each process. Merge then makes one event log of theirs.
 //
 //	gate, err := shard.Listen(socket)                  // in the process of a shard
 //	engine.Part, engine.Gate = part, gate.Wait

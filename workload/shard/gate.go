@@ -35,8 +35,8 @@ type startAt struct {
 // progressEvery is how often a shard reports what it has done.
 const progressEvery = time.Second
 
-// Listen makes the socket and waits for a coordinator in the background. live returns the progress; nil: none is
-// reported.
+// Listen makes the socket and waits for a coordinator in the background. live returns the
+// progress; nil: it is not reported.
 func Listen(socket string, live func() Progress) (*Gate, error) {
 	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("the control socket of an earlier run: %w", err)
@@ -88,7 +88,7 @@ func (g *Gate) accept() {
 	}
 }
 
-// announce tells the coordinator which stage waits, if one does.
+// announce reports to the coordinator which stage waits, if one does.
 func (g *Gate) announce() {
 	if g.link != nil && g.ready >= 0 {
 		stage := g.ready
