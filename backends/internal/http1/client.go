@@ -2,14 +2,19 @@ package http1
 
 import (
 	"context"
+	"fmt"
+	"net/url"
+	"os"
 	"runtime"
+	"slices"
 
-	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+	"golang.org/x/sys/unix"
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/balance"
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
 // Name is the name of this client in the results of a probe.
@@ -113,4 +118,65 @@ func (c *Client) serve(ctx context.Context, l *loop, src loadgen.Source, sink ba
 	cpuEnd, delayEnd := threadTimes()
 	c.stats = l.summary(cpuEnd-cpu, delayEnd-delay)
 	return nil
+}
+
+// newLoop returns a loop with its parts, without queries.
+func newLoop(c *Client) (*loop, error) {
+	l := &loop{config: &c.config}
+	l.poller.wait = l.waitForWork
+	l.report = reporter{times: &l.poller, targets: c.targets, streamed: c.protocol.Streamed}
+	l.pool = pool{poller: &l.poller, counters: c.Counters, buf: make([]byte, readBuffer),
+		idle:     make([]*conn, len(c.targets)),
+		readings: readings{newAnswer: c.protocol.NewAnswer}}
+	if slices.ContainsFunc(c.targets, func(t target) bool { return len(t.steps) > 0 }) {
+		l.pool.plain = make([]byte, readBuffer)
+	}
+	e := &l.exchanges
+	e.times, e.config, e.intake, e.report, e.pool = &l.poller, l.config, &l.intake, &l.report, &l.pool
+	e.dialer.pool, e.dialer.targets, e.dialer.timeout = e.pool, c.targets, c.config.ConnectTimeout
+	e.dialer.openings.wake = func() { signal(l.wake) }
+	e.sender = sender{times: e.times, bodyOf: c.config.Body, ids: policy.NewRequestIDs()}
+	e.receiver = receiver{times: e.times, intake: e.intake, report: e.report, pool: e.pool, ids: &e.sender.ids,
+		timeout: c.config.TokenTimeout}
+	if err := l.poller.open(); err != nil {
+		l.close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// attach prepares for one Serve. Connections of the previous one are still open.
+func (l *loop) attach(src source, sink backends.Sink, o balance.Options) error {
+	config := l.config
+	l.report.sink = sink
+	l.intake = intake{src: src, fd: src.FD(), limit: allowed(config)}
+	l.cancelled = false
+	l.stop.Store(false)
+	l.pace = pace{length: config.CoalesceWakeups}
+	l.stats = stats{processor: -1}
+	l.pool.openMax = l.pool.open
+	o.Health = l.pool.counters.Health(config, func(e int) *url.URL { return l.report.targets[e].peer },
+		func() { signal(l.wake) })
+	l.intake.line = balance.NewLine(balance.New(o), func(t task) uint64 { return config.Key(t.query.Index) })
+	l.stamp()
+	l.asked = l.wall
+	if err := l.control(unix.EPOLL_CTL_ADD, l.intake.fd, unix.EPOLLIN|unix.EPOLLET, 0); err != nil {
+		l.intake.line.Close()
+		return fmt.Errorf("the event loop of the HTTP client cannot watch its source: %w",
+			os.NewSyscallError("epoll_ctl", err))
+	}
+	return nil
+}
+
+func (l *loop) detach() {
+	l.intake.line.Close()
+	_ = unix.EpollCtl(l.epoll, unix.EPOLL_CTL_DEL, l.intake.fd, nil) // the source closes it next
+	l.intake.src, l.report.sink = nil, nil
+}
+
+// close closes all descriptors.
+func (l *loop) close() {
+	l.pool.shutAll()
+	l.exchanges.dialer.openings.all.Wait()
+	l.poller.close()
 }

@@ -19,24 +19,24 @@ func response(p *parser) policy.Response {
 
 // failed ends an attempt without an accepted answer, and makes another one if that is allowed. The connection is closed
 // or idle already.
-func (l *loop) failed(x *exchange, f policy.Failure, kept []byte) {
-	l.pool.counters.Lost(x.endpoint, f.Reason)
+func (e *exchanges) failed(x *exchange, f policy.Failure, kept []byte) {
+	e.pool.counters.Lost(x.endpoint, f.Reason)
 	if f.Absent() {
-		l.intake.line.Strike(x.endpoint)
+		e.intake.line.Strike(x.endpoint)
 	}
-	wait, retry := x.retries.Next(&f, time.Duration(x.deadline-l.now))
-	l.report.record(x, &f, kept, retry)
+	wait, retry := x.retries.Next(&f, time.Duration(x.deadline-e.times.now))
+	e.report.record(x, &f, kept, retry)
 	switch {
 	case !retry:
-		l.intake.release(x.endpoint)
-		l.report.lose(x, f.Reason)
+		e.intake.release(x.endpoint)
+		e.report.lose(x, f.Reason)
 	case wait == 0:
 		x.repeat()
-		l.attempt(x)
+		e.attempt(x)
 	default:
 		x.repeat()
-		l.intake.line.Done(x.endpoint)
-		l.wheel.set(&x.timer, l.now+int64(wait))
+		e.intake.line.Done(x.endpoint)
+		e.times.wheel.set(&x.timer, e.times.now+int64(wait))
 	}
 }
 
@@ -46,99 +46,87 @@ func (x *exchange) repeat() {
 }
 
 // resume makes the attempt that a request was waiting for, if an endpoint has room for it.
-func (l *loop) resume(x *exchange) {
-	endpoint, room := l.intake.line.Pick(l.config.Key(x.query.Index))
+func (e *exchanges) resume(x *exchange) {
+	endpoint, room := e.intake.line.Pick(e.config.Key(x.query.Index))
 	switch {
 	case room:
 		x.endpoint = endpoint
-		l.attempt(x)
-	case l.intake.line.Hopeless() || l.now >= x.deadline:
-		l.intake.busy--
+		e.attempt(x)
+	case e.intake.line.Hopeless() || e.times.now >= x.deadline:
+		e.intake.busy--
 		x.endpoint = balance.Nowhere
-		l.report.sink.Failed(policy.Homeless(x.query, time.Now().UnixNano()))
-		l.report.lose(x, backends.FailNoEndpoint)
+		e.report.sink.Failed(policy.Homeless(x.query, time.Now().UnixNano()))
+		e.report.lose(x, backends.FailNoEndpoint)
 	default:
-		l.wheel.set(&x.timer, l.now+int64(policy.AskAgain))
+		e.times.wheel.set(&x.timer, e.times.now+int64(policy.AskAgain))
 	}
 }
 
 // cut ends the request of a connection because of a transport error or a deadline. repeatable is set if another attempt
 // may succeed.
-func (l *loop) cut(c *conn, reason backends.Reason, why string, repeatable bool) {
+func (e *exchanges) cut(c *conn, reason backends.Reason, why string, repeatable bool) {
 	x := c.exchange
 	switch {
 	case c.state == idle:
-		l.pool.shut(c)
+		e.pool.shut(c)
 	case c.state == draining:
-		l.stopDraining(c)
+		e.refused(e.receiver.stopDraining(c))
 	case c.state == refusing:
-		l.stopDraining(c) // the status is known: the rest of the body adds nothing
+		e.refused(e.receiver.stopDraining(c)) // the status is known: the rest of the body adds nothing
 	case c.answering:
-		l.pool.counters.Lost(int(c.endpoint), reason)
-		l.finish(c, reason, why)
+		e.pool.counters.Lost(int(c.endpoint), reason)
+		e.receiver.finish(c, reason, why)
 	default:
 		f := policy.Lost(reason, why, c.reading != nil || !repeatable, c.reused)
 		c.exchange = nil
-		l.pool.shut(c)
-		l.failed(x, f, nil)
+		e.pool.shut(c)
+		e.failed(x, f, nil)
 	}
 }
 
-// stopDraining discards the rest of an answer that is complete or refused.
-func (l *loop) stopDraining(c *conn) {
-	if c.state == draining {
-		l.pool.shut(c)
-		l.intake.release(int(c.endpoint))
-		return
+// refused ends an attempt whose answer was refused, and does nothing without one. The connection is closed or idle
+// already.
+func (e *exchanges) refused(r refusal) {
+	if r.exchange != nil {
+		e.failed(r.exchange, r.reading.refusal(), r.reading.kept)
+		e.pool.readings.put(r.reading)
 	}
-	x, r := c.exchange, c.reading
-	c.exchange, c.reading = nil, nil
-	l.pool.shut(c)
-	l.refused(x, r)
-}
-
-// refused ends an attempt whose answer was refused. The connection is closed or idle already.
-func (l *loop) refused(x *exchange, r *reading) {
-	l.failed(x, r.refusal(), r.kept)
-	l.pool.readings.put(r)
 }
 
 // late handles a deadline that has passed.
-func (l *loop) late(c *conn) {
+func (e *exchanges) late(c *conn) {
 	switch over := c.over; {
 	case c.state == idle:
-		l.pool.shut(c)
+		e.pool.shut(c)
 	case c.state == draining:
-		l.stopDraining(c)
-	case l.now >= c.deadline:
-		l.cut(c, policy.RequestOver.Reason, policy.RequestOver.Detail, false)
+		e.refused(e.receiver.stopDraining(c))
+	case e.times.now >= c.deadline:
+		e.cut(c, policy.RequestOver.Reason, policy.RequestOver.Detail, false)
 	case over == connectOver:
-		l.unreachable(c, unix.ETIMEDOUT)
+		e.unreachable(c, unix.ETIMEDOUT)
 	case over == openingOver:
 		c.phase, c.over = c.exchange.firstBy, policy.FirstTokenOver
-		l.pool.watch(c)
+		e.pool.watch(c)
 		c.session.opening.fail(over)
 	default:
-		l.cut(c, over.Reason, over.Detail, false)
+		e.cut(c, over.Reason, over.Detail, false)
 	}
 }
 
 // hungUp handles the end of what the server sends on a connection.
 // announced is set if that end is certain to be the server's own: over TLS it comes with close_notify.
-func (l *loop) hungUp(c *conn, announced bool) {
+func (e *exchanges) hungUp(c *conn, announced bool) {
 	switch {
 	case c.state == preparing:
 		c.session.opening.fail(io.EOF)
 	case (c.state == busy || c.state == refusing) && announced && c.answersUntilEOF():
-		l.end(c, nil)
+		e.refused(e.receiver.end(c, nil))
 	case c.reading != nil:
-		l.cut(c, backends.FailTruncated, policy.Explain(backends.FailTruncated, io.ErrUnexpectedEOF), true)
+		e.cut(c, backends.FailTruncated, policy.Explain(backends.FailTruncated, io.ErrUnexpectedEOF), true)
 	default:
-		l.cut(c, backends.FailReset, policy.Explain(backends.FailReset, errClosed), true)
+		e.cut(c, backends.FailReset, policy.Explain(backends.FailReset, errClosed), true)
 	}
 }
-
-func (c *conn) answersUntilEOF() bool { return c.reading != nil && c.reading.parser.ended() }
 
 var errClosed = errors.New("the server closed it before its answer began")
 
@@ -149,7 +137,7 @@ var unreached = map[unix.Errno]bool{
 }
 
 // broke handles an error of a socket.
-func (l *loop) broke(c *conn, errno unix.Errno) {
+func (e *exchanges) broke(c *conn, errno unix.Errno) {
 	if c.state == preparing {
 		c.session.opening.fail(errno)
 		return
@@ -158,10 +146,10 @@ func (l *loop) broke(c *conn, errno unix.Errno) {
 	if unreached[errno] && c.reading == nil {
 		reason = backends.FailConnect
 	}
-	l.cut(c, reason, policy.Explain(reason, errno), true)
+	e.cut(c, reason, policy.Explain(reason, errno), true)
 }
 
 // malformed handles an answer that is not HTTP.
-func (l *loop) malformed(c *conn) {
-	l.cut(c, backends.FailBadChunk, policy.Explain(backends.FailBadChunk, errors.New(c.reading.parser.bad)), true)
+func (e *exchanges) malformed(c *conn) {
+	e.cut(c, backends.FailBadChunk, policy.Explain(backends.FailBadChunk, errors.New(c.reading.parser.bad)), true)
 }

@@ -38,6 +38,9 @@ func (i *intake) next() (t task, endpoint int, ok bool) {
 	return t, endpoint, ok
 }
 
+// hasRoom reports whether the limit allows one more request.
+func (i *intake) hasRoom() bool { return i.busy < i.limit }
+
 // release ends the request of an endpoint: another one may be sent.
 func (i *intake) release(endpoint int) {
 	i.busy--

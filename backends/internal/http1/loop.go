@@ -12,24 +12,19 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 )
 
-const (
-	readBuffer  = 64 << 10
-	popBetween  = 8  // events between two looks at the source
-	readsAtOnce = 16 // reads of one connection before the others have their turn
-)
+const popBetween = 8 // events between two looks at the source
 
-// loop carries queries from the source over its connections to the sink. It belongs to one thread; only stop and wake
-// are used by other goroutines.
+// loop carries queries from the source over its connections to the sink: it waits for events and passes them on. It
+// belongs to one thread; only stop and wake are used by other goroutines.
 type loop struct {
 	poller
 	config    *backends.Config
 	stop      atomic.Bool // the test is to end early
 	cancelled bool
-	pool      pool
-	openings  openings
 	intake    intake
-	sender    sender
 	report    reporter
+	pool      pool
+	exchanges exchanges
 }
 
 // run works until the source has ended and all its queries are completed.
@@ -79,25 +74,15 @@ func (l *loop) admit() int {
 	if in.line.Heard() && in.line.Hopeless() {
 		l.refuseAll(backends.FailNoEndpoint)
 	}
-	for l.hasRoom() {
+	for in.hasRoom() && l.pool.hasRoom() {
 		t, endpoint, ok := in.next()
 		if !ok {
 			break
 		}
-		l.begin(t, endpoint)
+		l.exchanges.begin(t, endpoint)
 	}
 	in.queueMax = max(in.queueMax, in.line.Len())
 	return n
-}
-
-// dialsAtOnce bounds the connections that are being made, so that a burst does not overflow the queue of connections
-// that the server has not accepted yet (2048 and more for inference servers): a connection beyond it waits for seconds.
-const dialsAtOnce = 256
-
-// hasRoom reports whether one more request may begin. Other queries wait in the order of issue; that time lies between
-// their stamps dequeued and sent.
-func (l *loop) hasRoom() bool {
-	return l.intake.busy < l.intake.limit && (l.pool.resting > 0 || l.pool.dialing < dialsAtOnce)
 }
 
 // accept puts the first n queries of the batch into the line.
@@ -123,29 +108,15 @@ func (l *loop) accept(n int) {
 
 // handle handles one event.
 func (l *loop) handle(e *unix.EpollEvent) {
-	fd := int(e.Fd)
-	if fd == l.intake.fd {
-		return // edge-triggered: it has ended the wait
-	}
-	if fd == l.wake {
+	switch fd := int(e.Fd); fd {
+	case l.intake.fd: // edge-triggered: it has ended the wait
+	case l.wake:
 		swallow(fd)
-		l.attend()
-		return
-	}
-	c := l.pool.find(fd, e.Pad)
-	if c == nil {
-		return
-	}
-	if c.state == connecting {
-		if !l.connected(c, e.Events) {
-			return
+		l.exchanges.attend()
+	default:
+		if c := l.pool.find(fd, e.Pad); c != nil {
+			l.exchanges.handle(c, e.Events)
 		}
-	} else if c.unsent && e.Events&unix.EPOLLOUT != 0 {
-		l.flush(c)
-	}
-	const input, over = unix.EPOLLIN, unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
-	if e.Events&(input|over) != 0 && c.generation == e.Pad {
-		l.receive(c, e.Events&over != 0)
 	}
 }
 
@@ -154,11 +125,11 @@ func (l *loop) expire() {
 	for t := l.wheel.expired(l.now); t != nil; t = l.wheel.expired(l.now) {
 		switch c := t.conn; {
 		case c == nil:
-			l.resume(t.exchange)
+			l.exchanges.resume(t.exchange)
 		case l.now < min(c.deadline, c.phase):
 			l.wheel.set(t, min(c.deadline, c.phase))
 		default:
-			l.late(c)
+			l.exchanges.late(c)
 		}
 	}
 }

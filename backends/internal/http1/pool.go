@@ -37,6 +37,17 @@ func (p *pool) create() *conn {
 	return c
 }
 
+// dialsAtOnce bounds the connections that are being made, so that a burst does not overflow the queue of connections
+// that the server has not accepted yet (2048 and more for inference servers): a connection beyond it waits for seconds.
+const dialsAtOnce = 256
+
+// hasRoom reports whether a request may begin. Other queries wait in the order of issue; that time lies between their
+// stamps dequeued and sent.
+func (p *pool) hasRoom() bool { return p.resting > 0 || p.dialing < dialsAtOnce }
+
+// readBuffer is the most that one read returns, in bytes.
+const readBuffer = 64 << 10
+
 // connEvents are the events of a connection.
 const connEvents = unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET
 

@@ -1,20 +1,81 @@
-// HOT PATH: request runs once a request. No lock, no allocation.
+// HOT PATH: start, request and flush run once a request. They may not lock or block, and allocate only to keep the rest
+// of a request that did not fit into the socket.
 
 package http1
 
 import (
 	"strconv"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 
-// sender builds and writes requests.
+// sender builds requests and writes them to connections. What a socket does not take yet, the connection keeps for
+// flush. Its errors are those of TLS, or of a socket that takes nothing more: the connection is broken then.
 type sender struct {
-	writer
+	times  *poller
+	socket writer
 	bodyOf func(index int) []byte
 	head   []byte // of the request that is being written
 	ids    policy.RequestIDs
 	number uint64 // of requests with an id so far
+}
+
+// gatherFrom is the length of a body, in bytes, up to which a copy behind the header is 3 to 5 % cheaper than a
+// gathered write (measured with 1.2 KB).
+const gatherFrom = 2 << 10
+
+// largeFrom is the length of a body, in bytes, from which a part of it may stay in the socket unread by the server. It
+// is below the smallest receive buffer that a server may have (Linux: 128 KiB).
+const largeFrom = 32 << 10
+
+// start sends the request of a connection's exchange.
+func (s *sender) start(c *conn, t *target) error {
+	x := c.exchange
+	head, body := s.request(x, t)
+	x.large = len(body) > largeFrom
+	if len(body) <= gatherFrom {
+		head, body = append(head, body...), nil
+	}
+	s.head = head
+	if c.session != nil {
+		return s.startSealed(c, head, body)
+	}
+	s.times.stamp()
+	x.sentNS = s.times.wall
+	n, errno := s.socket.send(c.fd, head, body)
+	if errno == 0 && n == len(head)+len(body) {
+		return nil
+	}
+	if errno != 0 {
+		n = 0
+	}
+	c.head, c.body, c.unsent = append([]byte(nil), head[min(n, len(head)):]...), body[max(0, n-len(head)):], true
+	return c.wrote(errno)
+}
+
+// flush sends the rest of a request.
+func (s *sender) flush(c *conn) error {
+	if c.session != nil {
+		return s.push(c, c.head)
+	}
+	n, errno := s.socket.send(c.fd, c.head, c.body)
+	if errno == 0 {
+		k := min(n, len(c.head))
+		c.head, c.body = c.head[k:], c.body[n-k:]
+		c.unsent = len(c.head)+len(c.body) > 0
+	}
+	return c.wrote(errno)
+}
+
+// wrote returns the error of a write that did not send the whole request; nil if the socket is only full.
+func (c *conn) wrote(errno unix.Errno) error {
+	if errno == 0 || errno == unix.EAGAIN || errno == unix.EINTR {
+		return nil
+	}
+	c.head, c.body, c.unsent, c.broken = nil, nil, false, uint16(errno)
+	return errno
 }
 
 // request returns the bytes of a request in two parts. The first belongs to the sender: the header, with the request's

@@ -1,4 +1,4 @@
-// HOT PATH: startSealed, push and decrypt run once a request or a token of a TLS connection. They may not lock or
+// HOT PATH: startSealed, push, emit and decrypt run once a request or a token of a TLS connection. They may not lock or
 // block, and allocate only to keep records that did not fit into the socket. attend, opened and ended run once a
 // connection.
 
@@ -17,21 +17,20 @@ import (
 const sealAtOnce = 128 << 10
 
 // startSealed is the rest of start on a TLS connection.
-func (l *loop) startSealed(c *conn, x *exchange, head, body []byte) {
+func (s *sender) startSealed(c *conn, head, body []byte) error {
 	now := min(len(body), sealAtOnce)
 	sealed, err := c.session.seal(head, body[:now])
 	if err != nil {
-		l.ended(c, err)
-		return
+		return err
 	}
 	c.body = body[now:]
-	l.stamp()
-	x.sentNS = l.wall
-	l.push(c, sealed)
+	s.times.stamp()
+	c.exchange.sentNS = s.times.wall
+	return s.push(c, sealed)
 }
 
 // push sends records, and then the rest of the request until the socket is full.
-func (l *loop) push(c *conn, sealed []byte) {
+func (s *sender) push(c *conn, sealed []byte) error {
 	for len(sealed) > 0 {
 		n, errno := send(c.fd, sealed)
 		if errno != 0 {
@@ -39,36 +38,40 @@ func (l *loop) push(c *conn, sealed []byte) {
 		}
 		if n < len(sealed) {
 			c.head, c.unsent = append([]byte(nil), sealed[n:]...), true
-			l.sent(c, errno)
-			return
+			return c.wrote(errno)
 		}
 		next := min(len(c.body), sealAtOnce)
 		var err error
 		if sealed, err = c.session.seal(c.body[:next], nil); err != nil {
-			l.ended(c, err)
-			return
+			return err
 		}
 		c.body = c.body[next:]
 	}
 	c.head, c.body, c.unsent = nil, nil, false
+	return nil
 }
 
 // emit sends records behind those that the socket has not taken yet.
-func (l *loop) emit(c *conn, records []byte) {
+func (s *sender) emit(c *conn, records []byte) error {
 	if len(records) == 0 {
-		return
+		return nil
 	}
 	if c.unsent {
 		c.head = append(c.head, records...)
-		return
+		return nil
 	}
-	if l.push(c, records); c.unsent && c.state == idle {
-		l.pool.shut(c)
+	return s.push(c, records)
+}
+
+// emit sends records that answer nothing, and closes an idle connection that does not take them.
+func (e *exchanges) emit(c *conn, records []byte) {
+	if e.written(c, e.sender.emit(c, records)); c.unsent && c.state == idle {
+		e.pool.shut(c)
 	}
 }
 
 // decrypt parses the bytes of one read of a TLS connection.
-func (l *loop) decrypt(c *conn, b []byte) {
+func (e *exchanges) decrypt(c *conn, b []byte) {
 	s, generation := c.session, c.generation
 	if s.opening != nil {
 		s.opening.feed(b)
@@ -76,88 +79,72 @@ func (l *loop) decrypt(c *conn, b []byte) {
 	}
 	s.in = b
 	for more := true; more; {
-		n, err := s.open(l.pool.plain)
+		n, err := s.open(e.pool.plain)
 		if n > 0 {
-			l.read(c, l.pool.plain[:n])
+			e.read(c, e.pool.plain[:n])
 		}
 		if c.generation != generation {
 			return
 		}
 		if err != nil {
-			l.ended(c, err)
+			e.ended(c, err)
 			return
 		}
-		more = n == len(l.pool.plain)
+		more = n == len(e.pool.plain)
 	}
-	l.emit(c, s.pending())
+	e.emit(c, s.pending())
 }
 
 // ended handles the end of a TLS session. The peer announces the end of its bytes with close_notify, io.EOF here.
-func (l *loop) ended(c *conn, err error) {
+func (e *exchanges) ended(c *conn, err error) {
 	switch {
 	case err == io.EOF:
-		l.hungUp(c, true)
+		e.hungUp(c, true)
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		l.hungUp(c, false)
+		e.hungUp(c, false)
 	default:
-		l.cut(c, backends.FailTLS, policy.Explain(backends.FailTLS, err), false)
+		e.cut(c, backends.FailTLS, policy.Explain(backends.FailTLS, err), false)
 	}
-}
-
-// openingOver is the deadline of an opening.
-var openingOver = &policy.Deadline{Reason: backends.FailTLS,
-	Detail: "it did not end within the connect timeout (--connect-timeout)"}
-
-// prepare makes the steps before the first request of a connection.
-func (l *loop) prepare(c *conn, steps []step) {
-	x := c.exchange
-	c.state, c.session = preparing, &session{out: &l.pool.sealed}
-	c.deadline, c.phase, c.over = x.deadline, x.firstBy, policy.FirstTokenOver
-	if by := l.now + int64(l.config.ConnectTimeout); by < c.phase {
-		c.phase, c.over = by, openingOver
-	}
-	l.pool.watch(c)
-	l.openings.begin(c.session, c, steps)
 }
 
 // attend carries the bytes of openings to their sockets, and begins the requests of the connections that are open.
-func (l *loop) attend() {
-	for _, o := range l.openings.changes() {
-		c := l.pool.find(o.fd, o.generation)
+func (e *exchanges) attend() {
+	for _, o := range e.dialer.openings.changes() {
+		c := e.pool.find(o.fd, o.generation)
 		if c == nil || c.state != preparing {
 			continue
 		}
 		out, finished := o.collect()
-		l.emit(c, out)
+		e.emit(c, out)
 		if finished {
-			l.opened(c, o)
+			e.opened(c, o)
 		}
 	}
 }
 
 // opened begins the request of a connection that has been opened. Bytes that came before it answer nothing.
-func (l *loop) opened(c *conn, o *opening) {
-	l.pool.dialing--
+func (e *exchanges) opened(c *conn, o *opening) {
+	e.pool.dialing--
 	c.state = busy
 	if o.err != nil {
-		l.cut(c, o.reason, policy.Explain(o.reason, o.err), true)
+		e.cut(c, o.reason, policy.Explain(o.reason, o.err), true)
 		return
 	}
 	s := c.session
 	over := s.adopt()
-	l.pool.counters.Connected(int(c.endpoint))
-	n, err := s.open(l.pool.plain)
+	e.pool.counters.Connected(int(c.endpoint))
+	n, err := s.open(e.pool.plain)
 	switch {
 	case n > 0:
-		l.pool.stray(l.pool.plain[:n])
-		l.cut(c, backends.FailReset, policy.Explain(backends.FailReset, errEarly), true)
+		e.pool.stray(e.pool.plain[:n])
+		e.cut(c, backends.FailReset, policy.Explain(backends.FailReset, errEarly), true)
 	case err != nil:
-		l.ended(c, err)
+		e.ended(c, err)
 	case over != nil:
-		l.cut(c, backends.FailReset, policy.Explain(backends.FailReset, errClosed), true)
+		e.cut(c, backends.FailReset, policy.Explain(backends.FailReset, errClosed), true)
 	default:
-		l.emit(c, s.pending())
-		l.start(c, c.exchange)
+		e.emit(c, s.pending())
+		e.start(c, c.exchange)
 	}
 }
 
