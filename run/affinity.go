@@ -15,24 +15,24 @@ import (
 const bytesPerToken = 4
 
 // findKeys sets the keys by which the strategy hash chooses endpoints, unless they are the samples' indices.
-func (t *test) findKeys() error {
-	c := t.plan.Config
+func (in *inputs) findKeys() error {
+	c := in.plan.Config
 	if c.String("lb") != plan.BalanceHash {
 		return nil
 	}
 	var err error
 	switch by := c.String("lb-key"); by {
 	case plan.KeyByPrefix:
-		t.keys = prefixKeys(t.dataset.Samples, c.Int("lb-prefix-tokens"))
+		in.keys = prefixKeys(in.dataset.Samples, c.Int("lb-prefix-tokens"))
 	case plan.KeyBySession:
-		if t.keys, err = sessionKeys(t.dataset.Samples); err != nil {
+		if in.keys, err = sessionKeys(in.dataset.Samples); err != nil {
 			return exit.Usage(exit.CodeLBKey, "Pass --session-column NAME, the column that identifies each row's session",
 				"%w", err)
 		}
 	}
-	if n := len(t.keys); n > 1 && len(t.config.Endpoints) > 1 && slices.Min(t.keys) == slices.Max(t.keys) {
-		t.notes = append(t.notes, fmt.Sprintf("--lb-key %s: all %d samples have the same key, so one of the endpoints gets "+
-			"them all", c.String("lb-key"), n))
+	if n := len(in.keys); n > 1 && len(in.config.Endpoints) > 1 && slices.Min(in.keys) == slices.Max(in.keys) {
+		in.notes = append(in.notes, fmt.Sprintf("--lb-key %s: all %d samples have the same key, so one of the endpoints "+
+			"gets them all", c.String("lb-key"), n))
 	}
 	return nil
 }

@@ -1,7 +1,9 @@
 package run
 
 import (
-	"github.com/mlperf-go/mlperf-go/backends"
+	"errors"
+	"sync/atomic"
+
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/internal/crash"
 	"github.com/mlperf-go/mlperf-go/internal/spill"
@@ -21,15 +23,31 @@ func (in *inputs) performanceCount() int {
 	return rows
 }
 
-// build creates the library, the ledger, the backends and LoadGen's objects.
-func (t *test) build(driver backends.Driver) error {
-	p := t.plan
-	if err := t.newLibrary(driver); err != nil {
+// openClient creates what the queries of a test or a probe need: the requests, the watch of the models, and a backend
+// per shard.
+func (e *evidence) openClient(folder string) error {
+	store, _ := e.dataset.Store.(*spill.Store) // nil if the messages are on Go's heap
+	err := e.requests.open(qsl.Options{
+		Dataset: e.dataset, Total: len(e.dataset.Samples), Performance: e.performanceCount(),
+		Encode:      func(dst []byte, s *datasets.Sample) ([]byte, error) { return e.driver.Encode(dst, s, e.config) },
+		MemoryLimit: e.plan.Config.Bytes("request-memory"), ScratchDir: folder, Store: store,
+	})
+	if err != nil {
 		return err
 	}
-	t.models = watchModels(driver, t.config, t.pre)
-	t.config.Reconnected = t.models.reconnected
-	if err := t.openBackends(driver); err != nil {
+	e.config.Body = e.requests.of
+	if e.keys != nil {
+		e.config.Key = func(index int) uint64 { return e.keys[index] }
+	}
+	e.models = watchModels(e.driver, e.config, e.pre)
+	e.config.Reconnected = e.models.reconnected
+	return e.openBackends()
+}
+
+// build creates the client, the ledger and LoadGen's objects.
+func (t *test) build() error {
+	p := t.plan
+	if err := t.openClient(t.folder); err != nil {
 		return err
 	}
 	t.ledger = ledger.New(len(t.backends), int(min(max(t.expected(), int64(len(t.dataset.Samples))), maxPreallocated)))
@@ -60,43 +78,44 @@ func (t *test) build(driver backends.Driver) error {
 	return err
 }
 
-// newLibrary creates the library, and lets the backends' requests come from it.
-func (t *test) newLibrary(driver backends.Driver) error {
-	store, _ := t.dataset.Store.(*spill.Store) // nil if the messages are on Go's heap
-	var err error
-	t.library, err = qsl.New(qsl.Options{
-		Dataset: t.dataset, Total: len(t.dataset.Samples), Performance: t.performanceCount(),
-		Encode:      func(dst []byte, s *datasets.Sample) ([]byte, error) { return driver.Encode(dst, s, t.config) },
-		MemoryLimit: t.plan.Config.Bytes("request-memory"), ScratchDir: t.folder, Store: store,
-	})
-	if err != nil {
-		return err
-	}
-	t.config.Body = t.request
-	if t.keys != nil {
-		t.config.Key = func(index int) uint64 { return t.keys[index] }
-	}
-	return nil
+// requests are the complete bytes of the requests of the samples that are loaded.
+type requests struct {
+	library *qsl.Library
+	loaded  atomic.Int64 // largest size of what was in memory together
 }
 
-// load loads samples, and records how much the library holds: after the test it is empty.
-func (t *test) load(indices []int) error {
-	defer crash.Catch() // it is called by a thread of LoadGen's
-	err := t.library.Load(indices)
-	t.loaded.Store(max(t.loaded.Load(), t.library.Bytes()))
+func (r *requests) open(o qsl.Options) (err error) {
+	r.library, err = qsl.New(o)
 	return err
 }
 
-// request returns the bytes of a sample. C++ orders the load before the issue, which the Go memory model does not see;
-// the atomic that load sets at its end shows it.
-func (t *test) request(index int) []byte {
-	_ = t.loaded.Load()
-	return t.library.Request(index)
+// load loads samples, and records how much the library holds: after the test it is empty.
+func (r *requests) load(indices []int) error {
+	defer crash.Catch() // it is called by a thread of LoadGen's
+	err := r.library.Load(indices)
+	r.loaded.Store(max(r.loaded.Load(), r.library.Bytes()))
+	return err
+}
+
+// of returns the request of a sample. C++ orders the load before the issue, which the Go memory model does not see; the
+// atomic that load sets at its end shows it.
+func (r *requests) of(index int) []byte {
+	_ = r.loaded.Load()
+	return r.library.Request(index)
 }
 
 // unload runs after the last completion, which the ledger's counters show in the same way.
-func (t *test) unload(indices []int) error {
+func (e *evidence) unload(indices []int) error {
 	defer crash.Catch()
-	_ = t.ledger.Counts()
-	return t.library.Unload(indices)
+	_ = e.ledger.Counts()
+	return e.requests.library.Unload(indices)
+}
+
+// close frees the requests and the data set behind them.
+func (e *evidence) close() error {
+	err := e.requests.library.Close()
+	if e.dataset.Store != nil {
+		err = errors.Join(err, e.dataset.Store.Close())
+	}
+	return err
 }

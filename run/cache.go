@@ -14,36 +14,36 @@ import (
 // emptyCaches empties the prefix cache of every server, which the preflight, the warm-up or an earlier test has filled:
 // cached prompts would be served faster than for other clients. The record lists servers without that route; with
 // --reset-cache require they end the run before its test (docs/reference/wire-protocols.md#prefix-caches).
-func (t *test) emptyCaches(ctx context.Context) error {
-	mode := t.plan.Config.String("reset-cache")
+func (e *evidence) emptyCaches(ctx context.Context) error {
+	mode := e.plan.Config.String("reset-cache")
 	if mode == "off" {
 		return nil
 	}
-	endpoints := t.config.Endpoints
-	asking, stop := narrate(t.config, t.observer)
+	endpoints := e.config.Endpoints
+	asking, stop := narrate(e.config, e.observer)
 	defer stop()
-	t.caches = make([]record.PrefixCache, len(endpoints))
+	e.caches = make([]record.PrefixCache, len(endpoints))
 	errs := make([]error, len(endpoints))
 	var all sync.WaitGroup
-	for i, e := range endpoints {
+	for i, endpoint := range endpoints {
 		all.Go(func() {
 			defer crash.Catch()
-			t.caches[i], errs[i] = emptyCache(ctx, t.driver, e, asking)
+			e.caches[i], errs[i] = emptyCache(ctx, e.driver, endpoint, asking)
 		})
 	}
 	all.Wait()
-	for i, e := range endpoints {
+	for i, endpoint := range endpoints {
 		switch {
-		case mode == "require" && t.caches[i] == record.CacheNotOffered:
+		case mode == "require" && e.caches[i] == record.CacheNotOffered:
 			return exit.Environment(exit.CodeResetCache,
 				"Start vLLM with VLLM_SERVER_DEV_MODE=1 (SGLang always offers it), restart "+
 					"the server before each test, or give "+
 					"--reset-cache auto", "the server at %s offers no way to empty its prefix cache, and "+
-					"--reset-cache require needs one", e.URL)
+					"--reset-cache require needs one", endpoint.URL)
 		case mode == "require" && errs[i] != nil:
 			return exit.Environment(exit.CodeResetCache, "Give --reset-cache auto to go on without", "%w", errs[i])
 		case errs[i] != nil:
-			t.notes = append(t.notes, fmt.Sprintf("%s: %v", e.URL, errs[i]))
+			e.notes = append(e.notes, fmt.Sprintf("%s: %v", endpoint.URL, errs[i]))
 		}
 	}
 	return nil

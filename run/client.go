@@ -17,7 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-func (t *test) client(data *ledger.Test, m *ledger.Metrics, process hostinfo.Process,
+func (e *evidence) client(data *ledger.Test, m *ledger.Metrics, process hostinfo.Process,
 	drift time.Duration) record.Client {
 	c := record.Client{
 		IssueLagUS: m.IssueLag.LagUS(), DispatchLagUS: m.DispatchLag.LagUS(), ReportLagUS: m.ReportLag.LagUS(),
@@ -28,14 +28,15 @@ func (t *test) client(data *ledger.Test, m *ledger.Metrics, process hostinfo.Pro
 		GCPauses:         process.GCPauses, GCPauseMaxS: process.GCPauseMaxS,
 		OtherPauses: process.OtherPauses, OtherPauseMaxS: process.OtherPauseMaxS,
 		SchedLatencyP99S: process.SchedLatencyP99S, SchedLatencyMaxS: process.SchedLatencyMaxS,
-		ClockDriftUS: float64(drift.Nanoseconds()) / 1e3, IssueThread: t.thread, RingWakes: t.wakes, RingFullWaits: t.full,
-		RequestBytes: t.loaded.Load(), RequestsSpilled: t.library.Spilled(), ScratchBytes: t.library.ScratchBytes(),
-		Loops: []backends.LoopStats{},
+		ClockDriftUS: float64(drift.Nanoseconds()) / 1e3, IssueThread: e.thread, RingWakes: e.wakes, RingFullWaits: e.full,
+		RequestBytes: e.requests.loaded.Load(), RequestsSpilled: e.requests.library.Spilled(),
+		ScratchBytes: e.requests.library.ScratchBytes(),
+		Loops:        []backends.LoopStats{},
 	}
 	c.IssueLagCounts, c.DispatchLagCounts = data.LagHistograms()
-	for _, b := range t.backends {
+	for _, b := range e.backends {
 		// A loop that was left behind by an early end is still running: it has no figures.
-		if loop := b.Features().Loop; loop != nil && t.joined {
+		if loop := b.Features().Loop; loop != nil && e.joined {
 			c.Loops = append(c.Loops, loop())
 		}
 	}
@@ -43,18 +44,18 @@ func (t *test) client(data *ledger.Test, m *ledger.Metrics, process hostinfo.Pro
 	for _, l := range c.Loops {
 		c.LoopRealtime = c.LoopRealtime && l.Realtime
 	}
-	if n := t.ledger.Counts().Issued; n > 0 {
+	if n := e.ledger.Counts().Issued; n > 0 {
 		c.CPUUSPerSample = process.CPUS() * 1e6 / float64(n)
 	}
 	return c
 }
 
 // openBackends opens one backend per shard. They share the limits that apply to all of them together.
-func (t *test) openBackends(driver backends.Driver) error {
-	c := t.plan.Config
+func (e *evidence) openBackends() error {
+	c := e.plan.Config
 	shards := c.Int("shards")
-	if bound := atMost(shards, t.config.Concurrency, t.config.PerEndpoint); bound < shards {
-		t.notes = append(t.notes, fmt.Sprintf("%s instead of %d: the requests that may be in flight allow no more",
+	if bound := atMost(shards, e.config.Concurrency, e.config.PerEndpoint); bound < shards {
+		e.notes = append(e.notes, fmt.Sprintf("%s instead of %d: the requests that may be in flight allow no more",
 			plural.Count(bound, "shard", "shards"), shards))
 		shards = bound
 	}
@@ -63,20 +64,20 @@ func (t *test) openBackends(driver backends.Driver) error {
 		return exit.Usage(exit.CodePinLoop,
 			"Use off, auto, or as many numbers of processors as there are shards, with commas", "%w", err)
 	}
-	t.config.CoalesceWakeups = c.Duration("coalesce-wakeups")
+	e.config.CoalesceWakeups = c.Duration("coalesce-wakeups")
 	// docs/reference/measurements.md#cost-of-a-pause: a pause delays first tokens by up to its length.
-	if limit := c.Duration("ttft-limit"); limit > 0 && limit < pausesInLimit*t.config.CoalesceWakeups {
-		t.config.CoalesceWakeups = 0
+	if limit := c.Duration("ttft-limit"); limit > 0 && limit < pausesInLimit*e.config.CoalesceWakeups {
+		e.config.CoalesceWakeups = 0
 	}
 	for i := range shards {
-		own := *t.config
+		own := *e.config
 		own.Loops, own.PinLoop = shards, pins[i]
 		own.Concurrency, own.PerEndpoint = share(own.Concurrency, shards, i), share(own.PerEndpoint, shards, i)
-		b, err := driver.Open(&own)
+		b, err := e.driver.Open(&own)
 		if err != nil {
 			return err
 		}
-		t.backends = append(t.backends, b)
+		e.backends = append(e.backends, b)
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"path/filepath"
 
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/ledger"
@@ -16,17 +15,17 @@ import (
 
 // findCounter finds the tokenizer of --tokenizer, which counts the text of answers without ids or a count. A benchmark
 // that needs ids does not use it.
-func (t *test) findCounter(ctx context.Context) error {
-	p := t.plan
-	if p.Counter == nil || t.config.NeedIDs || p.Config.String("tokenizer") == "" {
+func (in *inputs) findCounter(ctx context.Context) error {
+	p := in.plan
+	if p.Counter == nil || in.config.NeedIDs || p.Config.String("tokenizer") == "" {
 		return nil
 	}
 	found, err := p.Counter(ctx)
 	if err != nil {
 		return exit.Usage(exit.CodeTokenizer, "", "%w", err)
 	}
-	t.counter = &found.Source
-	t.config.CountText = func(text []byte) (int, error) { return found.Count(context.Background(), string(text)) }
+	in.counter = &found.Source
+	in.config.CountText = func(text []byte) (int, error) { return found.Count(context.Background(), string(text)) }
 	return nil
 }
 
@@ -34,26 +33,26 @@ func (t *test) findCounter(ctx context.Context) error {
 // percent.
 const recountShare = 0.05
 
-// recount reads the answers' texts from LoadGen's accuracy log. It returns nil without a tokenizer, or if the servers
-// counted nothing.
-func (t *test) recount(r *record.Record, data *ledger.Test) (*record.Recount, error) {
-	if t.counter == nil || t.plan.Mode != models.Accuracy || r.Tokens.Source != ledger.TokensFromUsage {
+// recount reads the answers' texts from log, LoadGen's accuracy log. It returns nil without a tokenizer, or if the
+// servers counted nothing.
+func (e *evidence) recount(r *record.Record, data *ledger.Test, log string) (*record.Recount, error) {
+	if e.counter == nil || e.plan.Mode != models.Accuracy || r.Tokens.Source != ledger.TokensFromUsage {
 		return nil, nil
 	}
 	counted := map[int64]int64{} // by sample, each of which an accuracy test issues once
 	for i := range data.Entries {
-		if e := &data.Entries[i]; e.Succeeded() {
-			counted[int64(e.Index)] = int64(e.OutputTokens)
+		if entry := &data.Entries[i]; entry.Succeeded() {
+			counted[int64(entry.Index)] = int64(entry.OutputTokens)
 		}
 	}
 	c := &record.Recount{}
-	_, err := mllog.ReadAccuracyFile(filepath.Join(t.path(record.LogFolder), mllog.AccuracyName),
-		func(e *mllog.AccuracyEntry) error {
-			server := counted[e.QSLIdx]
+	_, err := mllog.ReadAccuracyFile(log,
+		func(answer *mllog.AccuracyEntry) error {
+			server := counted[answer.QSLIdx]
 			if server == 0 {
 				return nil // it failed
 			}
-			n, err := t.config.CountText(e.Data)
+			n, err := e.config.CountText(answer.Data)
 			if err != nil {
 				return err
 			}
@@ -71,15 +70,15 @@ func (t *test) recount(r *record.Record, data *ledger.Test) (*record.Recount, er
 	if gap := float64(c.Server - c.Tokenizer); math.Abs(gap) > recountShare*float64(c.Server) {
 		r.Notes = append(r.Notes, fmt.Sprintf("the servers count %d output tokens where %s has %d in the text of the same "+
 			"%d answers: is it the model's tokenizer, and do answers bring more than text?",
-			c.Server, t.counter.Place, c.Tokenizer, c.Samples))
+			c.Server, e.counter.Place, c.Tokenizer, c.Samples))
 	}
 	return c, nil
 }
 
 // countedBy returns the tokenizer that counted tokens of the record; nil: only the servers did.
-func (t *test) countedBy(r *record.Record) *finder.Source {
+func (e *evidence) countedBy(r *record.Record) *finder.Source {
 	if r.Tokens.Recount == nil && !r.Tokens.Source.Includes(ledger.TokensFromTokenizer) {
 		return nil
 	}
-	return t.counter
+	return e.counter
 }

@@ -41,13 +41,13 @@ func counted(t *testing.T) (*test, *record.Record, *ledger.Test) {
 // A tokenizer counts again what the servers counted; sums that are more than a twentieth apart are noted.
 func TestRecount(t *testing.T) {
 	run, r, data := counted(t)
-	c, err := run.recount(r, data)
+	c, err := run.recount(r, data, run.accuracyLog())
 	require.NoError(t, err)
 	require.Equal(t, &record.Recount{Samples: 3, Server: 9, Tokenizer: 9}, c)
 	require.Empty(t, r.Notes)
 
 	data.Entries[1].OutputTokens, data.Entries[3].OutputTokens = 5, 1
-	c, err = run.recount(r, data)
+	c, err = run.recount(r, data, run.accuracyLog())
 	require.NoError(t, err)
 	require.Equal(t, &record.Recount{Samples: 3, Server: 8, Tokenizer: 9, Apart: 1, LargestGap: 2}, c)
 	require.Len(t, r.Notes, 1)
@@ -63,7 +63,7 @@ func TestRecount(t *testing.T) {
 			return 90, nil
 		}
 		data.Entries[0].OutputTokens, data.Entries[1].OutputTokens, data.Entries[3].OutputTokens = server, 4, 3
-		_, err = run.recount(r, data)
+		_, err = run.recount(r, data, run.accuracyLog())
 		require.NoError(t, err)
 		require.Equal(t, noted, len(r.Notes) > 0, "%d where the tokenizer has 97", server+7)
 		r.Notes = nil
@@ -79,16 +79,16 @@ func TestWhenNothingIsRecounted(t *testing.T) {
 	} {
 		run, r, data := counted(t)
 		change(run, r, data)
-		c, err := run.recount(r, data)
+		c, err := run.recount(r, data, run.accuracyLog())
 		require.NoError(t, err, name)
 		require.Nil(t, c, name)
 	}
 	run, r, data := counted(t)
 	run.config.CountText = func([]byte) (int, error) { return 0, errors.New("no tokenizer") }
-	_, err := run.recount(r, data)
+	_, err := run.recount(r, data, run.accuracyLog())
 	require.ErrorContains(t, err, "no tokenizer")
 	require.NoError(t, os.Remove(filepath.Join(run.path(record.LogFolder), mllog.AccuracyName)))
-	_, err = run.recount(r, data)
+	_, err = run.recount(r, data, run.accuracyLog())
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 

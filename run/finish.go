@@ -58,7 +58,7 @@ func (t *test) finish(ctx context.Context) (*record.Record, error) {
 		defer crash.Catch()
 		written <- t.writeRequests(data)
 	}()
-	r := t.record(data, logs, process, drift, result, score)
+	r := t.record(data, logs, process, drift, result, score, t.accuracyLog())
 	r.Metrics = metrics
 	metrics.Yield(r.Tokens.Output)
 	r.Notes = append(r.Notes, t.writeSpans(data)...)
@@ -118,46 +118,46 @@ func (t *test) readLogs(gone *lostFolder) (logs *mllog.Result, states []string, 
 }
 
 // record creates run.json from the ledger, the logs and the process's own figures.
-func (t *test) record(data *ledger.Test, logs *mllog.Result, process hostinfo.Process, drift time.Duration,
-	result *accuracy.Result, score *record.Score) *record.Record {
-	p := t.plan
+func (e *evidence) record(data *ledger.Test, logs *mllog.Result, process hostinfo.Process, drift time.Duration,
+	result *accuracy.Result, score *record.Score, log string) *record.Record {
+	p := e.plan
 	m := data.Metrics()
 	r := &record.Record{
 		Schema: record.Schema, Rehearsal: len(p.Rehearsal) > 0, RehearsalReasons: p.Rehearsal,
 		Tool: record.ThisTool(), Host: hostinfo.Collect(), Command: p.Command,
-		Model: p.Row.Name, LoadGenModel: p.LoadGenModel(), ServedModel: t.config.ServedModel, Round: p.Round.Name,
+		Model: p.Row.Name, LoadGenModel: p.LoadGenModel(), ServedModel: e.config.ServedModel, Round: p.Round.Name,
 		Scenario: string(p.Scenario.Scenario), Mode: string(p.Mode), Backend: p.Config.String("backend"),
-		BackendChoice: t.pre.Backend,
-		Started:       t.started.UTC(), FirstIssue: wallTime(m.FirstIssueNS), DurationS: m.DurationS,
-		Notes:   slices.Concat(t.pre.notes(), p.LoadGenNotes(), t.notes, t.models.notes),
+		BackendChoice: e.pre.Backend,
+		Started:       e.started.UTC(), FirstIssue: wallTime(m.FirstIssueNS), DurationS: m.DurationS,
+		Notes:   slices.Concat(e.pre.notes(), p.LoadGenNotes(), e.notes, e.models.notes),
 		LoadGen: loadgenResult(logs), Throughput: m.Throughput,
-		LatencyS:  record.NewLatencies(&m, t.ledger.ITL().Stats()),
-		Answers:   t.answers(),
-		Client:    t.client(data, &m, process, drift),
-		Endpoints: t.endpoints(data.Entries),
-		Dataset:   record.DatasetFacts{Path: t.dataset.Path, SHA256: t.dataset.SHA256, Samples: len(t.dataset.Samples)},
-		Sampling:  plan.SamplingFields(t.config.Sampling),
+		LatencyS:  record.NewLatencies(&m, e.ledger.ITL().Stats()),
+		Answers:   e.answers(),
+		Client:    e.client(data, &m, process, drift),
+		Endpoints: e.endpoints(data.Entries),
+		Dataset:   record.DatasetFacts{Path: e.dataset.Path, SHA256: e.dataset.SHA256, Samples: len(e.dataset.Samples)},
+		Sampling:  plan.SamplingFields(e.config.Sampling),
 		Breaches:  p.Breaches(),
-		Tails:     t.tails(),
+		Tails:     e.tails(),
 		Accuracy:  score,
 	}
 	if asked := p.Percentiles(); len(asked) > 0 {
 		r.Percentiles = &record.Percentiles{Percents: asked, Percentiles: data.Percentiles(asked),
-			ITL: t.ledger.ITL().Percentiles(asked)}
+			ITL: e.ledger.ITL().Percentiles(asked)}
 	}
 	var err error
-	servers, notes := t.servers()
-	r.Servers, r.Notes = servers, slices.Concat(r.Notes, notes, t.finishes.notes())
-	e := &record.Evidence{}
-	t.count(r, e, data)
-	if r.Tokens.Recount, err = t.recount(r, data); err != nil {
+	servers, notes := e.servers()
+	r.Servers, r.Notes = servers, slices.Concat(r.Notes, notes, e.finishes.notes())
+	judged := &record.Evidence{}
+	e.count(r, judged, data)
+	if r.Tokens.Recount, err = e.recount(r, data, log); err != nil {
 		r.Notes = append(r.Notes, "the servers' token counts could not be compared with the tokenizer's: "+err.Error())
 	}
-	r.Tokenizer = t.countedBy(r)
-	e.Record, e.Logs, e.Result, e.Ended, e.Interrupted = r, logs, result, t.ended, t.outside
-	e.Terms, e.ClockDrift, e.AuditApplied = p.Terms(), drift, audited(logs)
-	e.MedianTokens, e.OtherModels = medianOutput(data.Entries), t.models.others
-	r.Verdict, r.Reasons = e.Judge()
+	r.Tokenizer = e.countedBy(r)
+	judged.Record, judged.Logs, judged.Result, judged.Ended, judged.Interrupted = r, logs, result, e.ended, e.outside
+	judged.Terms, judged.ClockDrift, judged.AuditApplied = p.Terms(), drift, audited(logs)
+	judged.MedianTokens, judged.OtherModels = medianOutput(data.Entries), e.models.others
+	r.Verdict, r.Reasons = judged.Judge()
 	return r
 }
 

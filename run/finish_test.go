@@ -39,7 +39,7 @@ func ended(t *testing.T, settings Settings) *test {
 	folder := t.TempDir()
 	t.Cleanup(func() { schematest.Records(t, folder) })
 	run := newTest(p, nil, folder)
-	run.dataset, run.library, run.started, run.pre = ds, library, time.Now(), &Preflight{}
+	run.dataset, run.requests.library, run.started, run.pre = ds, library, time.Now(), &Preflight{}
 	run.ledger = ledger.New(1, 0)
 	run.config = &backends.Config{Endpoints: []backends.Endpoint{{URL: "http://a"}, {URL: "http://b"}},
 		RequestOptions: backends.RequestOptions{ServedModel: "m"}}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/internal/schedule"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
@@ -22,6 +23,8 @@ import (
 // inputs is what a test is made from.
 type inputs struct {
 	plan     *plan.Plan
+	observer Observer
+	driver   backends.Driver
 	dataset  *datasets.Dataset
 	config   *backends.Config
 	keys     []uint64 // of the samples, for the strategy hash; nil: their indices
@@ -29,6 +32,8 @@ type inputs struct {
 	audit    string // path of the audit configuration that LoadGen reads
 	pre      *Preflight
 	counter  *finder.Source // of the tokenizer that counts answers without ids or a count; nil: no tokenizer
+	requests requests
+	notes    []string // for the record
 }
 
 // output is the folder of a run while the test writes it.
@@ -45,7 +50,7 @@ type output struct {
 
 // evidence is what was observed of a test, from its start until its record is made.
 type evidence struct {
-	*inputs
+	inputs
 	ledger   *ledger.Ledger
 	backends []backends.Backend // one per shard
 	joined   bool               // all backends have returned
@@ -90,6 +95,11 @@ func (t *test) keepDataset() error {
 }
 
 func (o *output) path(name string) string { return filepath.Join(o.folder, name) }
+
+// accuracyLog is the log with the answers.
+func (o *output) accuracyLog() string {
+	return filepath.Join(o.path(record.LogFolder), mllog.AccuracyName)
+}
 
 // writeInputs writes the configuration and the preflight, and lets LoadGen read its part.
 func (t *test) writeInputs() error {

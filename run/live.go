@@ -151,14 +151,14 @@ func (l *live) look(nowNS int64) []record.Tail {
 }
 
 // assert notes a lost limit, and ends the test with --fail-fast.
-func (t *test) assert(tails []record.Tail) {
+func (w *watcher) assert(tails []record.Tail) {
 	i := slices.IndexFunc(tails, record.Tail.Lost)
-	if i < 0 || t.lost != nil {
+	if i < 0 || w.lost != nil {
 		return
 	}
-	t.lost = &record.LimitLost{Tail: tails[i], All: tails}
-	if t.plan.Config.Bool("fail-fast") {
-		t.sut.Stop(t.lost)
+	w.lost = &record.LimitLost{Tail: tails[i], All: tails}
+	if w.plan.Config.Bool("fail-fast") {
+		w.end(w.lost)
 	}
 }
 

@@ -217,7 +217,7 @@ func TestProgressFigures(t *testing.T) {
 		}
 		pen.Complete(i, &ledger.Completion{Reason: reason, OutputTokens: 2, DoneNS: 5e9})
 	}
-	got := run.progress(&window{})
+	got := (&watcher{evidence: &run.evidence}).progress(&window{})
 	require.EqualValues(t, 100, got.Total)
 	require.EqualValues(t, 40, got.Issued)
 	require.EqualValues(t, 30, got.Done)

@@ -29,7 +29,7 @@ import (
 // ProbeClient is the client of a test without LoadGen: the same requests, connections, event loops and ledger, under
 // another schedule. It can send any number of probes, and none of them is a result.
 type ProbeClient struct {
-	t *test
+	e *evidence
 
 	mu      sync.Mutex
 	started time.Time // of the last probe
@@ -65,62 +65,57 @@ func openProbes(ctx context.Context, p *Plan, o Observer, folder string, assigne
 	if o == nil {
 		o = silent{}
 	}
-	t := newTest(p.inner(), o, folder)
-	if err := t.prepareProbes(ctx, assigned); err != nil {
+	c := &ProbeClient{e: &evidence{inputs: inputs{plan: p.inner(), observer: o}}}
+	if err := c.e.prepareProbes(ctx, folder, assigned); err != nil {
 		return nil, err
 	}
-	return &ProbeClient{t: t}, nil
+	return c, nil
 }
 
-func (t *test) prepareProbes(ctx context.Context, assigned bool) error {
-	p := t.plan
+func (e *evidence) prepareProbes(ctx context.Context, folder string, assigned bool) error {
+	p := e.plan
 	var err error
-	if t.dataset, err = p.ReadDataset(); err != nil {
+	if e.dataset, err = p.ReadDataset(); err != nil {
 		return err
 	}
-	choice, err := bind(ctx, p, len(t.dataset.Samples), t.observer)
+	choice, err := bind(ctx, p, len(e.dataset.Samples), e.observer)
 	if err != nil {
 		return err
 	}
-	if t.driver, t.config, err = p.OpenDriver(); err != nil {
+	if e.driver, e.config, err = p.OpenDriver(); err != nil {
 		return err
 	}
-	if err := errors.Join(t.findKeys(), t.findCounter(ctx), t.findMetrics()); err != nil {
+	metrics := e.metrics.find(&e.inputs, free(filepath.Join(folder, record.MetricsName)))
+	if err := errors.Join(e.findKeys(), e.findCounter(ctx), metrics); err != nil {
 		return err
 	}
 	if assigned {
-		t.config.Balance, t.keys = backends.BalanceAssigned, make([]uint64, len(t.dataset.Samples))
+		e.config.Balance, e.keys = backends.BalanceAssigned, make([]uint64, len(e.dataset.Samples))
 	}
-	if t.pre, err = (&prober{p, t.driver, t.config, t.observer}).preflight(ctx, t.dataset.Samples, t.folder); err != nil {
+	if e.pre, err = (&prober{p, e.driver, e.config, e.observer}).preflight(ctx, e.dataset.Samples, folder); err != nil {
 		return err
 	}
-	t.pre.choose(choice)
-	t.observer.Preflighted(t.pre, t.pre.notes())
-	conf := filepath.Join(t.folder, record.UserConfName)
+	e.pre.choose(choice)
+	e.observer.Preflighted(e.pre, e.pre.notes())
+	conf := filepath.Join(folder, record.UserConfName)
 	if err := p.WriteUserConf(conf); err != nil {
 		return err
 	}
-	if t.settings, err = p.TestSettings(conf); err != nil {
+	if e.settings, err = p.TestSettings(conf); err != nil {
 		return err
 	}
-	if err := t.newLibrary(t.driver); err != nil {
+	if err := e.openClient(folder); err != nil {
 		return err
 	}
-	t.models = watchModels(t.driver, t.config, t.pre)
-	t.config.Reconnected = t.models.reconnected
-	if err := t.openBackends(t.driver); err != nil {
-		return err
-	}
-	indices := make([]int, t.performanceCount())
+	indices := make([]int, e.performanceCount())
 	for i := range indices {
 		indices[i] = i
 	}
-	if err := t.load(indices); err != nil {
+	if err := e.requests.load(indices); err != nil {
 		return err
 	}
-	t.metrics.path = free(t.metrics.path)
-	t.startMetrics(ctx)
-	t.quiet()
+	e.metrics.start(ctx, p)
+	quiet(len(e.backends))
 	return nil
 }
 
@@ -135,12 +130,12 @@ func free(path string) string {
 	}
 }
 
-// Look adds to a progress what the last probe shows: the samples that ended since the last look, the failures, and the
-// servers' metrics. It may be called while Send runs.
+// Look adds to a progress what the last probe shows: the samples that ended since the last look, and the servers'
+// metrics. It may be called while Send runs.
 func (c *ProbeClient) Look(p *Progress) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p.Servers, p.Failures = c.t.metrics.take(), c.t.failures.take()
+	p.Servers = c.e.metrics.take()
 	if c.ledger == nil {
 		return
 	}
@@ -163,17 +158,17 @@ func (c *ProbeClient) begin(l *ledger.Ledger) {
 // Load returns the settings that decide how many queries the full-length test has.
 // set is the number of samples of which LoadGen issues each equally often; 0: any number of queries.
 func (c *ProbeClient) Load() (scheduleSeed uint64, minDuration time.Duration, minQueries, set int) {
-	l := c.t.serverLoad()
+	l := c.e.serverLoad()
 	return l.Seed, l.MinDuration, l.MinQueries, l.Set
 }
 
 // SampleSeed returns the seed of LoadGen's order of the samples.
-func (c *ProbeClient) SampleSeed() uint64 { return c.t.settings.SampleIndexRNGSeed }
+func (c *ProbeClient) SampleSeed() uint64 { return c.e.settings.SampleIndexRNGSeed }
 
 // Order returns the samples that the test sends with its first n queries.
 func (c *ProbeClient) Order(n int) []int {
-	s := &c.t.settings
-	o := schedule.Order{SetSeed: s.QSLRNGSeed, SampleSeed: s.SampleIndexRNGSeed, Samples: c.t.performanceCount(),
+	s := &c.e.settings
+	o := schedule.Order{SetSeed: s.QSLRNGSeed, SampleSeed: s.SampleIndexRNGSeed, Samples: c.e.performanceCount(),
 		EqualIssue: s.SampleConcatenatePermutation, MinQueries: int(s.MinQueryCount)}
 	return o.Sequence(n)
 }
@@ -181,56 +176,56 @@ func (c *ProbeClient) Order(n int) []int {
 // RepeatsPrompts reports whether a prompt may be sent again in the next probe: each server empties its prefix cache
 // between two probes. It is known after the first.
 func (c *ProbeClient) RepeatsPrompts() bool {
-	return len(c.t.caches) > 0 && !slices.ContainsFunc(c.t.caches, func(p record.PrefixCache) bool {
+	return len(c.e.caches) > 0 && !slices.ContainsFunc(c.e.caches, func(p record.PrefixCache) bool {
 		return p != record.CacheEmptied
 	})
 }
 
 // Limits returns the limits of the full-length test, and the percentile of the queries that must meet each.
 func (c *ProbeClient) Limits() (limits []record.Tail, percentile float64) {
-	for _, l := range liveLimits(&c.t.settings) {
+	for _, l := range liveLimits(&c.e.settings) {
 		if l.Limit > 0 && l.Limit < plan.NoLimit {
 			limits = append(limits, l.Tail)
 		}
 	}
-	return limits, c.t.settings.ServerTargetLatencyPercentile
+	return limits, c.e.settings.ServerTargetLatencyPercentile
 }
 
 // Shards returns how many shards a probe needs.
-func (c *ProbeClient) Shards() int { return len(c.t.backends) }
+func (c *ProbeClient) Shards() int { return len(c.e.backends) }
 
 // Samples returns how many samples a probe draws from.
-func (c *ProbeClient) Samples() int { return c.t.performanceCount() }
+func (c *ProbeClient) Samples() int { return c.e.performanceCount() }
 
 // Endpoints returns the URLs of the servers, by the numbers of Place.
 func (c *ProbeClient) Endpoints() []string {
 	var urls []string
-	for _, e := range c.t.config.Endpoints {
-		urls = append(urls, e.URL)
+	for _, endpoint := range c.e.config.Endpoints {
+		urls = append(urls, endpoint.URL)
 	}
 	return urls
 }
 
 // Place sets the endpoint of a sample's next query. The thread that issues the query calls it before; the client must
 // be one of OpenAssigned.
-func (c *ProbeClient) Place(index, endpoint int) { c.t.keys[index] = uint64(endpoint) }
+func (c *ProbeClient) Place(index, endpoint int) { c.e.keys[index] = uint64(endpoint) }
 
 // Length returns about how many tokens a sample costs a server: those of its prompt, and those of its reference answer
 // if the data set has one. Texts are estimated from their bytes.
 func (c *ProbeClient) Length(index int) int {
-	s := &c.t.dataset.Samples[index]
+	s := &c.e.dataset.Samples[index]
 	input := cmp.Or(s.InputLen, len(s.InputIDs), max(len(s.Input), s.MessageBytes)/bytesPerToken)
 	return input + len(s.Target)/bytesPerToken
 }
 
 // Watch records the metrics pages of the endpoints in a file of package metrics/series until stop is called.
 func (c *ProbeClient) Watch(ctx context.Context, path string) (stop func() error, err error) {
-	pages, err := c.t.metricsPages()
+	pages, err := c.e.metricsPages()
 	if err != nil {
 		return nil, err
 	}
-	collector, err := scrape.Start(ctx, scrape.Options{Access: c.t.plan.Access(), Path: path, Targets: pages,
-		Interval: c.t.plan.Config.Duration("metrics-interval")})
+	collector, err := scrape.Start(ctx, scrape.Options{Access: c.e.plan.Access(), Path: path, Targets: pages,
+		Interval: c.e.plan.Config.Duration("metrics-interval")})
 	if err != nil {
 		return nil, err
 	}
@@ -250,27 +245,27 @@ type ProbeLoad interface {
 
 // Send runs one probe to the end of its queries. A failed query ends the probe.
 func (c *ProbeClient) Send(ctx context.Context, l ProbeLoad) (*Probe, error) {
-	t, schedule := c.t, l.Due()
-	if err := t.emptyCaches(ctx); err != nil {
+	e, schedule := c.e, l.Due()
+	if err := e.emptyCaches(ctx); err != nil {
 		return nil, err
 	}
-	book := ledger.New(len(t.backends), min(max(len(schedule), 1), maxPreallocated))
-	open := make([]backends.Backend, len(t.backends))
-	for i, b := range t.backends {
+	book := ledger.New(len(e.backends), min(max(len(schedule), 1), maxPreallocated))
+	open := make([]backends.Backend, len(e.backends))
+	for i, b := range e.backends {
 		open[i] = staysOpen{b}
 	}
-	t.ledger = book
+	e.ledger = book
 	c.begin(book)
 	failed := make(chan backends.Attempt, 1)
-	s := sut.NewWithout(sut.Options{Backends: open, Ledger: book, FirstTokens: t.plan.FirstTokens(), MaxErrors: 0,
-		DrainTimeout: t.plan.Config.Duration("drain-timeout"),
+	s := sut.NewWithout(sut.Options{Backends: open, Ledger: book, FirstTokens: e.plan.FirstTokens(), MaxErrors: 0,
+		DrainTimeout: e.plan.Config.Duration("drain-timeout"),
 		Failed: func(a backends.Attempt) {
 			select {
 			case failed <- a:
 			default:
 			}
 		}}, l.Shards())
-	before := t.answers()
+	before := e.answers()
 	clock, err := hostinfo.WatchClocks()
 	if err != nil {
 		return nil, err
@@ -314,15 +309,14 @@ func (c *ProbeClient) Send(ctx context.Context, l ProbeLoad) (*Probe, error) {
 
 // judge applies the rules of a run. before are the answers that no probe had asked for until now.
 func (c *ProbeClient) judge(p *Probe, ended error, drift time.Duration, before record.Answers) {
-	t := c.t
-	t.models.askAll()
-	r := &record.Record{LatencyS: record.NewLatencies(&p.Metrics, t.ledger.ITL().Stats()), Answers: t.answers(),
+	c.e.models.askAll()
+	r := &record.Record{LatencyS: record.NewLatencies(&p.Metrics, c.e.ledger.ITL().Stats()), Answers: c.e.answers(),
 		Client: record.Client{DispatchLagUS: p.Metrics.DispatchLag.LagUS(), ReportLagUS: p.Metrics.ReportLag.LagUS()}}
 	r.Answers.Unasked -= before.Unasked
 	r.Answers.Strays -= before.Strays
-	e := &record.Evidence{Terms: t.plan.Terms(), MedianTokens: medianOutput(p.Data.Entries), Logs: &mllog.Result{},
-		Record: r, Ended: ended, ClockDrift: drift, OtherModels: t.models.others}
-	t.count(r, e, p.Data)
+	e := &record.Evidence{Terms: c.e.plan.Terms(), MedianTokens: medianOutput(p.Data.Entries), Logs: &mllog.Result{},
+		Record: r, Ended: ended, ClockDrift: drift, OtherModels: c.e.models.others}
+	c.e.count(r, e, p.Data)
 	p.Causes = e.JudgeProbe()
 }
 
@@ -336,7 +330,7 @@ const (
 // AwaitEndpoints waits until every endpoint answers, and reports to the observer what it waits for. It returns an error
 // after ten minutes.
 func (c *ProbeClient) AwaitEndpoints(ctx context.Context) error {
-	deadline, settings := time.Now().Add(awaitLongest), c.t.plan.Config
+	deadline, settings := time.Now().Add(awaitLongest), c.e.plan.Config
 	for _, url := range settings.Strings("endpoint") {
 		for {
 			err := reach.Try(ctx, url, plan.Transport(settings), answerWithin)
@@ -350,7 +344,7 @@ func (c *ProbeClient) AwaitEndpoints(ctx context.Context) error {
 				return exit.Environment(exit.CodeEndpoint, "Start the server again, and continue with --resume",
 					"an endpoint has not answered for %v: %w", awaitLongest, err)
 			}
-			c.t.observer.Waiting(fmt.Sprintf("waiting for %s: %v", url, err))
+			c.e.observer.Waiting(fmt.Sprintf("waiting for %s: %v", url, err))
 			select {
 			case <-time.After(awaitEvery):
 			case <-ctx.Done():
@@ -362,16 +356,12 @@ func (c *ProbeClient) AwaitEndpoints(ctx context.Context) error {
 
 // Close frees the requests.
 func (c *ProbeClient) Close() error {
-	c.t.models.end(false)
-	_, lost := c.t.metrics.stop()
+	c.e.models.end(false)
+	_, lost := c.e.metrics.stop()
 	for _, note := range lost {
-		c.t.observer.Waiting(note)
+		c.e.observer.Waiting(note)
 	}
-	err := c.t.library.Close()
-	if c.t.dataset.Store != nil {
-		err = errors.Join(err, c.t.dataset.Store.Close())
-	}
-	return err
+	return c.e.close()
 }
 
 // staysOpen is a backend whose connections stay open for the next probe.

@@ -49,9 +49,16 @@ const (
 	roomEvery     = 20 * time.Millisecond
 )
 
-// watch reports the progress to the observer until stop is called.
-func (t *test) watch() (stop func()) {
-	end := make(chan struct{})
+// watcher follows a running test for its observer, and ends one that cannot succeed.
+type watcher struct {
+	*evidence
+	failures *failures
+	end      func(error)
+}
+
+// start reports the progress to the observer until stop is called.
+func (w *watcher) start() (stop func()) {
+	over := make(chan struct{})
 	var done sync.WaitGroup
 	done.Add(1)
 	go func() {
@@ -60,27 +67,27 @@ func (t *test) watch() (stop func()) {
 		tick, room := time.NewTicker(progressEvery), time.NewTicker(roomEvery)
 		defer tick.Stop()
 		defer room.Stop()
-		w := &window{n: 1} // the first rate counts from the start
-		w.at[0] = t.started
+		recent := &window{n: 1} // the first rate counts from the start
+		recent.at[0] = w.started
 		for {
 			select {
-			case <-end:
-				t.ends.rest = time.Time{}
-				t.observer.Progress(t.progress(w))
+			case <-over:
+				w.ends.rest = time.Time{}
+				w.observer.Progress(w.progress(recent))
 				return
 			case <-tick.C:
-				now := t.progress(w)
-				t.assert(now.Tails)
-				t.observer.Progress(now)
+				now := w.progress(recent)
+				w.assert(now.Tails)
+				w.observer.Progress(now)
 			case <-room.C:
 				if err := hostinfo.RoomLeft(); err != nil {
-					t.sut.Stop(err)
+					w.end(err)
 				}
 			}
 		}
 	}()
 	return func() {
-		close(end)
+		close(over)
 		done.Wait()
 	}
 }
@@ -103,25 +110,25 @@ func (w *window) rate(now time.Time, done int64) float64 {
 	return 0
 }
 
-func (t *test) progress(w *window) Progress {
+func (w *watcher) progress(recent *window) Progress {
 	now := time.Now()
-	c := t.ledger.Counts()
+	c := w.ledger.Counts()
 	p := Progress{
-		Elapsed: now.Sub(t.started), Total: t.total(), Issued: c.Issued, Done: c.Completed + c.Failed, Failed: c.Failed,
-		InFlight: c.InFlight(), TTFTp99: time.Duration(t.ledger.TTFT().Quantile(.99)), Tails: t.live.look(now.UnixNano()),
+		Elapsed: now.Sub(w.started), Total: w.total(), Issued: c.Issued, Done: c.Completed + c.Failed, Failed: c.Failed,
+		InFlight: c.InFlight(), TTFTp99: time.Duration(w.ledger.TTFT().Quantile(.99)), Tails: w.live.look(now.UnixNano()),
 	}
-	p.RatePerS = w.rate(now, p.Done)
-	p.Left = t.left(&p, now)
-	p.Ended, p.Names, p.EndedUntil = t.ends.look(t.ledger, now), t.ledger.Names(), t.ends.till
-	p.TPOTp99 = time.Duration(t.ends.tpot.Quantile(.99))
-	p.Failures, p.Servers = t.failures.take(), t.metrics.take()
+	p.RatePerS = recent.rate(now, p.Done)
+	p.Left = w.left(&p, now)
+	p.Ended, p.Names, p.EndedUntil = w.ends.look(w.ledger, now), w.ledger.Names(), w.ends.till
+	p.TPOTp99 = time.Duration(w.ends.tpot.Quantile(.99))
+	p.Failures, p.Servers = w.failures.take(), w.metrics.take()
 	return p
 }
 
 // left returns the time until the last query is due. Without a schedule it follows from the rate; 0: unknown.
-func (t *test) left(p *Progress, now time.Time) time.Duration {
-	if first, ok := t.ledger.Entry(0); ok && t.extent.Queries > 0 {
-		return max(time.Unix(0, first.IssuedNS).Add(t.extent.Last).Sub(now), 0)
+func (e *evidence) left(p *Progress, now time.Time) time.Duration {
+	if first, ok := e.ledger.Entry(0); ok && e.extent.Queries > 0 {
+		return max(time.Unix(0, first.IssuedNS).Add(e.extent.Last).Sub(now), 0)
 	}
 	if p.Total > p.Done && p.RatePerS > 0 {
 		return time.Duration(float64(p.Total-p.Done) / p.RatePerS * float64(time.Second))
@@ -130,11 +137,11 @@ func (t *test) left(p *Progress, now time.Time) time.Duration {
 }
 
 // total returns how many samples LoadGen will issue, exactly if there is a schedule.
-func (t *test) total() int64 {
-	if n := t.extent.Queries; n > 0 {
+func (e *evidence) total() int64 {
+	if n := e.extent.Queries; n > 0 {
 		return int64(n)
 	}
-	return t.expected()
+	return e.expected()
 }
 
 // expected returns about how many samples LoadGen will issue. LoadGen does not report the number.

@@ -7,12 +7,9 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"sync/atomic"
 
-	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/results"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
-	"github.com/mlperf-go/mlperf-go/qsl"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/profile"
@@ -32,25 +29,16 @@ type Observer interface {
 
 // test is the life of one run: it is prepared, runs, and finishes with its record.
 type test struct {
-	inputs
-	output
 	evidence
-
-	observer Observer
-	driver   backends.Driver
-	library  *qsl.Library
-	loaded   atomic.Int64 // largest size of the request bytes that were in memory together
-	sut      *sut.SUT
-	scorer   *scorer
-	profile  *profile.Control // nil: no --profile-window
-	notes    []string
+	output
+	sut     *sut.SUT
+	scorer  *scorer
+	profile *profile.Control // nil: no --profile-window
 }
 
 // newTest returns the test of a plan that writes into folder.
 func newTest(p *plan.Plan, o Observer, folder string) *test {
-	t := &test{inputs: inputs{plan: p}, output: output{folder: folder}, observer: o}
-	t.evidence.inputs = &t.inputs
-	return t
+	return &test{evidence: evidence{inputs: inputs{plan: p, observer: o}}, output: output{folder: folder}}
 }
 
 // Run runs one test and leaves its folder. A process can call it once, because LoadGen keeps state. An error means that
@@ -101,7 +89,7 @@ func (t *test) prepare(ctx context.Context) error {
 		return err
 	}
 	t.config, t.driver = c, driver
-	if err := cmp.Or(t.findKeys(), t.findMetrics()); err != nil {
+	if err := cmp.Or(t.findKeys(), t.metrics.find(&t.inputs, t.path(record.MetricsName))); err != nil {
 		return err
 	}
 	if err := t.findCounter(ctx); err != nil {
@@ -140,7 +128,7 @@ func (t *test) prepare(ctx context.Context) error {
 	if err := t.reserve(); err != nil {
 		return err
 	}
-	return t.build(driver)
+	return t.build()
 }
 
 // release removes what was written for a test that did not start, and returns err (docs/reference/runs.md#files).

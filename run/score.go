@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"github.com/mlperf-go/mlperf-go/accuracy"
@@ -101,7 +100,7 @@ func (t *test) score(ctx context.Context, logs *mllog.Result) (*accuracy.Result,
 	case t.ended != nil || logs == nil || !logs.Complete:
 		return nil, record.NotScored("the test did not run to its end"), nil
 	}
-	s.input.Log, s.input.Rehearsal = filepath.Join(t.path(record.LogFolder), mllog.AccuracyName), len(t.plan.Rehearsal) > 0
+	s.input.Log, s.input.Rehearsal = t.accuracyLog(), len(t.plan.Rehearsal) > 0
 	r, err := accuracy.Score(ctx, s.input)
 	switch {
 	case err != nil && ctx.Err() != nil: // such a test must not pass as finished

@@ -13,6 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/metrics/gpu"
 	"github.com/mlperf-go/mlperf-go/metrics/scrape"
 	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
@@ -59,30 +60,29 @@ func (m *serverMetrics) take() []ServerSignals {
 	return list
 }
 
-// findMetrics lists the pages of --metrics and --metrics-url, which implies --metrics.
-func (t *test) findMetrics() error {
-	if c := t.plan.Config; !c.Bool("metrics") && len(c.Strings("metrics-url")) == 0 {
+// find lists the pages of --metrics and --metrics-url, which implies --metrics. They are recorded in the file at path.
+func (m *serverMetrics) find(in *inputs, path string) (err error) {
+	if c := in.plan.Config; !c.Bool("metrics") && len(c.Strings("metrics-url")) == 0 {
 		return nil
 	}
-	var err error
-	t.metrics.pages, err = t.metricsPages()
-	t.metrics.path = t.path(record.MetricsName)
+	m.pages, err = in.metricsPages()
+	m.path = path
 	return err
 }
 
 // metricsPages returns the pages of the endpoints and of --metrics-url. Their passwords are kept out of all files.
-func (t *test) metricsPages() ([]scrape.Target, error) {
-	pages, err := metricsPages(t.config, t.plan.Config.Strings("metrics-url"))
+func (in *inputs) metricsPages() ([]scrape.Target, error) {
+	pages, err := metricsPages(in.config, in.plan.Config.Strings("metrics-url"))
 	for _, page := range pages {
 		if u, err := url.Parse(page.URL); err == nil {
 			password, _ := u.User.Password()
-			t.plan.Secrets.Add(password)
+			in.plan.Secrets.Add(password)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return withGPUs(pages, t.config.Endpoints), nil
+	return withGPUs(pages, in.config.Endpoints), nil
 }
 
 // gpuRoot contains sys; tests replace it.
@@ -145,12 +145,11 @@ func metricsPages(c *backends.Config, urls []string) ([]scrape.Target, error) {
 	return pages, nil
 }
 
-// startMetrics begins to record, and returns after the first reading of each page.
-func (t *test) startMetrics(ctx context.Context) {
-	m := &t.metrics
+// start begins to record, and returns after the first reading of each page.
+func (m *serverMetrics) start(ctx context.Context, p *plan.Plan) {
 	if len(m.pages) > 0 {
-		m.collector, m.failed = scrape.Start(ctx, scrape.Options{Access: t.plan.Access(), Path: m.path, Targets: m.pages,
-			Interval: t.plan.Config.Duration("metrics-interval"), Seen: m.add})
+		m.collector, m.failed = scrape.Start(ctx, scrape.Options{Access: p.Access(), Path: m.path, Targets: m.pages,
+			Interval: p.Config.Duration("metrics-interval"), Seen: m.add})
 	}
 }
 

@@ -54,20 +54,20 @@ func (e *evidence) servers() (*servers.Facts, []string) {
 
 // addProfiled makes the run a rehearsal if a profiler watches its servers, by their own report or by their command
 // lines in --server-dir.
-func (t *test) addProfiled() {
-	for _, e := range t.pre.Endpoints {
-		if len(e.Profilers) > 0 {
-			t.plan.AddRehearsal(fmt.Sprintf("profiled: the server %s has a profiler (%s)", e.URL,
-				strings.Join(e.Profilers, ", ")))
+func (e *evidence) addProfiled() {
+	for _, p := range e.pre.Endpoints {
+		if len(p.Profilers) > 0 {
+			e.plan.AddRehearsal(fmt.Sprintf("profiled: the server %s has a profiler (%s)", p.URL,
+				strings.Join(p.Profilers, ", ")))
 		}
 	}
-	dir := t.plan.Config.String("server-dir")
+	dir := e.plan.Config.String("server-dir")
 	if dir == "" {
 		return
 	}
 	// The record reports a state that cannot be read or that belongs to other servers.
-	if state, err := servers.ReadState(dir); err == nil && matches(state, t.config.Endpoints) == nil {
-		t.plan.AddRehearsal(plan.Profiled(state.Facts(t.started, time.Now()).Profilers))
+	if state, err := servers.ReadState(dir); err == nil && matches(state, e.config.Endpoints) == nil {
+		e.plan.AddRehearsal(plan.Profiled(state.Facts(e.started, time.Now()).Profilers))
 	}
 }
 

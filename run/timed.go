@@ -36,8 +36,8 @@ func (t *test) run(ctx context.Context) (*record.Record, error) {
 	if err := results.Point(t.folder); err != nil && results.Check(t.folder) == nil { // else preflight.json has it
 		t.notes = append(t.notes, err.Error())
 	}
-	t.startMetrics(ctx)
-	t.quiet()
+	t.metrics.start(ctx, t.plan)
+	quiet(len(t.backends))
 	t.started = time.Now()
 	t.failures.start = t.started.UnixNano()
 	if t.profile != nil {
@@ -46,7 +46,7 @@ func (t *test) run(ctx context.Context) (*record.Record, error) {
 	t.sut.Start(ctx)
 	t.extent = t.newExtent()
 	t.live = t.newLive()
-	stopProgress := t.watch()
+	stopProgress := (&watcher{&t.evidence, t.failures, t.sut.Stop}).start()
 	t.logs = watchLogs(t.path(record.LogFolder))
 	defer t.logs.close()
 	returned := make(chan error, 1)
@@ -69,10 +69,7 @@ func (t *test) run(ctx context.Context) (*record.Record, error) {
 	}
 	if t.ended == nil {
 		loadgen.DestroyQSL(library)
-		t.unsaved = t.library.Close()
-		if t.dataset.Store != nil {
-			t.unsaved = errors.Join(t.unsaved, t.dataset.Store.Close())
-		}
+		t.unsaved = t.evidence.close()
 	}
 	r, err := t.finish(ctx)
 	return r, t.afterTest(err)
@@ -80,9 +77,9 @@ func (t *test) run(ctx context.Context) (*record.Record, error) {
 
 // ready does the last steps before the timed phase.
 func (t *test) ready(ctx context.Context) (*loadgen.QSL, error) {
-	library, err := loadgen.ConstructQSL(t.library.Name(), t.library.TotalSampleCount(),
-		t.library.PerformanceSampleCount(),
-		t.load, t.unload, t.sut.Stop)
+	q := t.requests.library
+	library, err := loadgen.ConstructQSL(q.Name(), q.TotalSampleCount(), q.PerformanceSampleCount(), t.requests.load,
+		t.unload, t.sut.Stop)
 	if err != nil {
 		return nil, err
 	}
@@ -105,8 +102,8 @@ const garbageRoom = 16 << 20
 
 // quiet makes the timed phase free of what the preparation left
 // (docs/reference/measurements.md#garbage-collection-during-a-test): few collections, which have little to do.
-func (t *test) quiet() {
-	roomToRun(len(t.backends))
+func quiet(shards int) {
+	roomToRun(shards)
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

@@ -20,20 +20,20 @@ const warmupQueries = 32
 // warmUp sends untimed requests through the test's own backends, whose connections stay open for the test. It runs
 // before LoadGen starts, and no figure counts its requests. A failure is noted only, because the test itself will meet
 // it.
-func (t *test) warmUp(ctx context.Context) error {
-	if !t.plan.Config.Bool("warmup") {
+func (e *evidence) warmUp(ctx context.Context) error {
+	if !e.plan.Config.Bool("warmup") {
 		return nil
 	}
-	indices := make([]int, min(warmupQueries, len(t.dataset.Samples)))
+	indices := make([]int, min(warmupQueries, len(e.dataset.Samples)))
 	for i := range indices {
 		indices[i] = i
 	}
-	if err := t.library.Load(indices); err != nil {
+	if err := e.requests.library.Load(indices); err != nil {
 		return err
 	}
-	loads, errs := make([]warmupLoad, len(t.backends)), make([]error, len(t.backends))
+	loads, errs := make([]warmupLoad, len(e.backends)), make([]error, len(e.backends))
 	var all sync.WaitGroup
-	for i, b := range t.backends {
+	for i, b := range e.backends {
 		serve := b.Serve
 		if warmUp := b.Features().WarmUp; warmUp != nil {
 			serve = warmUp
@@ -55,12 +55,12 @@ func (t *test) warmUp(ctx context.Context) error {
 	for i := range loads {
 		failed += loads[i].failed
 	}
-	note := "warm-up: " + plural.Count(len(indices)*len(t.backends), "request", "requests")
+	note := "warm-up: " + plural.Count(len(indices)*len(e.backends), "request", "requests")
 	if failed > 0 {
-		note = fmt.Sprintf("warm-up: %d of %d requests failed", failed, len(indices)*len(t.backends))
+		note = fmt.Sprintf("warm-up: %d of %d requests failed", failed, len(indices)*len(e.backends))
 	}
-	t.notes = append(t.notes, note)
-	return t.library.Unload(indices)
+	e.notes = append(e.notes, note)
+	return e.requests.library.Unload(indices)
 }
 
 // warmupLoad is a source of a few queries and a sink that counts failures. The backend calls Complete from one thread.

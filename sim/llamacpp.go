@@ -132,24 +132,7 @@ func (e *llamaEncoder) tail(dst []byte, r *reply) []byte {
 
 // body returns one document, or a list of them for several prompts.
 func (e *llamaEncoder) body(r *reply) []byte {
-	var b []byte
-	for i, q := range r.seqs {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		to := len(q.tokens)
-		if r.plan.noChoices {
-			to = 0
-		}
-		b = e.appendEnd(b, q, 0, to)
-	}
-	if len(r.seqs) > 1 {
-		b = append(append([]byte{'['}, b...), ']')
-	}
-	if e.garble != nil {
-		b = e.garble(b)
-	}
-	return b
+	return documents(r, len(r.seqs) > 1, e.garble, e.appendEnd)
 }
 
 // props returns llama.cpp's properties of the server.

@@ -214,7 +214,11 @@ func (e *generateEncoder) tail(dst []byte, r *reply) []byte {
 }
 
 // body returns one document, or a list of them for several prompts.
-func (e *generateEncoder) body(r *reply) []byte {
+func (e *generateEncoder) body(r *reply) []byte { return documents(r, e.batch, e.garble, e.document) }
+
+// documents returns the body of a native route: one document, or a list of them.
+func documents(r *reply, list bool, garble func([]byte) []byte,
+	document func(dst []byte, q *sequence, from, to int) []byte) []byte {
 	var b []byte
 	for i, q := range r.seqs {
 		if i > 0 {
@@ -224,13 +228,13 @@ func (e *generateEncoder) body(r *reply) []byte {
 		if r.plan.noChoices {
 			to = 0
 		}
-		b = e.document(b, q, 0, to)
+		b = document(b, q, 0, to)
 	}
-	if e.batch {
+	if list {
 		b = append(append([]byte{'['}, b...), ']')
 	}
-	if e.garble != nil {
-		b = e.garble(b)
+	if garble != nil {
+		b = garble(b)
 	}
 	return b
 }

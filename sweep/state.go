@@ -1,16 +1,14 @@
 package sweep
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/statefile"
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
@@ -91,46 +89,25 @@ func (p *Point) goodput() *Goodput {
 	return &Goodput{p.Load, *p.GoodputPerS, *p.Met}
 }
 
-// maxState limits the size of sweep.json in bytes.
-const maxState = 16 << 20
+// stateFile is sweep.json.
+var stateFile = statefile.File[State]{Name: FileName, Of: "sweep", Schema: Schema,
+	SchemaOf: func(s *State) string { return s.Schema }, Check: (*State).check}
 
-// ErrNoState reports that a folder has no sweep.json.
-var ErrNoState = errors.New("there is no " + FileName)
+// ReadState reads a folder's sweep.json. Without one, the error is statefile.ErrNone.
+func ReadState(folder string) (*State, error) { return stateFile.Read(folder) }
 
-// ReadState reads a folder's sweep.json.
-func ReadState(folder string) (*State, error) {
-	text, err := atomicfile.ReadBelow(folder, FileName, maxState)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s: %w", folder, ErrNoState)
-	case err != nil:
-		return nil, err
-	}
-	s, err := parseState(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(folder, FileName), err)
-	}
-	return s, nil
-}
-
-func parseState(text []byte) (*State, error) {
-	s := &State{}
-	if err := json.Unmarshal(text, s); err != nil {
-		return nil, fmt.Errorf("not the JSON of a sweep: %w", err)
-	}
-	if s.Schema != Schema {
-		return nil, fmt.Errorf("it has the schema %q; this program reads %q", s.Schema, Schema)
-	}
+// check rejects a state that no sweep can have.
+func (s *State) check() error {
 	if len(s.Points) > MaxPoints || len(s.Values) > MaxPoints {
-		return nil, fmt.Errorf("it has more than %d points", MaxPoints)
+		return fmt.Errorf("it has more than %d points", MaxPoints)
 	}
 	for _, p := range s.Points {
 		if !(p.Load > 0 && p.Load <= MaxRate) || p.PerAccelerator < 0 || p.PerUser < 0 ||
 			(p.Met == nil) != (p.GoodputPerS == nil) {
-			return nil, fmt.Errorf("its point at %v is impossible", p.Load)
+			return fmt.Errorf("its point at %v is impossible", p.Load)
 		}
 	}
-	return s, nil
+	return nil
 }
 
 // continues takes over what an earlier sweep measured. Its spoiled points are measured again.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/statefile"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
@@ -151,7 +152,7 @@ func (o *Options) AboutPoint(load float64) time.Duration {
 func (o *Options) earlier() (*State, error) {
 	before, err := ReadState(o.Folder)
 	switch {
-	case errors.Is(err, ErrNoState):
+	case errors.Is(err, statefile.ErrNone):
 		return nil, run.CheckFolder(o.Folder, false)
 	case err != nil && o.Resume:
 		return nil, exit.Usage(exit.CodeSweepState, "Choose another --output-dir", "the sweep cannot be continued: %w", err)

@@ -292,7 +292,7 @@ func validate(t *testing.T, st *State) {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	require.NoError(t, err)
 	require.NoError(t, form.Validate(v))
-	back, err := parseState(text)
+	back, err := stateFile.Parse(text)
 	require.NoError(t, err)
 	require.Equal(t, st.Points, back.Points)
 }
@@ -306,7 +306,7 @@ func FuzzState(f *testing.F) {
 	f.Add(text)
 	f.Add([]byte(`{"schema":"mlperf-go/sweep/1","auto":true,"load":"rate","points":[{"load":1,"goodput_per_s":1}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		read, err := parseState(text)
+		read, err := stateFile.Parse(text)
 		if err != nil {
 			return
 		}

@@ -106,7 +106,7 @@ func FuzzState(f *testing.F) {
 	f.Add(text)
 	f.Add([]byte(`{"schema":"mlperf-go/tune/1"}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := parseState(text)
+		s, err := stateFile.Parse(text)
 		if err != nil {
 			return
 		}

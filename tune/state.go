@@ -1,14 +1,12 @@
 package tune
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/statefile"
 )
 
 // The files of a tune's folder.
@@ -60,48 +58,27 @@ type Result struct {
 	Why       string  `json:"why,omitempty"`         // if not confirmed
 }
 
-// maxState limits the size of tune.json in bytes.
-const maxState = 16 << 20
+// stateFile is tune.json.
+var stateFile = statefile.File[State]{Name: FileName, Of: "tune", Schema: Schema,
+	SchemaOf: func(s *State) string { return s.Schema }, Check: (*State).check}
 
-// ErrNoState reports that a folder has no tune.json.
-var ErrNoState = errors.New("there is no " + FileName)
+// ReadState reads a folder's tune.json. Without one, the error is statefile.ErrNone.
+func ReadState(folder string) (*State, error) { return stateFile.Read(folder) }
 
-// ReadState reads a folder's tune.json.
-func ReadState(folder string) (*State, error) {
-	text, err := atomicfile.ReadBelow(folder, FileName, maxState)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s: %w", folder, ErrNoState)
-	case err != nil:
-		return nil, err
-	}
-	s, err := parseState(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(folder, FileName), err)
-	}
-	return s, nil
-}
-
-func parseState(text []byte) (*State, error) {
-	s := &State{}
-	if err := json.Unmarshal(text, s); err != nil {
-		return nil, fmt.Errorf("not the JSON of a tune: %w", err)
-	}
-	if s.Schema != Schema {
-		return nil, fmt.Errorf("it has the schema %q; this program reads %q", s.Schema, Schema)
-	}
+// check rejects a state that no tune can have.
+func (s *State) check() error {
 	if err := s.Goal.check(); err != nil {
-		return nil, err
+		return err
 	}
 	if s.Result != nil && s.Result.Run != "" && !filepath.IsLocal(s.Result.Run) {
-		return nil, fmt.Errorf("its run %q is not below its folder", s.Result.Run)
+		return fmt.Errorf("its run %q is not below its folder", s.Result.Run)
 	}
 	for i, p := range s.Probes {
 		if err := p.check(len(s.Goal.Limits)); err != nil {
-			return nil, fmt.Errorf("its probe %d: %w", i, err)
+			return fmt.Errorf("its probe %d: %w", i, err)
 		}
 	}
-	return s, nil
+	return nil
 }
 
 // check rejects a measurement that no step can have made: a search computes with it.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/statefile"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
@@ -124,7 +125,7 @@ func (t *tuner) check() error {
 func (t *tuner) earlier() (*State, error) {
 	s, err := ReadState(t.Folder)
 	switch {
-	case errors.Is(err, ErrNoState):
+	case errors.Is(err, statefile.ErrNone):
 		if err := run.CheckFolder(t.Folder, false); err != nil {
 			return nil, err
 		}

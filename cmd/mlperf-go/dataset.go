@@ -140,24 +140,22 @@ func datasetFailed(c *cli.Context, err error) error {
 	return err
 }
 
-func (cmd datasetCommand) file(c *cli.Context) (string, *models.Row, error) {
+// file returns the file that a command reads, its benchmark, and how it is read.
+func (cmd datasetCommand) file(c *cli.Context) (path string, row *models.Row, o datasets.Options, err error) {
 	if c.NArg() != 1 {
-		return "", nil, exit.Usage(exit.CodeArgument, "Write `mlperf-go dataset "+c.Command.Name+" FILE`",
+		return "", nil, o, exit.Usage(exit.CodeArgument, "Write `mlperf-go dataset "+c.Command.Name+" FILE`",
 			"this command requires one data set file")
 	}
 	m, err := models.Find(c.String("model"))
 	if err != nil {
-		return "", nil, err
+		return "", nil, o, err
 	}
-	return c.Args().First(), m.Row, nil
+	o, err = reading(c, m.Row)
+	return c.Args().First(), m.Row, o, err
 }
 
 func (cmd datasetCommand) check(c *cli.Context) error {
-	path, row, err := cmd.file(c)
-	if err != nil {
-		return err
-	}
-	o, err := reading(c, row)
+	path, row, o, err := cmd.file(c)
 	if err != nil {
 		return err
 	}

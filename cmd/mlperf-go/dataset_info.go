@@ -27,15 +27,11 @@ type lengthSet struct {
 }
 
 func (cmd datasetCommand) info(c *cli.Context) error {
-	path, row, err := cmd.file(c)
+	path, row, o, err := cmd.file(c)
 	if err != nil {
 		return err
 	}
 	format, err := plotFormat(c)
-	if err != nil {
-		return err
-	}
-	o, err := reading(c, row)
 	if err != nil {
 		return err
 	}

@@ -23,15 +23,11 @@ func plotFlag() cli.Flag {
 }
 
 func (cmd datasetCommand) stats(c *cli.Context) error {
-	path, row, err := cmd.file(c)
+	path, row, o, err := cmd.file(c)
 	if err != nil {
 		return err
 	}
 	format, err := plotFormat(c)
-	if err != nil {
-		return err
-	}
-	o, err := reading(c, row)
 	if err != nil {
 		return err
 	}

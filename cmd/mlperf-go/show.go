@@ -10,6 +10,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/experiment"
 	"github.com/mlperf-go/mlperf-go/internal/plot"
+	"github.com/mlperf-go/mlperf-go/internal/statefile"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/report/lengths"
 	"github.com/mlperf-go/mlperf-go/run/exit"
@@ -110,12 +111,12 @@ func readShown(folder string, answers bool, percentiles []float64) (*shown, erro
 	var err error
 	if s.Tune, err = tune.ReadState(folder); err == nil {
 		return s, nil
-	} else if !errors.Is(err, tune.ErrNoState) {
+	} else if !errors.Is(err, statefile.ErrNone) {
 		return nil, exit.Usage(exit.CodeTune, "", "%w", err)
 	}
 	if s.Sweep, err = sweep.ReadState(folder); err == nil {
 		return s, nil
-	} else if !errors.Is(err, sweep.ErrNoState) {
+	} else if !errors.Is(err, statefile.ErrNone) {
 		return nil, exit.Usage(exit.CodeSweep, "", "%w", err)
 	}
 	if s.Experiment, err = experiment.ReadState(folder); err == nil {

@@ -15,7 +15,7 @@ var Layers = [][]string{
 	{"ledger", "datasets"},
 	{"rounds"},
 	{"models"},
-	{"internal/config", "internal/mllog", "internal/schedule", "internal/earlystop", "tokenizer",
+	{"internal/config", "internal/mllog", "internal/statefile", "internal/schedule", "internal/earlystop", "tokenizer",
 		"metrics", "loadgen-cgo"},
 	{"internal/parcel", "internal/worker"},
 	{"internal/plot", "internal/spill", "internal/atomicfile", "internal/sandbox", "internal/pyrepr", "internal/foreign",

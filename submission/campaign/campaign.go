@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/mlperf-go/mlperf-go/internal/results"
+	"github.com/mlperf-go/mlperf-go/internal/statefile"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/child"
@@ -144,7 +145,7 @@ func (c *Campaign) point() {
 func (c *Campaign) adopt() error {
 	s, err := ReadState(c.Folder)
 	switch {
-	case errors.Is(err, ErrNoState):
+	case errors.Is(err, statefile.ErrNone):
 		if other := results.Holds(c.Folder, "campaign"); other != "" {
 			return exit.Usage(exit.CodeOutputUsed, "Choose another --output-dir (with make: OUT=folder)",
 				"the output folder %s is the folder of a %s", c.Folder, other)

@@ -185,7 +185,7 @@ func TestTheStateContainsTheTimeOfEachStep(t *testing.T) {
 // Reading any text as a state ends, and in a state that was read every step has a name.
 func TestStateOfAnyText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s, err := parseState([]byte(rapid.String().Draw(t, "text")))
+		s, err := stateFile.Parse([]byte(rapid.String().Draw(t, "text")))
 		require.Equal(t, err == nil, s != nil)
 	})
 }
@@ -195,7 +195,7 @@ func FuzzState(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := parseState(text)
+		s, err := stateFile.Parse(text)
 		if err != nil {
 			return
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf-go/internal/statefile"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run/needs"
 	"github.com/mlperf-go/mlperf-go/run/record"
@@ -60,7 +61,7 @@ func (c *Campaign) peek() {
 // records.
 func Inspect(folder string) (*State, []Outcome, error) {
 	s, err := ReadState(folder)
-	if errors.Is(err, ErrNoState) {
+	if errors.Is(err, statefile.ErrNone) {
 		s, err = fromRuns(folder)
 	}
 	if err != nil {

@@ -1,14 +1,12 @@
 package campaign
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/statefile"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
@@ -69,42 +67,21 @@ type Entry struct {
 	Aside   []string `json:"aside,omitempty"` // where earlier folders of the step were moved, below the campaign's
 }
 
-// maxState limits the size of campaign.json in bytes: a benchmark has a few dozen steps.
-const maxState = 16 << 20
+// stateFile is campaign.json.
+var stateFile = statefile.File[State]{Name: layout.StateName, Of: "campaign", Schema: Schema,
+	SchemaOf: func(s *State) string { return s.Schema }, Check: (*State).check}
 
-// ErrNoState reports that a folder has no campaign.json.
-var ErrNoState = errors.New("there is no " + layout.StateName)
+// ReadState reads a folder's campaign.json. Without one, the error is statefile.ErrNone.
+func ReadState(folder string) (*State, error) { return stateFile.Read(folder) }
 
-// ReadState reads a folder's campaign.json.
-func ReadState(folder string) (*State, error) {
-	text, err := atomicfile.ReadBelow(folder, layout.StateName, maxState)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s: %w", folder, ErrNoState)
-	case err != nil:
-		return nil, err
-	}
-	s, err := parseState(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(folder, layout.StateName), err)
-	}
-	return s, nil
-}
-
-func parseState(text []byte) (*State, error) {
-	s := &State{}
-	if err := json.Unmarshal(text, s); err != nil {
-		return nil, fmt.Errorf("not the JSON of a campaign: %w", err)
-	}
-	if s.Schema != Schema {
-		return nil, fmt.Errorf("it has the schema %q; this program reads %q", s.Schema, Schema)
-	}
+// check rejects a state that no campaign can have.
+func (s *State) check() error {
 	for i, e := range s.Steps {
 		if e == nil || e.ID == "" {
-			return nil, fmt.Errorf("its step %d has no id", i)
+			return fmt.Errorf("its step %d has no id", i)
 		}
 	}
-	return s, nil
+	return nil
 }
 
 // Entry returns a step's entry, and adds it if it is missing.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/internal/statefile"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
@@ -59,7 +60,7 @@ var foundOrigin = plan.ProgramOrigin("found by " + Tune)
 func (c *Campaign) lookTuned(t Task) Finding {
 	s, err := tune.ReadState(c.folder(t.Step))
 	switch {
-	case errors.Is(err, tune.ErrNoState):
+	case errors.Is(err, statefile.ErrNone):
 		return Finding{Status: Pending}
 	case err != nil:
 		return Finding{Status: Crashed, Code: "crashed", Why: err.Error()}

@@ -1,0 +1,10 @@
+// Package statefile reads the file by which a campaign, a tune or a sweep continues.
+//
+//	var file = statefile.File[State]{Name: "tune.json", Of: "tune", Schema: Schema,
+//		SchemaOf: func(s *State) string { return s.Schema }, Check: (*State).check}
+//	s, err := file.Read(folder)
+//
+// The file is untrusted: its size is limited, links are not followed, and a file of another schema is rejected.
+//
+// The package imports only internal/atomicfile.
+package statefile

@@ -1,0 +1,60 @@
+package statefile
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+)
+
+// maxSize limits a file in bytes: the longest, a sweep's, has a few thousand points.
+const maxSize = 16 << 20
+
+// ErrNone is the cause of the error for a folder without the file.
+var ErrNone = errors.New("there is no state")
+
+// File is the state file of one kind of folder.
+type File[S any] struct {
+	Name     string // such as tune.json
+	Of       string // such as tune
+	Schema   string // the only form that can be read
+	SchemaOf func(*S) string
+	Check    func(*S) error // rejects values that no program has written
+}
+
+// Read reads the file of a folder. The error is ErrNone if the folder has none.
+func (f File[S]) Read(folder string) (*S, error) {
+	text, err := atomicfile.ReadBelow(folder, f.Name, maxSize)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, missing{folder, f.Name}
+	case err != nil:
+		return nil, err
+	}
+	s, err := f.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(folder, f.Name), err)
+	}
+	return s, nil
+}
+
+// missing is ErrNone with the names.
+type missing struct{ folder, name string }
+
+func (m missing) Error() string     { return fmt.Sprintf("%s: there is no %s", m.folder, m.name) }
+func (m missing) Is(err error) bool { return err == ErrNone }
+
+// Parse parses the text of a file.
+func (f File[S]) Parse(text []byte) (*S, error) {
+	s := new(S)
+	if err := json.Unmarshal(text, s); err != nil {
+		return nil, fmt.Errorf("not the JSON of a %s: %w", f.Of, err)
+	}
+	if schema := f.SchemaOf(s); schema != f.Schema {
+		return nil, fmt.Errorf("it has the schema %q; this program reads %q", schema, f.Schema)
+	}
+	return s, f.Check(s)
+}
