@@ -39,11 +39,9 @@ func (t *test) finish(ctx context.Context) (*record.Record, error) {
 	metrics, notes := t.metrics.stop()
 	t.notes = append(t.notes, notes...)
 	lost := errors.Join(t.failures.close(), t.freeReserve())
-	gone := t.folderLost()
-	if gone != nil {
-		if err := t.rescue(gone); err != nil {
-			return nil, err
-		}
+	gone, err := t.replaceLost()
+	if err != nil {
+		return nil, err
 	}
 	logs, states, err := t.readLogs(gone)
 	if err != nil {

@@ -56,6 +56,15 @@ func (o *output) heldPath() string {
 // rescuedInfix joins the name of a lost output folder and the time of its replacement.
 const rescuedInfix = ".rescued-"
 
+// replaceLost rescues the run if its folder is lost, which it then returns.
+func (t *test) replaceLost() (*lostFolder, error) {
+	gone := t.folderLost()
+	if gone == nil {
+		return nil, nil
+	}
+	return gone, t.rescue(gone)
+}
+
 // rescue creates a folder beside the lost one, or in the system's temporary folder if the parent is gone, and saves the
 // run there: what the lost folder still contains, the open logs, and the inputs. The test continues in it.
 func (t *test) rescue(l *lostFolder) error {

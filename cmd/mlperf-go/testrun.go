@@ -92,17 +92,22 @@ func (t testRun) do(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, note := range r.Notes {
-		if strings.HasPrefix(note, "--profile-window: ") || strings.HasPrefix(note, "--trace-spans: ") {
-			t.log.Warn(note)
-		}
-	}
+	t.warnOf(r.Notes)
 	t.exit = r.ExitCode()
 	if i, ok := context.Cause(ctx).(run.Interrupt); ok && r.Verdict == record.Interrupted {
 		t.exit = i.ExitCode()
 	}
 	t.keepSummary(r)
 	return t.printRecord(r, plan.Folder())
+}
+
+// warnOf shows the notes about files that the user asked for beside the test.
+func (t testRun) warnOf(notes []string) {
+	for _, note := range notes {
+		if strings.HasPrefix(note, "--profile-window: ") || strings.HasPrefix(note, "--trace-spans: ") {
+			t.log.Warn(note)
+		}
+	}
 }
 
 // keepSummary writes the result as text into the run's folder.

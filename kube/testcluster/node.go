@@ -70,8 +70,8 @@ func (c *Cluster) Node(name string, images ...Image) *Node {
 	return n
 }
 
-// Lose ends the node as a power failure does, without a message to the API server: its containers are killed, its lease is
-// not renewed.
+// Lose ends the node as a power failure does, without a message to the API server: its containers are killed, and its
+// lease is not renewed.
 func (n *Node) Lose() {
 	n.stop()
 	n.mu.Lock()

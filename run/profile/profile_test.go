@@ -17,7 +17,7 @@ import (
 func TestParse(t *testing.T) {
 	w, err := Parse("100, 50")
 	require.NoError(t, err)
-	require.Equal(t, Window{100, 50}, w)
+	require.Equal(t, Window{Start: 100, Count: 50}, w)
 	for _, text := range []string{"", "5", "-1,5", "1,0", "1,2,3", "a,b", "99999999999,1"} {
 		_, err := Parse(text)
 		require.ErrorContains(t, err, "is not START,COUNT", text)
@@ -111,10 +111,12 @@ func TestTheWindowIsExact(t *testing.T) {
 		want   []int
 		why    string
 	}{
-		{Window{0, 1}, numbers(0, 1), ""}, {Window{0, queries}, numbers(0, queries), ""},
-		{Window{13, 20}, numbers(13, 33), ""},
-		{Window{59, 1}, numbers(59, 60), ""}, {Window{50, 11}, numbers(50, 60), "the test ended after 10 queries"},
-		{Window{60, 5}, nil, ""}, {Window{61, 5}, nil, "the test ended before the window's first query"},
+		{Window{Start: 0, Count: 1}, numbers(0, 1), ""}, {Window{Start: 0, Count: queries}, numbers(0, queries), ""},
+		{Window{Start: 13, Count: 20}, numbers(13, 33), ""},
+		{Window{Start: 59, Count: 1}, numbers(59, 60), ""}, {Window{Start: 50, Count: 11}, numbers(50, 60),
+			"the test ended after 10 queries"},
+		{Window{Start: 60, Count: 5}, nil, ""}, {Window{Start: 61, Count: 5}, nil,
+			"the test ended before the window's first query"},
 	} {
 		s := &server{}
 		control := New(c.window, s)
@@ -146,7 +148,7 @@ func TestTheWindowIsExact(t *testing.T) {
 // A profiler that does not start lets the test go on.
 func TestAProfilerThatRefuses(t *testing.T) {
 	s := &server{refuse: errors.New("no such route")}
-	control := New(Window{1, 2}, s)
+	control := New(Window{Start: 1, Count: 2}, s)
 	control.Begin(context.Background())
 	src := &list{queries: []loadgen.Query{{Seq: 0}, {Seq: 1}, {Seq: 2}}}
 	require.NoError(t, control.Wrap(s).Serve(context.Background(), src, nowhere{}))

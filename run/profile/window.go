@@ -10,13 +10,11 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/crash"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // Window is a part of a test's queries, in the order of their issue.
-type Window struct {
-	Start int `json:"start"` // number of the first query, from 0 on
-	Count int `json:"count"`
-}
+type Window = record.QueryWindow
 
 // Parse reads START,COUNT.
 func Parse(text string) (Window, error) {
@@ -26,18 +24,11 @@ func Parse(text string) (Window, error) {
 	if !ok || err != nil || also != nil || a < 0 || b < 1 {
 		return Window{}, fmt.Errorf("%.40q is not START,COUNT with a START from 0 on and a COUNT above 0", text)
 	}
-	return Window{int(a), int(b)}, nil
+	return Window{Start: int(a), Count: int(b)}, nil
 }
 
-// Report is what became of a window.
-type Report struct {
-	Window
-	How     string     `json:"how"`     // what controls the profiler
-	Started *time.Time `json:"started"` // null: it was not started
-	Stopped *time.Time `json:"stopped"` // null: it was not stopped
-	Queries int        `json:"queries"` // that ended between both
-	Error   string     `json:"error"`   // empty: the window was profiled
-}
+// Report is how the profiling of a window went, for the record.
+type Report = record.ProfiledWindow
 
 // Profiler controls the profilers of all servers.
 type Profiler interface {
@@ -59,7 +50,7 @@ type Control struct {
 // New returns the control of a window. Each backend of the test must be wrapped.
 func New(w Window, p Profiler) *Control {
 	c := &Control{window: w, profiler: p, gate: &gate{reached: make(chan struct{}, 1)}, done: make(chan struct{}),
-		report: Report{Window: w, How: p.How()}}
+		report: Report{QueryWindow: w, How: p.How()}}
 	c.gate.limit.Store(int64(w.Start))
 	return c
 }
@@ -127,7 +118,7 @@ func (c *Control) follow(ctx context.Context) error {
 	return nil
 }
 
-// End returns what became of the window. A profiler that still runs is stopped.
+// End returns how the profiling of the window went. A profiler that still runs is stopped.
 func (c *Control) End() *Report {
 	c.cancel()
 	<-c.done

@@ -10,7 +10,6 @@ import (
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 	"github.com/mlperf-go/mlperf-go/run/exit"
-	"github.com/mlperf-go/mlperf-go/run/profile"
 	"github.com/mlperf-go/mlperf-go/servers"
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
@@ -71,7 +70,7 @@ type Record struct {
 	Client     Client            `json:"client"`
 	Endpoints  []EndpointCounts  `json:"endpoints"`
 	Servers    *servers.Facts    `json:"servers,omitempty"`        // with --server-dir
-	Profile    *profile.Report   `json:"profile,omitempty"`        // with --profile-window
+	Profile    *ProfiledWindow   `json:"profile,omitempty"`        // with --profile-window
 	Metrics    *ServerMetrics    `json:"server_metrics,omitempty"` // with --metrics
 	Dataset    DatasetFacts      `json:"dataset"`
 	Tokenizer  *finder.Source    `json:"tokenizer,omitempty"` // counted tokens instead of the server, or after it

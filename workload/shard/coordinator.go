@@ -129,6 +129,7 @@ func (c *Coordinator) each(f func(i int, p *peer) error) error {
 	var wait sync.WaitGroup
 	for i, p := range c.shards {
 		wait.Go(func() {
+			defer crash.Catch()
 			if err := f(i, p); err != nil {
 				failed[i] = fmt.Errorf("shard %d: %w", i, err)
 			}

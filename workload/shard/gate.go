@@ -84,7 +84,10 @@ func (g *Gate) accept() {
 		l := g.link
 		g.announce()
 		g.mu.Unlock()
-		g.wait.Go(func() { g.serve(l) })
+		g.wait.Go(func() {
+			defer crash.Catch()
+			g.serve(l)
+		})
 	}
 }
 
@@ -97,7 +100,6 @@ func (g *Gate) announce() {
 }
 
 func (g *Gate) serve(l *link) {
-	defer crash.Catch()
 	for {
 		m, err := l.receive()
 		if err != nil {
