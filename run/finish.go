@@ -82,8 +82,7 @@ func (t *test) finish(ctx context.Context) (*record.Record, error) {
 	}
 	if gone != nil {
 		return nil, exit.Environment(exit.CodeOutputLost, "Leave a folder alone while a test writes it, and run again",
-			"%s; what was measured is saved in %s, and is not valid",
-			gone.words(), t.folder)
+			"%s; what was measured is saved in %s, and is not valid", gone.words(), t.folder)
 	}
 	if errors.Is(t.ended, hostinfo.ErrRoom) {
 		return nil, exit.Environment(exit.CodeLimits, "", "%w; what was measured is saved in %s, and is not valid", t.ended,

@@ -92,13 +92,18 @@ func (t testRun) do(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return t.showResult(ctx, r)
+}
+
+// showResult prints the record of a test that ended, keeps it as text and sets the exit code.
+func (t testRun) showResult(ctx context.Context, r *record.Record) error {
 	t.warnOf(r.Notes)
 	t.exit = r.ExitCode()
 	if i, ok := context.Cause(ctx).(run.Interrupt); ok && r.Verdict == record.Interrupted {
 		t.exit = i.ExitCode()
 	}
 	t.keepSummary(r)
-	return t.printRecord(r, plan.Folder())
+	return t.printRecord(r, t.plan.Folder())
 }
 
 // warnOf shows the notes about files that the user asked for beside the test.

@@ -41,7 +41,7 @@ func taleOf(r *wiretest.Recorder) tale {
 		o.SentNS, o.DequeuedNS = 1, 1
 	}
 	o.ReadableNS = 0 // net/http does not know it
-	for _, at := range []*int64{&o.FirstByteNS, &o.FirstTokenNS, &o.LastTokenNS} {
+	for _, at := range []*int64{&o.FirstByteNS, &o.FirstTokenNS, &o.VisibleNS, &o.LastTokenNS} {
 		*at = min(*at, 1)
 	}
 	t := tale{Outcome: o, First: r.Results[1].First, Firsts: r.Results[1].FirstCalls, Gaps: r.Gaps}
