@@ -348,16 +348,28 @@ func truncate(t *testing.T, path string, to int64) {
 }
 
 func TestTunes(t *testing.T) {
-	of := func(rate, low, high float64, confirmed bool) *Source {
+	runFolder := folderOf(t, rand.New(rand.NewPCG(7, 7)), 1)
+	write := func(rate, low, high float64, confirmed bool, run string) *Source {
 		folder := t.TempDir()
+		require.NoError(t, os.CopyFS(filepath.Join(folder, "confirm"), os.DirFS(runFolder)))
 		state := tune.State{Schema: tune.Schema, Kind: "tune", Model: "llama3.1-8b", Scenario: "Server",
 			Goal:   tune.Goal{Percentile: 0.99, Confidence: 0.95, Limits: []tune.Limit{{Metric: tune.TTFT, Limit: time.Second}}},
-			Result: &tune.Result{TargetQPS: rate, Low: low, High: high, Confirmed: confirmed, Run: "../../etc"}}
+			Result: &tune.Result{TargetQPS: rate, Low: low, High: high, Confirmed: confirmed, Run: run}}
 		state.Goal.Load.MinDuration, state.Goal.Load.MinQueries = time.Minute, 100
 		require.NoError(t, atomicfile.WriteJSON(filepath.Join(folder, tune.FileName), &state))
-		s := read(t, folder)
+		return read(t, folder)
+	}
+	of := func(rate, low, high float64, confirmed bool) *Source {
+		s := write(rate, low, high, confirmed, "confirm")
 		require.Empty(t, s.Notes)
 		return s
+	}
+	// a rate counts only with the run that confirmed it
+	require.Contains(t, write(100, 97, 103, true, "../../etc").Notes[0], "not below its folder")
+	for _, run := range []string{"", "removed"} {
+		s := write(100, 97, 103, true, run)
+		require.Equal(t, NotConfirmed, s.Results[0].State, run)
+		require.Contains(t, s.Results[0].Reasons[0], "the run that confirmed the rate is not valid")
 	}
 	r := Compare([]*Source{of(100, 97, 103, true), of(110, 106, 113, true), of(101, 98, 104, true), of(90, 80, 95, false)},
 		Settings{})

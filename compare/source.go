@@ -192,9 +192,13 @@ func readTune(_ context.Context, s *Source, folder string, _ Options) error {
 			r = readRun(s, filepath.Join(folder, found.Run))
 		}
 		rate := found.TargetQPS
-		r.Value, r.Low, r.High, r.State, r.Reasons = &rate, found.Low, found.High, Valid, []string{}
-		if !found.Confirmed {
+		r.Value, r.Low, r.High = &rate, found.Low, found.High
+		switch {
+		case !found.Confirmed:
 			r.State, r.Reasons = NotConfirmed, []string{found.Why}
+		case r.State != Valid: // it was removed, replaced or damaged since
+			r.Reasons = append([]string{"the run that confirmed the rate is not valid, or not there"}, r.Reasons...)
+			r.State = NotConfirmed
 		}
 	} else {
 		r.Reasons = append(r.Reasons, "the tune has no result yet")
