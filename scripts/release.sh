@@ -76,7 +76,13 @@ for arch in $arches; do
     rm -rf third_party/loadgen third_party/loadgen.stamp
     sh third_party/setup.sh
     "$CC" -O2 -Wall -Wextra -Werror -c scripts/release/glibc/compat.c -o "$work/compat.o"
-    go build -tags urfave_cli_no_docs -o "$out/mlperf-go" -ldflags "-s -w -buildid= -linkmode=external -extld=$CXX
+    # Code off the hot path is not inlined: 0.4 MB less. Its modules are named, so that ours keep their speed.
+    lean=()
+    for module in github.com/{parquet-go/parquet-go,andybalholm/brotli,urfave/cli/v2,vbauerster/mpb/v8,NVIDIA/go-nvml} \
+      github.com/prometheus/{common,client_model} google.golang.org/protobuf gopkg.in/yaml.v3; do
+      lean+=("-gcflags=$module/...=-l")
+    done
+    go build "${lean[@]}" -tags urfave_cli_no_docs -o "$out/mlperf-go" -ldflags "-s -w -buildid= -linkmode=external -extld=$CXX
       -X github.com/mlperf-go/mlperf-go/run/record.version=$version
       -extldflags '-B$stubs -L$stubs -static-libstdc++ -static-libgcc -Wl,--build-id=none,--gc-sections,--exclude-libs,ALL $work/compat.o -lresolv -lpthread'" \
       ./cmd/mlperf-go
