@@ -16,7 +16,6 @@ import (
 type liveTune struct {
 	*tuneProgress
 	page *livePage
-	head []string
 	rows [][]string
 }
 

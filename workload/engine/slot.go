@@ -17,7 +17,6 @@ type slot struct {
 	notBefore int64 // wall ns from which it may be sent: due, and what it waited for has come
 	thinkNS   int64 // of a closed stage: from its end to the user's next request
 	more      int   // tokens of the first event that are still to be reported
-	reportNS  int64 // from the time at which the last token was readable to the report
 
 	session *session // nil: it belongs to none
 	call    int
@@ -70,12 +69,4 @@ func (t *table) put(s *slot) {
 	}
 	s.reset()
 	t.free = append(t.free, s)
-}
-
-// used returns how many slots are prepared or in flight.
-func (t *table) used() int {
-	if list := t.slots.Load(); list != nil {
-		return len(*list) - len(t.free)
-	}
-	return 0
 }

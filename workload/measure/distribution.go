@@ -34,7 +34,6 @@ type values struct {
 	weights []float64 // nil: all are 1
 	many    *ledger.Histogram
 	count   int64
-	sum     float64
 	weight  float64
 	squares float64 // Welford: weighted sum of squared distances from the mean
 	mean    float64

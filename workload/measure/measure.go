@@ -139,8 +139,7 @@ type windows struct {
 type extent struct {
 	start, end int64 // first sending, last end
 	requests   int64
-	from, to   int64 // counted: sent within; 0: no limit
-	seen       int64
+	from, to   int64   // counted: sent within; 0: no limit
 	bins       []int64 // ns in flight, by bin
 	width      int64
 }
