@@ -180,11 +180,20 @@ var helpTable = map[string]commandHelp{
 		{"make a set of 512 rows", "mlperf-go dataset synth --samples 512 --output prompts.json"},
 		{"make one for another benchmark", "mlperf-go dataset synth --model gpt-oss-120b --samples 64 --output gpt.json"},
 	}},
+	"experiment": {examples: []example{
+		{"compare ways to send the samples of an Offline test", "mlperf-go experiment offline-batching --model " +
+			"llama3.1-8b --endpoint http://127.0.0.1:8000 --dataset cnn_eval.json --samples 2000"},
+		{"compare ways to divide samples among replicas", "mlperf-go experiment partition --model llama3.1-8b " +
+			"--endpoint http://127.0.0.1:8000 --endpoint http://127.0.0.1:8001 --dataset cnn_eval.json --samples 2000"},
+	}},
 	"experiment offline-batching": {
 		examples: []example{
 			{"compare three windows and one batch size with all at once", "mlperf-go experiment offline-batching --model " +
 				"llama3.1-8b --endpoint http://127.0.0.1:8000 --dataset cnn_eval.json --samples 2000 --windows 64,128,256 " +
 				"--batches 256"},
+			{"repeat it more often, and continue after an interruption", "mlperf-go experiment offline-batching --model " +
+				"llama3.1-8b --endpoint http://127.0.0.1:8000 --dataset cnn_eval.json --samples 2000 --repeats 10 " +
+				"--output-dir batching --resume"},
 		},
 		basic: []string{"model", "endpoint", "dataset", "samples", "windows", "batches", "repeats", "output-dir", "resume"},
 	},
@@ -192,6 +201,8 @@ var helpTable = map[string]commandHelp{
 		examples: []example{
 			{"compare how to divide the samples among two replicas", "mlperf-go experiment partition --model llama3.1-8b " +
 				"--endpoint http://127.0.0.1:8000 --endpoint http://127.0.0.1:8001 --dataset cnn_eval.json --samples 2000"},
+			{"keep 64 requests in flight at each replica", "mlperf-go experiment partition --model llama3.1-8b --endpoint " +
+				"http://127.0.0.1:8000 --endpoint http://127.0.0.1:8001 --dataset cnn_eval.json --samples 2000 --window 64"},
 		},
 		basic: []string{"model", "endpoint", "dataset", "samples", "window", "repeats", "output-dir", "resume"},
 	},
@@ -228,8 +239,37 @@ var helpTable = map[string]commandHelp{
 		{"put several runs on one page", "mlperf-go report --output r.html results/a results/b"},
 	}},
 	"bench": {examples: []example{
+		{"send a predefined workload", "mlperf-go bench run -w chatbot_synthetic -U http://127.0.0.1:8000"},
 		{"write a run as vllm bench would", "mlperf-go bench convert results/server --format vllm"},
-		{"write guidellm's JSON and CSV", "mlperf-go bench convert results/server --format guidellm"},
+	}},
+	"bench run": {
+		examples: []example{
+			{"send a predefined workload", "mlperf-go bench run -l inference-perf -w chatbot_synthetic -U " +
+				"http://127.0.0.1:8000 --output chat"},
+			{"send one of your own, and count the answers within limits", "mlperf-go bench run -w chat.yaml -U " +
+				"http://127.0.0.1:8000 --slo ttft:p99<500ms,tpot:p95<40ms"},
+		},
+		basic: []string{"workload", "harness", "endpoint-url", "model", "overrides", "slo", "output", "force"},
+	},
+	"bench plan": {examples: []example{
+		{"print the schedule and the tokens of a workload", "mlperf-go bench plan -w chat.yaml"},
+		{"print them with another rate", "mlperf-go bench plan -w chat.yaml -o load.stages.0.rate=4"},
+	}},
+	"bench list": {examples: []example{
+		{"list the predefined profiles", "mlperf-go bench list"},
+		{"list those of one tool", "mlperf-go bench list -l guidellm"},
+	}},
+	"bench init": {examples: []example{
+		{"copy a predefined profile, to change it", "mlperf-go bench init -w chatbot_synthetic --output chat.yaml"},
+		{"translate another tool's file", "mlperf-go bench init -l guidellm -w scenario.yaml --output chat.yaml"},
+	}},
+	"nop": {examples: []example{
+		{"report how long vLLM's start took", "mlperf-go nop vllm.log"},
+		{"write the report as files", "mlperf-go nop vllm.log --output start"},
+	}},
+	"kube": {examples: []example{
+		{"list the launcher's commands", "mlperf-go kube help"},
+		{"print the rights that the launcher needs", "mlperf-go kube rights"},
 	}},
 	"bench convert": {examples: []example{
 		{"write a run as vllm bench would", "mlperf-go bench convert results/server --format vllm"},

@@ -45,7 +45,7 @@ func Settings() []Setting {
 		{Harness, "l", []string{"LLMDBENCH_HARNESS", "LLMDBENCH_HARNESS_NAME"}, "", Bench, false, false,
 			"tool whose profiles are meant: " + harnessNames()},
 		{Workload, "w", []string{"LLMDBENCH_WORKLOAD", "LLMDBENCH_HARNESS_EXPERIMENT_PROFILE"}, "", Bench, false, false,
-			"profile: a name of `bench list`, or a file"},
+			"profile: a file, or a name that mlperf-go bench list prints"},
 		{file, "", nil, "", Bench, false, false, "file of the profile, in place of a name"},
 		{overrides, "o", []string{"LLMDBENCH_OVERRIDES", "LLMDBENCH_HARNESS_EXPERIMENT_PROFILE_OVERRIDES"}, "", Bench, true,
 			false, "changes of the profile, such as min=20,load.stages.0.rate=4"},
