@@ -1,0 +1,56 @@
+package objects
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// launches are one example of each kind, named after its golden file.
+var launches = map[string]Launch{
+	"temporary": {ID: "id", Namespace: "bench", Harness: "inference-perf", Image: "example/mlperf-go:1",
+		ServiceAccount: "sa",
+		Profiles:       map[string]string{"chat.yaml": "name: chat\n"}, Args: []string{"bench", "run"}, Pods: 1,
+		CPU: resource.MustParse("16"), Memory: resource.MustParse("32Gi"), Hold: 24 * time.Hour, FSGroup: 65532},
+	"claim": {ID: "id", Namespace: "bench", Harness: "guidellm", Image: "example/mlperf-go:1", ServiceAccount: "sa",
+		Profiles: map[string]string{"chat.yaml": "name: chat\n"}, Args: []string{"bench", "run"}, Pods: 8, Attempts: 2,
+		Storage:     Storage{Claim: "workload-pvc", Size: resource.MustParse("20Gi"), Class: "fast", ResultsDir: "/results"},
+		PullSecrets: []string{"registry"}, Env: map[string]string{"TZ": "CET"}, Deadline: 90 * time.Second,
+		SecretEnv: map[string]SecretKey{"HF_TOKEN": {"hf", "token"}}, NodeSelector: map[string]string{"pool": "clients"}},
+}
+
+// TestGoldenYAML compares all objects of a launch with what was reviewed once; -update writes them anew.
+func TestGoldenYAML(t *testing.T) {
+	for name, l := range launches {
+		text, err := YAML(l.Objects())
+		require.NoError(t, err)
+		path := "testdata/" + name + ".yaml"
+		if *update {
+			require.NoError(t, os.WriteFile(path, text, 0o644))
+		}
+		want, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, string(want), string(text), name)
+		spec := l.Job(nil).Spec.Template.Spec
+		require.Equal(t, l.resultsDir(), StorageOf(&spec).ResultsDir)
+		require.Equal(t, l.Storage.Claim, StorageOf(&spec).Claim)
+	}
+}
+
+// TestNoSecretValues shows that an object refers to a Secret, and has no value of it.
+func TestNoSecretValues(t *testing.T) {
+	text, err := YAML(launchesWithSecret().Objects())
+	require.NoError(t, err)
+	require.Contains(t, string(text), "secretKeyRef")
+	require.Equal(t, 1, strings.Count(string(text), "name: HF_TOKEN"))
+	require.NotContains(t, string(text), "kind: Secret\n")
+}
+
+func launchesWithSecret() *Launch { l := launches["claim"]; return &l }
