@@ -53,10 +53,11 @@ func runPart(t *testing.T, s *server, p *profile.Profile, part Part) ([]sent, er
 		require.NoError(t, err)
 		e.Backends = append(e.Backends, b)
 	}
-	if _, err := e.Run(t.Context()); err != nil {
+	_, err = e.Run(t.Context())
+	require.NoError(t, log.Close(eventlog.End{Complete: err == nil}))
+	if err != nil {
 		return nil, err
 	}
-	require.NoError(t, log.Close(eventlog.End{Complete: true}))
 	var all []sent
 	_, err = eventlog.Read(path, func(_ *eventlog.Header, r *eventlog.Request) error {
 		all = append(all, sent{r.Seq, r.Stage, time.Duration(r.DueNS - starts[r.Stage])})
