@@ -76,11 +76,13 @@ for arch in $arches; do
     rm -rf third_party/loadgen third_party/loadgen.stamp
     sh third_party/setup.sh
     "$CC" -O2 -Wall -Wextra -Werror -c scripts/release/glibc/compat.c -o "$work/compat.o"
-    # Code off the hot path is not inlined: 0.4 MB less. Its modules are named, so that ours keep their speed.
-    lean=()
-    for module in github.com/{parquet-go/parquet-go,andybalholm/brotli,urfave/cli/v2,vbauerster/mpb/v8,NVIDIA/go-nvml} \
-      github.com/prometheus/{common,client_model} google.golang.org/protobuf gopkg.in/yaml.v3; do
-      lean+=("-gcflags=$module/...=-l")
+    # Code off the hot path is not inlined: 0.8 MB less. What is named after it keeps the compiler's defaults.
+    lean=(-gcflags=all=-l -gcflags=std= "-gcflags=github.com/klauspost/...=")
+    for package in loadgen-cgo sut qsl backends/... ledger internal/schedule run workload/engine workload/eventlog sim; do
+      lean+=("-gcflags=github.com/mlperf-go/mlperf-go/$package=")
+    done
+    for package in html/template text/template text/template/parse; do
+      lean+=("-gcflags=$package=-l")
     done
     go build "${lean[@]}" -tags urfave_cli_no_docs -o "$out/mlperf-go" -ldflags "-s -w -buildid= -linkmode=external -extld=$CXX
       -X github.com/mlperf-go/mlperf-go/run/record.version=$version
