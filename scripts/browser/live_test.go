@@ -245,7 +245,7 @@ func TestLiveSweep(t *testing.T) {
 
 // TestLiveCampaign shows the steps of a campaign, and the charts of the test that runs in a process of its own.
 func TestLiveCampaign(t *testing.T) {
-	r := startPage(t, "submission", "run", "--model", "llama3.1-8b", "--rehearsal-size", "tiny",
+	r := startPage(t, "submission", "run", "--model", "llama3.1-8b", "--rehearsal-size", "normal",
 		"--only", "Server/performance",
 		"--only", "Server/preflight", "--no-progress", "--output-dir", filepath.Join(t.TempDir(), "campaign"), "--live",
 		"--live-control")
