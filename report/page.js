@@ -13,6 +13,12 @@
   };
   const show = v => v === null ? "-" : String(Number(v.toPrecision(5)));
 
+  // tick is show in at most six characters for a round value, so that an axis's values stay clear of its name.
+  const tick = v => {
+    const size = Math.abs(v);
+    return size > 0 && (size < 1e-3 || size >= 1e6) ? Number(v.toPrecision(5)).toExponential().replace("+", "") : show(v);
+  };
+
   // marks returns round values that divide a range into about n parts.
   const marks = (low, high, n) => {
     let step = 10 ** Math.floor(Math.log10((high - low) / n));
@@ -187,11 +193,11 @@
       const svg = make("svg", {viewBox: `0 0 ${this.width} ${HEIGHT}`, width: this.width, height: HEIGHT, "aria-hidden": true});
       for (const y of marks(y0, y1, 5)) {
         svg.append(make("path", {class: "grid", d: `M${LEFT} ${this.toY(y)}H${right}`}),
-          make("text", {class: "end", x: LEFT - 6, y: this.toY(y) + 4}, show(y)));
+          make("text", {class: "end", x: LEFT - 6, y: this.toY(y) + 4}, tick(y)));
       }
       for (const x of marks(x0, x1, Math.max(2, Math.floor(this.width / 90)))) {
         svg.append(make("path", {class: "tick", d: `M${this.toX(x)} ${floor}v4`}),
-          make("text", {class: "middle", x: this.toX(x), y: floor + 20}, show(x)));
+          make("text", {class: "middle", x: this.toX(x), y: floor + 20}, tick(x)));
       }
       svg.append(make("path", {class: "axis", d: `M${LEFT} ${floor}H${right}`}),
         make("text", {class: "middle", x: this.width / 2, y: HEIGHT - 6}, this.data.x),
