@@ -15,6 +15,7 @@ type Sample struct {
 	Target            string          // reference output as text; may be empty
 	Messages          json.RawMessage // chat messages without white space, from the file or composed from raw fields
 	Tools, ToolChoice json.RawMessage // of a chat request; may be nil
+	Documents         []string        // passages that a rerank request compares with Input
 	MessageBytes      int             // size of Messages, even if they were not kept
 	ImageBytes        int             // size of the image file that Messages contain in base64
 	Kept              []string        // values of Options.Keep, in its order; empty if the record has none

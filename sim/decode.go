@@ -41,6 +41,10 @@ type wireRequest struct {
 	Tokens         []int32         // of /detokenize
 	SkipSpecial    *bool           // of SGLang's /detokenize
 	TokenStrs      *bool           // of /tokenize
+	Encoding       *string         // of embeddings
+	Query          *string         // of a ranking
+	Documents      []string        // of a ranking
+	TopN           int             // of a ranking; 0: all
 	Options        *struct {
 		NumPredict *int `json:"num_predict"`
 	} // of Ollama
@@ -127,6 +131,9 @@ func classify(err error, body []byte) error {
 func (f fields) isPrompt(key string) bool {
 	if _, native := f["sampling_params"]; native {
 		return key == "text" || key == "input_ids"
+	}
+	if _, pooled := f["encoding_format"]; pooled {
+		return key == "input"
 	}
 	return key == "prompt"
 }

@@ -34,6 +34,9 @@ var (
 	chat        = &protocol{chat: true, unlimited: true, fields: requestFields, head: streamHeaders,
 		fail:    (*apiError).body,
 		encoder: newOpenAI}
+	embeddings = &protocol{fields: embeddingFields, adopt: adoptEmbedding, fail: (*apiError).body,
+		encoder: newEmbedding}
+	rerank         = &protocol{fields: rerankFields, adopt: adoptRerank, fail: (*apiError).body, encoder: newRerank}
 	generateSGLang = &protocol{anyModel: true, fields: sglangFields, adopt: adoptSGLang, head: streamHeaders,
 		fail: generateError, encoder: newGenerate}
 	completionsSGLang = &protocol{anyModel: true, fields: sglangOpenFields, head: streamHeaders, fail: flatError,

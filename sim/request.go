@@ -65,9 +65,11 @@ type request struct {
 	usage      bool // usage in an event of its own
 	everyUsage bool // and in every event
 	returnIDs  bool
-	interval   int  // tokens in one event
-	tools      bool // answers may be function calls
-	list       bool // the prompts came as a list
+	interval   int      // tokens in one event
+	tools      bool     // answers may be function calls
+	documents  []string // of a ranking
+	topN       int      // results of a ranking; 0: all
+	list       bool     // the prompts came as a list
 }
 
 type prompt struct {
@@ -81,7 +83,7 @@ func (s *Server) accept(q *wireRequest, d *protocol) (*request, *apiError) {
 		return nil, s.unknownModel(*q.Model)
 	}
 	r := &request{protocol: d, stream: isTrue(q.Stream), returnIDs: isTrue(q.ReturnTokenIDs), list: q.List,
-		interval: s.cfg.TokensPerEvent}
+		interval: s.cfg.TokensPerEvent, documents: q.Documents, topN: q.TopN}
 	if q.Model != nil && d.anyModel {
 		r.model = *q.Model
 	}

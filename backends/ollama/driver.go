@@ -39,7 +39,7 @@ func (Driver) Protocol(c *backends.Config) (wire.Protocol, error) {
 		return wire.Protocol{}, errBatch
 	case native:
 		return wire.Protocol{Path: path, NewAnswer: func() wire.Answer { return newAnswer(c) }}, nil
-	case c.API == "completions":
+	case c.API == "completions", openai.IsPooled(c.API):
 		return openai.Ollama.Protocol(c)
 	}
 	return wire.Protocol{}, fmt.Errorf("backend %q has no API %q: choose generate, chat or completions", "ollama", c.API)

@@ -19,6 +19,9 @@ func (d *dialect) terms() reader.Terms {
 // newAnswer returns a reader of completions. vLLM's generate route may end a stream without a finish reason if the last
 // step produced no token (docs/reference/wire-protocols.md#vllm-generate-route).
 func newAnswer(d *dialect, c *backends.Config) wire.Answer {
+	if IsPooled(c.API) {
+		return newPooled(c)
+	}
 	w := &walker{Scanner: reader.NewScanner(c)}
 	o := reader.Options{Decoder: w, Terms: d.terms()}
 	if c.Batch > 0 {

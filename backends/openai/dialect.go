@@ -9,16 +9,17 @@ import (
 // ignore unknown fields and TensorRT-LLM rejects them, so that each family receives its own only
 // (docs/reference/wire-protocols.md#differences-between-servers).
 type dialect struct {
-	server, owner string // see backends.Description
-	chatLimit     string // the field that limits a chat answer
-	always        bool   // ids are requested even if they are not needed
-	askIDs        string // requests token ids; empty: there is no such field
-	chatIDs       string // the same in chat
-	streamIDs     string // the same in a chat stream
-	whole         string // keeps special tokens in the text
-	topKOff       *int64 // the only value that switches top_k off; nil: 0 and -1 both do
-	generate      bool   // has /inference/v1/generate
-	logprobs      bool   // can send ids in the log probabilities
+	server, owner string   // see backends.Description
+	chatLimit     string   // the field that limits a chat answer
+	always        bool     // ids are requested even if they are not needed
+	askIDs        string   // requests token ids; empty: there is no such field
+	chatIDs       string   // the same in chat
+	streamIDs     string   // the same in a chat stream
+	whole         string   // keeps special tokens in the text
+	topKOff       *int64   // the only value that switches top_k off; nil: 0 and -1 both do
+	generate      bool     // has /inference/v1/generate
+	without       []string // APIs of this package that the servers lack, or answer in a form of their own
+	logprobs      bool     // can send ids in the log probabilities
 	grammar       grammar
 	// emptyCache is the route that empties the prefix cache; empty: the servers have no such route.
 	emptyCache string
@@ -49,6 +50,7 @@ var (
 	// SGLang rejects return_token_ids in a chat stream (docs/reference/wire-protocols.md#differences-between-servers).
 	sglang = dialect{
 		chatLimit: "max_tokens", askIDs: returnIDs, chatIDs: returnIDs, topKOff: &minusOne, grammar: sglangGrammar,
+		without: []string{rerank},
 		needIDs: "SGLang sends them on its native route (--api generate)",
 		// it ignores the header (docs/reference/wire-protocols.md#sglang-generate-route)
 		requestID: wire.RequestIDField{Member: "rid"},
@@ -56,11 +58,12 @@ var (
 	// llama.cpp and Ollama send no token ids on these routes.
 	llamaCpp = dialect{chatLimit: "max_tokens", topKOff: &zero,
 		needIDs: "llama.cpp sends them on its native route (--api generate)", requestID: byHeader}
-	ollama = dialect{chatLimit: "max_tokens", topKOff: &zero, needIDs: "Ollama sends none on any route",
-		requestID: byHeader}
+	ollama = dialect{chatLimit: "max_tokens", topKOff: &zero, without: []string{rerank},
+		needIDs: "Ollama sends none on any route", requestID: byHeader}
 	trtllm = dialect{
 		server: "tensorrt-llm", owner: "tensorrt_llm",
 		chatLimit: "max_tokens", askIDs: `,"detokenize":false`, topKOff: &zero,
+		without:   []string{embeddings, rerank},
 		needIDs:   "TensorRT-LLM sends them on its completions route (--api completions), asked with detokenize false",
 		requestID: byHeader,
 	}

@@ -3,6 +3,7 @@ package openai
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/client"
@@ -38,12 +39,16 @@ var paths = map[string]string{
 	"completions": "/v1/completions",
 	"chat":        "/v1/chat/completions",
 	"generate":    "/inference/v1/generate",
+	embeddings:    "/v1/embeddings",
+	rerank:        "/v1/rerank",
 }
 
 // Protocol returns the route and the reader of answers for an HTTP client.
 func (d *Driver) Protocol(c *backends.Config) (wire.Protocol, error) {
 	path, ok := paths[c.API]
 	switch {
+	case slices.Contains(d.without, c.API):
+		return wire.Protocol{}, fmt.Errorf("backend %q offers no supported route for the API %q", d.name, c.API)
 	case !ok && d.generate:
 		return wire.Protocol{}, fmt.Errorf("backend %q has no API %q: choose completions, chat or generate", d.name, c.API)
 	case !ok, c.API == "generate" && !d.generate:

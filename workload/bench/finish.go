@@ -117,6 +117,9 @@ func evidence(r *Record, p *profile.Profile, limits []measure.Limit) *record.Evi
 		Client: record.Client{DispatchLagUS: r.Client.ClientDelayUS, ReportLagUS: r.Client.ReportLagUS,
 			Loops: r.Client.Loops},
 	}
+	if !p.API.Generates() {
+		as.Samples.Empty = 0
+	}
 	for cause, count := range n.ByCause {
 		as.Samples.FailedByReason[ledger.Reason(cause)] = count
 	}

@@ -124,6 +124,9 @@ func (h harness) parse(tool, name string, root *yaml.Node, o Options, found note
 	if t.failure != nil {
 		return nil, fmt.Errorf("profile %s: %w", name, t.failure)
 	}
+	if !t.API.Generates() { // other tools set limits of tokens and ignore them
+		t.API.Stream, t.Data.Output = false, nil
+	}
 	t.Source = &profile.Source{Harness: tool, File: name, Notes: t.notes}
 	if err := t.Validate(); err != nil {
 		return nil, fmt.Errorf("read as a profile of %s: %w", tool, err)

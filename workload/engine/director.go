@@ -304,6 +304,9 @@ func (d *director) prepare(session, call, number int, h *History) (*slot, error)
 	if err := d.Source.Request(session, call, &d.req); err != nil {
 		return nil, err
 	}
+	if !d.Profile.API.Generates() {
+		d.req.Output = 0 // recorded data have one
+	}
 	if d.req.Model == "" {
 		d.req.Model = d.adapter(session)
 	}

@@ -45,7 +45,7 @@ func (e *Encoder) Sample(r *prompts.Request, h *History) (*datasets.Sample, *bac
 		c.ServedModel = r.Model
 	}
 	c.Sampling.MaxTokens, c.Sampling.IgnoreEOS = r.Output, e.eos && r.Output > 0
-	s := &datasets.Sample{Tools: r.Tools}
+	s := &datasets.Sample{Tools: r.Tools, Documents: r.Documents}
 	if e.IsChat() {
 		if list := h.chat(r); len(list) > 0 {
 			s.Messages = append(append([]byte{'['}, list...), ']')

@@ -26,10 +26,13 @@ func (p *Profile) check(wrong errorf) error {
 		}
 		return nil
 	}
-	for _, check := range []func(errorf) error{p.API.check, p.Data.check, p.Load.check} {
+	for _, check := range []func(errorf) error{p.API.check, p.checkData, p.Load.check} {
 		if err := check(wrong); err != nil {
 			return err
 		}
+	}
+	if err := p.checkKinds(wrong); err != nil {
+		return err
 	}
 	if p.Load.usesTrace() && p.Load.Trace == nil {
 		return wrong("load.trace", "a stage has arrival trace; name the file of the arrival times in load.trace")
@@ -43,6 +46,24 @@ func (p *Profile) check(wrong errorf) error {
 	return nil
 }
 
+// checkKinds rejects prompts that an API without tokens cannot carry, and limits of what its answers do not have.
+func (p *Profile) checkKinds(wrong errorf) error {
+	if p.API.Generates() {
+		return nil
+	}
+	if p.Data.Output != nil {
+		return wrong("data.output", "answers of API %s have no tokens; remove it", p.API.Kind)
+	}
+	if s := p.SLO; s.TTFT > 0 || s.TPOT > 0 || s.ITL > 0 || s.NTPOT > 0 {
+		return wrong("slo", "answers of API %s have no tokens, so that only e2e can be limited", p.API.Kind)
+	}
+	if p.API.Kind == "rerank" && p.Data.Kind != Synthetic {
+		return wrong("data.kind", "only data of kind synthetic has the passages of a rerank request, not kind %s",
+			p.Data.Kind)
+	}
+	return nil
+}
+
 func (a *API) check(wrong errorf) error {
 	total := 0.0
 	for _, x := range a.Adapters {
@@ -50,6 +71,9 @@ func (a *API) check(wrong errorf) error {
 	}
 	if len(a.Adapters) > 0 && math.Abs(total-1) > 1e-9 {
 		return wrong("api.adapters", "the shares add up to %g, not to 1", total)
+	}
+	if !a.Generates() && a.Stream {
+		return wrong("api.stream", "answers of API %s are never streamed; set it to false", a.Kind)
 	}
 	return nil
 }
@@ -138,13 +162,15 @@ var dataNeeds = map[DataKind][]string{
 	ShareGPT: {"path"}, Prompts: {"path"}, Recorded: {"path", "sessions"}, TraceLengths: {"trace"},
 }
 
-func (d *Data) check(wrong errorf) error {
+func (p *Profile) checkData(wrong errorf) error { return p.Data.check(wrong, p.API.Generates()) }
+
+func (d *Data) check(wrong errorf, generates bool) error {
 	has := map[string]bool{
 		"text": d.Text != "", "input": d.Input != nil, "output": d.Output != nil, "groups": d.Groups != nil,
 		"turns": d.Turns != nil, "path": d.Path != "", "sessions": d.Sessions != nil, "trace": d.Trace != nil,
 	}
 	for _, need := range dataNeeds[d.Kind] {
-		if !has[need] {
+		if !has[need] && (generates || need != "output") {
 			return wrong("data."+need, "data of kind %s needs %s", d.Kind, need)
 		}
 	}

@@ -35,6 +35,9 @@ type API struct {
 	RequestTimeout time.Duration `yaml:"request_timeout,omitempty" doc:"for a whole answer; 0: the program's default"`
 }
 
+// Generates reports whether answers consist of tokens. Embeddings and rankings do not.
+func (a *API) Generates() bool { return a.Kind != "embeddings" && a.Kind != "rerank" }
+
 // Adapter is a served model variant.
 type Adapter struct {
 	Name  string  `yaml:"name" need:"yes" doc:"model name in the request"`

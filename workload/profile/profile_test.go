@@ -62,6 +62,12 @@ func TestBadProfiles(t *testing.T) {
 		{"name: chat", "name: &x chat", "anchors and aliases are not supported"},
 		{"arrival: poisson, rate: 2, duration: 1m", "arrival: sessions, concurrency: 1",
 			"data of kind recorded and arrival sessions need each other"},
+		{"kind: chat, stream: true", "kind: embeddings", "api.stream: answers of API embeddings are never streamed"},
+		{"kind: chat, stream: true", "kind: embeddings, stream: false",
+			"data.output: answers of API embeddings have no tokens"},
+		{"kind: chat, stream: true}\ndata:\n  kind: random\n  input: {kind: normal, mean: 384, std_dev: 10, min: 256, max: " +
+			"512}\n  output: 64", "kind: rerank, stream: false}\ndata:\n  kind: random\n  input: 5",
+			"slo: answers of API rerank have no tokens"},
 	} {
 		_, err := parse(strings.Replace(chat, c.old, c.new, 1))
 		require.ErrorContains(t, err, c.want, c.new)

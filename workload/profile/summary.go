@@ -108,6 +108,8 @@ func (d *Data) Summary() string {
 	case d.Turns != nil:
 		text += fmt.Sprintf(" %d, turns %s, %s → %s", d.Turns.Conversations, d.Turns.Count.Summary(), d.Input.Summary(),
 			d.Output.Summary())
+	case d.Input != nil && d.Output == nil:
+		text += " " + d.Input.Summary()
 	case d.Input != nil:
 		text += fmt.Sprintf(" %s → %s", d.Input.Summary(), d.Output.Summary())
 	case d.Format != "":

@@ -41,9 +41,7 @@ func source(seed, stream uint64, row int) *rand.Rand {
 func newFixed(p *profile.Profile, _ Options) (Source, error) {
 	return &single{rows: p.Data.Rows, fill: func(row int, r *Request) error {
 		r.Text = p.Data.Text
-		if p.Data.Output != nil {
-			r.Output = max(1, lengths.Tokens(p.Data.Output, source(p.Seed, lengthStream, row)))
-		}
+		r.Output = output(p.Data.Output, source(p.Seed, lengthStream, row))
 		return nil
 	}}, nil
 }
@@ -59,7 +57,7 @@ func newRandom(p *profile.Profile, o Options) (Source, error) {
 	return &single{rows: p.Data.Rows, fill: func(row int, r *Request) error {
 		long := source(p.Seed, lengthStream, row)
 		n := max(1, lengths.Tokens(p.Data.Input, long))
-		r.Output = max(1, lengths.Tokens(p.Data.Output, long))
+		r.Output = output(p.Data.Output, long)
 		r.IDs = append(r.IDs, prefix...)
 		r.IDs = append(r.IDs, make([]int32, n)...)
 		ids(r.IDs[len(prefix):], source(p.Seed, tokenStream, row), low, span)

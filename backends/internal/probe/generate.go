@@ -159,7 +159,7 @@ func (p *Prober) record(o *backends.Outcome, ids bool) {
 	if p.Found.StreamMode = p.Endpoint.StreamMode; p.Found.StreamMode == "" && ok {
 		p.Found.StreamMode = o.StreamMode
 	}
-	if ok {
+	if ok && o.LastTokenNS != 0 {
 		p.Found.Latency = time.Duration(o.LastTokenNS - o.SentNS)
 	}
 	if o.FirstTokenNS != 0 {

@@ -39,6 +39,8 @@ type Options struct {
 	EndsByCount int
 	// Lines is set if a stream consists of lines with one JSON document each, instead of server-sent events.
 	Lines bool
+	// NoTokens is set if answers consist of something else than tokens, such as numbers.
+	NoTokens bool
 	// MayHoldBack is set if servers omit ids from a stream: if there are fewer ids than the server counted, all of them
 	// are ignored.
 	MayHoldBack bool

@@ -155,6 +155,8 @@ func (a *Answer) check(cut backends.Reason) (backends.Reason, string) {
 			a.explanation)
 	case isAborted(a.finish):
 		return backends.FailAborted, fmt.Sprintf("the server ended the answer with finish_reason %q", a.finish)
+	case a.NoTokens:
+		return backends.OK, ""
 	case !a.hasIDs && a.needIDs && (a.lacksIDs || n > 0):
 		return backends.FailBadEvent, "the answer carries no token ids: " + a.Terms.IDs
 	case a.hasIDs && a.count >= 0 && a.count != int64(n):

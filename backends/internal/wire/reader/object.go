@@ -94,6 +94,9 @@ func (o Object) into(key string, v any) {
 	}
 }
 
+// Raw returns the JSON of a member; nil: it is absent.
+func (o Object) Raw(key string) json.RawMessage { return o.members[key] }
+
 // Object returns an object inside this one. If the key is absent, the result has no members.
 func (o Object) Object(key string) Object {
 	inner := Object{err: o.err}
