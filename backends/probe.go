@@ -1,6 +1,9 @@
 package backends
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Probe is what an endpoint reported before the first query.
 type Probe struct {
@@ -31,6 +34,8 @@ type Probe struct {
 	TTFT         time.Duration `json:"ttft_ns"`
 	Latency      time.Duration `json:"latency_ns"`
 	Notes        []string      `json:"notes,omitempty"`
+	// Info is what the server shows of its settings and of its machine, unchanged and with its secrets.
+	Info json.RawMessage `json:"-"`
 }
 
 // Fault is the kind of a problem with an endpoint.

@@ -81,7 +81,7 @@ func claim(folder string, force bool, access atomicfile.Access) (*folderLock, er
 	}
 	err := makeFolder(folder, access)
 	if err == nil && !force { // else replace does, once what is there is gone
-		err = makeLogFolder(folder, access)
+		err = makeOwnFolder(filepath.Join(folder, record.LogFolder), access)
 	}
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func replace(folder string, access atomicfile.Access) error {
 				err)
 		}
 	}
-	return makeLogFolder(folder, access)
+	return makeOwnFolder(filepath.Join(folder, record.LogFolder), access)
 }
 
 func makeFolder(folder string, access atomicfile.Access) error {
@@ -112,13 +112,12 @@ func notMade(err error) error {
 		"the output folder cannot be made: %w", err)
 }
 
-// makeLogFolder creates the folder of LoadGen's logs in a run's folder. LoadGen follows links, so where others may
-// write to the run's folder, this user must own that of the logs.
-func makeLogFolder(folder string, access atomicfile.Access) error {
-	logs := filepath.Join(folder, record.LogFolder)
-	err := os.Mkdir(logs, access.Folder())
+// makeOwnFolder creates a folder in a run's folder, such as that of LoadGen's logs. What writes there follows links, so
+// where others may write to the run's folder, this user must own the new one.
+func makeOwnFolder(path string, access atomicfile.Access) error {
+	err := os.Mkdir(path, access.Folder())
 	if errors.Is(err, fs.ErrExist) {
-		err = ownFolder(logs)
+		err = ownFolder(path)
 	}
 	return notMade(err)
 }

@@ -16,7 +16,7 @@ func TestLogFolderIsHeld(t *testing.T) {
 	o := &output{folder: t.TempDir()}
 	logs := filepath.Join(o.folder, record.LogFolder)
 	elsewhere := t.TempDir()
-	require.NoError(t, makeLogFolder(o.folder, atomicfile.Private))
+	require.NoError(t, makeOwnFolder(logs, atomicfile.Private))
 	path, err := o.openLogFolder()
 	require.NoError(t, err)
 	defer o.logFolder.Close()
@@ -32,7 +32,7 @@ func TestLogFolderIsHeld(t *testing.T) {
 	require.NoError(t, os.Mkdir(logs, 0o700))
 	for mode, want := range map[os.FileMode]string{0o755: "", 0o775: "chmod go-w", 0o707: "chmod go-w"} {
 		require.NoError(t, os.Chmod(logs, mode))
-		again := makeLogFolder(o.folder, atomicfile.Private)
+		again := makeOwnFolder(logs, atomicfile.Private)
 		if want == "" {
 			require.NoError(t, again)
 			continue

@@ -122,7 +122,8 @@ func (e *evidence) record(data *ledger.Test, logs *mllog.Result, process hostinf
 	r := &record.Record{
 		Schema: record.Schema, Rehearsal: len(p.Rehearsal) > 0, RehearsalReasons: p.Rehearsal,
 		Tool: record.ThisTool(), Host: hostinfo.Collect(), Command: p.Command,
-		Model: p.Row.Name, LoadGenModel: p.LoadGenModel(), ServedModel: e.config.ServedModel, Round: p.Round.Name,
+		Environment: record.EnvironmentFolder,
+		Model:       p.Row.Name, LoadGenModel: p.LoadGenModel(), ServedModel: e.config.ServedModel, Round: p.Round.Name,
 		Scenario: string(p.Scenario.Scenario), Mode: string(p.Mode), Backend: p.Config.String("backend"),
 		BackendChoice: e.pre.Backend,
 		Started:       e.started.UTC(), FirstIssue: wallTime(m.FirstIssueNS), DurationS: m.DurationS,

@@ -113,6 +113,9 @@ func (t *test) writeInputs() error {
 	if err := t.plan.WriteJSON(t.path(record.PreflightName), t.pre); err != nil {
 		return err
 	}
+	if err := t.writeEnvironment(); err != nil {
+		return err
+	}
 	settings, err := p.TestSettings(t.path(record.UserConfName))
 	if err != nil {
 		return err

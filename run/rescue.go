@@ -106,6 +106,7 @@ func (t *test) restoreInputs() error {
 		{record.UserConfName, p.WriteUserConf},
 		{record.ConfigName, p.WriteConfig},
 		{record.PreflightName, func(path string) error { return p.WriteJSON(path, t.pre) }},
+		{record.MachineName, func(string) error { return t.writeEnvironment() }},
 	} {
 		if _, err := os.Lstat(t.path(f.name)); errors.Is(err, fs.ErrNotExist) {
 			lost = errors.Join(lost, f.write(t.path(f.name)))

@@ -45,6 +45,7 @@ func (p *prober) info(ctx context.Context) error {
 		p.Note("GET /server_info returned no arguments (%v)", err)
 		return nil
 	}
+	p.Found.Info = info
 	p.ProfilersIn(info)
 	p.Found.Version = foreign.Line(server.Version, 100)
 	p.Found.MaxModelLen = max(0, server.ContextLength)

@@ -95,7 +95,8 @@ func TestProbe(t *testing.T) {
 	p, err := probe(t, slow, &bodies, 1000)
 	require.NoError(t, err)
 	require.Positive(t, p.TTFT)
-	p.TTFT, p.Latency, p.URL = 0, 0, ""
+	require.Contains(t, string(p.Info), `"context_length"`)
+	p.TTFT, p.Latency, p.URL, p.Info = 0, 0, "", nil
 	require.Equal(t, &backends.Probe{
 		Server: "sglang", Version: "0.5.23", Models: []string{"m"}, MaxModelLen: 8192, HealthStatus: 200, Client: "epoll",
 		Generated: true, TokenIDPrompt: true, ReturnsTokenIDs: true, Usage: true, Streams: true,

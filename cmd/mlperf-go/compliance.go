@@ -89,7 +89,7 @@ func (cmd complianceCommand) run(c *cli.Context) error {
 		config.Origin{Layer: config.FromFlag, Where: audit.Test}); err != nil {
 		return err
 	}
-	plan.Command, plan.Secrets = cmd.commandLine(), cmd.secrets
+	plan.Command, plan.Secrets, plan.Environ = cmd.commandLine(), cmd.secrets, cmd.environ
 	cmd.notice(plan.Notices()...)
 	if err := cmd.runTest(c.Context, plan, s); err != nil || cmd.exit != run.ExitValid {
 		return err

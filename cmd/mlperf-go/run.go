@@ -32,7 +32,7 @@ func (cmd runCommand) command() *cli.Command {
 			if err != nil {
 				return err
 			}
-			plan.Command, plan.Secrets = cmd.commandLine(), cmd.secrets
+			plan.Command, plan.Secrets, plan.Environ = cmd.commandLine(), cmd.secrets, cmd.environ
 			cmd.notice(plan.Notices()...)
 			if c.Bool("print-config") {
 				return cmd.printConfig(plan)

@@ -18,7 +18,7 @@ const precious = "precious"
 var plantedNames = []string{
 	record.FileName, record.ConfigName, record.UserConfName, record.PreflightName, record.RequestsName,
 	record.FailuresName,
-	record.DatasetName, record.AuditName,
+	record.DatasetName, record.AuditName, record.EnvironmentFolder,
 	record.AccuracyTextName, record.AccuracyName, ".reserve", record.FileName + ".tmp", record.RequestsName + ".tmp",
 	record.LogFolder + "/mlperf_log_detail.txt", record.LogFolder + "/mlperf_log_summary.txt",
 	record.LogFolder + "/mlperf_log_accuracy.json",

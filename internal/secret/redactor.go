@@ -178,3 +178,40 @@ func (r *Redactor) JSON(v any) (json.RawMessage, error) {
 	out.Write(text)
 	return out.Bytes(), nil
 }
+
+// Tree returns decoded JSON of another program without secrets: values of fields with secret names, registered values,
+// and what Text recognizes in a string. Names and everything that is no string stay unchanged.
+func (r *Redactor) Tree(v any) any {
+	switch v := v.(type) {
+	case string:
+		return r.Text(v)
+	case []any:
+		clean := make([]any, len(v))
+		for i, e := range v {
+			clean[i] = r.Tree(e)
+		}
+		return clean
+	case map[string]any:
+		clean := make(map[string]any, len(v))
+		for name, e := range v {
+			clean[name] = r.field(name, e)
+		}
+		return clean
+	}
+	return v
+}
+
+// field returns the value of a field without secrets.
+func (r *Redactor) field(name string, v any) any {
+	if list, several := v.([]any); several && Name(name) {
+		clean := make([]any, len(list))
+		for i, e := range list {
+			clean[i] = r.field(name, e)
+		}
+		return clean
+	}
+	if text, single := v.(string); single && Name(name) && !IsSwitch(text) {
+		return Hidden
+	}
+	return r.Tree(v)
+}

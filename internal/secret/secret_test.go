@@ -137,3 +137,17 @@ func TestJSONKeepsFieldNames(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, `{"prefix_cache":{"a":"***"}}`, string(got))
 }
+
+func TestTree(t *testing.T) {
+	var r Redactor
+	r.Add("correcthorse")
+	var v any
+	require.NoError(t, json.Unmarshal([]byte(`{"api_key":"abc","keys":{"hf_token":["one","two"],"max_tokens":5},
+		"api_keys":[["nested"]],"none_key":null,"password":"none","args":["--api-key x1y2","x correcthorse"],
+		"eos_token":"</s>","url":"http://me:pw@host/"}`), &v))
+	text, err := json.Marshal(r.Tree(v))
+	require.NoError(t, err)
+	require.JSONEq(t, `{"api_key":"***","keys":{"hf_token":["***","***"],"max_tokens":5},"api_keys":[["***"]],
+		"none_key":null,"password":"none","args":["--api-key ***","x ***"],"eos_token":"</s>",
+		"url":"http://***@host/"}`, string(text))
+}

@@ -74,3 +74,44 @@ func TestGPUsOfADriver(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, many, maxGPUs)
 }
+
+func TestGPUTable(t *testing.T) {
+	lib := gpuLibrary(2)
+	lib.SystemGetCudaDriverVersionFunc = func() (int, nvml.Return) { return 12080, nvml.SUCCESS }
+	name := [32]int8{'0', ':', '1'}
+	lib.DeviceGetHandleByIndexFunc = func(i int) (nvml.Device, nvml.Return) {
+		return &mock.Device{
+			GetNameFunc:                  func() (string, nvml.Return) { return "Example GPU", nvml.SUCCESS },
+			GetUUIDFunc:                  func() (string, nvml.Return) { return "GPU-0", nvml.SUCCESS },
+			GetVbiosVersionFunc:          func() (string, nvml.Return) { return "", nvml.ERROR_NOT_SUPPORTED },
+			GetMemoryInfoFunc:            func() (nvml.Memory, nvml.Return) { return nvml.Memory{Total: 1}, nvml.SUCCESS },
+			GetPciInfoFunc:               func() (nvml.PciInfo, nvml.Return) { return nvml.PciInfo{BusId: name}, nvml.SUCCESS },
+			GetEnforcedPowerLimitFunc:    func() (uint32, nvml.Return) { return 700_000, nvml.SUCCESS },
+			GetCudaComputeCapabilityFunc: func() (int, int, nvml.Return) { return 9, 0, nvml.SUCCESS },
+			GetEccModeFunc: func() (nvml.EnableState, nvml.EnableState, nvml.Return) {
+				return nvml.FEATURE_ENABLED, nvml.FEATURE_DISABLED, nvml.SUCCESS
+			},
+			GetMigModeFunc:         func() (int, int, nvml.Return) { return 0, 0, nvml.ERROR_NOT_SUPPORTED },
+			GetPersistenceModeFunc: func() (nvml.EnableState, nvml.Return) { return nvml.FEATURE_DISABLED, nvml.SUCCESS },
+			GetComputeModeFunc: func() (nvml.ComputeMode, nvml.Return) {
+				return nvml.COMPUTEMODE_EXCLUSIVE_PROCESS, nvml.SUCCESS
+			},
+			GetMaxClockInfoFunc:          func(nvml.ClockType) (uint32, nvml.Return) { return 1980, nvml.SUCCESS },
+			GetMaxPcieLinkGenerationFunc: func() (int, nvml.Return) { return 5, nvml.SUCCESS },
+			GetMaxPcieLinkWidthFunc:      func() (int, nvml.Return) { return 16, nvml.SUCCESS },
+			GetNvLinkStateFunc: func(link int) (nvml.EnableState, nvml.Return) {
+				return nvml.EnableState(link % 2), nvml.SUCCESS
+			},
+		}, nvml.SUCCESS
+	}
+	rows, cuda := gpuTable(lib)
+	require.Equal(t, "12.8", cuda)
+	require.Len(t, rows, 2)
+	require.Equal(t, GPUDevice{Index: 1, Name: "Example GPU", UUID: "GPU-0", PCI: "0:1", MemoryBytes: 1, PowerLimitW: 700,
+		MaxClockMHz: 1980, PCIeGen: 5, PCIeLanes: 16, NVLinks: nvml.NVLINK_MAX_LINKS / 2, Compute: "9.0", ECC: "on",
+		Persistence: "off", ExclusiveMode: true}, rows[1])
+
+	rows, _ = gpuTable(&mock.Interface{InitFunc: func() nvml.Return { return nvml.ERROR_LIBRARY_NOT_FOUND }})
+	require.NotNil(t, rows)
+	require.Empty(t, rows)
+}

@@ -12,3 +12,5 @@ func (nvidia) list() ([]GPU, string, error) {
 }
 
 func (nvidia) details() []Accelerator { return nil }
+
+func (nvidia) table() ([]GPUDevice, string) { return []GPUDevice{}, "" }

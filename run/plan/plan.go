@@ -27,6 +27,8 @@ type Plan struct {
 	Profilers []string
 	// Command is stored in the record.
 	Command []string
+	// Environ are the variables of the process, of which a few are stored beside the record.
+	Environ []string
 	// Rehearsal lists the reasons why the run cannot be submitted; empty: it can.
 	Rehearsal []string
 	chosen    []string // those of Rehearsal that are about values that the program chose

@@ -16,6 +16,10 @@ const (
 	ReserveName   = ".reserve"
 	MetricsFolder = "metrics"
 	MetricsName   = MetricsFolder + "/server.jsonl.zst" // the servers' metrics pages over time, with --metrics
+	// EnvironmentFolder describes the machine of the client and the servers, as far as they show it.
+	EnvironmentFolder = "environment"
+	MachineName       = EnvironmentFolder + "/machine.json"
+	ServersName       = EnvironmentFolder + "/servers.json"
 	// AccuracyTextName is what the submission checker reads of a score, and AccuracyName is the whole score.
 	AccuracyTextName = "accuracy.txt"
 	AccuracyName     = "accuracy.json"
@@ -23,4 +27,4 @@ const (
 
 // Entries are the names that identify a folder as that of a run.
 var Entries = []string{FileName, ConfigName, UserConfName, PreflightName, LogFolder, RequestsName, FailuresName,
-	DatasetName, AuditName, AccuracyTextName, AccuracyName, ReserveName, MetricsFolder, SummaryName}
+	DatasetName, AuditName, AccuracyTextName, AccuracyName, ReserveName, MetricsFolder, SummaryName, EnvironmentFolder}

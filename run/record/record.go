@@ -42,10 +42,12 @@ type Record struct {
 	RehearsalReasons []string       `json:"rehearsal_reasons,omitempty"`
 	Tool             Tool           `json:"tool"`
 	Host             hostinfo.Facts `json:"host"`
-	Command          []string       `json:"command"`
-	Model            string         `json:"model"`
-	LoadGenModel     string         `json:"loadgen_model"`
-	ServedModel      string         `json:"served_model"`
+	// EnvironmentFolder; empty in records of probes
+	Environment  string   `json:"environment,omitempty"`
+	Command      []string `json:"command"`
+	Model        string   `json:"model"`
+	LoadGenModel string   `json:"loadgen_model"`
+	ServedModel  string   `json:"served_model"`
 	// the round whose limits, counts, targets and, without --seed-override, seeds apply
 	Round    string `json:"round"`
 	Scenario string `json:"scenario"`

@@ -32,6 +32,7 @@ func (p *Prober) Profilers(ctx context.Context) error {
 	if instead, err = p.Ask(ctx, "/server_info", &info); err != nil || instead != "" {
 		return err
 	}
+	p.Found.Info = info
 	p.ProfilersIn(info)
 	return nil
 }

@@ -1,0 +1,100 @@
+package run
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
+	"github.com/mlperf-go/mlperf-go/run/record"
+)
+
+// clientMachine is machine.json: where the client ran (docs/reference/runs.md#environment).
+type clientMachine struct {
+	hostinfo.Machine
+	Variables map[string]string `json:"variables"`
+}
+
+// serverFacts is one server in servers.json, as it describes itself.
+type serverFacts struct {
+	URL      string   `json:"url"`
+	Server   string   `json:"server"`
+	Version  string   `json:"version"`
+	Models   []string `json:"models"`
+	Packages []string `json:"packages"` // pip freeze; empty: the server does not show it
+	Info     any      `json:"info"`     // everything that it shows; null: nothing
+}
+
+// writeEnvironment describes the machine of the client and the servers, as far as they show it.
+func (t *test) writeEnvironment() error {
+	p := t.plan
+	if err := makeOwnFolder(t.path(record.EnvironmentFolder), p.Access()); err != nil {
+		return err
+	}
+	machine := clientMachine{hostinfo.Describe(), hostinfo.Variables(p.Environ)}
+	list := []serverFacts{}
+	for _, e := range t.pre.Endpoints {
+		list = append(list, factsOf(e))
+	}
+	return cmp.Or(t.writeClean(record.MachineName, machine), t.writeClean(record.ServersName, list))
+}
+
+// writeClean writes v as JSON without the secrets that its names or values show.
+func (t *test) writeClean(name string, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	var tree any
+	if err := json.Unmarshal(text, &tree); err != nil {
+		return err
+	}
+	return t.plan.WriteJSON(t.path(name), t.plan.Secrets.Tree(tree))
+}
+
+func factsOf(e *backends.Probe) serverFacts {
+	f := serverFacts{URL: e.URL, Server: e.Server, Version: e.Version, Models: e.Models, Packages: []string{}}
+	if json.Unmarshal(e.Info, &f.Info) != nil {
+		f.Info = nil
+		return f
+	}
+	f.Packages = packages(f.Info, 0)
+	return f
+}
+
+// How deep a list of packages is searched for, and how many of them are kept.
+const (
+	deepestPackages = 8
+	mostPackages    = 5000
+)
+
+// packages returns the lines of the first field pip_packages of a server's answer. Such a field is the output of pip in
+// the report of torch.utils.collect_env (docs/reference/runs.md#environment).
+func packages(v any, depth int) []string {
+	found := []string{}
+	fields, ok := v.(map[string]any)
+	if !ok || depth > deepestPackages {
+		return found
+	}
+	if text, ok := fields["pip_packages"].(string); ok {
+		for line := range strings.Lines(text) {
+			if line = strings.TrimSpace(line); line != "" && len(found) < mostPackages {
+				found = append(found, line)
+			}
+		}
+		return found
+	}
+	names := make([]string, 0, len(fields))
+	for name := range fields {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if found = packages(fields[name], depth+1); len(found) > 0 {
+			break
+		}
+	}
+	return found
+}
