@@ -263,7 +263,11 @@ void lg_default_settings(lg_settings* out) {
 int lg_from_config(lg_settings* inout, const char* path, const char* model, const char* scenario, int conf_type) {
   mlperf::TestSettings settings = mlperf::TestSettings();
   Load(&settings, *inout);
-  const int rc = settings.FromConfig(path, model, scenario, conf_type);
+  int rc = 0;
+  // FromConfig logs a faulty line to a buffer of its thread. If that thread completed samples later, LoadGen's log
+  // thread could read them before StartTest's buffer. The test could then end while an entry in that buffer still
+  // refers to the test's sample set.
+  std::thread([&] { rc = settings.FromConfig(path, model, scenario, conf_type); }).join();
   Store(inout, settings);
   return rc;
 }

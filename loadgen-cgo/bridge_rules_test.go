@@ -267,6 +267,24 @@ func TestEveryRuleHasATest(t *testing.T) {
 		func(name string) bool { return !strings.Contains(string(tests), name) }))
 }
 
+// LoadGen keeps the error of a faulty line in a buffer of the thread that read the file. With one P that is often the
+// consumer's thread too: when lg_from_config read on the caller's thread, up to one child in five died here.
+func TestFaultyConfigLeavesNoBufferToTheConsumer(t *testing.T) {
+	text := "*.*.min_query_count 5\n"
+	j := offline(64, 70)
+	j.MaxProcs = 1
+	j.Steps = append([]step{{Op: "from_config", FileText: &text, Scenario: "Offline", ConfType: loadgen.ConfUser}},
+		j.Steps...)
+	for range 40 {
+		o := must(t, j, 60*time.Second)
+		require.Empty(t, o.Err)
+		require.Equal(t, []int{-int(unix.EINVAL)}, o.ReturnCodes)
+		detail, err := os.ReadFile(filepath.Join(o.dir, "mlperf_log_detail.txt"))
+		require.NoError(t, err)
+		require.Contains(t, string(detail), "expected 'key=value', line=1", "the error reaches the log")
+	}
+}
+
 // What LoadGen writes into its lines as it is must not break, or forge, one.
 func TestNamesThatWouldBreakALine(t *testing.T) {
 	nothing := func([]int) error { return nil }
