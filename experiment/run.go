@@ -61,6 +61,7 @@ var meaningless = []struct{ name, instead string }{
 	{"batch-size", "Use --batches"}, {"target-qps", "Leave it out"}, {"min-duration", "Use --samples and --repeats"},
 	{"min-queries", "Use --samples"}, {"max-duration", "Use --samples"}, {"max-queries", "Use --samples"},
 	{"audit-config", "Leave it out"}, {"trace-spans", "Use it with `mlperf-go run`"}, {"live", "Leave it out"},
+	{"serve-metrics", "Use it with `mlperf-go run`"},
 	{"profile-window", "Use it with `mlperf-go run`"},
 }
 

@@ -56,7 +56,7 @@ var owner = child.Owner{What: "tune", File: ".tune.lock", Busy: exit.CodeTuneRun
 
 // made are the settings that a tune makes for its confirming runs.
 var made = map[string]bool{"target-qps": true, "output-dir": true, "resume": true, "force": true, "mode": true,
-	"live": true, "live-control": true}
+	"live": true, "live-control": true, "serve-metrics": true}
 
 // tuner is one tune in this process.
 type tuner struct {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/internal/secret"
+	"github.com/mlperf-go/mlperf-go/metrics/publish"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 )
@@ -27,7 +28,8 @@ type console struct {
 	log      *zap.Logger
 	out, err page // stdout and messages for people
 
-	columns                 string // COLUMNS of the environment
+	columns                 string          // COLUMNS of the environment
+	counters                *publish.Server // of --serve-metrics; nil: without it
 	json, quiet, noProgress bool
 	silent                  bool // with quiet: no verdict line either, because stdout is for another result
 	logLevel, logFormat     string

@@ -29,8 +29,11 @@ func newLiveTune(g *tuneProgress, page *livePage, folder string, resume bool) *l
 	return l
 }
 
-// Progress goes to the page alone: on stderr a tune has a line per step.
-func (l *liveTune) Progress(p run.Progress) { l.page.progress(p) }
+// Progress goes to the pages alone: on stderr a tune has a line per step.
+func (l *liveTune) Progress(p run.Progress) {
+	l.console.count(p)
+	l.page.progress(p)
+}
 
 // Begins reports the next step.
 func (l *liveTune) Begins(s tune.Step, about time.Duration) {

@@ -73,6 +73,7 @@ func orUnknown(s string) string {
 
 // Progress shows the current state.
 func (g *progress) Progress(now run.Progress) {
+	g.console.count(now)
 	if g.console.quiet || g.console.noProgress {
 		return
 	}

@@ -89,6 +89,11 @@ func (cmd sweepCommand) sweep(c *cli.Context) error {
 	if err := checkDataset(p); err != nil {
 		return err
 	}
+	stop, err := cmd.serveCounters(p)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	ctx, page, err := cmd.openPage(c.Context, p.Config, live.Options{What: "sweep", Folder: o.Folder,
 		Next: showHint(o.Folder), Title: fmt.Sprintf("%s %s sweep", p.Row.Name, p.Scenario.Scenario)})
 	if err != nil {

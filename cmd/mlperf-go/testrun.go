@@ -69,6 +69,11 @@ func (t testRun) do(ctx context.Context) error {
 	if err := t.surveyOf(plan, nil).Early(ctx); err != nil {
 		return err
 	}
+	stop, err := t.serveCounters(plan)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	progress := t.newProgress(plan)
 	ctx, page, err := t.openPage(ctx, plan.Config, live.Options{Title: progress.title, Folder: plan.Folder(),
 		Next: reportHint(plan.Folder())})

@@ -70,6 +70,11 @@ func (cmd tuneCommand) tune(c *cli.Context) error {
 	folder := results.Choose(p.Config.String("output-dir"), fmt.Sprintf("%s-%s-tune", p.Row.Name, p.Scenario.Scenario),
 		p.Config.Bool("resume"), time.Now())
 	progress := &tuneProgress{cmd.newProgress(p), sync.OnceFunc(func() { cmd.point(folder) })}
+	stop, err := cmd.serveCounters(p)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	ctx, page, err := cmd.openPage(c.Context, p.Config, live.Options{What: "tune", Folder: folder, Next: showHint(folder),
 		Title: fmt.Sprintf("%s %s tune", p.Row.Name, p.Scenario.Scenario)})
 	if err != nil {

@@ -319,6 +319,9 @@ var outputSettings = []Setting{
 		Usage: "time between two readings of a metrics page"},
 	{Name: "metrics-url", Kind: Strings,
 		Usage: "further metrics pages to record with --metrics, such as a gateway's or a GPU exporter's"},
+	{Name: "serve-metrics", Kind: String, Bare: "127.0.0.1:0",
+		Usage: "serve this program's own counters at http://host:port/metrics for Prometheus, and print the URL; without " +
+			"a value on loopback"},
 	{Name: "live", Kind: String, Bare: "127.0.0.1:0",
 		Usage: "serve a page with the charts of what runs at this host:port or unix:PATH, and print its " +
 			"URL; without a value on loopback"},

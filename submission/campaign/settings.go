@@ -41,7 +41,7 @@ const (
 var irrelevant = map[string]bool{
 	"output-dir": true, "resume": true, "force": true, "request-log": true, "shared-output": true, "max-errors": true,
 	"fail-fast": true, "enable-trace": true, "metrics": true, "metrics-interval": true, "metrics-url": true,
-	"live": true, "live-control": true, "percentiles": true, "trace-spans": true,
+	"live": true, "live-control": true, "serve-metrics": true, "percentiles": true, "trace-spans": true,
 	"debug-mode": true, "host": true,
 	"api-key": true, "api-key-file": true, "ca-file": true, "client-cert": true, "client-key": true,
 	"insecure-skip-verify": true, "request-memory": true, "preflight-query": true,
