@@ -1,0 +1,95 @@
+package tune
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// certain returns a curve whose highest valid rate and slope are known.
+func certain(i, k int) *Curve {
+	c := NewCurve(NewGrid(10, 100, func(float64) float64 { return 0.01 }), 0)
+	for a := range c.logPost {
+		for b := range c.logPost[a] {
+			if a != i || b != k {
+				c.logPost[a][b] = math.Inf(-1)
+			}
+		}
+	}
+	return c
+}
+
+// A known curve predicts runs as often valid as drawn ones are. A run whose late queries come in bursts is less
+// certain.
+func TestValidOfAKnownCurve(t *testing.T) {
+	const i, k, queries, share, runs = rateSteps / 2, 0, 20_000, 0.01, 4000
+	c, rng := certain(i, k), rand.New(rand.NewPCG(1, 2))
+	for _, factor := range []float64{0.98, 0.995, 1, 1.005, 1.02} {
+		rate := factor * c.rates[i]
+		p, valid := c.late(rate, i, k), 0
+		for range runs {
+			late := math.Round(queries*p + math.Sqrt(queries*p*(1-p))*rng.NormFloat64())
+			if late <= share*queries {
+				valid++
+			}
+		}
+		got := c.Valid(rate, queries, share, share*queries)
+		require.InDelta(t, float64(valid)/runs, got, 0.03, "at %v of the threshold", factor)
+		bursty := c.Valid(rate, queries, share, share*queries/16)
+		require.LessOrEqual(t, math.Abs(bursty-0.5), math.Abs(got-0.5)+0.02, "at %v of the threshold", factor)
+	}
+	rate := 1.02 * c.rates[i]
+	require.Greater(t, c.Valid(rate, queries, share, 10), 2*c.Valid(rate, queries, share, share*queries))
+}
+
+// The distance of a share from a probability is 0 for the same one, grows to both sides, and is finite without late
+// queries.
+func TestDivergence(t *testing.T) {
+	require.InDelta(t, 0, divergence(0.1, 0.1), 1e-12)
+	require.InDelta(t, -math.Log(0.9), divergence(0, 0.1), 1e-12)
+	require.InDelta(t, 0.5*math.Log(4.0/3), divergence(0.5, 0.25), 1e-12)
+	for _, p := range []float64{0.01, 0.1, 0.3} {
+		require.Greater(t, divergence(0.2, p), 0.0)
+		require.Greater(t, divergence(p/2, p), divergence(0.75*p, p))
+	}
+}
+
+// Too few late queries raise the expected threshold, too many lower it; a run of no queries says nothing. Far above the
+// bearable share only the direction counts.
+func TestAddMovesTheCurve(t *testing.T) {
+	bearable := func(float64) float64 { return 0.01 }
+	grid := NewGrid(10, 100, bearable)
+	const middle, queries, bursts = rateSteps / 2, 10_000, 50
+	after := func(queries int, late float64) [rateSteps]float64 {
+		c := NewCurve(grid, 0)
+		before := c.above() // the weights are cached: Add has to drop them
+		require.InDelta(t, 1, before[0], 1e-9)
+		for range 3 { // one count alone may be stray
+			c.Add(grid.rates[middle], queries, late, bursts)
+		}
+		return c.above()
+	}
+	prior := NewCurve(grid, 0).above()
+	require.Equal(t, prior, after(0, 0))
+	require.Greater(t, after(queries, 0)[middle], 0.95)
+	require.Less(t, after(queries, 300)[middle], 0.05)
+	require.Greater(t, after(queries, 100)[middle-10], 0.9)
+	require.Less(t, after(queries, 100)[middle+10], 0.1)
+
+	half, all := after(queries, queries/2), after(queries, queries)
+	require.Equal(t, half, all)
+	require.Greater(t, after(queries, 0.02*queries)[middle/2], 0.95, "twice the share is near the threshold")
+	require.Less(t, half[middle/2], 0.6, "half of all are late far above it, wherever it is")
+	require.InDelta(t, half[middle/4]-half[middle/4+1], half[10]-half[11], 1e-3, "and is as likely as one farther below")
+}
+
+// A rate below the likely ones is less likely by the constant.
+func TestPriorOfACurve(t *testing.T) {
+	grid := NewGrid(10, 100, func(float64) float64 { return 0.01 })
+	above := NewCurve(grid, grid.rates[rateSteps/2]).above()
+	below, from := above[0]-above[1], above[rateSteps/2]-above[rateSteps/2+1]
+	require.InEpsilon(t, math.Exp(unlikely), below/from, 1e-9)
+	require.InEpsilon(t, above[0]-above[1], above[rateSteps/2-1]-above[rateSteps/2], 1e-9)
+}
