@@ -14,6 +14,9 @@ type Config struct {
 	Endpoints []Endpoint
 	// Body returns the encoded request body of a loaded sample. The bytes stay valid until the test ends.
 	Body func(index int) []byte
+	// Head returns further header fields of a request, each with its line end; nil: no request has any. The bytes stay
+	// valid until the request has ended.
+	Head func(index int) []byte
 
 	RequestOptions
 	AnswerOptions

@@ -12,7 +12,10 @@ import (
 type Endpoint struct {
 	URL    string // scheme, host, port and an optional path prefix; no trailing slash
 	APIKey string // sent as a bearer token; never logged
-	IDs    IDUse  // ignored by protocols whose servers do not return the id
+	// Headers are further fields of all requests, by name. The caller has checked that they are valid and set none of
+	// the client's own.
+	Headers map[string]string
+	IDs     IDUse // ignored by protocols whose servers do not return the id
 	// Model is the name that answers of this endpoint must carry; empty: the first answer decides.
 	Model string
 	// StreamMode is what the server's streams repeat, as a probe found it; empty: each stream is examined.

@@ -41,7 +41,7 @@ func find(ctx context.Context, o *Options) (*target, error) {
 		if err != nil {
 			return nil, exit.Usage(exit.CodeEndpoint, "Write --endpoint-url http://host:port", "%w", err)
 		}
-		e.APIKey = o.APIKey
+		e.APIKey, e.Headers = o.APIKey, p.API.Headers
 		c.Endpoints = append(c.Endpoints, e)
 	}
 	if len(c.Endpoints) == 0 {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
@@ -122,7 +123,7 @@ const coalesceWakeups = 50 * time.Microsecond
 // open makes the engine and its event loops.
 func (t *trial) open() error {
 	t.engine = &engine.Engine{Profile: t.Profile, Source: t.source, Encoder: t.encoder, Log: t.log, Failed: t.failures.add,
-		Part: t.Part}
+		Part: t.Part, Name: strconv.FormatInt(t.started.UnixNano(), 36)}
 	if file := t.Profile.Load.Trace; file != nil {
 		recorded, err := trace.Read(file)
 		if err != nil {
@@ -136,6 +137,9 @@ func (t *trial) open() error {
 	shards := max(t.Shards, 1)
 	for range shards {
 		own := *t.config
+		if t.Profile.API.SessionHeader != "" {
+			own.Head = t.engine.Head
+		}
 		own.Body, own.Loops, own.CoalesceWakeups = t.engine.Body, shards, coalesceWakeups
 		b, err := t.driver.Open(&own)
 		if err != nil {

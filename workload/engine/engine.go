@@ -26,6 +26,9 @@ type Engine struct {
 	Backends []backends.Backend     // one per event loop; their Config.Body is this engine's Body
 	Failed   func(backends.Attempt) // receives each failed attempt; nil: they are ignored
 
+	// Name begins the ids of sessions in requests, so that they differ from those of other runs.
+	Name string
+
 	Part Part // of the workload that this engine sends; the zero value: all of it
 	// Gate returns when a stage starts, in ns of the wall clock, once its first requests are prepared. nil: at once.
 	Gate func(ctx context.Context, stage int) (int64, error)
@@ -86,6 +89,9 @@ type Outcome struct {
 
 // Body returns the body of the request in a slot.
 func (e *Engine) Body(index int) []byte { return e.table.at(index).body }
+
+// Head returns the header fields of the request in a slot: the id of its session, where the profile asks for it.
+func (e *Engine) Head(index int) []byte { return e.table.at(index).head }
 
 // wallClock returns a clock of ns since 1970 that follows the monotonic clock. A step of the wall clock is detected
 // elsewhere.

@@ -38,6 +38,7 @@ type server struct {
 	n, now, most atomic.Int64
 	mu           sync.Mutex
 	bodies       []string
+	headers      []http.Header
 }
 
 func serve(t *testing.T, delay time.Duration, status func(int64) int) *server {
@@ -60,7 +61,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	s.mu.Lock()
-	s.bodies = append(s.bodies, string(body))
+	s.bodies, s.headers = append(s.bodies, string(body)), append(s.headers, r.Header)
 	s.mu.Unlock()
 	if s.status != nil && s.status(n) != http.StatusOK {
 		w.WriteHeader(s.status(n))
@@ -125,15 +126,15 @@ func run(t *testing.T, ctx context.Context, s *server, p *profile.Profile, src p
 	require.NoError(t, err)
 	d, err := backends.Lookup("openai")
 	require.NoError(t, err)
-	c := &backends.Config{Endpoints: []backends.Endpoint{{URL: s.URL}},
+	c := &backends.Config{Endpoints: []backends.Endpoint{{URL: s.URL, Headers: p.API.Headers}},
 		RequestOptions: backends.RequestOptions{API: p.API.Kind, ServedModel: "m", Stream: true},
 		AnswerOptions:  backends.AnswerOptions{KeepText: true}}
 	encoder, err := NewEncoder(p, d, c)
 	require.NoError(t, err)
-	e := &Engine{Profile: p, Source: src, Encoder: encoder, Log: log}
+	e := &Engine{Profile: p, Source: src, Encoder: encoder, Log: log, Name: "run"}
 	for range loops {
 		own := *c
-		own.Body = e.Body
+		own.Body, own.Head = e.Body, e.Head
 		b, err := d.Open(&own)
 		require.NoError(t, err)
 		e.Backends = append(e.Backends, b)
@@ -294,6 +295,27 @@ func TestConversations(t *testing.T) {
 			}
 		}
 	}
+}
+
+// All requests of a session carry its id, and every request the fields of the profile.
+func TestHeaders(t *testing.T) {
+	s := serve(t, time.Millisecond, nil)
+	src := &list{sessions: [][]prompts.Call{chain(3, 0)}, conversations: 2}
+	p := profileOf(profile.Stage{Arrival: profile.Closed, Concurrency: 2, Requests: 12})
+	p.API.Headers, p.API.SessionHeader = map[string]string{"x-slo": "250"}, "x-session-id"
+	_, all, _ := run(t, t.Context(), s, p, src, 2)
+	want, got := map[string]int{}, map[string]int{}
+	for _, r := range all {
+		want[fmt.Sprint("run-", r.Session)]++
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range s.headers {
+		require.Equal(t, "250", h.Get("X-Slo"))
+		got[h.Get("X-Session-Id")]++
+	}
+	require.Equal(t, want, got)
+	require.GreaterOrEqual(t, len(got), 4)
 }
 
 // Turns that are due at times wait for the answer before them.

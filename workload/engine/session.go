@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"fmt"
+
 	"github.com/mlperf-go/mlperf-go/workload/lengths"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 	"github.com/mlperf-go/mlperf-go/workload/prompts"
@@ -131,6 +133,9 @@ func (k *sessions) call(s *session, call int) (*slot, error) {
 	}
 	slot.session, slot.keeps = s, len(s.follow[call]) > 0
 	slot.rec.Session, slot.rec.Turn = s.id, call
+	if name := k.Profile.API.SessionHeader; name != "" {
+		slot.head = fmt.Appendf(slot.head, "%s: %s-%d\r\n", name, k.Name, s.id)
+	}
 	s.flying++
 	k.issued++
 	return slot, nil

@@ -13,6 +13,7 @@ type slot struct {
 	number int // of the request within its stage, or of its session: chooses the queue
 	rec    eventlog.Request
 	body   []byte
+	head   []byte // further header fields
 
 	notBefore int64 // wall ns from which it may be sent: due, and what it waited for has come
 	thinkNS   int64 // of a closed stage: from its end to the user's next request
@@ -27,8 +28,8 @@ type slot struct {
 
 // reset empties a slot and keeps its memory.
 func (s *slot) reset() {
-	events, body := s.rec.Events[:0], s.body[:0]
-	*s = slot{index: s.index, body: body, ids: s.ids[:0], text: s.text[:0]}
+	events, body, head := s.rec.Events[:0], s.body[:0], s.head[:0]
+	*s = slot{index: s.index, body: body, head: head, ids: s.ids[:0], text: s.text[:0]}
 	s.rec.Events = events
 }
 

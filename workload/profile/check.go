@@ -3,6 +3,7 @@ package profile
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -72,8 +73,43 @@ func (a *API) check(wrong errorf) error {
 	if len(a.Adapters) > 0 && math.Abs(total-1) > 1e-9 {
 		return wrong("api.adapters", "the shares add up to %g, not to 1", total)
 	}
+	for _, name := range slices.Sorted(maps.Keys(a.Headers)) {
+		if err := checkHeader(wrong, "api.headers."+name, name, a.Headers[name]); err != nil {
+			return err
+		}
+	}
+	if name := a.SessionHeader; name != "" {
+		if err := checkHeader(wrong, "api.session_header", name, ""); err != nil {
+			return err
+		}
+	}
 	if !a.Generates() && a.Stream {
 		return wrong("api.stream", "answers of API %s are never streamed; set it to false", a.Kind)
+	}
+	return nil
+}
+
+// ownHeaders are the HTTP fields that a client sets by itself. No profile contains an API key, because results contain
+// the profile.
+var ownHeaders = []string{"accept-encoding", "authorization", "connection", "content-encoding", "content-length",
+	"content-type", "expect", "host", "te", "trailer", "transfer-encoding", "upgrade", "x-request-id"}
+
+// token lists the characters of a field's name besides letters and digits (RFC 9110, section 5.6.2).
+const token = "!#$%&'*+-.^_`|~"
+
+func checkHeader(wrong errorf, key, name, value string) error {
+	bad := func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && !strings.ContainsRune(token, r)
+	}
+	switch {
+	case name == "" || strings.ContainsFunc(name, bad):
+		return wrong(key, "%q is not the name of an HTTP field", name)
+	case strings.EqualFold(name, "authorization"):
+		return wrong(key, "a profile is copied into results; pass the key with --api-key instead")
+	case slices.Contains(ownHeaders, strings.ToLower(name)):
+		return wrong(key, "the client sets this field by itself; remove it")
+	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }):
+		return wrong(key, "the value contains a line break or a character outside of ASCII")
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ type API struct {
 	Extra     map[string]any    `yaml:"extra,omitempty" doc:"members of every request's JSON body, such as temperature"`
 	Adapters  []Adapter         `yaml:"adapters,omitempty" doc:"LoRA adapters and the share of requests of each"`
 	// SessionHeader carries the session of a request, for routers that pin sessions.
-	SessionHeader  string        `yaml:"session_header,omitempty" doc:"HTTP field that carries the session's id"`
+	SessionHeader  string        `yaml:"session_header,omitempty" doc:"HTTP field with the id of a request's session"`
 	RequestTimeout time.Duration `yaml:"request_timeout,omitempty" doc:"for a whole answer; 0: the program's default"`
 }
 

@@ -17,7 +17,8 @@ type sender struct {
 	times  *poller
 	socket writer
 	bodyOf func(index int) []byte
-	head   []byte // of the request that is being written
+	headOf func(index int) []byte // further header fields; nil: none
+	head   []byte                 // of the request that is being written
 	ids    policy.RequestIDs
 	number uint64 // of requests with an id so far
 }
@@ -84,18 +85,26 @@ func (s *sender) request(x *exchange, t *target) (head, body []byte) {
 	body = s.bodyOf(x.query.Index)
 	head = append(s.head[:0], t.head...)
 	if x.number = 0; !t.identified {
-		return append(strconv.AppendInt(head, int64(len(body)), 10), "\r\n\r\n"...), body
+		return s.end(head, len(body), x), body
 	}
 	s.number++
 	x.number = s.number
 	if t.member == nil {
 		head = append(s.ids.Append(head, x.number), "\r\nContent-Length: "...)
-		return append(strconv.AppendInt(head, int64(len(body)), 10), "\r\n\r\n"...), body
+		return s.end(head, len(body), x), body
 	}
-	head = append(strconv.AppendInt(head, int64(len(t.member)+policy.IDLength+len(behindMember)+len(body)-1), 10),
-		"\r\n\r\n"...)
+	head = s.end(head, len(t.member)+policy.IDLength+len(behindMember)+len(body)-1, x)
 	head = s.ids.Append(append(head, t.member...), x.number)
 	return append(head, behindMember...), body[1:]
+}
+
+// end appends the length of the body, the request's own fields and the end of the header.
+func (s *sender) end(head []byte, length int, x *exchange) []byte {
+	head = append(strconv.AppendInt(head, int64(length), 10), "\r\n"...)
+	if s.headOf != nil {
+		head = append(head, s.headOf(x.query.Index)...)
+	}
+	return append(head, "\r\n"...)
 }
 
 // behindMember ends the member of a body that contains the request's id. Other members follow in every request.

@@ -30,4 +30,6 @@ func TestRequest(t *testing.T) {
 	whole := `{"rid":"` + id + `","prompt":"x"}`
 	require.Equal(t, "POST / HTTP/1.1\r\nContent-Length: "+strconv.Itoa(len(whole))+"\r\n\r\n"+whole, bytes(member))
 	require.EqualValues(t, 2, x.number)
+	s.headOf = func(int) []byte { return []byte("x-session: a-1\r\n") }
+	require.Equal(t, "POST / HTTP/1.1\r\nContent-Length: 14\r\nx-session: a-1\r\n\r\n"+body, bytes(plain))
 }

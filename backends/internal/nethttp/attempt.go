@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -166,6 +167,13 @@ func (e *endpoint) identify(c *Client, r *request) (http.Header, *body) {
 	r.id = r.id[:0]
 	if e.id != (wire.RequestIDField{}) {
 		r.id = c.ids.Append(r.id, c.sent.Add(1))
+	}
+	if more := c.config.Head; more != nil {
+		header = header.Clone()
+		for line := range strings.Lines(string(more(r.query.Index))) {
+			name, value, _ := strings.Cut(line, ":")
+			header.Set(name, strings.TrimSpace(value))
+		}
 	}
 	switch {
 	case e.id.Header != "":

@@ -1,12 +1,30 @@
 package nethttp
 
 import (
+	"fmt"
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/backends"
 )
+
+// The fields of one request are in no other one.
+func TestFieldsOfARequest(t *testing.T) {
+	e := &endpoint{header: http.Header{"User-Agent": {"mlperf-go"}}}
+	c := &Client{config: backends.Config{Body: func(int) []byte { return []byte("{}") },
+		Head: func(index int) []byte { return fmt.Appendf(nil, "x-session: a-%d\r\n", index) }}}
+	for i := range 2 {
+		r := &request{}
+		r.query.Index = i
+		header, _ := e.identify(c, r)
+		require.Equal(t, http.Header{"User-Agent": {"mlperf-go"}, "X-Session": {fmt.Sprint("a-", i)}}, header)
+	}
+	require.Len(t, e.header, 1)
+}
 
 // net/http may report late that a request was written: that is not an answer to half a request. A byte that it never
 // read is.

@@ -3,7 +3,9 @@ package policy
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -21,6 +23,7 @@ type Endpoint struct {
 	Host string   // of the header
 	name string   // for messages
 	key  string   // must not appear in a message
+	more map[string]string
 }
 
 // NewEndpoint joins a server's base URL with a path.
@@ -30,14 +33,15 @@ func NewEndpoint(e backends.Endpoint, path string) (Endpoint, error) {
 		return Endpoint{}, err
 	}
 	if socket := base.Socket(); socket != "" {
-		e := Endpoint{URL: dial.Socket(socket, path), Host: "localhost", name: base.URL + " " + path, key: e.APIKey}
+		e := Endpoint{URL: dial.Socket(socket, path), Host: "localhost", name: base.URL + " " + path, key: e.APIKey,
+			more: e.Headers}
 		return e, e.checkKey(base.URL)
 	}
 	u, err := url.Parse(base.URL + path)
 	if err != nil {
 		return Endpoint{}, fmt.Errorf("the endpoint %q with the path %q is not a URL: %w", base.URL, path, err)
 	}
-	known := Endpoint{URL: u, Host: u.Host, name: u.String(), key: e.APIKey}
+	known := Endpoint{URL: u, Host: u.Host, name: u.String(), key: e.APIKey, more: e.Headers}
 	return known, known.checkKey(base.URL)
 }
 
@@ -60,6 +64,9 @@ func (e *Endpoint) Fields() []Field {
 	fields := []Field{{"Content-Type", "application/json"}, {"Accept-Encoding", "identity"}, {"User-Agent", "mlperf-go"}}
 	if e.key != "" {
 		fields = append(fields, Field{"Authorization", "Bearer " + e.key})
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.more)) {
+		fields = append(fields, Field{name, e.more[name]})
 	}
 	return fields
 }
