@@ -98,19 +98,7 @@ func sloFlag() cli.Flag {
 
 // profilesOf finds the profile of a command line and renders it for each model and treatment.
 func (cmd benchCommand) profilesOf(c *cli.Context) (*contract.Invocation, []contract.Rendered, error) {
-	given := contract.Flags{}
-	for _, s := range contract.Settings() {
-		switch {
-		case s.Flag == "":
-		case s.Switch && c.Bool(s.Flag):
-			given[s.Flag] = []string{"true"}
-		case s.List:
-			given[s.Flag] = c.StringSlice(s.Flag)
-		case c.String(s.Flag) != "":
-			given[s.Flag] = []string{c.String(s.Flag)}
-		}
-	}
-	v, notes, err := contract.Resolve(given, cmd.variable)
+	v, notes, err := contract.Resolve(contract.Given(c, contract.Bench), cmd.variable)
 	if errors.Is(err, contract.ErrNoWorkload) {
 		return nil, nil, exit.Usage(exit.CodeWorkload, "Give --workload with a name of `mlperf-go bench list` or a file",
 			"%w", err)

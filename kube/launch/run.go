@@ -144,7 +144,7 @@ func (r *runner) startTimer(stop context.CancelCauseFunc) *time.Timer {
 func (r *runner) late(format string, args ...any) error {
 	return exit.Environment(cluster.Timeout,
 		fmt.Sprintf("Look at the pods (kubectl -n %s describe pods -l %s), and wait longer "+
-			"with --start-timeout or --wait; then collect with `mlperf-go kube collect %s -p %s`",
+			"with --start-timeout or --wait-timeout; then collect with `mlperf-go kube collect %s -p %s`",
 			r.Namespace, r.Selector(), r.ID, r.Namespace), format, args...)
 }
 

@@ -56,7 +56,7 @@ var lostReasons = map[string]string{
 	"Terminated":               "its node was shut down",
 	"NodeShutdown":             "its node was shut down",
 	"Preempting":               "another pod took its place",
-	"DeadlineExceeded":         "the time of --wait was over",
+	"DeadlineExceeded":         "the time of --wait-timeout was over",
 	"UnexpectedAdmissionError": "its node refused it",
 }
 

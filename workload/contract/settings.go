@@ -63,7 +63,7 @@ func Settings() []Setting {
 		{Endpoint, "U", []string{"LLMDBENCH_HARNESS_STACK_ENDPOINT_URL"}, "", Bench, true, false,
 			"base URL of a server; default: the profile's"},
 
-		{"namespace", "p", []string{"LLMDBENCH_NAMESPACE", "LLMDBENCH_VLLM_COMMON_NAMESPACE", "LLMDBENCH_HARNESS_NAMESPACE"},
+		{"namespace", "p", []string{"LLMDBENCH_NAMESPACE", "LLMDBENCH_HARNESS_NAMESPACE", "LLMDBENCH_VLLM_COMMON_NAMESPACE"},
 			"llmdbench", Cluster, false, false, "namespaces of the stack and of the launcher"},
 		{"methods", "t", []string{"LLMDBENCH_METHODS", "LLMDBENCH_DEPLOY_METHODS"}, "modelservice", Cluster, false, false,
 			"how the stack was deployed"},
@@ -96,4 +96,28 @@ func Settings() []Setting {
 		{"", "", []string{"LLMDBENCH_CONTROL_DRY_RUN"}, "0", Ignored, false, false, "see `bench plan`"},
 		{"", "", []string{"LLMDBENCH_CONTROL_VERBOSE"}, "0", Ignored, false, false, "see --log-level"},
 	}
+}
+
+// Values reads flags of a parsed command line by their long names, as cli.Context does.
+type Values interface {
+	Bool(name string) bool
+	String(name string) string
+	StringSlice(name string) []string
+}
+
+// Given returns the flags of a place that a command line sets.
+func Given(values Values, place Place) Flags {
+	given := Flags{}
+	for _, s := range Settings() {
+		switch {
+		case s.Flag == "" || s.Place != place:
+		case s.Switch && values.Bool(s.Flag):
+			given[s.Flag] = []string{"true"}
+		case s.List:
+			given[s.Flag] = values.StringSlice(s.Flag)
+		case values.String(s.Flag) != "":
+			given[s.Flag] = []string{values.String(s.Flag)}
+		}
+	}
+	return given
 }

@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,7 +20,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/kube/objects"
 	"github.com/mlperf-go/mlperf-go/kube/spread"
 	"github.com/mlperf-go/mlperf-go/run/exit"
-	"github.com/mlperf-go/mlperf-go/workload/profile"
+	"github.com/mlperf-go/mlperf-go/workload/contract"
 	"github.com/mlperf-go/mlperf-go/workload/shard"
 )
 
@@ -35,9 +33,7 @@ func clusterFlags() []cli.Flag {
 		&cli.StringFlag{Name: "kubeconfig",
 			Usage: "access to the cluster; default: KUBECONFIG, ~/.kube/config, or the pod's own"},
 		&cli.StringFlag{Name: "context", Usage: "context of the kubeconfig"},
-		&cli.StringFlag{Name: "namespace", Aliases: []string{"p"},
-			Usage:   "namespace of the pods; of `STACK,HARNESS` the second",
-			EnvVars: []string{"LLMDBENCH_HARNESS_NAMESPACE", "LLMDBENCH_VLLM_COMMON_NAMESPACE"}, Value: "llmdbench"},
+		contractFlag("namespace", "namespace of the pods; of `STACK,HARNESS` the second"),
 		&cli.StringFlag{Name: "output", Aliases: []string{"r"}, Usage: "local folder of the results", Value: "results/kube"},
 	}
 }
@@ -45,36 +41,22 @@ func clusterFlags() []cli.Flag {
 func (cmd runCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "run", Usage: "run a workload profile in pods, and collect the results",
-		Flags: append(clusterFlags(),
-			&cli.StringFlag{Name: "harness", Aliases: []string{"l"}, Usage: "tool whose form the profile has",
-				Value:   "inference-perf",
-				EnvVars: []string{"LLMDBENCH_HARNESS_NAME"}},
-			&cli.StringFlag{Name: "workload", Aliases: []string{"w"}, Usage: "profile: a file", Required: true,
-				EnvVars: []string{"LLMDBENCH_HARNESS_EXPERIMENT_PROFILE"}},
-			&cli.StringFlag{Name: "model", Aliases: []string{"m"}, Usage: "model that the server serves",
-				EnvVars: []string{"LLMDBENCH_DEPLOY_MODEL_LIST"}},
-			&cli.StringFlag{Name: "endpoint-url", Aliases: []string{"U"}, Usage: "base URL of the server, as the pods reach it",
-				Required: true},
+		Flags: append(append(clusterFlags(), workloadFlags()...),
 			&cli.StringFlag{Name: "image", Usage: "image of mlperf-go", Required: true},
 			&cli.StringSliceFlag{Name: "pull-secret", Usage: "name of a Secret for the image's registry"},
-			&cli.StringFlag{Name: "serviceaccount", Aliases: []string{"q"}, Usage: "service account of the pods",
-				Value:   "mlperf-go",
-				EnvVars: []string{"LLMDBENCH_HARNESS_SERVICE_ACCOUNT"}},
+			contractFlag("serviceaccount", "service account of the pods"),
 			&cli.IntFlag{Name: "parallelism", Aliases: []string{"j"}, Usage: "pods that each send the whole load", Value: 1},
 			&cli.IntFlag{Name: "shards", Usage: "pods that divide one load between them, and start together"},
 			&cli.StringFlag{Name: "cpu", Usage: "processors of a pod", Value: "16",
 				EnvVars: []string{"LLMDBENCH_HARNESS_CPU_NR"}},
 			&cli.StringFlag{Name: "memory", Usage: "memory of a pod", Value: "32Gi",
 				EnvVars: []string{"LLMDBENCH_HARNESS_CPU_MEM"}},
-			&cli.StringFlag{Name: "pvc", Aliases: []string{"k"},
-				Usage:   "claim for the results; empty: each pod's own temporary volume",
-				EnvVars: []string{"LLMDBENCH_HARNESS_PVC_NAME"}},
+			contractFlag("pvc", "claim for the results; empty: each pod's own temporary volume"),
 			&cli.StringFlag{Name: "pvc-size", Usage: "size of a claim that does not exist", Value: "20Gi",
 				EnvVars: []string{"LLMDBENCH_HARNESS_PVC_SIZE"}},
 			&cli.StringFlag{Name: "storage-class", Usage: "of a claim that does not exist"},
-			&cli.StringFlag{Name: "wait", Aliases: []string{"s"},
-				Usage: "how long the pods may take (seconds or a duration); 0: return when they run",
-				Value: "3600", EnvVars: []string{"LLMDBENCH_HARNESS_WAIT_TIMEOUT"}},
+			contractFlag("wait-timeout",
+				"how long the pods may take (seconds or a duration); 0: return when they run"),
 			&cli.StringFlag{Name: "start-timeout", Usage: "how long the pods may take to start", Value: "900",
 				EnvVars: []string{"LLMDBENCH_CONTROL_WAIT_TIMEOUT"}},
 			&cli.StringSliceFlag{Name: "env", Usage: "variable of the pods: NAME=VALUE"},
@@ -92,12 +74,20 @@ func (cmd runCommand) command() *cli.Command {
 }
 
 func (cmd runCommand) run(c *cli.Context) error {
-	l, err := launchOf(c)
+	v, list, err := cmd.profilesOf(c)
+	if err != nil {
+		return err
+	}
+	launches, err := launchesOf(c, v, list)
 	if err != nil {
 		return err
 	}
 	if c.Bool("dry-run") {
-		return cmd.printObjects(l.Objects())
+		var all []runtime.Object
+		for _, l := range launches {
+			all = append(all, l.Objects()...)
+		}
+		return cmd.printObjects(all)
 	}
 	access, err := cluster.Connect(c.String("kubeconfig"), c.String("context"))
 	if err != nil {
@@ -106,17 +96,37 @@ func (cmd runCommand) run(c *cli.Context) error {
 	if _, err := access.Version(c.Context); err != nil {
 		return err
 	}
-	options := launch.Options{Launch: *l, Output: c.String("output"), Keep: c.Bool("keep"), Notify: cmd.notify}
-	if options.Wait, err = duration(c, "wait"); err != nil {
+	options := launch.Options{Keep: c.Bool("keep"), Notify: cmd.notify}
+	if options.Wait, err = duration(c, "wait-timeout"); err != nil {
 		return err
 	}
 	if options.Start, err = duration(c, "start-timeout"); err != nil {
 		return err
 	}
-	if n := c.Int("shards"); n > 0 {
-		return cmd.spread(c.Context, access, options, c.String("workload"))
+	worst := 0
+	for i, l := range launches {
+		options.Launch, options.Output = *l, c.String("output")
+		if len(launches) > 1 {
+			options.Output = filepath.Join(options.Output, list[i].Folder())
+			cmd.notify(fmt.Sprintf("run %d of %d: %s", i+1, len(launches), list[i].Folder()))
+		}
+		if err := cmd.launch(c, access, options, list[i]); err != nil {
+			return err
+		}
+		if worst = max(worst, cmd.exit); worst > 0 && v.StopOnError() {
+			break
+		}
 	}
-	result, err := launch.Run(c.Context, access, options)
+	cmd.exit = worst
+	return nil
+}
+
+// launch runs one profile.
+func (cmd runCommand) launch(c *cli.Context, access *cluster.Cluster, o launch.Options, r contract.Rendered) error {
+	if c.Int("shards") > 0 {
+		return cmd.spread(c.Context, access, o, len(r.Profile.Load.Stages))
+	}
+	result, err := launch.Run(c.Context, access, o)
 	if err != nil {
 		return err
 	}
@@ -125,12 +135,8 @@ func (cmd runCommand) run(c *cli.Context) error {
 }
 
 // spread runs one load in several pods.
-func (cmd runCommand) spread(ctx context.Context, access *cluster.Cluster, o launch.Options, path string) error {
-	p, err := profile.Read(path)
-	if err != nil {
-		return exit.Usage(exit.CodeProfile, "", "%w", err)
-	}
-	r, err := spread.Run(ctx, access, spread.Options{Options: o, Stages: len(p.Load.Stages), Progress: cmd.progress()})
+func (cmd runCommand) spread(ctx context.Context, access *cluster.Cluster, o launch.Options, stages int) error {
+	r, err := spread.Run(ctx, access, spread.Options{Options: o, Stages: stages, Progress: cmd.progress()})
 	if err != nil {
 		return err
 	}
@@ -184,12 +190,9 @@ func (p *program) printObjects(all []runtime.Object) error {
 	return err
 }
 
-// maxProfile bounds a profile: a ConfigMap holds at most 1 MiB.
-const maxProfile = 900 << 10
-
-// launchOf makes a launch from the flags of `run`.
+// launchOf makes a launch without a profile from the flags of `run`.
 func launchOf(c *cli.Context) (*objects.Launch, error) {
-	l := &objects.Launch{Harness: c.String("harness"), Image: c.String("image"), PullSecrets: c.StringSlice("pull-secret"),
+	l := &objects.Launch{Image: c.String("image"), PullSecrets: c.StringSlice("pull-secret"),
 		ServiceAccount: c.String("serviceaccount"), Pods: c.Int("parallelism"), FSGroup: c.Int64("fs-group")}
 	l.ID = c.String("id")
 	if l.ID == "" {
@@ -230,7 +233,7 @@ func launchOf(c *cli.Context) (*objects.Launch, error) {
 	if l.SecretEnv, err = secretKeys(c); err != nil {
 		return nil, err
 	}
-	return l, addProfile(c, l)
+	return l, nil
 }
 
 func newID() string {
@@ -240,34 +243,6 @@ func newID() string {
 		tail[i] = letters[rand.IntN(len(letters))]
 	}
 	return fmt.Sprintf("%d-%s", time.Now().Unix(), tail)
-}
-
-func addProfile(c *cli.Context, l *objects.Launch) error {
-	path := c.String("workload")
-	file, err := os.Open(path)
-	if err != nil {
-		return exit.Usage("profile", "Name a profile's file with --workload", "%w", err)
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxProfile+1))
-	if err != nil {
-		return exit.Usage("profile", "", "reading the profile: %w", err)
-	}
-	if len(text) > maxProfile {
-		return exit.Usage("profile", "Put large data on the volume, and name it in the profile",
-			"the profile %s has more than %d bytes", path, maxProfile)
-	}
-	name := filepath.Base(path)
-	l.Profiles = map[string]string{name: string(text)}
-	l.Args = []string{"bench", "run", "--workload", l.ProfilePath(name), "--endpoint-url", c.String("endpoint-url"),
-		"--output", "$(RESULTS)/run"}
-	if m := c.String("model"); m != "" {
-		l.Args = append(l.Args, "--model", m)
-	}
-	if n := c.Int("shards"); n > 0 {
-		l.Args = spread.Args(l.Args, n)
-	}
-	return nil
 }
 
 func pairs(c *cli.Context, flag string) (map[string]string, error) {

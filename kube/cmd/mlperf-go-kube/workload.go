@@ -1,0 +1,135 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/kube/objects"
+	"github.com/mlperf-go/mlperf-go/kube/spread"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/workload/contract"
+)
+
+// profileName is the profile's file in a pod.
+const profileName = "profile.yaml"
+
+// maxProfile bounds a profile in bytes: a ConfigMap holds at most 1 MiB.
+const maxProfile = 900 << 10
+
+// contractFlag is a flag of the contract for runs in a cluster, with its short name, variables and default.
+func contractFlag(name, usage string) *cli.StringFlag {
+	for _, s := range contract.Settings() {
+		if s.Flag == name {
+			value := s.Default
+			if name == "pvc" {
+				value = "" // results need no claim here
+			}
+			return &cli.StringFlag{Name: name, Aliases: []string{s.Short}, EnvVars: s.Variables, Value: value, Usage: usage}
+		}
+	}
+	panic("no setting has the name " + name)
+}
+
+// workloadFlags select the profiles, as they do for bench run. contract.Resolve reads their variables.
+func workloadFlags() (flags []cli.Flag) {
+	for _, s := range contract.Settings() {
+		var short []string
+		if s.Short != "" {
+			short = []string{s.Short}
+		}
+		switch {
+		case s.Flag == "" || s.Place != contract.Bench:
+		case s.Switch:
+			flags = append(flags, &cli.BoolFlag{Name: s.Flag, Aliases: short, Usage: s.Usage})
+		case s.List:
+			flags = append(flags, &cli.StringSliceFlag{Name: s.Flag, Aliases: short, Usage: s.Usage})
+		default:
+			flags = append(flags, &cli.StringFlag{Name: s.Flag, Aliases: short, Usage: s.Usage})
+		}
+	}
+	return flags
+}
+
+// profilesOf renders the profile of a command line for each model and treatment.
+func (cmd runCommand) profilesOf(c *cli.Context) (*contract.Invocation, []contract.Rendered, error) {
+	v, notes, err := contract.Resolve(contract.Given(c, contract.Bench), os.LookupEnv)
+	if errors.Is(err, contract.ErrNoWorkload) {
+		return nil, nil, exit.Usage(exit.CodeWorkload, "Give --workload with a name of `mlperf-go bench list` or a file",
+			"%w", err)
+	}
+	if err != nil {
+		return nil, nil, exit.Usage(exit.CodeProfile, "", "%w", err)
+	}
+	list, err := v.Render()
+	if err != nil {
+		return nil, nil, exit.Usage(exit.CodeProfile, "", "%w", err)
+	}
+	for _, r := range list {
+		if r.Profile.Source != nil {
+			notes = append(notes, r.Profile.Source.Notes...)
+		}
+	}
+	for _, note := range notes {
+		cmd.notify(note)
+	}
+	return v, list, nil
+}
+
+// launchesOf makes a launch for each profile. The ids of several have a number at their end.
+func launchesOf(c *cli.Context, v *contract.Invocation, list []contract.Rendered) ([]*objects.Launch, error) {
+	var all []*objects.Launch
+	id := c.String("id")
+	for i, r := range list {
+		l, err := launchOf(c)
+		if err != nil {
+			return nil, err
+		}
+		if id == "" {
+			id = l.ID
+		}
+		if l.ID = id; len(list) > 1 {
+			l.ID = fmt.Sprintf("%s-%d", id, i+1)
+		}
+		if l.Harness = v.Value(contract.Harness); l.Harness == "" {
+			l.Harness = "inference-perf" // the contract's default
+		}
+		if err := addProfile(l, v, r, c.Int("shards")); err != nil {
+			return nil, err
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}
+
+// addProfile adds the profile in the program's own form, so that a pod needs no other file and no variable.
+func addProfile(l *objects.Launch, v *contract.Invocation, r contract.Rendered, shards int) error {
+	text, err := r.Profile.Encode()
+	if err != nil {
+		return exit.Usage(exit.CodeProfile, "", "%w", err)
+	}
+	if len(text) > maxProfile {
+		return exit.Usage(exit.CodeProfile, "Put large data on the volume, and name it in the profile",
+			"the profile %s has more than %d bytes", r.Name, maxProfile)
+	}
+	l.Profiles = map[string]string{profileName: string(text)}
+	endpoints := v.Values(contract.Endpoint)
+	if len(endpoints) == 0 && r.Profile.API.Endpoint == "" {
+		return exit.Usage(exit.CodeEndpoint, "Give --endpoint-url with the server's URL as the pods reach it",
+			"neither the command line nor the profile %s names a server", r.Name)
+	}
+	l.Args = []string{"bench", "run", "--workload", l.ProfilePath(profileName)}
+	for _, url := range endpoints {
+		l.Args = append(l.Args, "--endpoint-url", url)
+	}
+	l.Args = append(l.Args, "--output", "$(RESULTS)/run")
+	if r.Model != "" {
+		l.Args = append(l.Args, "--model", r.Model)
+	}
+	if shards > 0 {
+		l.Args = spread.Args(l.Args, shards)
+	}
+	return nil
+}
