@@ -53,6 +53,10 @@ func (t testRun) do(ctx context.Context) error {
 			t.notice("skipped: " + plan.Folder() + " holds a valid run with these settings")
 			return t.printRecord(before.Record, plan.Folder())
 		}
+		if before.Code == campaign.SettingsChanged && before.Record.Verdict == record.Valid {
+			return exit.Usage(exit.CodeOutputUsed, "Choose another --output-dir, or give --force to replace it",
+				"--resume: %s holds a valid run with other settings: %s", plan.Folder(), before.Why)
+		}
 		if before.Why != "" {
 			t.notice("the test is run again: " + before.Why)
 		}

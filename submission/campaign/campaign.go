@@ -205,7 +205,7 @@ func (c *Campaign) Look(t Task) Finding {
 	// campaign.json has settings that are in no folder
 	if f.Status == Done && entry.Settings != nil && len(changes(entry.Settings, t.Settings)) > 0 {
 		f.Changes = changes(entry.Settings, t.Settings)
-		f.Status, f.Code, f.Why = Pending, "settings_changed", sentence(f.Changes)
+		f.Status, f.Code, f.Why = Pending, SettingsChanged, sentence(f.Changes)
 	}
 	return f
 }

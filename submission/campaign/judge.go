@@ -19,6 +19,9 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
+// SettingsChanged is the code of a folder whose run had other settings.
+const SettingsChanged = "settings_changed"
+
 // Finding is the judgement of a step's folder.
 type Finding struct {
 	Status  Status
@@ -76,7 +79,7 @@ func (w Want) unharmed(folder string, r *record.Record, f *Finding) {
 			return
 		}
 		if f.Changes = changes(was, w.Settings); len(f.Changes) > 0 {
-			f.Status, f.Code, f.Why = Pending, "settings_changed", sentence(f.Changes)
+			f.Status, f.Code, f.Why = Pending, SettingsChanged, sentence(f.Changes)
 			return
 		}
 	}

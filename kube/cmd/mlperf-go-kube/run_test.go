@@ -96,7 +96,8 @@ func TestProfiles(t *testing.T) {
 			"LLMDBENCH_WORKLOAD": "sanity_random", "LLMDBENCH_NAMESPACE": "stack,harness",
 			"LLMDBENCH_HARNESS_NAMESPACE": "other", "LLMDBENCH_HARNESS_CPU_NR": "3",
 			"LLMDBENCH_HARNESS_SERVICE_ACCOUNT": "runner", "LLMDBENCH_HARNESS_PVC_NAME": "claim"},
-			[]string{"name: sanity_random", "namespace: harness", `cpu: "3"`, "serviceAccountName: runner", "claimName: claim"}, 1},
+			[]string{"name: sanity_random", "namespace: harness", `cpu: "3"`, "serviceAccountName: runner",
+				"claimName: claim"}, 1},
 		"two servers": {[]string{"-w", own, "-U", "http://h:1,http://h:2"}, nil, []string{"- http://h:1", "- http://h:2"}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -134,7 +135,8 @@ func TestTreatments(t *testing.T) {
 	tc := testcluster.Start(t)
 	tc.Node("node-1", kubetest.Image(t))
 	url := kubetest.Simulator(t, "--ttft", "2ms", "--tpot", "1ms")
-	treatments := write(t, "treatments:\n- {name: few, load.stages.0.duration: 1s}\n- {name: more, load.stages.0.duration: 2s}\n")
+	treatments := write(t, "treatments:\n- {name: few, load.stages.0.duration: 1s}\n"+
+		"- {name: more, load.stages.0.duration: 2s}\n")
 	output := t.TempDir()
 	code, _, errs := kube("run", "--kubeconfig", tc.UserKubeconfig(true), "-p", "bench", "--image", kubetest.ImageName,
 		"--cpu", "1", "--memory", "1Gi", "-r", output, "-l", "inference-perf", "-w", "sanity-random", "-e", treatments,
