@@ -45,22 +45,7 @@ func (t testRun) do(ctx context.Context) error {
 		plan.Profilers = s.servers.Profilers
 	}
 	if plan.Config.Bool("resume") {
-		before := campaign.Before(plan)
-		if before.Status == campaign.Done {
-			if err := wantsScore(plan, before.Record); err != nil {
-				return err
-			}
-			t.notice("skipped: " + plan.Folder() + " holds a valid run with these settings")
-			return t.printRecord(before.Record, plan.Folder())
-		}
-		if before.Code == campaign.SettingsChanged && before.Record.Verdict == record.Valid {
-			return exit.Usage(exit.CodeOutputUsed, "Choose another --output-dir, or give --force to replace it",
-				"--resume: %s holds a valid run with other settings: %s", plan.Folder(), before.Why)
-		}
-		if before.Why != "" {
-			t.notice("the test is run again: " + before.Why)
-		}
-		if err := plan.Config.Set("force", "true", forced); err != nil {
+		if done, err := t.resume(); done || err != nil {
 			return err
 		}
 	}
@@ -102,6 +87,27 @@ func (t testRun) do(ctx context.Context) error {
 		return err
 	}
 	return t.showResult(ctx, r)
+}
+
+// resume looks at an earlier run in the test's folder. A valid run with the test's settings is the result; one with
+// other settings is never replaced; any other lets the test use its folder.
+func (t testRun) resume() (done bool, err error) {
+	plan, before := t.plan, campaign.Before(t.plan)
+	if before.Status == campaign.Done {
+		if err := wantsScore(plan, before.Record); err != nil {
+			return false, err
+		}
+		t.notice("skipped: " + plan.Folder() + " holds a valid run with these settings")
+		return true, t.printRecord(before.Record, plan.Folder())
+	}
+	if before.Code == campaign.SettingsChanged && before.Record.Verdict == record.Valid {
+		return false, exit.Usage(exit.CodeOutputUsed, "Choose another --output-dir, or give --force to replace it",
+			"--resume: %s holds a valid run with other settings: %s", plan.Folder(), before.Why)
+	}
+	if before.Why != "" {
+		t.notice("the test is run again: " + before.Why)
+	}
+	return false, plan.Config.Set("force", "true", forced)
 }
 
 // showResult prints the record of a test that ended, keeps it as text and sets the exit code.
