@@ -116,10 +116,11 @@ func TestProfiles(t *testing.T) {
 
 func TestBadCommandLines(t *testing.T) {
 	for want, args := range map[string][]string{
-		"no workload is given":  {"-U", "http://h:1"},
-		"did you mean sanity":   {"-l", "inference-perf", "-w", "sanity_randon", "-U", "http://h:1"},
-		"names a server":        {"-w", write(t, own)},
-		"do not fit together":   {"-l", "inference-perf", "-w", "sanity_random", "-U", "http://h:1", "-j", "2", "--shards", "2"},
+		"no workload is given": {"-U", "http://h:1"},
+		"did you mean sanity":  {"-l", "inference-perf", "-w", "sanity_randon", "-U", "http://h:1"},
+		"names a server":       {"-w", write(t, own)},
+		"do not fit together": {"-l", "inference-perf", "-w", "sanity_random", "-U", "http://h:1", "-j", "2",
+			"--shards", "2"},
 		"expected KEY=VALUE":    {"-l", "inference-perf", "-w", "sanity_random", "-U", "http://h:1", "-o", "min"},
 		"cannot read the treat": {"-l", "inference-perf", "-w", "sanity_random", "-U", "http://h:1", "-e", "absent.yaml"},
 	} {
