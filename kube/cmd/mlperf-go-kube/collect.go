@@ -24,7 +24,7 @@ func (cmd collectCommand) command() *cli.Command {
 				return err
 			}
 			result, err := launch.Collect(c.Context, access, launch.Experiment{ID: c.Args().First(),
-				Namespace: c.String("namespace")},
+				Namespace: namespaceOf(c)},
 				launch.Options{Output: c.String("output"), Keep: c.Bool("keep"), Notify: cmd.notify})
 			if err != nil {
 				return err

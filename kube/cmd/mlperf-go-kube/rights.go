@@ -13,11 +13,11 @@ func (cmd rightsCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "rights", Usage: "print the Role that the user of the launcher needs",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "namespace", Aliases: []string{"p"}, Value: "llmdbench", Usage: "namespace of the pods"},
+			contractFlag("namespace", "namespace of the pods; of `STACK,HARNESS` the second"),
 			&cli.StringFlag{Name: "user", Usage: "user to bind it to", Value: "USER"},
 		},
 		Action: func(c *cli.Context) error {
-			return cmd.printObjects(objects.Rights(c.String("namespace"), c.String("user")))
+			return cmd.printObjects(objects.Rights(namespaceOf(c), c.String("user")))
 		},
 	}
 }

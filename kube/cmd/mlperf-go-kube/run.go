@@ -198,10 +198,7 @@ func launchOf(c *cli.Context) (*objects.Launch, error) {
 	if l.ID == "" {
 		l.ID = newID()
 	}
-	_, l.Namespace, _ = strings.Cut(c.String("namespace"), ",")
-	if l.Namespace == "" {
-		l.Namespace, _, _ = strings.Cut(c.String("namespace"), ",")
-	}
+	l.Namespace = namespaceOf(c)
 	shards := c.Int("shards")
 	if l.Pods < 1 || shards < 0 || shards > 0 && c.IsSet("parallelism") {
 		return nil, exit.Usage(exit.CodeUsage, "Give one of them, at least 1",
@@ -234,6 +231,15 @@ func launchOf(c *cli.Context) (*objects.Launch, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+// namespaceOf returns the namespace of the pods: of STACK,HARNESS the second.
+func namespaceOf(c *cli.Context) string {
+	stack, harness, _ := strings.Cut(c.String("namespace"), ",")
+	if harness == "" {
+		return stack
+	}
+	return harness
 }
 
 func newID() string {

@@ -114,6 +114,14 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
+// TestRightsOfTwoNamespaces prints the rights in the namespace in which run creates its pods.
+func TestRightsOfTwoNamespaces(t *testing.T) {
+	code, out, errs := kube("rights", "-p", "stack,harness")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "namespace: harness\n")
+	require.NotContains(t, out, "stack")
+}
+
 func TestBadCommandLines(t *testing.T) {
 	for want, args := range map[string][]string{
 		"no workload is given": {"-U", "http://h:1"},
