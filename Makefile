@@ -21,9 +21,17 @@ FUZZ ?=
 
 .PHONY: help build setup run submission test test-real test-browser kube test-kube release test-release chaos bench mutate lint fuzz clean tools-check
 
+# A variable or target that nothing reads is an error: a misspelled ENDPOINT would measure the simulator.
+given := $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $v))),$v))
+unknown := $(shell awk -v goals='$(subst ','\'',$(MAKECMDGOALS))' -v given='$(subst ','\'',$(given))' -f scripts/check-make.awk Makefile)
+ifneq ($(unknown),)
+$(error $(unknown))
+endif
+
 help:
 	@sed -n 's/^## //p' Makefile
 
+## make help         print this list
 ## make build        LoadGen if needed, then bin/mlperf-go
 build: setup
 	@[ -e $(BIN) ] || echo "build: compiling $(BIN) (the first time a minute or two; the modules that it needs are fetched)"
@@ -43,7 +51,7 @@ run: build
 	@$(BIN) run --model '$(MODEL)' --mode '$(MODE)' $(call flag,SCENARIO,scenario) $(call flag,ENDPOINT,endpoint) \
 	  $(call flag,DATASET,dataset) $(call flag,OUT,output-dir) $(ARGS)
 
-## make submission   run every test of MODEL, build and check its tree: [ENDPOINT=] [DATASET=] [SYSTEM=] [SUBMITTER=] [OUT=] [ARGS=]
+## make submission   run every test of a model, build and check its tree: MODEL= [ENDPOINT=] [DATASET=] [SYSTEM=] [SUBMITTER=] [OUT=] [ARGS=]
 submission: build
 	@$(BIN) submission --model '$(MODEL)' $(call flag,ENDPOINT,endpoint) $(call flag,DATASET,dataset) \
 	  $(if $(ENDPOINT),$(if $(DATASET),--tune)) \
@@ -53,12 +61,12 @@ submission: build
 test: setup lint
 	@bash scripts/test.sh
 
-## make test-real    run tests against a real server, installed from its package: [SERVER=llamacpp|vllm|sglang]
+## make test-real    run tests against a real server, installed from its package: [SERVER=llamacpp|vllm|sglang] [REAL_HOME=]
 SERVER ?= llamacpp
 test-real: setup
 	@bash scripts/test-real.sh '$(SERVER)' -v
 
-## make test-browser  test the report and the live page in headless Chromium
+## make test-browser test the report and the live page in headless Chromium: [CHROMIUM=]
 test-browser: build
 	@bash scripts/test-browser.sh
 
@@ -105,7 +113,7 @@ test-release: setup
 fuzz: setup
 	@FUZZ='$(FUZZ)' bash scripts/fuzz.sh '$(FUZZTIME)'
 
-## make clean        remove what was built, except third_party/loadgen (make clean LOADGEN=1 removes it too)
+## make clean        remove what was built, except third_party/loadgen (LOADGEN=1 removes it too)
 clean:
 	@rm -rf bin .cache
 	@if [ -n "$(LOADGEN)" ]; then rm -rf third_party/loadgen third_party/loadgen.stamp third_party/*.tar.gz loadgen-cgo/loadgen_build_key.h; fi
