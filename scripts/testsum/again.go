@@ -18,17 +18,14 @@ var final = []string{"DATA RACE", "panic: ", "fatal error: ", "found unexpected 
 
 // again is the second run of the tests of a part that failed.
 type again struct {
-	first  map[key]bool
-	passed map[key]bool
-	failed map[key]bool
+	passed  map[key]bool
+	failed  map[key]bool
+	skipped map[key]bool // top-level tests of which some part skipped that ran before
+	before  map[key]bool // tests that skipped in the first run already
 }
 
-func newAgain(failed []key) *again {
-	a := &again{first: map[key]bool{}, passed: map[key]bool{}, failed: map[key]bool{}}
-	for _, k := range failed {
-		a.first[k] = true
-	}
-	return a
+func newAgain(skips map[key]bool) *again {
+	return &again{passed: map[key]bool{}, failed: map[key]bool{}, skipped: map[key]bool{}, before: skips}
 }
 
 func (a *again) take(k key, e event) {
@@ -37,7 +34,18 @@ func (a *again) take(k key, e event) {
 		a.passed[k] = true
 	case "fail":
 		a.failed[k] = true
+	case "skip":
+		if !a.before[k] {
+			a.skipped[k.top()] = true
+		}
 	}
+}
+
+// forgives reports whether the second run shows that a failure was an accident. A test whose failed part skipped passes
+// without having run, so a skip forgives nothing.
+func (a *again) forgives(k key) bool {
+	top := k.top()
+	return a.passed[k] && !a.skipped[top] && !a.failed[top] && !a.failed[key{pkg: k.pkg}]
 }
 
 // forgive moves the tests that failed in a part and passed in its second run, with their parents. Failures before the
@@ -50,7 +58,7 @@ func (s *sum) forgive(first int) {
 	}
 	kept := s.failed[:first]
 	for _, k := range s.failed[first:] {
-		if a.passed[k] && !a.failed[k.top()] && !a.failed[key{pkg: k.pkg}] && s.mayRunAgain(k) {
+		if a.forgives(k) && s.mayRunAgain(k) {
 			s.flaky = append(s.flaky, k)
 			s.passed++
 			continue

@@ -46,6 +46,33 @@ func TestATestThatFailsTwiceHasFailed(t *testing.T) {
 	require.True(t, strings.HasSuffix(out, "\n3 passed, 2 failed, 1 skipped\n"), out)
 }
 
+func TestASkipInTheSecondRunForgivesNothing(t *testing.T) {
+	for what, body := range map[string]string{
+		"the failed part": `t.Run("case", func(t *testing.T) { t.Skip("not now") })`,
+		"the whole test":  `t.Skip("not now")`,
+		"a part beside it": `t.Run("case", func(t *testing.T) {}); ` +
+			`t.Run("other", func(t *testing.T) { t.Skip("not now") })`,
+	} {
+		path := stream(t, mixed)
+		second(t, path, stream(t, "package a\nimport \"testing\"\nfunc TestBad(t *testing.T) { "+body+" }\n"))
+		out, code := total(t, path)
+		require.Equal(t, 1, code, what)
+		require.NotContains(t, out, "FLAKY", what)
+		require.True(t, strings.HasSuffix(out, "\n3 passed, 2 failed, 1 skipped\n"), "%s: %s", what, out)
+	}
+}
+
+// A part that never runs on this machine says nothing about the part that failed.
+func TestASkipInBothRunsIsNoHindrance(t *testing.T) {
+	const head = "package a\nimport \"testing\"\nfunc TestBad(t *testing.T) { " +
+		`t.Run("never", func(t *testing.T) { t.Skip("not here") }); `
+	path := stream(t, head+`t.Run("case", func(t *testing.T) { t.Error("late") }) }`+"\n")
+	second(t, path, stream(t, head+`t.Run("case", func(t *testing.T) {}) }`+"\n"))
+	out, code := total(t, path)
+	require.Equal(t, 0, code, out)
+	require.True(t, strings.HasSuffix(out, "\n2 passed, 0 failed, 1 skipped\n"), out)
+}
+
 func TestASecondRunThatDoesNotBuildForgivesNothing(t *testing.T) {
 	path := stream(t, mixed)
 	second(t, path, stream(t, "package a\nvar x int = \"text\"\n"))

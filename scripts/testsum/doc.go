@@ -6,7 +6,7 @@
 //
 // A part's second run is beside it as NAME-again.json. A test that fails and then passes by itself is reported as FLAKY
 // with the output of its failure, and counts as passed; a data race, a panic, a leak or a sanitizer's report gets no
-// second run.
+// second run. A test that skips in its second run, or skips a part that ran before, stays failed.
 //
 // It owns the counting: a test and each of its subtests count as one; a package that fails without a failed test, for
 // example because it does not build or its process dies, is one failure. It exits with 1 if anything failed. It is a

@@ -56,15 +56,17 @@ type sum struct {
 	flaky   []key
 	passed  int
 	skipped int
+	skips   map[key]bool // tests that skipped in the file that is being read
 }
 
 func newSum(out io.Writer) *sum {
-	return &sum{out: out, output: map[key][]string{}, running: map[string]int{}}
+	return &sum{out: out, output: map[key][]string{}, running: map[string]int{}, skips: map[key]bool{}}
 }
 
 // readFile takes the stream of one part, and then that of its second run (again.go) where there was one.
 func (s *sum) readFile(name string) error {
 	first := len(s.failed)
+	s.skips = map[key]bool{}
 	for _, again := range []bool{false, true} {
 		path := name
 		if again {
@@ -78,7 +80,7 @@ func (s *sum) readFile(name string) error {
 			return err
 		}
 		if again {
-			s.again = newAgain(s.failed[first:])
+			s.again = newAgain(s.skips)
 		}
 		s.read(f)
 		_ = f.Close() // read only
@@ -133,6 +135,7 @@ func (s *sum) end(k key, e event) {
 		delete(s.output, k)
 	case "skip":
 		s.skipped++
+		s.skips[k] = true
 	case "fail":
 		s.running[k.pkg]++
 		s.fail(k)
