@@ -1,13 +1,16 @@
 package run
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -89,15 +92,62 @@ func claim(folder string, force bool, access atomicfile.Access) (*folderLock, er
 	return lockFolder(folder)
 }
 
-// replace removes an earlier run from a folder.
-func replace(folder string, access atomicfile.Access) error {
-	for _, name := range record.Entries {
-		if err := os.RemoveAll(filepath.Join(folder, name)); err != nil {
-			return exit.Environment(exit.CodeOutputDir, "Choose another --output-dir", "the earlier run cannot be removed: %w",
-				err)
+// replace removes an earlier run and its report from a folder. The note names what else is there and stays.
+func replace(folder string, access atomicfile.Access) (note string, err error) {
+	names := slices.Clone(record.Entries)
+	if isOurReport(folder) {
+		names = append(names, record.ReportName)
+	}
+	for _, name := range names {
+		path := filepath.Join(folder, name)
+		atomicfile.RemoveUnfinished(path)
+		if err := os.RemoveAll(path); err != nil {
+			return "", exit.Environment(exit.CodeOutputDir, "Choose another --output-dir",
+				"the earlier run cannot be removed: %w", err)
 		}
 	}
-	return makeOwnFolder(filepath.Join(folder, record.LogFolder), access)
+	if entries, err := os.ReadDir(folder); err == nil {
+		note = keptNote(entries)
+	}
+	return note, makeOwnFolder(filepath.Join(folder, record.LogFolder), access)
+}
+
+// maxKept bounds the names in a keptNote.
+const maxKept = 5
+
+// keptNote warns of files in a run's folder that may show an earlier run, such as a plot.
+func keptNote(kept []fs.DirEntry) string {
+	if len(kept) == 0 {
+		return ""
+	}
+	var names []string
+	for _, e := range kept[:min(len(kept), maxKept)] {
+		names = append(names, foreign.Line(e.Name(), 100))
+	}
+	if more := len(kept) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return "the output folder still holds what no run writes: " + strings.Join(names, ", ")
+}
+
+// isOurReport reports whether a folder's report.html is a page that this program wrote.
+func isOurReport(folder string) bool {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return false
+	}
+	defer root.Close()
+	if info, err := root.Lstat(record.ReportName); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	f, err := root.Open(record.ReportName)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 1<<10)
+	n, _ := io.ReadFull(f, head) // a shorter page has the mark or not
+	return bytes.Contains(head[:n], []byte(record.ReportMark))
 }
 
 func makeFolder(folder string, access atomicfile.Access) error {

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -54,12 +55,32 @@ func TestClaim(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(folder, record.LogFolder, "log"), nil, 0o644))
 	claimed(t, folder, true).release()
 	require.FileExists(t, filepath.Join(folder, record.FileName), "an earlier run stays until the new one can start")
-	require.NoError(t, replace(folder, atomicfile.Private))
+	report := filepath.Join(folder, record.ReportName)
+	require.NoError(t, os.WriteFile(report, []byte("<head>"+record.ReportMark), 0o644))
+	died := filepath.Join(folder, record.FailuresName+"."+rand.Text()+".tmp")
+	require.NoError(t, os.WriteFile(died, nil, 0o644))
+	note, err := replace(folder, atomicfile.Private)
+	require.NoError(t, err)
+	require.Equal(t, "the output folder still holds what no run writes: notes.txt", note)
+	require.NoFileExists(t, report, "it shows the earlier run")
+	require.NoFileExists(t, died)
 	left, err := filepath.Glob(filepath.Join(folder, "*"))
 	require.NoError(t, err)
 	require.Equal(t, []string{filepath.Join(folder, record.LogFolder), filepath.Join(folder, "notes.txt")}, left,
 		"somebody else's file stays")
 	require.NoFileExists(t, filepath.Join(folder, record.LogFolder, "log"))
+
+	require.NoError(t, os.WriteFile(report, []byte("<head><title>mlperf-go report"), 0o644))
+	_, err = replace(folder, atomicfile.Private)
+	require.NoError(t, err)
+	require.FileExists(t, report, "another program wrote it")
+	require.NoError(t, os.Rename(report, filepath.Join(dir, "page")))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "page"), []byte(record.ReportMark), 0o644))
+	require.NoError(t, os.Symlink(filepath.Join(dir, "page"), report))
+	_, err = replace(folder, atomicfile.Private)
+	require.NoError(t, err)
+	_, err = os.Lstat(report)
+	require.NoError(t, err, "a link is not ours")
 
 	file := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o644))

@@ -113,8 +113,12 @@ func (t *test) prepare(ctx context.Context) error {
 	}
 	t.addProfiled()
 	if !t.claimed { // an earlier run is given up only now, when nothing but the test itself can fail
-		if err := replace(t.folder, p.Access()); err != nil {
+		note, err := replace(t.folder, p.Access())
+		if err != nil {
 			return err
+		}
+		if note != "" {
+			t.pre.Notes = append(t.pre.Notes, note)
 		}
 		t.claimed = true
 	}

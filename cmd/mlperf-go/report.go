@@ -12,6 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/report"
 	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // reportGarbage is how much garbage the report may collect, in percent of what it needs. Logs of millions of requests
@@ -41,7 +42,7 @@ func (cmd reportCommand) run(c *cli.Context) error {
 	path := c.String("output")
 	switch {
 	case path == "" && len(folders) == 1:
-		path = filepath.Join(folders[0], "report.html")
+		path = filepath.Join(folders[0], record.ReportName)
 	case path == "":
 		return exit.Usage(exit.CodeOutput, "Write --output report.html", "no --output given for the report of %d runs",
 			len(folders))

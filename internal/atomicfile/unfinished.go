@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 )
@@ -70,6 +71,16 @@ func removeLeftovers(dir *os.Root, name string) {
 			_ = dir.Remove(n)
 		}
 	}
+}
+
+// RemoveUnfinished removes what writers of a path left that died.
+func RemoveUnfinished(path string) {
+	dir, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return // there is nothing to remove
+	}
+	defer dir.Close()
+	removeLeftovers(dir, filepath.Base(path))
 }
 
 // isRandom reports whether s has the form of rand.Text.

@@ -23,6 +23,10 @@ const (
 	// AccuracyTextName is what the submission checker reads of a score, and AccuracyName is the whole score.
 	AccuracyTextName = "accuracy.txt"
 	AccuracyName     = "accuracy.json"
+	// ReportName is the page that `mlperf-go report` writes into the run's folder. ReportMark is in its head, so that the
+	// next run into the folder does not remove a page of another program.
+	ReportName = "report.html"
+	ReportMark = `<meta name="generator" content="mlperf-go report">`
 )
 
 // Entries are the names that identify a folder as that of a run.

@@ -87,6 +87,7 @@ func (t *trial) path(name string) string { return filepath.Join(t.Folder, name) 
 // prepare removes what an earlier run left, and opens the files of this one.
 func (t *trial) prepare() error {
 	for _, name := range []string{RecordName, eventlog.FileName, ProfileName, FailedName, SummaryName} {
+		atomicfile.RemoveUnfinished(t.path(name))
 		if err := os.Remove(t.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return exit.Environment(exit.CodeOutputDir, "Choose another --output", "an earlier run cannot be removed: %w", err)
 		}
