@@ -92,8 +92,8 @@ func claim(folder string, force bool, access atomicfile.Access) (*folderLock, er
 	return lockFolder(folder)
 }
 
-// replace removes an earlier run and its report from a folder. The note names what else is there and stays.
-func replace(folder string, access atomicfile.Access) (note string, err error) {
+// replace removes an earlier run and its report from a folder. The notes name what else is there and stays.
+func replace(folder string, access atomicfile.Access) (notes []string, err error) {
 	names := slices.Clone(record.Entries)
 	if isOurReport(folder) {
 		names = append(names, record.ReportName)
@@ -102,14 +102,14 @@ func replace(folder string, access atomicfile.Access) (note string, err error) {
 		path := filepath.Join(folder, name)
 		atomicfile.RemoveUnfinished(path)
 		if err := os.RemoveAll(path); err != nil {
-			return "", exit.Environment(exit.CodeOutputDir, "Choose another --output-dir",
+			return nil, exit.Environment(exit.CodeOutputDir, "Choose another --output-dir",
 				"the earlier run cannot be removed: %w", err)
 		}
 	}
-	if entries, err := os.ReadDir(folder); err == nil {
-		note = keptNote(entries)
+	if kept, err := os.ReadDir(folder); err == nil && len(kept) > 0 {
+		notes = append(notes, keptNote(kept))
 	}
-	return note, makeOwnFolder(filepath.Join(folder, record.LogFolder), access)
+	return notes, makeOwnFolder(filepath.Join(folder, record.LogFolder), access)
 }
 
 // maxKept bounds the names in a keptNote.
@@ -117,9 +117,6 @@ const maxKept = 5
 
 // keptNote warns of files in a run's folder that may show an earlier run, such as a plot.
 func keptNote(kept []fs.DirEntry) string {
-	if len(kept) == 0 {
-		return ""
-	}
 	var names []string
 	for _, e := range kept[:min(len(kept), maxKept)] {
 		names = append(names, foreign.Line(e.Name(), 100))

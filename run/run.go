@@ -113,14 +113,11 @@ func (t *test) prepare(ctx context.Context) error {
 	}
 	t.addProfiled()
 	if !t.claimed { // an earlier run is given up only now, when nothing but the test itself can fail
-		note, err := replace(t.folder, p.Access())
+		notes, err := replace(t.folder, p.Access())
 		if err != nil {
 			return err
 		}
-		if note != "" {
-			t.pre.Notes = append(t.pre.Notes, note)
-		}
-		t.claimed = true
+		t.pre.Notes, t.claimed = append(t.pre.Notes, notes...), true
 	}
 	if err := t.keepDataset(); err != nil {
 		return err

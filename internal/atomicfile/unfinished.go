@@ -77,7 +77,7 @@ func removeLeftovers(dir *os.Root, name string) {
 func RemoveUnfinished(path string) {
 	dir, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
-		return // there is nothing to remove
+		return // without the folder there are no files
 	}
 	defer dir.Close()
 	removeLeftovers(dir, filepath.Base(path))
