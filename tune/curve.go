@@ -81,7 +81,7 @@ func (c *Curve) Add(rate float64, queries int, late, bursts float64) {
 	c.weights = nil
 	share := c.bearable(rate)
 	weight := min(float64(queries), bursts/share)
-	most := min(far*share, 0.5)
+	most := min(far*share, (1+share)/2)
 	seen := min(late/float64(queries), most)
 	for i := range c.rates {
 		for k := range c.slopes {

@@ -3,6 +3,7 @@ package tune
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -27,7 +28,9 @@ type Limit struct {
 
 // Goal is what a run of the full length must meet to be VALID.
 type Goal struct {
-	Percentile float64       `json:"percentile"` // of the queries that must meet each limit
+	Offline    bool          `json:"offline,omitempty"`   // it has no limits: the highest throughput is sought
+	InFlight   int           `json:"in_flight,omitempty"` // in Offline: the user's number of requests; 0: to find
+	Percentile float64       `json:"percentile"`          // of the queries that must meet each limit
 	Limits     []Limit       `json:"limits"`
 	Load       schedule.Load `json:"load"`       // of the full-length run; QPS is the search's
 	Confidence float64       `json:"confidence"` // of each decision, and of the interval
@@ -35,6 +38,9 @@ type Goal struct {
 
 // Queries returns the number of queries of a full-length run at a rate.
 func (g *Goal) Queries(rate float64) int {
+	if g.Offline {
+		return max(g.Load.MinQueries, int(math.Ceil(slack*rate*g.Load.MinDuration.Seconds())))
+	}
 	l := g.Load
 	l.QPS = rate
 	return schedule.ServerCount(l)
@@ -47,8 +53,15 @@ func (g *Goal) Duration(rate float64) time.Duration {
 
 // equal reports whether two goals are the same.
 func (g *Goal) equal(o *Goal) bool {
-	return g.Percentile == o.Percentile && slices.Equal(g.Limits, o.Limits) && g.Load == o.Load &&
-		g.Confidence == o.Confidence
+	return g.Offline == o.Offline && g.InFlight == o.InFlight && g.Percentile == o.Percentile &&
+		slices.Equal(g.Limits, o.Limits) && g.Load == o.Load && g.Confidence == o.Confidence
+}
+
+// missed reports whether a load has exceeded a limit so often that no lower percentile than the limited one would meet
+// it: more than half of its queries, and more than a run may have.
+func (g *Goal) missed(c Count) bool {
+	const half = 0.5
+	return float64(c.Late) > max(half, 1-g.Percentile)*float64(c.Queries)
 }
 
 // maxLimits is how many limits a meter can mark.
@@ -57,11 +70,11 @@ const maxLimits = 8
 // check rejects a goal that no search can have.
 func (g *Goal) check() error {
 	switch {
-	case !(g.Percentile > 0.5 && g.Percentile < 1):
-		return fmt.Errorf("the percentile %v is not between 0.5 and 1", g.Percentile)
+	case !(g.Percentile > 0 && g.Percentile < 1):
+		return fmt.Errorf("the percentile %v is not between 0 and 1", g.Percentile)
 	case !(g.Confidence >= 0.5 && g.Confidence < 1):
 		return fmt.Errorf("the confidence %v is not between 0.5 and 1", g.Confidence)
-	case len(g.Limits) == 0 || len(g.Limits) > maxLimits:
+	case (len(g.Limits) == 0) != g.Offline || len(g.Limits) > maxLimits:
 		return errors.New("a goal has 1 to 8 limits")
 	case g.Load.MinDuration < 0 || g.Load.MinDuration > maxDuration || g.Load.MinQueries < 0 ||
 		g.Load.MinQueries > maxQueries || g.Load.Set < 0 || g.Load.Set > maxQueries:

@@ -22,13 +22,16 @@ func TestGoalsThatNoSearchCanHave(t *testing.T) {
 			g.Load.MinDuration, g.Load.MinQueries, g.Load.Set = maxDuration, maxQueries, maxQueries
 		},
 		"confidence": func(g *Goal) { g.Confidence = 0.5 },
+		"median":     func(g *Goal) { g.Percentile = 0.5 },
+		"Offline":    func(g *Goal) { g.Offline, g.Limits = true, nil },
 	} {
 		require.NoError(t, goal(change), name)
 	}
 	for name, change := range map[string]func(g *Goal){
 		"no limit":          func(g *Goal) { g.Limits = nil },
 		"nine limits":       func(g *Goal) { g.Limits = make([]Limit, maxLimits+1) },
-		"median":            func(g *Goal) { g.Percentile = 0.5 },
+		"no percentile":     func(g *Goal) { g.Percentile = 0 },
+		"Offline, a limit":  func(g *Goal) { g.Offline = true },
 		"all":               func(g *Goal) { g.Percentile = 1 },
 		"low confidence":    func(g *Goal) { g.Confidence = 0.49 },
 		"certainty":         func(g *Goal) { g.Confidence = 1 },

@@ -28,6 +28,7 @@ type Step struct {
 	Concurrency int           // of Idle and Saturate
 	Queries     int           // at most
 	Answer      time.Duration // of Reference and Rate: how long an answer takes under load
+	InFlight    int           // of Confirm in Offline: requests in flight
 }
 
 // Measured is what a step has measured.
@@ -36,11 +37,11 @@ type Measured struct {
 	Rate        float64       `json:"rate,omitempty"`
 	Concurrency int           `json:"concurrency,omitempty"`
 	Decision    Decision      `json:"decision,omitempty"`
-	Counts      []Count       `json:"counts,omitempty"` // by limit
-	Answers     float64       `json:"answers_per_s,omitempty"`
-	Medians     []float64     `json:"medians_s,omitempty"` // by limit
-	Tails       []float64     `json:"tails_s,omitempty"`   // by limit: the percentile that is limited
-	Answer      time.Duration `json:"answer_ns,omitempty"` // median time of a whole answer
+	Counts      []Count       `json:"counts,omitempty"`        // by limit
+	Answers     float64       `json:"answers_per_s,omitempty"` // of a closed loop, and of Confirm in Offline
+	Medians     []float64     `json:"medians_s,omitempty"`     // by limit
+	Tails       []float64     `json:"tails_s,omitempty"`       // by limit: the percentile that is limited
+	Answer      time.Duration `json:"answer_ns,omitempty"`     // median time of a whole answer
 	Took        time.Duration `json:"took_ns"`
 	Valid       bool          `json:"valid,omitempty"` // of Confirm
 }
@@ -52,7 +53,6 @@ const (
 	concurrencyStep  = 4
 	mostConcurrency  = 16384
 	saturatedGain    = 1.15 // of answers per second by four times the concurrency
-	halfLate         = 0.5
 	aboveCapacity    = 1.1  // a run ends before its queue is endless, and the capacity is a short measurement
 	leastShare       = 1e-3 // of the capacity: the lowest rate that it looks for
 	belowCapacity    = 0.3
@@ -92,7 +92,8 @@ type Search struct {
 type Outcome struct {
 	Confirmed bool
 	Rate      float64 // the confirmed one, or the best guess
-	Low, High float64 // interval of the highest valid rate
+	InFlight  int     // in Offline: requests in flight
+	Low, High float64 // interval of the highest valid rate, in Offline of the answers per second; High 0: unknown
 	Why       string  // if not confirmed
 }
 
@@ -131,6 +132,9 @@ func (s *Search) Next() Step {
 	if idle == nil {
 		return Step{Kind: Idle, Concurrency: 1, Queries: idleQueries}
 	}
+	if s.goal.Offline {
+		return s.nextOffline()
+	}
 	if i := s.hopeless(idle); i >= 0 {
 		return s.finish(&Outcome{Why: fmt.Sprintf("no rate meets the limit: the %s is %.4g s with one query at a time, and "+
 			"the limit is %v", s.goal.Limits[i].Metric, idle.Medians[i], s.goal.Limits[i].Limit)})
@@ -151,7 +155,7 @@ func (s *Search) Next() Step {
 // hopeless returns the limit that even an idle server misses; -1: none.
 func (s *Search) hopeless(idle *Measured) int {
 	for i, c := range idle.Counts {
-		if float64(c.Late) > halfLate*float64(c.Queries) {
+		if s.goal.missed(c) {
 			return i
 		}
 	}
@@ -172,7 +176,7 @@ func (s *Search) saturate() (Step, bool) {
 		}
 		full := m.Answers < before*saturatedGain
 		for _, c := range m.Counts {
-			full = full || float64(c.Late) > halfLate*float64(c.Queries)
+			full = full || s.goal.missed(c)
 		}
 		before, level = max(before, m.Answers), m.Concurrency*concurrencyStep
 		if full {
@@ -183,10 +187,15 @@ func (s *Search) saturate() (Step, bool) {
 		met, s.answer = m, m.Answer
 	}
 	if level > mostConcurrency {
-		return s.finish(&Outcome{Rate: before, Low: before, High: math.Inf(1), Why: fmt.Sprintf("the server was not "+
-			"saturated by %d requests in flight, with which it answered %.4g per second", level/concurrencyStep, before)}), true
+		return s.unsaturated(level/concurrencyStep, before), true
 	}
 	return Step{Kind: Saturate, Concurrency: level, Queries: level * 3}, true
+}
+
+// unsaturated ends a search on a server that answers more per second with every more in flight.
+func (s *Search) unsaturated(level int, answers float64) Step {
+	return s.finish(&Outcome{Rate: answers, Low: answers, Why: fmt.Sprintf("the server was not "+
+		"saturated by %d requests in flight, with which it answered %.4g per second", level, answers)})
 }
 
 // atLimit returns the answers per second at which the median of a closed loop reaches the first limit, on a line
@@ -331,6 +340,10 @@ func (s *Search) Outcome() *Outcome { return s.done }
 
 // Interval returns the credible interval of the highest valid rate; ok is false before the server was saturated.
 func (s *Search) Interval() (low, high float64, ok bool) {
+	if s.goal.Offline {
+		low, high, _ = s.throughput()
+		return low, high, len(s.loops(s.inFlight())) == settledLoops
+	}
 	if s.curves == nil {
 		return 0, 0, false
 	}
@@ -347,9 +360,18 @@ func (s *Search) overBudget(budget time.Duration, step Step, about time.Duration
 	o := &Outcome{Why: fmt.Sprintf("the budget of %v is over: the next step (%s) would take about %v", budget, step.Kind,
 		about.Round(time.Second))}
 	if low, high, ok := s.Interval(); ok {
-		o.Rate, o.Low, o.High = s.candidate(), low, high
+		o.Rate, o.Low, o.High, o.InFlight = s.guess(), low, high, s.inFlight()
 	}
 	return o
+}
+
+// guess returns the rate that the search would confirm now.
+func (s *Search) guess() float64 {
+	if s.goal.Offline {
+		_, _, mean := s.throughput()
+		return round(mean)
+	}
+	return s.candidate()
 }
 
 // quantile returns the rate below which the highest valid rate lies with probability p.

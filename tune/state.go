@@ -2,6 +2,7 @@ package tune
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"time"
 
@@ -49,9 +50,10 @@ type Probe struct {
 
 // Result is what a tune found.
 type Result struct {
-	TargetQPS float64 `json:"target_qps"` // the confirmed rate, or the best guess
-	Low       float64 `json:"low"`        // interval of the highest valid rate
-	High      float64 `json:"high"`
+	TargetQPS float64 `json:"target_qps"`          // the confirmed rate, or the best guess
+	Low       float64 `json:"low"`                 // interval of the highest valid rate
+	High      float64 `json:"high"`                // 0: unknown, such as for a server that was never saturated
+	InFlight  int     `json:"in_flight,omitempty"` // in Offline: the --concurrency of the run
 	Confirmed bool    `json:"confirmed"`
 	Run       string  `json:"run,omitempty"`         // folder of the confirming run, below the tune's
 	RunS      float64 `json:"run_seconds,omitempty"` // its duration
@@ -91,6 +93,8 @@ func (m *Measured) check(limits int) error {
 	switch {
 	case !known:
 		return fmt.Errorf("the kind %q is unknown", m.Kind)
+	case (m.Answers < 0 || m.Answers >= maxRate) || math.IsNaN(m.Answers):
+		return fmt.Errorf("%v answers per second are impossible", m.Answers)
 	case len(m.Counts) != limits || m.Kind != Confirm && (len(m.Medians) != limits || len(m.Tails) != limits):
 		return fmt.Errorf("it has not a count, a median and a tail for each of %d limits", limits)
 	case !closed && !(m.Rate > 0 && m.Rate < maxRate):

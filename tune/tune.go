@@ -91,7 +91,7 @@ func Run(ctx context.Context, o Options) (*State, error) {
 		return nil, err
 	}
 	defer rehearsal.Stop()
-	if err := o.Plan.Suggest(plan.ProgramOrigin("found by tune"), "target-qps", "1"); err != nil {
+	if err := t.suggest(); err != nil {
 		return nil, err
 	}
 	client, err := run.OpenProbes(ctx, run.FromPlan(o.Plan), o.Observer, o.Folder)
@@ -102,14 +102,27 @@ func Run(ctx context.Context, o Options) (*State, error) {
 	return t.state, errors.Join(err, client.Close())
 }
 
+// suggest sets what the probes need: a rate, and in Offline no bound of the client but that of each closed loop.
+func (t *tuner) suggest() error {
+	from := plan.ProgramOrigin("found by tune")
+	if err := t.Plan.Suggest(from, "target-qps", "1"); err != nil || !t.offline() {
+		return err
+	}
+	return t.Plan.Suggest(from, "concurrency", "0")
+}
+
 // check rejects what cannot be tuned.
 func (t *tuner) check() error {
 	p := t.Plan
 	switch {
-	case p.Scenario.LoadGen != models.Server || p.Mode != models.Performance:
-		return exit.Usage(exit.CodeScenario, "Give --scenario Server or --scenario Interactive, and no --mode",
-			"a tune finds the highest rate of a performance test in Server or Interactive, not in %s %s", p.Scenario.Scenario,
-			p.Mode)
+	case p.Scenario.LoadGen != models.Server && !t.offline() || p.Mode != models.Performance:
+		return exit.Usage(exit.CodeScenario, "Give --scenario Server, Interactive or Offline, and no --mode",
+			"a tune finds the highest rate of a performance test in Server, Interactive or Offline, not in %s %s",
+			p.Scenario.Scenario, p.Mode)
+	case t.offline() && p.Config.String("offline-strategy") != "window":
+		return exit.Usage(exit.CodeOfflineStrategy, "Leave --offline-strategy out",
+			"a tune finds how many requests should be in flight, and --offline-strategy %s has none to find",
+			p.Config.String("offline-strategy"))
 	case p.Config.IsSet("target-qps"):
 		return exit.Usage(exit.CodeTargetQPS, "Leave --target-qps out", "--target-qps is what a tune finds")
 	case p.Config.Has("audit-config"):
@@ -120,6 +133,9 @@ func (t *tuner) check() error {
 	}
 	return nil
 }
+
+// offline reports whether the tune seeks the highest throughput, without limits.
+func (t *tuner) offline() bool { return t.Plan.Scenario.LoadGen == models.Offline }
 
 // earlier returns the state of the folder, if it has one that --resume continues.
 func (t *tuner) earlier() (*State, error) {
@@ -145,10 +161,16 @@ func (t *tuner) begin(client *run.ProbeClient, before *State) error {
 	tails, percentile := client.Limits()
 	goal := Goal{Percentile: percentile, Confidence: t.Confidence}
 	goal.Load.Seed, goal.Load.MinDuration, goal.Load.MinQueries, goal.Load.Set = client.Load()
+	if t.offline() {
+		goal.Offline, tails = true, nil
+		if p.Config.IsSet("concurrency") {
+			goal.InFlight = p.Config.Int("concurrency")
+		}
+	}
 	for _, l := range tails {
 		goal.Limits = append(goal.Limits, Limit{Metric(l.What), l.Limit})
 	}
-	if len(goal.Limits) == 0 {
+	if len(goal.Limits) == 0 && !goal.Offline {
 		return exit.Usage(exit.CodeLimit, "Give --ttft-limit D and --tpot-limit D",
 			"%s %s has no latency limit, so that every "+
 				"rate would be valid", p.Row.Name, p.Scenario.Scenario)
@@ -232,7 +254,8 @@ func (t *tuner) run(ctx context.Context, client *run.ProbeClient, before *State)
 
 // end writes the result.
 func (t *tuner) end(o *Outcome) error {
-	r := &Result{TargetQPS: o.Rate, Low: o.Low, High: o.High, Confirmed: o.Confirmed, Why: o.Why}
+	r := &Result{TargetQPS: o.Rate, InFlight: o.InFlight, Low: o.Low, High: o.High,
+		Confirmed: o.Confirmed, Why: o.Why}
 	if o.Confirmed {
 		for _, p := range t.state.Probes {
 			if p.Kind == Confirm && p.Valid {
@@ -291,8 +314,11 @@ func (t *tuner) confirm(ctx context.Context, step Step) (*Probe, error) {
 	if err != nil {
 		return nil, err
 	}
-	args := slices.Concat([]string{"--json"}, t.Global, []string{"run"}, child.Flags(t.Plan.Config, made),
-		[]string{"--target-qps=" + strconv.FormatFloat(step.Rate, 'f', -1, 64), "--output-dir=" + folder, "--force"})
+	more := []string{"--target-qps=" + strconv.FormatFloat(step.Rate, 'f', -1, 64), "--output-dir=" + folder, "--force"}
+	if step.InFlight > 0 && t.state.Goal.InFlight == 0 {
+		more = append(more, "--concurrency="+strconv.Itoa(step.InFlight))
+	}
+	args := slices.Concat([]string{"--json"}, t.Global, []string{"run"}, child.Flags(t.Plan.Config, made), more)
 	if t.Live != "" {
 		args = append(args, "--live="+t.Live)
 	}
@@ -327,6 +353,9 @@ func (t *tuner) confirm(ctx context.Context, step Step) (*Probe, error) {
 // confirmed reads a confirming run. A run that is INVALID for another reason than its latencies is spoiled.
 func (t *tuner) confirmed(step Step, r *record.Record) (Measured, string) {
 	m := Measured{Kind: Confirm, Rate: step.Rate, Valid: r.Verdict == record.Valid}
+	if t.state.Goal.Offline {
+		m.Answers = r.Throughput.Requests
+	}
 	worst := false
 	for i, l := range t.state.Goal.Limits {
 		c := Count{}
@@ -372,14 +401,19 @@ func (t *tuner) about(step Step) time.Duration {
 
 // left returns about how long the rest of the tune takes: a few more probes, and the confirming run.
 func (t *tuner) left() time.Duration {
-	o := t.search.Outcome()
-	if o != nil || t.search.grid == nil {
+	if t.search.Outcome() != nil || t.search.grid == nil && !t.offline() {
 		return 0
 	}
 	if c := t.search.last(Confirm); c != nil && c.Valid {
 		return 0
 	}
-	rate := t.search.candidate()
+	rate := t.search.guess()
+	if t.offline() {
+		if rate == 0 { // nothing was in flight yet
+			return 0
+		}
+		return t.about(Step{Kind: Confirm, Rate: rate})
+	}
 	probes := max(2, 4-t.search.count(Rate))
 	return t.about(Step{Kind: Confirm, Rate: rate}) + time.Duration(probes)*t.about(Step{Kind: Rate, Rate: rate,
 		Answer: t.search.answer})

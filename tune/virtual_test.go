@@ -183,38 +183,63 @@ func (v *virtual) measure(g *Goal, step Step) Measured {
 	switch step.Kind {
 	case Idle, Saturate:
 		v.closed(g, step, &m)
+	case Confirm:
+		v.confirm(g, step, &m)
 	default:
-		deltas := schedule.ServerDeltas(officialSeed, step.Rate, g.Queries(step.Rate))
-		var arrivals []Arrival
-		other := otherLengths
-		if step.Kind == Confirm {
-			for i, d := range deltas {
-				arrivals = append(arrivals, Arrival{AtNS: d, Query: i, Counted: true})
-			}
-			other = 0
-		} else {
-			arrivals = Hardest(deltas, int64(step.Answer), step.Queries)
-		}
-		meter := NewMeter(g, step.Rate, arrivals)
-		var ttfts, tpots []time.Duration
-		m.Decision = Neither
-		v.serve(arrivals, other, func(o outcome) bool {
-			meter.Ended(o.seq, o.values())
-			ttfts, tpots = append(ttfts, seconds(o.ttft)), append(tpots, seconds(o.tpot))
-			if step.Kind == Rate && m.Decision == Neither {
-				m.Decision = meter.Decide()
-			}
-			return m.Decision == Neither
-		})
-		m.Counts = meter.Counts()
-		m.Medians = []float64{quantile(ttfts, 0.5).Seconds(), quantile(tpots, 0.5).Seconds()}
-		m.Tails = []float64{quantile(ttfts, g.Percentile).Seconds(), quantile(tpots, g.Percentile).Seconds()}
-		if step.Kind == Confirm {
-			m.Valid = valid(g, m.Counts)
-		}
+		v.probe(g, step, &m)
 	}
 	m.Took = seconds(v.now - from)
 	return m
+}
+
+// probe sends the hardest parts of the schedule, until the meter decides.
+func (v *virtual) probe(g *Goal, step Step, m *Measured) {
+	arrivals := Hardest(schedule.ServerDeltas(officialSeed, step.Rate, g.Queries(step.Rate)), int64(step.Answer),
+		step.Queries)
+	v.send(g, step, m, arrivals, otherLengths)
+}
+
+// confirm sends a run of the full length.
+func (v *virtual) confirm(g *Goal, step Step, m *Measured) {
+	if g.Offline {
+		loop := Step{Concurrency: step.InFlight, Queries: g.Queries(step.Rate)}
+		from := v.now
+		v.closed(g, loop, m)
+		m.Answers = float64(loop.Queries) / (v.now - from)
+		m.Valid, m.Counts = v.now-from >= g.Load.MinDuration.Seconds(), nil
+		return
+	}
+	var arrivals []Arrival
+	for i, d := range schedule.ServerDeltas(officialSeed, step.Rate, g.Queries(step.Rate)) {
+		arrivals = append(arrivals, Arrival{AtNS: d, Query: i, Counted: true})
+	}
+	v.send(g, step, m, arrivals, 0)
+	m.Valid = valid(g, m.Counts)
+}
+
+// send serves arrivals, and counts and judges them as bench does.
+func (v *virtual) send(g *Goal, step Step, m *Measured, arrivals []Arrival, other float64) {
+	meter := NewMeter(g, step.Rate, arrivals)
+	values := make([][]time.Duration, len(g.Limits))
+	decision := Neither
+	v.serve(arrivals, other, func(o outcome) bool {
+		meter.Ended(o.seq, o.values())
+		for i := range values {
+			values[i] = append(values[i], o.values()[i])
+		}
+		if step.Kind == Rate && decision == Neither {
+			decision = meter.Decide()
+		}
+		return decision == Neither
+	})
+	if step.Kind == Rate {
+		m.Decision = meter.Final(decision)
+	}
+	m.Counts = meter.Counts()
+	for _, list := range values {
+		m.Medians = append(m.Medians, quantile(list, 0.5).Seconds())
+		m.Tails = append(m.Tails, quantile(list, g.Percentile).Seconds())
+	}
 }
 
 func valid(g *Goal, counts []Count) bool {
@@ -240,7 +265,7 @@ func (v *virtual) closed(g *Goal, step Step, m *Measured) {
 		}
 		s := e.until(math.Inf(1))
 		o := outcome{s.seq, e.at, s.first - s.due, (e.at - s.first) / (s.tokens - 1)}
-		meter.Ended(s.seq, o.values())
+		meter.Ended(s.seq, o.values()[:len(g.Limits)])
 		ttfts, tpots = append(ttfts, seconds(o.ttft)), append(tpots, seconds(o.tpot))
 		took = append(took, e.at-s.due)
 		if ended++; ended == step.Queries/3 {
@@ -257,8 +282,11 @@ func (v *virtual) closed(g *Goal, step Step, m *Measured) {
 
 // tuneVirtually runs a search to its end, and returns also its measurements and the virtual time in s.
 func tuneVirtually(sh shape, seed uint64) (*Outcome, []Measured, float64) {
+	return searchVirtually(sh, sh.goal(), seed)
+}
+
+func searchVirtually(sh shape, g *Goal, seed uint64) (*Outcome, []Measured, float64) {
 	v := &virtual{shape: sh, rng: rand.New(rand.NewPCG(seed, 7))}
-	g := sh.goal()
 	s := NewSearch(g)
 	for step := s.Next(); step.Kind != Finished; step = s.Next() {
 		s.Observe(v.measure(g, step))

@@ -3,13 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
-	"math"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/report/live"
 	"github.com/mlperf-go/mlperf-go/run"
@@ -27,7 +27,8 @@ func (cmd tuneCommand) command() *cli.Command {
 		Name: "tune", Usage: "find the highest target QPS of a valid run", HideHelpCommand: true,
 		Description: "Sends short probes with the client of a run, and confirms the rate that it finds by a LoadGen run of " +
 			"the full length.\n" +
-			"It takes the settings of `mlperf-go run`, for Server and Interactive. Its folder contains tune.json with every " +
+			"It takes the settings of `mlperf-go run`, for Server, Interactive and Offline. In Offline it finds the expected " +
+			"QPS, and how many requests should be in flight. Its folder contains tune.json with every " +
 			"probe, the confirming run, and a plot.\n" +
 			"A tune that was ended, also by kill -9, continues with --resume.",
 		Flags: append(settingFlagsOf("MODEL-SCENARIO-tune", "none"),
@@ -122,7 +123,10 @@ func (cmd tuneCommand) print(s *tune.State, folder string) error {
 		return nil
 	}
 	w := cmd.out.table(2)
-	fmt.Fprint(w, "step\trate\tdecision\tlate")
+	fmt.Fprint(w, "step\trate\tdecision")
+	if len(s.Goal.Limits) > 0 {
+		fmt.Fprint(w, "\tlate")
+	}
 	for _, l := range s.Goal.Limits {
 		fmt.Fprintf(w, "\t%s", l.Metric)
 	}
@@ -137,7 +141,10 @@ func (cmd tuneCommand) print(s *tune.State, folder string) error {
 }
 
 func tuneRow(w io.Writer, p *tune.Probe) {
-	fmt.Fprintf(w, "%s\t%s\t%s\t%s", p.Kind, probeLoad(p), probeDecision(p), probeLate(p))
+	fmt.Fprintf(w, "%s\t%s\t%s", p.Kind, probeLoad(p), probeDecision(p))
+	if len(p.Counts) > 0 {
+		fmt.Fprintf(w, "\t%s", probeLate(p))
+	}
 	for i := range p.Counts {
 		tail := ""
 		if i < len(p.Tails) {
@@ -158,16 +165,23 @@ func probeLoad(p *tune.Probe) string {
 
 func probeDecision(p *tune.Probe) string {
 	switch {
+	case p.Kind == tune.Confirm && p.Answers > 0 && p.Spoiled == "":
+		return fmt.Sprintf("%s, %.4g/s", probeVerdict(p), p.Answers)
 	case p.Concurrency > 0:
 		return fmt.Sprintf("%.4g/s", p.Answers)
 	case p.Spoiled != "":
 		return "spoiled"
-	case p.Kind == tune.Confirm && p.Valid:
-		return "VALID"
 	case p.Kind == tune.Confirm:
-		return "INVALID"
+		return probeVerdict(p)
 	}
 	return string(p.Decision)
+}
+
+func probeVerdict(p *tune.Probe) string {
+	if p.Valid {
+		return string(record.Valid)
+	}
+	return string(record.Invalid)
 }
 
 // probeLate returns how many queries exceeded each limit.
@@ -200,11 +214,14 @@ func sentence(s *tune.State) string {
 		return "not finished; the same command with --resume continues it"
 	}
 	interval := fmt.Sprintf("%.4g QPS (%.4g %%: %.4g to %.4g)", r.TargetQPS, 100*s.Goal.Confidence, r.Low, r.High)
+	if s.Goal.Offline {
+		interval += fmt.Sprintf(", with %s in flight", plural.Count(r.InFlight, "request", "requests"))
+	}
 	switch {
 	case r.Confirmed:
 		took := time.Duration(r.RunS * float64(time.Second)).Round(time.Second)
 		return fmt.Sprintf("%s, confirmed by a valid run of %v", interval, took)
-	case r.TargetQPS > 0 && !math.IsInf(r.High, 0):
+	case r.TargetQPS > 0 && r.High > 0:
 		return fmt.Sprintf("%s, not confirmed: %s", interval, r.Why)
 	}
 	return "not confirmed: " + r.Why
@@ -237,10 +254,8 @@ func stepText(s tune.Step) string {
 func (g *tuneProgress) Measured(p *tune.Probe, left time.Duration) {
 	text := string(p.Kind)
 	switch {
-	case p.Kind == tune.Confirm && p.Valid:
-		text += ": VALID"
 	case p.Kind == tune.Confirm:
-		text += ": INVALID"
+		text += ": " + probeVerdict(p)
 	case p.Concurrency > 0:
 		text += fmt.Sprintf(": %.4g answers per second", p.Answers)
 	case p.Decision == tune.Neither:
