@@ -77,6 +77,30 @@ var (
 	}
 )
 
+// commonRoutes are the routes of every dialect.
+var commonRoutes = routes{IdentityPath: get("application/json", (*Server).identity)}
+
+// IdentityPath is the route where the simulator, whatever it plays, reports which answers it has.
+const IdentityPath = "/mlperf-go-sim"
+
+// Identity is the answer of IdentityPath.
+type Identity struct {
+	// References is the SHA-256 of the data set whose reference outputs are the answers; empty: they are others.
+	References string `json:"references"`
+}
+
+func (s *Server) identity() []byte {
+	i := Identity{}
+	if s.cfg.Dataset != nil && s.cfg.Answers == AnswerReference {
+		i.References = s.cfg.Dataset.SHA256
+	}
+	text, err := json.Marshal(i)
+	if err != nil { // a string always has a form
+		return nil
+	}
+	return text
+}
+
 const (
 	metricsType = "text/plain; version=0.0.4; charset=utf-8"
 	plainText   = "text/plain; charset=utf-8"
@@ -118,6 +142,9 @@ func (c *conn) fail(e *apiError) after { return c.reply(e.status, jsonType, c.sr
 // route finds the handler of a request.
 func (s *Server) route(c *conn, req *http.Request, body []byte, arrival int64) after {
 	methods, ok := s.dialect.routes[req.URL.Path]
+	if !ok {
+		methods, ok = commonRoutes[req.URL.Path]
+	}
 	if strings.HasPrefix(req.URL.Path, "/v1") && s.cfg.APIKey != "" &&
 		req.Header.Get("Authorization") != "Bearer "+s.cfg.APIKey {
 		return c.reply(http.StatusUnauthorized, jsonType, []byte(unauthorizedBody))

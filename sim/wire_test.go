@@ -116,6 +116,23 @@ func TestLimitsOfTheAnswer(t *testing.T) {
 	}
 }
 
+// Whatever it plays, the simulator tells which data set's answers it has, if it has any.
+func TestIdentity(t *testing.T) {
+	for _, dialect := range Dialects() {
+		for answers, want := range map[AnswerMode]string{AnswerReference: "5a", AnswerEcho: "", AnswerRandom: ""} {
+			v := serve(t, func(c *Config) {
+				c.Dialect, c.Answers = dialect, answers
+				c.Dataset = &datasets.Dataset{SHA256: "5a", Samples: []datasets.Sample{{Input: "a", Target: "b"}}}
+			})
+			status, body := v.get(IdentityPath)
+			require.Equal(t, 200, status)
+			require.JSONEq(t, `{"references":"`+want+`"}`, body)
+		}
+	}
+	_, body := serve(t, nil).get(IdentityPath)
+	require.JSONEq(t, `{"references":""}`, body)
+}
+
 func TestChat(t *testing.T) {
 	v := serve(t, func(c *Config) {
 		c.Answers = AnswerReference

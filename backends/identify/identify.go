@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -33,6 +34,8 @@ type Server struct {
 	Signs     []Sign   `json:"signs"`               // empty: nothing is shown, as behind some gateways
 	Version   string   `json:"version,omitempty"`   // as reported; empty: not reported
 	Simulator bool     `json:"simulator,omitempty"` // it is this program's simulator
+	// References is the SHA-256 of the data set whose reference outputs the simulator answers with; empty: it does not.
+	References string `json:"references,omitempty"`
 }
 
 // Backend returns the one kind that the signs allow, or "" if they allow none or several.
@@ -103,8 +106,29 @@ func Ask(ctx context.Context, c *backends.Config, e backends.Endpoint) (*Server,
 		s.Simulator = s.Simulator || f.Simulator
 	}
 	s.Backends = common(s.Signs)
+	if s.Simulator {
+		s.askSimulator(ctx, c, e)
+	}
 	return s, nil
 }
+
+// askSimulator asks the simulator for the data set whose answers it has.
+func (s *Server) askSimulator(ctx context.Context, c *backends.Config, e backends.Endpoint) {
+	own := *c
+	own.Asking = nil
+	r, err := nethttp.Get(ctx, &own, e, simulatorPath, answerTimeout)
+	if err != nil || r.Status != http.StatusOK {
+		return
+	}
+	var answer struct {
+		References string `json:"references"`
+	}
+	if json.Unmarshal(r.Body, &answer) == nil && sha256Text.MatchString(answer.References) {
+		s.References = answer.References
+	}
+}
+
+var sha256Text = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // ask asks one question and keeps its sign.
 func (s *Server) ask(ctx context.Context, c *backends.Config, e backends.Endpoint, q question) error {
@@ -127,6 +151,9 @@ func (s *Server) ask(ctx context.Context, c *backends.Config, e backends.Endpoin
 
 // simulator is the name by which this program's simulator introduces itself.
 const simulator = "mlperf-go-sim"
+
+// simulatorPath is the route where the simulator reports whose answers it has; package sim serves it.
+const simulatorPath = "/mlperf-go-sim"
 
 // common returns the kinds that every sign allows, in alphabetical order.
 func common(signs []Sign) []string {

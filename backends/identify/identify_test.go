@@ -149,6 +149,19 @@ func TestTheSimulatorAndForeignText(t *testing.T) {
 		"/props": "Server: mlperf-go-sim"})})
 	require.NoError(t, err)
 	require.True(t, s.Simulator)
+	require.Empty(t, s.References)
+	sum := strings.Repeat("0af9", 16)
+	for answer, want := range map[string]string{`{"references":"` + sum + `"}`: sum, `{"references":""}`: "",
+		`{"references":"\u001b[2J"}`: "", `{"references":7}`: "", `[]`: "", "": ""} {
+		s, err = identify.Ask(t.Context(), &backends.Config{}, backends.Endpoint{URL: answering(t, map[string]string{
+			"/props": "Server: mlperf-go-sim", "/mlperf-go-sim": answer})})
+		require.NoError(t, err)
+		require.Equal(t, want, s.References, answer)
+	}
+	s, err = identify.Ask(t.Context(), &backends.Config{}, backends.Endpoint{URL: answering(t, map[string]string{
+		"/mlperf-go-sim": `{"references":"` + sum + `"}`})})
+	require.NoError(t, err)
+	require.Empty(t, s.References, "only the simulator is asked")
 	s, err = identify.Ask(t.Context(), &backends.Config{}, backends.Endpoint{URL: answering(t, map[string]string{
 		"/version": `{"version":"1\u001b[2J\nVALID` + strings.Repeat("x", 1000) + `"}`})})
 	require.NoError(t, err)

@@ -29,14 +29,26 @@ func commandsOf(t *testing.T, page string) []string {
 }
 
 // The commands of docs/tutorial/first-server.md up to the benchmark's own data run in their order on a simulator that
-// was started as the page describes. The trial is shortened, and the port is a free one.
+// was started as the page describes, and on one that knows the answers of the data set as little as any other server.
 func TestTheWalkToARehearsalOnOnesOwnServer(t *testing.T) {
 	if testing.Short() || !loadgen.Built {
 		t.Skip("measures a whole rehearsal, which needs LoadGen")
 	}
 	data := filepath.Join(t.TempDir(), "prompts.json")
 	require.NoError(t, exec.Command("mlperf-go", "dataset", "synth", "--samples", "512", "--output", data).Run())
-	url, _ := startSim(deferring{t}, filepath.Join(t.TempDir(), "ready"), "--dataset", data)
+	known, _ := startSim(deferring{t}, filepath.Join(t.TempDir(), "ready"), "--dataset", data)
+	foreign, _ := startSim(deferring{t}, filepath.Join(t.TempDir(), "ready"), "--dialect", "vllm")
+	for url, judged := range map[string]bool{known: true, foreign: false} {
+		out := walkFirstServer(t, url)
+		require.Equal(t, judged, !strings.Contains(out, "Offline/score: not_judged: "), out)
+		require.Contains(t, out, "The tree is a rehearsal and has no other errors:")
+	}
+}
+
+// walkFirstServer runs the commands of the page and returns what `submission` printed. The trial is shortened, and the
+// port is the server's.
+func walkFirstServer(t *testing.T, url string) (printed string) {
+	t.Helper()
 	text, _, found := strings.Cut(pageText(t, "docs/tutorial/first-server.md"), "## 4. ")
 	require.True(t, found)
 	_, text, found = strings.Cut(text, "## 2. ")
@@ -54,10 +66,11 @@ func TestTheWalkToARehearsalOnOnesOwnServer(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s%s", line, out)
 		if strings.Contains(line, "submission") {
-			require.Contains(t, string(out), "The tree is a rehearsal and has no other errors:")
+			printed = string(out)
 		}
 	}
 	require.Equal(t, 4, n, "preflight, dataset synth, run, submission")
+	return printed
 }
 
 // A newcomer who types what docs/tutorial/first-submission.md says reaches the packed file: every command of the page

@@ -151,7 +151,7 @@ func (cmd submissionCommand) runCampaign(ctx context.Context, k *campaign.Plan) 
 		return err
 	}
 	cmd.printOutcomes(k.State(), outcomes)
-	cmd.printResume(outcomes)
+	cmd.printResume(k.Folder, outcomes)
 	return err
 }
 
@@ -218,7 +218,7 @@ func (cmd submissionCommand) submitAll(c *cli.Context) error {
 	}
 	if err != nil || cmd.exit != run.ExitValid {
 		cmd.printOutcomes(k.State(), outcomes)
-		cmd.printResume(outcomes)
+		cmd.printResume(k.Folder, outcomes)
 		return err
 	}
 	h, err := submission.HandIn(c.Context, k)

@@ -72,7 +72,7 @@ func printCampaign(p page, outcomes []campaign.Outcome) {
 			runs = true
 		}
 		if o.Score != nil {
-			result = scoreLine(o.Score)
+			result = scoreLine(o.Score) + unjudged(&o)
 		}
 		t.row(o.Step.Scenario, o.Step.Test, stateWord(o), verdict, failed, tookWord(o), result)
 	}
@@ -136,7 +136,7 @@ func rehearsalReasons(outcomes []campaign.Outcome) []string {
 }
 
 // printResume explains how to complete the campaign.
-func (cmd submissionCommand) printResume(outcomes []campaign.Outcome) {
+func (cmd submissionCommand) printResume(folder string, outcomes []campaign.Outcome) {
 	if cmd.exit == run.ExitValid || cmd.json || cmd.quiet {
 		return
 	}
@@ -145,10 +145,24 @@ func (cmd submissionCommand) printResume(outcomes []campaign.Outcome) {
 		cmd.out.line("The same answers get the same score, so --resume alone cannot help. Correct the server's answers " +
 			"(a simulator needs --dataset), repeat the accuracy tests with `mlperf-go submission run ... --force --only " +
 			"accuracy,score`, then run the same command with --resume.")
+		rehearsal := ""
+		if len(rehearsalReasons(outcomes)) > 0 {
+			rehearsal = " --rehearsal"
+		}
+		cmd.out.line("Or submit to the open division, which accepts any score: `mlperf-go submission build %s "+
+			"--division open%s` builds the tree from these runs.", folder, rehearsal)
 		return
 	}
 	cmd.out.line("Run the same command with --resume to complete the campaign (with make: ARGS=--resume). " +
 		"Finished steps are kept.")
+}
+
+// unjudged marks a score that is compared with no target, as the end of its line.
+func unjudged(o *campaign.Outcome) string {
+	if o.Score.NotJudged == "" || o.Entry.Status != campaign.Done {
+		return ""
+	}
+	return " (not judged)"
 }
 
 // scoreLine returns the metrics that have a target, as accuracy.txt prints them.

@@ -56,8 +56,13 @@ func Backend(ctx context.Context, p *plan.Plan, asking func(request string, long
 	case err != nil:
 		return nil, err
 	}
-	for _, s := range found {
+	for i, s := range found {
 		p.Simulated = p.Simulated || s.Simulator
+		if i == 0 {
+			p.References = s.References
+		} else if s.References != p.References { // what only some servers know, not all answers have
+			p.References = ""
+		}
 		choice.Servers = append(choice.Servers, shown(s))
 	}
 	if !choice.Auto {

@@ -23,6 +23,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// knownSet is the SHA-256 of the data set that the test's simulator knows.
+var knownSet = strings.Repeat("ab", 32)
+
 // showing serves what each kind of server shows of itself.
 func showing(t *testing.T, kind string) string {
 	routes := map[string]map[string]string{
@@ -33,7 +36,7 @@ func showing(t *testing.T, kind string) string {
 		"trtllm":    {"/v1/models": `{"data":[{"id":"m","owned_by":"tensorrt_llm"}]}`, "/version": `{"version":"1.0"}`},
 		"hidden":    {},
 		"confused":  {"/model_info": `{"model_path":"m"}`, "/props": `{"default_generation_settings":{}}`},
-		"simulator": {"/v1/models": "simulator"},
+		"simulator": {"/v1/models": "simulator", "/mlperf-go-sim": `{"references":"` + knownSet + `"}`},
 	}[kind]
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch text, ok := routes[r.URL.Path]; {
@@ -86,6 +89,7 @@ func TestBackend(t *testing.T) {
 		"an unknown name":              {servers: "vllm", given: "vlm", fault: "backend", text: "not known"},
 		"the simulator makes a mark":   {servers: "simulator", want: "openai"},
 		"the simulator and its a name": {servers: "vllm simulator", given: "vllm", want: "vllm"},
+		"two simulators":               {servers: "simulator simulator", want: "openai"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var urls []string
@@ -110,6 +114,8 @@ func TestBackend(t *testing.T) {
 				p.Config.String("backend")})
 			require.Contains(t, strings.Join(append(choice.Notes, choice.Why), "\n"), c.text)
 			require.Equal(t, strings.Contains(c.servers, "simulator"), p.Simulated)
+			knows := strings.Trim(strings.ReplaceAll(c.servers, "simulator", ""), " ") == "" // all of them do
+			require.Equal(t, map[bool]string{true: knownSet}[knows], p.References)
 			if c.given != "sim" {
 				require.Len(t, choice.Servers, len(urls))
 			}

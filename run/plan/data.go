@@ -112,6 +112,17 @@ func (d *Data) ReadDataset() (*datasets.Dataset, error) {
 	return ds, err
 }
 
+// sha256 returns the SHA-256 of the data set that was read; empty: of none.
+func (d *Data) sha256() string {
+	switch {
+	case d.Dataset != nil:
+		return d.Dataset.SHA256
+	case d.file != nil:
+		return d.file.SHA256
+	}
+	return ""
+}
+
 // SendsText reports whether requests carry the text of a row that also has token ids, or may do so because the backend
 // is still to be chosen. It is false for an unknown backend, which OpenDriver rejects.
 func (d *Data) SendsText() bool {

@@ -21,6 +21,9 @@ type shortfall struct {
 // simulated is the reason of a rehearsal whose server is the simulator.
 const simulated = "the server is the simulator"
 
+// unknowing is the reason of a rehearsal whose server is a simulator that was started without the data set of the test.
+const unknowing = simulated + ", and does not have the answers of the data set"
+
 // dataShortfalls returns why the server or the data set makes the run a rehearsal.
 func (p *Plan) dataShortfalls(rows int) []shortfall {
 	var why []shortfall
@@ -30,8 +33,10 @@ func (p *Plan) dataShortfalls(rows int) []shortfall {
 	switch {
 	case !p.HasEndpoint(), p.Config.Origin("endpoint") == SimulatorOrigin, p.Config.String("backend") == simBackend:
 		why = append(why, shortfall{"backend", simulated})
-	case p.Simulated:
+	case p.Simulated && p.References != "" && p.References == p.sha256():
 		why = append(why, shortfall{"", simulated})
+	case p.Simulated:
+		why = append(why, shortfall{"", unknowing})
 	}
 	if !p.HasDataset() || p.synthetic {
 		why = append(why, shortfall{"dataset", "the data set is synthetic"})
@@ -157,10 +162,11 @@ func (p *Plan) shortenData() error {
 	return p.Suggest(rehearsalOrigin, "samples", strconv.Itoa(RehearsalSamples))
 }
 
-// NotJudged returns why the scores of a rehearsal with these reasons are compared with no target; empty: they are.
+// NotJudged returns why the scores of a rehearsal with these reasons are compared with no target; empty: they are. Only
+// a simulator that was started with a synthetic data set has its answers.
 func NotJudged(rehearsal []string, ds *datasets.Dataset) string {
 	if slices.Contains(rehearsal, simulated) || !datasets.Synthetic(ds) {
 		return ""
 	}
-	return "the data set is synthetic, and only the simulator has its answers"
+	return "the data set is synthetic, and the server does not have its answers"
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -238,7 +239,8 @@ func TestReasonsThatTheProgramChose(t *testing.T) {
 	require.NotContains(t, p.Rehearsal, simulated)
 	p.Simulated = true
 	require.NoError(t, p.Bind(10))
-	require.Contains(t, p.Rehearsal, simulated)
+	require.Contains(t, p.Rehearsal, unknowing, "the simulator was not started with this data set")
+	require.NotContains(t, p.Rehearsal, simulated)
 	require.Equal(t, "run-code", mixture(t, "run-code", "false").Config.Origin("run-code").Where)
 	require.Contains(t, mixture(t, "run-code", "false").Rehearsal,
 		"it has no questions for programs, because of --run-code=false")
@@ -262,7 +264,16 @@ func TestScoresThatAreNotJudged(t *testing.T) {
 	ds, err := p.ReadDataset()
 	require.NoError(t, err)
 	require.Empty(t, NotJudged([]string{"other", simulated}, ds))
-	require.Contains(t, NotJudged([]string{"other"}, ds), "only the simulator has its answers")
+	require.Contains(t, NotJudged([]string{unknowing}, ds), "the server does not have its answers")
+	for references, knows := range map[string]bool{"": false, strings.Repeat("0", 64): false, ds.SHA256: true} {
+		q := unbound(t, "dataset", p.Config.String("dataset"), "endpoint", "http://a:1")
+		q.Simulated, q.References = true, references
+		_, err := q.ReadDataset()
+		require.NoError(t, err)
+		require.NoError(t, q.Bind(4))
+		require.Equal(t, knows, NotJudged(q.Rehearsal, ds) == "", q.Rehearsal)
+	}
+	require.Contains(t, NotJudged([]string{"other"}, ds), "the server does not have its answers")
 	real := unbound(t, "dataset", file(t, "d.json", `[{"tok_input": [128000, 300], "output": "a", "input": "b"}]`))
 	ds, err = real.ReadDataset()
 	require.NoError(t, err)

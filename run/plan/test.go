@@ -30,6 +30,9 @@ type Test struct {
 	Mode     models.Mode
 	// Simulated is set if an endpoint of the user's is the simulator.
 	Simulated bool
+	// References is the SHA-256 of the data set whose reference outputs all endpoints of the user's return; they are
+	// simulators then. Empty: at least one of them returns other answers.
+	References string
 	// Adjusted describes settings that Bind has changed.
 	Adjusted []string
 	// Audit is the name of the audit that the test is for; empty: none.

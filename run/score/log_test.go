@@ -156,7 +156,7 @@ func TestAScoreOfSyntheticReferencesIsNotJudged(t *testing.T) {
 	folder := aRun(t, func(r *record.Record) { r.RehearsalReasons = []string{"the data set is synthetic"} })
 	r, err := scored(t, Source{Log: folder}, options())
 	require.NoError(t, err)
-	require.Contains(t, r.NotJudged, "only the simulator has its answers")
+	require.Contains(t, r.NotJudged, "the server does not have its answers")
 }
 
 // What the user gives is used instead of what the record has.

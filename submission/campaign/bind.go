@@ -72,7 +72,7 @@ func (p *Plan) resolve(s Step) (*plan.Plan, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	plan.Simulated = p.simulated
+	plan.Simulated, plan.References = p.simulated, p.references
 	if err := p.placeholder(s, plan); err != nil {
 		return nil, "", err
 	}

@@ -394,6 +394,9 @@ func (c *Campaign) once(ctx context.Context, t Task, entry *Entry) error {
 	}
 	entry.TookS, entry.Exit = time.Since(started).Seconds(), end.Exit
 	c.read(t, entry, end)
+	if t.Test == Score && entry.Status == Done && entry.Why != "" { // a score that is only shown
+		c.report(t.Step, entry.Code, "%s is only shown: %s", t.ID(), entry.Why)
+	}
 	if err := c.save(); err != nil {
 		return err
 	}

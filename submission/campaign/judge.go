@@ -193,7 +193,7 @@ func lookScored(folder string, anyScore bool) Finding {
 			Why: "the score is below the closed division's target" + shortOf(score, r.Rehearsal)}
 	}
 	return Finding{Status: Invalid, Code: belowTarget, Why: "the score is below the target" +
-		cmp.Or(shortOf(score, r.Rehearsal), see)}
+		cmp.Or(shortOf(score, r.Rehearsal), see) + "; --division open accepts any score"}
 }
 
 // shortOf lists the metrics below their targets, as the end of a sentence.

@@ -87,7 +87,7 @@ func (p *Plan) chooseBackend(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	p.simulated = plan.Simulated
+	p.simulated, p.references = plan.Simulated, plan.References
 	if !choice.Auto {
 		if p.simulated { // which the steps would find out one by one
 			return p.Bind()

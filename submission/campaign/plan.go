@@ -82,6 +82,7 @@ type Plan struct {
 	forScript  bool         // the steps' commands are printed, not run
 	plans      []*plan.Plan // of the tests that run, as Bind has made them
 	simulated  bool         // an endpoint of the user's is the simulator
+	references string       // SHA-256 of the data set whose answers all of them return; empty: of no data set
 
 	syntheticSums map[int]string        // SHA-256 of synthetic data sets, by their rows
 	readers       map[string]*plan.Plan // a plan that has read a data set, by the file
