@@ -37,6 +37,25 @@ func flagsFirst(commands []*cli.Command, global []cli.Flag, args []string) []str
 	return append(flags, rest...)
 }
 
+// missingValue reports a flag whose value was forgotten. The flag parser would take the next flag as its value, and
+// complain about the word after that flag.
+func missingValue(app *cli.App, args []string) error {
+	args = bare(oldEngineArgs(dashed(args)))
+	in := invoked(app.Commands, app.Flags, args)
+	known := slices.Concat(app.Flags, in.known)
+	for _, c := range in.path {
+		known = append(known, c.Flags...)
+	}
+	err := config.MissingValue(args[min(1, len(args)):], func(name string) (isKnown, takes bool) {
+		f := flagNamed(known, name)
+		return f != nil, f != nil && takesValue(f)
+	})
+	if err != nil {
+		return exit.Usage(exit.CodeFlag, "", "%w", err)
+	}
+	return nil
+}
+
 // invocation is the command of a command line.
 type invocation struct {
 	path     []*cli.Command // from the first word down; empty: the program itself

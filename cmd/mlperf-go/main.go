@@ -105,9 +105,13 @@ func (p *program) execute(ctx context.Context, app *cli.App, args []string) erro
 	if len(args) > 1 && args[1] == completeCommand {
 		return p.complete(app, args[2:])
 	}
-	args = flagsFirst(app.Commands, app.Flags, asksForVersion(app, args))
+	typed := asksForVersion(app, args)
+	args = flagsFirst(app.Commands, app.Flags, typed)
 	if path, all, ok := helpAsked(app, args); ok {
 		return p.showHelp(app, path, all)
+	}
+	if err := missingValue(app, typed); err != nil {
+		return err
 	}
 	return app.RunContext(ctx, args)
 }

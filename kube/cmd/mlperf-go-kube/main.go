@@ -9,11 +9,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
 	"k8s.io/klog/v2"
 
+	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 )
@@ -33,7 +35,11 @@ func mainCode(args []string, stdout, stderr io.Writer) int {
 	p := &program{stdout: stdout, stderr: stderr}
 	ctx, stop := interruptible()
 	defer stop()
-	err := p.app().RunContext(ctx, args)
+	app := p.app()
+	err := missingValue(app, args)
+	if err == nil {
+		err = app.RunContext(ctx, args)
+	}
 	if err == nil {
 		return p.exit
 	}
@@ -78,6 +84,26 @@ func (p *program) app() *cli.App {
 			return exit.Usage("usage", "`mlperf-go kube help` lists commands and flags", "%w", err)
 		},
 	}
+}
+
+// missingValue reports a flag whose value was forgotten, which the flag parser would not notice.
+func missingValue(app *cli.App, args []string) error {
+	known := slices.Clone(app.Flags)
+	for _, c := range app.Commands {
+		known = append(known, c.Flags...)
+	}
+	err := config.MissingValue(args[min(1, len(args)):], func(name string) (isKnown, takes bool) {
+		i := slices.IndexFunc(known, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
+		if i < 0 {
+			return false, false
+		}
+		_, isSwitch := known[i].(*cli.BoolFlag)
+		return true, !isSwitch
+	})
+	if err != nil {
+		return exit.Usage(exit.CodeFlag, "", "%w", err)
+	}
+	return nil
 }
 
 // notify prints a sentence about the progress.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/kube/kubetest"
 	"github.com/mlperf-go/mlperf-go/kube/testcluster"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/workload/bench"
 	"github.com/mlperf-go/mlperf-go/workload/contract"
 )
@@ -41,6 +42,12 @@ func write(t *testing.T, text string) string {
 	path := filepath.Join(t.TempDir(), "file.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
+}
+
+func TestForgottenValue(t *testing.T) {
+	code, _, stderr := dry("--workload", "--endpoint-url", "http://server:8000")
+	require.Equal(t, exit.StatusUsage, code)
+	require.Contains(t, stderr, "--workload requires a value, but --endpoint-url follows it")
 }
 
 // TestContract checks every setting of a cluster: it is a flag here, with the contract's short name, variables and
