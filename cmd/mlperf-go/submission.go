@@ -74,7 +74,8 @@ func campaignFlags(whole bool) []cli.Flag {
 			Usage: "before the first test of each Server and Interactive scenario without a target QPS, find the highest " +
 				"valid one"},
 		&cli.DurationFlag{Name: "wait-endpoint", Category: campaignGroup, Value: 10 * time.Minute,
-			Usage: "how long to wait before a test for an endpoint that does not answer"},
+			Usage: "how long to wait before a test for an endpoint that has disappeared; if the flag is given, also for one " +
+				"that does not answer at the start"},
 		&cli.BoolFlag{Name: "dry-run", Category: campaignGroup, Hidden: whole,
 			Usage: "print the steps that would run, why, and how long they take; start nothing"},
 		&cli.BoolFlag{Name: "print-script", Category: campaignGroup, Hidden: whole,
@@ -117,7 +118,8 @@ func (cmd submissionCommand) campaignOptions(c *cli.Context, s *settings) campai
 		SystemFile: c.String("system"), SystemName: c.String("system-name"), SystemType: c.String("system-type"),
 		Submitter: c.String("submitter"), Division: c.String("division"),
 		Only: c.StringSlice("only"), Set: c.StringSlice("set"),
-		RehearsalSize: c.String("rehearsal-size"), Wait: c.Duration("wait-endpoint"), Tune: c.Bool("tune"),
+		RehearsalSize: c.String("rehearsal-size"), Tune: c.Bool("tune"),
+		Wait: c.Duration("wait-endpoint"), WaitFirst: c.IsSet("wait-endpoint"),
 		Servers: s.servers, ServerOrigin: s.serverOrigin,
 		Environ: cmd.environ, Stderr: cmd.stderr, Log: cmd.log, Needs: cmd.showNeeds,
 		Global: []string{"--log-format", cmd.logFormat, "--log-level", cmd.logLevel},

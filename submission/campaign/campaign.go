@@ -64,7 +64,8 @@ type Campaign struct {
 	// Changed is called when the state of a step has changed; nil: nothing is.
 	Changed func()
 
-	fresh bool // the folder is new, and the user did not name it
+	fresh bool // the folder is new
+	named bool // by the user
 	state *State
 	lock  *child.Lock
 	kept  map[string]bool             // steps that were done before
@@ -104,8 +105,13 @@ var owner = child.Owner{What: "campaign", File: ".campaign.lock", Busy: exit.Cod
 	Hint: "Wait for its end, or choose another --output-dir; `mlperf-go submission status` shows its progress"}
 
 // Open takes the folder's lock and reads its state. Without campaign.json the runs in the folder are the state. The
-// folder of another campaign is an error.
+// folder of another campaign is an error, and is left as it is.
 func (c *Campaign) Open(ctx context.Context) error {
+	if !owner.Running(c.Folder) { // the lock has the better message
+		if err := c.refuseFolder(); err != nil {
+			return err
+		}
+	}
 	lock, err := child.Acquire(ctx, c.Folder, owner)
 	if err != nil {
 		return err
@@ -118,19 +124,26 @@ func (c *Campaign) Open(ctx context.Context) error {
 	return nil
 }
 
-// Close releases the folder. A new folder without --output-dir disappears if no test was begun in it.
+// Close releases the folder. A new folder disappears if no test was begun in it; with --output-dir it stays if it has a
+// state.
 func (c *Campaign) Close() {
 	defer c.lock.Release()
 	if !c.fresh {
 		return
 	}
-	known := []string{owner.File, layout.StateName, record.DatasetName}
+	known := []string{owner.File, record.DatasetName}
+	if !c.named {
+		known = append(known, layout.StateName)
+	}
 	entries, err := os.ReadDir(c.Folder)
 	if err != nil || slices.ContainsFunc(entries, func(e os.DirEntry) bool { return !slices.Contains(known, e.Name()) }) {
 		return
 	}
 	for _, name := range known {
 		_ = os.Remove(filepath.Join(c.Folder, name)) // what remains keeps the folder
+	}
+	if c.named {
+		_ = os.Remove(c.Folder)
 	}
 	results.Discard(c.Folder)
 }
@@ -142,7 +155,8 @@ func (c *Campaign) point() {
 	}
 }
 
-func (c *Campaign) adopt() error {
+// refuseFolder returns why the campaign must not use its folder.
+func (c *Campaign) refuseFolder() error {
 	s, err := ReadState(c.Folder)
 	switch {
 	case errors.Is(err, statefile.ErrNone):
@@ -150,20 +164,9 @@ func (c *Campaign) adopt() error {
 			return exit.Usage(exit.CodeOutputUsed, "Choose another --output-dir (with make: OUT=folder)",
 				"the output folder %s is the folder of a %s", c.Folder, other)
 		}
-		s = &State{}
-	case err != nil:
-		if c.Log != nil {
-			c.Log.Info(fmt.Sprintf("%v; the runs' own records show what is done", err))
-		}
-		s = &State{}
-	case s.Of != c.Of:
+	case err == nil && s.Of != c.Of:
 		return exit.Usage(exit.CodeOtherCampaign, "Choose another --output-dir for "+c.Of.String(),
 			"the folder %s holds another campaign: %s", c.Folder, s.Of)
-	}
-	s.Schema, s.Of, s.SystemType, s.Submitter = Schema, c.Of, c.SystemType, c.Submitter
-	c.state = s
-	for _, step := range c.All {
-		s.Entry(step)
 	}
 	if c.Resume || c.Force {
 		return nil
@@ -173,6 +176,26 @@ func (c *Campaign) adopt() error {
 			return exit.Usage(exit.CodeOutputUsed, "Choose another --output-dir, or pass --resume or --force",
 				"the output folder %s holds an earlier run (%s)", c.Folder, t.ID())
 		}
+	}
+	return nil
+}
+
+// adopt makes the folder's state the campaign's.
+func (c *Campaign) adopt() error {
+	if err := c.refuseFolder(); err != nil {
+		return err
+	}
+	s, err := ReadState(c.Folder)
+	if err != nil {
+		if !errors.Is(err, statefile.ErrNone) && c.Log != nil {
+			c.Log.Info(fmt.Sprintf("%v; the runs' own records show what is done", err))
+		}
+		s = &State{}
+	}
+	s.Schema, s.Of, s.SystemType, s.Submitter = Schema, c.Of, c.SystemType, c.Submitter
+	c.state = s
+	for _, step := range c.All {
+		s.Entry(step)
 	}
 	return nil
 }

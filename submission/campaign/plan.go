@@ -42,7 +42,8 @@ type Options struct {
 	RehearsalSize string
 	Attempts      int           // how often a test that ends INVALID is tried; 0: the default
 	Tune          bool          // find the target QPS of each scenario that has none
-	Wait          time.Duration // for endpoints that do not answer
+	Wait          time.Duration // for endpoints that disappear
+	WaitFirst     bool          // wait as well for endpoints that do not answer when the campaign starts
 
 	Servers      *servers.Plan // servers to start for the whole campaign; nil: none
 	ServerOrigin config.Origin // of the settings that the servers' file made
@@ -134,7 +135,7 @@ func New(o Options) (*Plan, error) {
 	}
 	p.Folder = results.Choose(e.String("output-dir"), o.home(test), e.Bool("resume"), time.Now())
 	p.noteUnfinished()
-	p.fresh = !e.Has("output-dir") && untouched(p.Folder)
+	p.fresh, p.named = untouched(p.Folder), e.Has("output-dir")
 	p.Resume, p.Force = e.Bool("resume"), e.Bool("force")
 	p.AnyScore = strings.EqualFold(p.Division, layout.Open)
 	p.Attempts = max(1, cmp.Or(o.Attempts, p.size.attempts))

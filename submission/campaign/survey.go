@@ -9,18 +9,27 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/needs"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
 // survey reports what the campaign needs before anything is written, and returns an error if something is missing. If
-// the servers do not answer yet, the first step that needs them repeats it.
+// the campaign waits for servers that do not answer yet, the first step that needs them repeats it.
 func (p *Plan) survey(ctx context.Context) error {
 	if p.peek(); p.idle() {
 		return nil
 	}
-	ask := p.Probes() && answers(ctx, p.settings) == nil
+	ask := p.Probes()
+	if ask {
+		err := answers(ctx, p.settings)
+		if err != nil && p.usesServers() && !(p.options.WaitFirst && p.Wait > 0) {
+			return exit.Environment(exit.CodeEndpoint, "Pass --wait-endpoint 10m to wait for a server that is not ready yet",
+				"%w", err)
+		}
+		ask = err == nil
+	}
 	if !ask && p.settings.Has("endpoint") {
 		p.Begin = func(ctx context.Context) error { return p.report(ctx, true) }
 	}
@@ -42,6 +51,13 @@ func (p *Plan) report(ctx context.Context, ask bool) error {
 func (p *Plan) idle() bool {
 	return !p.Force && !slices.ContainsFunc(p.Tasks, func(t Task) bool {
 		return t.Test != Preflight && p.Look(t).Status != Done
+	})
+}
+
+// usesServers reports whether a step that is left to do sends requests: a score reads a log.
+func (p *Plan) usesServers() bool {
+	return slices.ContainsFunc(p.Tasks, func(t Task) bool {
+		return (t.IsRun() || t.Test == Tune) && (p.Force || p.Look(t).Status != Done)
 	})
 }
 
