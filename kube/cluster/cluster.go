@@ -147,6 +147,22 @@ func (c *Cluster) Delete(ctx context.Context, kind, namespace, name string) erro
 	return Explain(err, "deleting the %s %s in the namespace %q", kind, name, namespace)
 }
 
+// List returns the objects of a namespace that a selector selects, of the first version that the cluster has; none
+// where it has no version.
+func (c *Cluster) List(ctx context.Context, versions []schema.GroupVersionResource, namespace, selector string) (
+	[]unstructured.Unstructured, error) {
+	for _, v := range versions {
+		list, err := c.Dynamic.Resource(v).Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
+		if err == nil {
+			return list.Items, nil
+		}
+		if !isGone(err) {
+			return nil, Explain(err, "listing the %s in the namespace %q", v.Resource, namespace)
+		}
+	}
+	return nil, nil
+}
+
 // Exec runs a command in a container with the streams that are not nil. A command that ends with another code than 0 is
 // an error with the last of what it wrote to its standard error.
 func (c *Cluster) Exec(ctx context.Context, namespace, pod, container string, command []string, in io.Reader,

@@ -77,7 +77,7 @@ func prepareNamespace(t *testing.T, tc *testcluster.Cluster) {
 		Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
 	_, err := tc.Client().CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{})
 	require.NoError(t, err)
-	for _, o := range objects.Rights("bench", "user") {
+	for _, o := range objects.Rights("bench", "bench", "user") {
 		switch o := o.(type) {
 		case *rbacv1.Role:
 			_, err = tc.Client().RbacV1().Roles("bench").Create(t.Context(), o, metav1.CreateOptions{})

@@ -50,6 +50,7 @@ type Launch struct {
 	Control        bool          // the pods wait for a start instant
 	Attempts       int           // pods that may follow a failed one, in its place
 	FSGroup        int64         // group that owns the volumes; 0: the cluster's choice
+	Target         string        // what is measured, in one line; recorded with the objects; empty: not recorded
 }
 
 // Storage is where results are kept.
@@ -70,6 +71,9 @@ const (
 	Manager      = "mlperf-go-kube"
 )
 
+// AnnotationTarget of the objects of a launch states what it measures.
+const AnnotationTarget = "mlperf-go/target"
+
 // Labels returns the labels of the objects of a launch. The selectors of the shell launcher find its pods too.
 func (l *Launch) Labels() map[string]string {
 	return map[string]string{LabelManager: Manager, LabelRun: l.ID, "app.kubernetes.io/name": "mlperf-go",
@@ -80,7 +84,11 @@ func (l *Launch) Labels() map[string]string {
 func (l *Launch) Selector() string { return LabelRun + "=" + l.ID }
 
 func (l *Launch) meta(name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Name: name, Namespace: l.Namespace, Labels: l.Labels()}
+	m := metav1.ObjectMeta{Name: name, Namespace: l.Namespace, Labels: l.Labels()}
+	if l.Target != "" {
+		m.Annotations = map[string]string{AnnotationTarget: l.Target}
+	}
+	return m
 }
 
 // ProfilesName is the name of the ConfigMap with the profiles. It owns the job: deleting it deletes the launch.

@@ -6,23 +6,36 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Rights returns the Role with everything that the launcher asks of the API server in a namespace, and its binding to a
-// user. The pods themselves need no rights.
-func Rights(namespace, user string) []runtime.Object {
-	meta := metav1.ObjectMeta{Name: "mlperf-go-launcher", Namespace: namespace}
+// Rights returns the Role with everything that the launcher asks of the API server in a namespace, the Role with which
+// it finds servers in the namespace of the stack, and their bindings to a user. The pods themselves need no rights.
+func Rights(namespace, stack, user string) []runtime.Object {
 	apply := []string{"create", "get", "patch"}
-	role := &rbacv1.Role{TypeMeta: kind("rbac.authorization.k8s.io/v1", "Role"), ObjectMeta: meta,
-		Rules: []rbacv1.PolicyRule{
-			{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: append(apply, "delete")},
-			{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, Verbs: append(apply, "list")},
-			{APIGroups: []string{""}, Resources: []string{"persistentvolumeclaims"}, Verbs: apply},
-			{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: append(apply, "delete", "list")},
-			{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list", "watch"}},
-			{APIGroups: []string{""}, Resources: []string{"pods/log"}, Verbs: []string{"get"}},
-			{APIGroups: []string{""}, Resources: []string{"pods/exec"}, Verbs: []string{"create", "get"}},
-		}}
-	binding := &rbacv1.RoleBinding{TypeMeta: kind("rbac.authorization.k8s.io/v1", "RoleBinding"), ObjectMeta: meta,
-		RoleRef:  rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "Role", Name: meta.Name},
-		Subjects: []rbacv1.Subject{{Kind: "User", APIGroup: "rbac.authorization.k8s.io", Name: user}}}
-	return []runtime.Object{role, binding}
+	all := role("mlperf-go-launcher", namespace, user,
+		rule("", "configmaps", append(apply, "delete")...),
+		rule("", "serviceaccounts", append(apply, "list")...),
+		rule("", "persistentvolumeclaims", apply...),
+		rule("batch", "jobs", append(apply, "delete", "list")...),
+		rule("", "pods", "get", "list", "watch"),
+		rule("", "pods/log", "get"),
+		rule("", "pods/exec", "create", "get"))
+	return append(all, role("mlperf-go-discovery", stack, user,
+		rule("", "services", "list"), rule("", "pods", "list"), rule("apps", "deployments", "list"),
+		rule("gateway.networking.k8s.io", "gateways", "list"),
+		rule("gateway.networking.k8s.io", "httproutes", "list"),
+		rule("inference.networking.k8s.io", "inferencepools", "list"),
+		rule("inference.networking.x-k8s.io", "inferencepools", "list"))...)
+}
+
+func rule(group, resource string, verbs ...string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
+}
+
+// role returns a Role and its binding to a user.
+func role(name, namespace, user string, rules ...rbacv1.PolicyRule) []runtime.Object {
+	meta := metav1.ObjectMeta{Name: name, Namespace: namespace}
+	return []runtime.Object{
+		&rbacv1.Role{TypeMeta: kind("rbac.authorization.k8s.io/v1", "Role"), ObjectMeta: meta, Rules: rules},
+		&rbacv1.RoleBinding{TypeMeta: kind("rbac.authorization.k8s.io/v1", "RoleBinding"), ObjectMeta: meta,
+			RoleRef:  rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "Role", Name: name},
+			Subjects: []rbacv1.Subject{{Kind: "User", APIGroup: "rbac.authorization.k8s.io", Name: user}}}}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -232,6 +233,15 @@ func (c *Cluster) Eventually(within time.Duration, what string, f func(ctx conte
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
+}
+
+// Port returns a port for a server in a pod: pods share the host's network.
+func (c *Cluster) Port() int32 {
+	port, err := strconv.ParseUint(freePort(c.t), 10, 16)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return int32(port)
 }
 
 // freePort returns a port of loopback that nothing listened on a moment ago.

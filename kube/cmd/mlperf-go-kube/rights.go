@@ -13,11 +13,11 @@ func (cmd rightsCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "rights", Usage: "print the Role that the user of the launcher needs",
 		Flags: []cli.Flag{
-			contractFlag("namespace", "namespace of the pods; of `STACK,HARNESS` the second"),
+			contractFlag("namespace", namespaceUsage),
 			&cli.StringFlag{Name: "user", Usage: "user to bind it to", Value: "USER"},
 		},
 		Action: func(c *cli.Context) error {
-			return cmd.printObjects(objects.Rights(namespaceOf(c), c.String("user")))
+			return cmd.printObjects(objects.Rights(namespaceOf(c), stackOf(c), c.String("user")))
 		},
 	}
 }

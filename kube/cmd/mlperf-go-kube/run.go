@@ -27,13 +27,16 @@ import (
 // runCommand runs a workload profile in pods and collects its results.
 type runCommand struct{ *program }
 
+// namespaceUsage describes --namespace in the help of every command.
+const namespaceUsage = "namespace of the server and the pods, or of each: `STACK,HARNESS`"
+
 // clusterFlags select the cluster and the namespace.
 func clusterFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "kubeconfig",
 			Usage: "access to the cluster; default: KUBECONFIG, ~/.kube/config, or the pod's own"},
 		&cli.StringFlag{Name: "context", Usage: "context of the kubeconfig"},
-		contractFlag("namespace", "namespace of the pods; of `STACK,HARNESS` the second"),
+		contractFlag("namespace", namespaceUsage),
 		&cli.StringFlag{Name: "output", Aliases: []string{"r"}, Usage: "local folder of the results", Value: "results/kube"},
 	}
 }
@@ -42,6 +45,8 @@ func (cmd runCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "run", Usage: "run a workload profile in pods, and collect the results",
 		Flags: append(append(clusterFlags(), workloadFlags()...),
+			contractFlag("methods", "server to find without --endpoint-url: standalone, modelservice, KIND/NAME, "+
+				"KEY=VALUE, or a part of a name; with :PORT"),
 			&cli.StringFlag{Name: "image", Usage: "image of mlperf-go", Required: true},
 			&cli.StringSliceFlag{Name: "pull-secret", Usage: "name of a Secret for the image's registry"},
 			contractFlag("serviceaccount", "service account of the pods"),
@@ -83,6 +88,9 @@ func (cmd runCommand) run(c *cli.Context) error {
 		return err
 	}
 	if c.Bool("dry-run") {
+		if _, err := cmd.aim(c, nil, v, list, launches); err != nil {
+			return err
+		}
 		var all []runtime.Object
 		for _, l := range launches {
 			all = append(all, l.Objects()...)
@@ -94,6 +102,10 @@ func (cmd runCommand) run(c *cli.Context) error {
 		return err
 	}
 	if _, err := access.Version(c.Context); err != nil {
+		return err
+	}
+	targets, err := cmd.aim(c, access, v, list, launches)
+	if err != nil {
 		return err
 	}
 	options := launch.Options{Keep: c.Bool("keep"), Notify: cmd.notify}
@@ -109,6 +121,9 @@ func (cmd runCommand) run(c *cli.Context) error {
 		if len(launches) > 1 {
 			options.Output = filepath.Join(options.Output, list[i].Folder())
 			cmd.notify(fmt.Sprintf("run %d of %d: %s", i+1, len(launches), list[i].Folder()))
+		}
+		if err := writeTarget(options.Output, targets[i]); err != nil {
+			return err
 		}
 		if err := cmd.launch(c, access, options, list[i]); err != nil {
 			return err
@@ -240,6 +255,15 @@ func namespaceOf(c *cli.Context) string {
 		return stack
 	}
 	return harness
+}
+
+// stackOf returns the namespace of the servers: of STACK,HARNESS the first.
+func stackOf(c *cli.Context) string {
+	stack, harness, _ := strings.Cut(c.String("namespace"), ",")
+	if stack == "" {
+		return harness
+	}
+	return stack
 }
 
 func newID() string {

@@ -2,15 +2,22 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/urfave/cli/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/mlperf-go/mlperf-go/kube/kubetest"
+	"github.com/mlperf-go/mlperf-go/kube/objects"
+	"github.com/mlperf-go/mlperf-go/kube/target"
 	"github.com/mlperf-go/mlperf-go/kube/testcluster"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/workload/bench"
@@ -54,9 +61,8 @@ func TestForgottenValue(t *testing.T) {
 // default, or it is listed with the reason.
 func TestContract(t *testing.T) {
 	missing := map[string]string{
-		"methods": "endpoints are not discovered yet",
-		"skip":    "kube collect ID does it",
-		"debug":   "no pod sleeps yet",
+		"skip":  "kube collect ID does it",
+		"debug": "no pod sleeps yet",
 	}
 	flags := map[string]cli.Flag{}
 	for _, f := range (runCommand{&program{}}).command().Flags {
@@ -94,8 +100,9 @@ func TestProfiles(t *testing.T) {
 		want []string
 		jobs int
 	}{
-		"file":       {[]string{"-w", own, "-U", "http://h:1"}, nil, []string{"name: own", "- http://h:1"}, 1},
-		"name":       {predefined, nil, []string{"name: sanity_random", "arrival: scattered"}, 1},
+		"file": {[]string{"-w", own, "-U", "http://h:1"}, nil, []string{"name: own", "- http://h:1"}, 1},
+		"name": {predefined, nil, []string{"name: sanity_random", "arrival: scattered",
+			"serviceAccountName: inference-perf-runner"}, 1},
 		"overrides":  {append(predefined, "-o", "total_count=77"), nil, []string{"rows: 77"}, 1},
 		"models":     {append(predefined, "-m", "a/b,c"), nil, []string{"- a/b", "- c\n", "inference-perf-x-2"}, 2},
 		"treatments": {append(predefined, "-e", treatments), nil, []string{"rate: 0.5", "rate: 9"}, 2},
@@ -105,6 +112,8 @@ func TestProfiles(t *testing.T) {
 			"LLMDBENCH_HARNESS_SERVICE_ACCOUNT": "runner", "LLMDBENCH_HARNESS_PVC_NAME": "claim"},
 			[]string{"name: sanity_random", "namespace: harness", `cpu: "3"`, "serviceAccountName: runner",
 				"claimName: claim"}, 1},
+		"any server": {[]string{"-w", own, "-p", "serving,bench", "-t", "vllm"}, nil, []string{"- http://mock:1234",
+			"mlperf-go/target: 'mock/vllm in the namespace serving", "namespace: bench\n"}, 1},
 		"two servers": {[]string{"-w", own, "-U", "http://h:1,http://h:2"}, nil, []string{"- http://h:1", "- http://h:2"}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,19 +130,19 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// TestRightsOfTwoNamespaces prints the rights in the namespace in which run creates its pods.
+// TestRightsOfTwoNamespaces prints the rights in the namespace in which run creates its pods, and those with which it
+// finds servers in the other one.
 func TestRightsOfTwoNamespaces(t *testing.T) {
 	code, out, errs := kube("rights", "-p", "stack,harness")
 	require.Zero(t, code, errs)
-	require.Contains(t, out, "namespace: harness\n")
-	require.NotContains(t, out, "stack")
+	require.Equal(t, 2, strings.Count(out, "name: mlperf-go-launcher\n  namespace: harness\n"))
+	require.Equal(t, 2, strings.Count(out, "name: mlperf-go-discovery\n  namespace: stack\n"))
 }
 
 func TestBadCommandLines(t *testing.T) {
 	for want, args := range map[string][]string{
 		"no workload is given": {"-U", "http://h:1"},
 		"did you mean sanity":  {"-l", "inference-perf", "-w", "sanity_randon", "-U", "http://h:1"},
-		"names a server":       {"-w", write(t, own)},
 		"do not fit together": {"-l", "inference-perf", "-w", "sanity_random", "-U", "http://h:1", "-j", "2",
 			"--shards", "2"},
 		"expected KEY=VALUE":    {"-l", "inference-perf", "-w", "sanity_random", "-U", "http://h:1", "-o", "min"},
@@ -166,4 +175,44 @@ func TestTreatments(t *testing.T) {
 		require.NoError(t, err)
 		require.EqualValues(t, requests, r.Measured.Total.Requests.OK)
 	}
+}
+
+// TestFoundServer measures a server that runs in a pod and is found by its name.
+func TestFoundServer(t *testing.T) {
+	tc := testcluster.Start(t)
+	tc.Node("node-1", kubetest.Image(t))
+	kubeconfig := tc.UserKubeconfig(true)
+	port := tc.Port()
+	access := kubetest.Connect(t, tc.Admin())
+	shared := objects.Launch{Namespace: "serving", ServiceAccount: "default"}
+	server := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{Name: "vllm-0", Namespace: "serving"}}
+	server.Spec.Containers = []corev1.Container{{Name: "server", Image: kubetest.ImageName,
+		Command: []string{objects.Program}, Args: []string{"sim", "--listen", fmt.Sprintf("127.0.0.1:%d", port)},
+		Ports: []corev1.ContainerPort{{ContainerPort: port}}}}
+	for _, o := range append(shared.Shared(), server) {
+		_, err := access.Apply(t.Context(), o)
+		require.NoError(t, err)
+	}
+	tc.Eventually(time.Minute, "the server is ready", func(ctx context.Context) error {
+		_, err := target.Find(ctx, access, target.Query{Namespace: "serving", Name: "vllm"})
+		return err
+	})
+	output := t.TempDir()
+	args := []string{"run", "--kubeconfig", kubeconfig, "--image", kubetest.ImageName, "--cpu", "1", "--memory", "1Gi",
+		"-r", output, "-w", write(t, own), "--id", "found"}
+	code, _, errs := kube(append(args, "-p", "serving,bench", "-t", "vllm")...)
+	require.LessOrEqual(t, code, 1, errs)
+	url := fmt.Sprintf("http://127.0.0.1:%d", port)
+	require.Contains(t, errs, "the server is pod/vllm-0 in the namespace serving: "+url)
+	text, err := os.ReadFile(filepath.Join(output, "target.json"))
+	require.NoError(t, err)
+	require.Contains(t, string(text), url)
+	r, err := bench.Read(filepath.Join(output, "found_0", "run"))
+	require.NoError(t, err)
+	require.EqualValues(t, 20, r.Measured.Total.Requests.OK)
+
+	code, _, errs = kube(append(args, "-p", "bench,bench")...)
+	require.Equal(t, 2, code, errs)
+	require.Contains(t, errs, `nothing in the namespace "bench" is a server named "modelservice"`)
 }

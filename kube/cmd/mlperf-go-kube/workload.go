@@ -96,7 +96,10 @@ func launchesOf(c *cli.Context, v *contract.Invocation, list []contract.Rendered
 		if l.Harness = v.Value(contract.Harness); l.Harness == "" {
 			l.Harness = "inference-perf" // the contract's default
 		}
-		if err := addProfile(l, v, r, c.Int("shards")); err != nil {
+		if l.ServiceAccount == "" {
+			l.ServiceAccount = l.Harness + "-runner" // as llm-d-benchmark names it
+		}
+		if err := addProfile(l, r, c.Int("shards")); err != nil {
 			return nil, err
 		}
 		all = append(all, l)
@@ -105,7 +108,7 @@ func launchesOf(c *cli.Context, v *contract.Invocation, list []contract.Rendered
 }
 
 // addProfile adds the profile in the program's own form, so that a pod needs no other file and no variable.
-func addProfile(l *objects.Launch, v *contract.Invocation, r contract.Rendered, shards int) error {
+func addProfile(l *objects.Launch, r contract.Rendered, shards int) error {
 	text, err := r.Profile.Encode()
 	if err != nil {
 		return exit.Usage(exit.CodeProfile, "", "%w", err)
@@ -115,16 +118,7 @@ func addProfile(l *objects.Launch, v *contract.Invocation, r contract.Rendered, 
 			"the profile %s has more than %d bytes", r.Name, maxProfile)
 	}
 	l.Profiles = map[string]string{profileName: string(text)}
-	endpoints := v.Values(contract.Endpoint)
-	if len(endpoints) == 0 && r.Profile.API.Endpoint == "" {
-		return exit.Usage(exit.CodeEndpoint, "Give --endpoint-url with the server's URL as the pods reach it",
-			"neither the command line nor the profile %s names a server", r.Name)
-	}
-	l.Args = []string{"bench", "run", "--workload", l.ProfilePath(profileName)}
-	for _, url := range endpoints {
-		l.Args = append(l.Args, "--endpoint-url", url)
-	}
-	l.Args = append(l.Args, "--output", "$(RESULTS)/run")
+	l.Args = []string{"bench", "run", "--workload", l.ProfilePath(profileName), "--output", "$(RESULTS)/run"}
 	if r.Model != "" {
 		l.Args = append(l.Args, "--model", r.Model)
 	}

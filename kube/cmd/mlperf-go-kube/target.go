@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/kube/cluster"
+	"github.com/mlperf-go/mlperf-go/kube/objects"
+	"github.com/mlperf-go/mlperf-go/kube/target"
+	"github.com/mlperf-go/mlperf-go/workload/contract"
+)
+
+// targetFile is the name of the file that records which server was found, beside the results.
+const targetFile = "target.json"
+
+// mockURL is in the place of a server that a dry run does not look for. llm-d-benchmark prints the same.
+const mockURL = "http://mock:1234"
+
+// aim adds its servers to each launch: those of --endpoint-url, else of --methods, else of the profile, else what the
+// default of --methods finds. It returns what was found for each launch; nil: the URL was given. Without access to a
+// cluster nothing is looked for.
+func (cmd runCommand) aim(c *cli.Context, access *cluster.Cluster, v *contract.Invocation, list []contract.Rendered,
+	launches []*objects.Launch) ([]*target.Target, error) {
+	found := make([]*target.Target, len(launches))
+	given := v.Values(contract.Endpoint)
+	if len(given) > 0 && c.IsSet("methods") {
+		cmd.notify("--endpoint-url names the server; --methods is ignored")
+	}
+	for i, l := range launches {
+		urls := given
+		if len(given) == 0 && (c.IsSet("methods") || list[i].Profile.API.Endpoint == "") {
+			t, err := cmd.find(c, access, list[i].Model)
+			if err != nil {
+				return nil, err
+			}
+			cmd.notify("the server is " + t.String())
+			urls, found[i], l.Target = t.URLs, t, t.String()
+		}
+		for _, url := range urls {
+			l.Args = append(l.Args, "--endpoint-url", url)
+		}
+	}
+	return found, nil
+}
+
+func (cmd runCommand) find(c *cli.Context, access *cluster.Cluster, model string) (*target.Target, error) {
+	q := target.Query{Namespace: stackOf(c), Name: c.String("methods"), Model: model}
+	if access == nil {
+		return &target.Target{Query: q.Name, Kind: "mock", Name: q.Name, Namespace: q.Namespace, URLs: []string{mockURL}}, nil
+	}
+	return target.Find(c.Context, access, q)
+}
+
+// writeTarget records which server was found.
+func writeTarget(output string, t *target.Target) error {
+	if t == nil {
+		return nil
+	}
+	if err := os.MkdirAll(output, 0o700); err != nil {
+		return fmt.Errorf("making the folder of the results: %w", err)
+	}
+	return atomicfile.WriteJSON(filepath.Join(output, targetFile), t)
+}
