@@ -86,6 +86,8 @@ func (cmd benchCommand) run() *cli.Command {
 				Usage: "whose definitions the printed figures have: " + strings.Join(measure.DefinitionNames(), ", ")},
 			&cli.StringFlag{Name: "output", Aliases: []string{"r"}, Category: figuresGroup,
 				DefaultText: "results/bench-NAME/TIME", Usage: "folder of the results"},
+			&cli.BoolFlag{Name: "rehearse", Category: workloadGroup,
+				Usage: "send a few short requests only, and make up data files that do not exist"},
 			&cli.BoolFlag{Name: "force", Category: figuresGroup, Usage: "overwrite an earlier run in that folder"}),
 		Action: cmd.doRun,
 	}
@@ -207,6 +209,11 @@ func (cmd benchCommand) doRun(c *cli.Context) error {
 }
 
 func (cmd benchCommand) runOne(c *cli.Context, o *bench.Options) error {
+	if c.Bool("rehearse") {
+		if err := cmd.rehearse(o); err != nil {
+			return err
+		}
+	}
 	show := &benchProgress{console: cmd.console}
 	o.Observer = show
 	r, err := bench.Run(c.Context, *o)
@@ -235,6 +242,20 @@ func (cmd benchCommand) runOne(c *cli.Context, o *bench.Options) error {
 		cmd.log.Warn("the result is not kept as text: " + err.Error())
 	}
 	return cmd.printBenchRecord(r, m, o.Folder)
+}
+
+// rehearse makes a run a rehearsal. Data that it makes up are in a folder within the run's.
+func (cmd benchCommand) rehearse(o *bench.Options) error {
+	if err := bench.Check(o.Folder, o.Force); err != nil {
+		return err
+	}
+	small, notes, err := bench.Rehearse(o.Profile, filepath.Join(o.Folder, bench.MadeUpName))
+	if err != nil {
+		return exit.Environment(exit.CodeOutputDir, "Choose another --output", "%w", err)
+	}
+	cmd.notice(notes...)
+	o.Profile, o.Rehearsal = small, bench.RehearsalReason
+	return nil
 }
 
 func (cmd benchCommand) printBenchRecord(r *bench.Record, m *measure.Measured, folder string) error {

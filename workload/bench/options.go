@@ -62,5 +62,6 @@ const (
 	ProfileName = "profile.yaml"
 	FailedName  = "failures.jsonl"
 	SummaryName = "summary.txt"
+	MadeUpName  = "made-up" // folder of a rehearsal's data
 	lockName    = ".bench.lock"
 )

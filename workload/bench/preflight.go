@@ -60,6 +60,9 @@ func find(ctx context.Context, o *Options) (*target, error) {
 	if err != nil {
 		return nil, exit.Usage(exit.CodeProfile, "", "%w", err)
 	}
+	if noted, ok := t.source.(interface{ Notes() []string }); ok {
+		t.notes = append(t.notes, noted.Notes()...)
+	}
 	if err := t.probe(ctx, p, o.Model); err != nil {
 		return nil, err
 	}

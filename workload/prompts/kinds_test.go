@@ -16,6 +16,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
+	"github.com/mlperf-go/mlperf-go/workload/recording"
 )
 
 // tokensOf counts with the simulator's vocabulary, which is what texts without a tokenizer are made of.
@@ -335,4 +336,47 @@ func FuzzFiles(f *testing.F) {
 		require.NoError(t, src.Request(0, 0, &r))
 		require.NotEmpty(t, r.Text)
 	})
+}
+
+// Recorded sessions: a call's own messages follow the server's answer, unless the recorded ones are asked for.
+func TestRecordedSessions(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "made.jsonl")
+	open := func(format string, change func(*profile.SessionFiles)) Source {
+		var b bytes.Buffer
+		require.NoError(t, recording.Rehearse(&b, format, 7, 2))
+		require.NoError(t, os.WriteFile(path, b.Bytes(), 0o600))
+		p := with(profile.Recorded, func(p *profile.Profile) {
+			p.API.Kind, p.Data.Input, p.Data.Output = "chat", nil, nil
+			p.Data.Path, p.Data.Format = path, profile.Format(format)
+			p.Data.Sessions = &profile.SessionFiles{Count: 3, DefaultOutput: 9, Models: map[string]string{"recorded": "own"}}
+		})
+		change(p.Data.Sessions)
+		src, err := Open(p, Options{})
+		require.NoError(t, err)
+		return src
+	}
+	get := func(src Source, session, call int) (r Request) {
+		require.NoError(t, src.Request(session, call, &r))
+		return r
+	}
+	src := open("otel", func(*profile.SessionFiles) {})
+	require.Equal(t, 3, src.Sessions())
+	calls, err := src.Calls(2)
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 2, 3}, calls[4].After)
+	r := get(src, 0, 4)
+	require.Equal(t, 2, r.Continues)
+	require.Equal(t, "own", r.Model)
+	require.Equal(t, r, get(src, 2, 4), "the third session is the first one again")
+	r = get(open("otel", func(s *profile.SessionFiles) { s.RecordedAnswer = true }), 0, 4)
+	require.Zero(t, r.Continues)
+	require.Contains(t, string(r.Messages), `"tool_call_id":"call-1"`)
+
+	src = open("weka", func(s *profile.SessionFiles) { s.RandomSession = true })
+	first, second := get(src, 0, 0), get(src, 0, 1)
+	require.Equal(t, first.Input, tokensOf(first.Text))
+	shared := strings.Join(strings.Fields(first.Text)[:48], " ")
+	require.Equal(t, shared, strings.Join(strings.Fields(second.Text)[:48], " "), "three blocks of 16 tokens are equal")
+	require.NotEqual(t, shared, strings.Join(strings.Fields(get(src, 1, 0).Text)[:48], " "))
+	require.NotEqual(t, first.System, get(src, 2, 0).System, "a repeated session has an id of its own")
 }

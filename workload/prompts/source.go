@@ -76,6 +76,7 @@ var kinds = map[profile.DataKind]func(*profile.Profile, Options) (Source, error)
 	profile.ShareGPT:      newFile,
 	profile.Prompts:       newFile,
 	profile.TraceLengths:  newTrace,
+	profile.Recorded:      newRecorded,
 }
 
 // Open returns the source of a profile.

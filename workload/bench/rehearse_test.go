@@ -1,0 +1,70 @@
+package bench_test
+
+import (
+	"context"
+	"net"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	_ "github.com/mlperf-go/mlperf-go/backends/openai" // registers the protocols
+	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/sim"
+	"github.com/mlperf-go/mlperf-go/workload/bench"
+	"github.com/mlperf-go/mlperf-go/workload/catalog"
+	"github.com/mlperf-go/mlperf-go/workload/dialect"
+	"github.com/mlperf-go/mlperf-go/workload/profile"
+)
+
+// simulate starts the simulator and returns its URL.
+func simulate(t *testing.T) string {
+	t.Helper()
+	config := sim.DefaultConfig()
+	config.TTFT, config.TPOT, config.Answers = time.Millisecond, 100*time.Microsecond, sim.AnswerRandom
+	s, err := sim.New(config)
+	require.NoError(t, err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, l) }()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+	})
+	return "http://" + l.Addr().String()
+}
+
+// TestEveryProfileRehearses sends a few requests of every predefined profile to the simulator. None fails, and a
+// profile whose data are not on this machine gets made-up ones.
+func TestEveryProfileRehearses(t *testing.T) {
+	url := simulate(t)
+	for _, f := range catalog.All() {
+		t.Run(f.Harness+"/"+f.Name, func(t *testing.T) {
+			p, err := f.Read(dialect.Options{})
+			require.NoError(t, err)
+			if p.Data.Kind == profile.None {
+				t.Skip("it sends nothing")
+			}
+			folder := t.TempDir()
+			small, notes, err := bench.Rehearse(p, filepath.Join(folder, bench.MadeUpName))
+			require.NoError(t, err)
+			isFile := p.Data.Path != "" || p.Data.Trace != nil
+			require.Equal(t, isFile, len(notes) > 0, "%v", notes)
+			r, err := bench.Run(t.Context(), bench.Options{Profile: small, Endpoints: []string{url}, Folder: folder,
+				Rehearsal: bench.RehearsalReason})
+			require.NoError(t, err)
+			require.Equal(t, bench.RehearsalReason, r.Rehearsal)
+			sent := r.Measured.Total.Requests
+			require.Zero(t, sent.Failed, "%v", r.Reasons)
+			require.Positive(t, sent.OK)
+			require.LessOrEqual(t, sent.OK, int64(60))
+			require.NotEqual(t, record.Interrupted, r.Verdict)
+			if p.Data.Kind == profile.Recorded {
+				require.EqualValues(t, 12, sent.OK, "two sessions of six calls")
+			}
+		})
+	}
+}

@@ -1,0 +1,145 @@
+package recording
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// made returns the sessions of a made-up recording.
+func made(t *testing.T, format string, o Options) []Session {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, Rehearse(&b, format, 7, 3))
+	path := filepath.Join(t.TempDir(), "made.jsonl")
+	require.NoError(t, os.WriteFile(path, b.Bytes(), 0o600))
+	list, notes, err := Read(path, format, o)
+	require.NoError(t, err)
+	require.Empty(t, notes)
+	require.Len(t, list, 3)
+	return list
+}
+
+// afters returns what each call waits for.
+func afters(s Session) (list [][]int) {
+	for _, c := range s.Calls {
+		list = append(list, c.After)
+	}
+	return list
+}
+
+// Both forms describe the same graph: a question, a tool, two subagents side by side, their join, a second question.
+func TestGraph(t *testing.T) {
+	want := [][]int{nil, {0}, {1}, {1}, {1, 2, 3}, {4}}
+	for _, format := range []string{"otel", "weka"} {
+		s := made(t, format, Options{})[1]
+		require.Equal(t, "rehearsal-1", s.ID, format)
+		require.Equal(t, want, afters(s), format)
+		for i, c := range s.Calls {
+			require.Equal(t, "recorded", c.Model)
+			require.Positive(t, c.Output)
+			require.InDelta(t, c.Delay.Seconds(), map[int]float64{1: 0.03}[i], 0.04, "%s call %d", format, i)
+		}
+	}
+}
+
+func TestHistoryOfOTel(t *testing.T) {
+	calls := made(t, "otel", Options{})[0].Calls
+	require.Contains(t, string(calls[1].Messages), `"tool_call_id":"call-1"`)
+	require.Zero(t, calls[1].Continues, "a recorded call of a tool cannot be replaced by the server's answer")
+	require.Equal(t, 2, calls[4].Continues)
+	require.Regexp(t, `^\[\{"role":"user","content":"user \d+ of rehearsal-0: \d+"\}\]$`, string(calls[4].Own))
+	require.Equal(t, 5, calls[5].Continues)
+}
+
+func TestDelays(t *testing.T) {
+	delays := func(o Options) (ms []int64) {
+		for _, c := range made(t, "weka", o)[0].Calls {
+			ms = append(ms, c.Delay.Milliseconds())
+		}
+		return ms
+	}
+	require.Equal(t, []int64{0, 20, 10, 10, 20, 20}, delays(Options{}))
+	require.Equal(t, []int64{0, 15, 10, 10, 15, 15}, delays(Options{MaxWait: 15 * time.Millisecond}))
+	require.Equal(t, []int64{10, 10, 10, 10, 10, 10}, delays(Options{ThinkTimeOnly: true}))
+	require.Equal(t, make([]int64, 6), delays(Options{IgnoreDelays: true}))
+	require.Equal(t, []int64{0, 10, 10, 10, 10, 10}, delays(Options{IdleGapCap: 30 * time.Millisecond}))
+}
+
+func TestBadRecordings(t *testing.T) {
+	for _, c := range []struct{ format, text, err string }{
+		{"otel", `{"spans": 3}`, "spans: expected a list"},
+		{"otel", `{`, "session 1: unexpected EOF"},
+		{"otel", `{"spans": []}`, "no session with calls"},
+		{"otel", `{"spans":[{"name":"chat x","start_time":"now","attributes":{"gen_ai.input.messages":"[]"}}]}`,
+			`start_time: expected a time such as 2026-01-02T03:04:05.678Z, not "now"`},
+		{"otel", `{"spans":[{"name":"chat x","start_time":"2026-01-02T03:04:05Z","attributes":{"gen_ai.input.messages":` +
+			`[{"role":"user","parts":[{"type":"video"}]}]}}]}`, `a part of type "video" cannot be sent`},
+		{"otel", `{"spans":[{"name":"chat x","start_time":"2026-01-02T03:04:05Z","attributes":{"gen_ai.input.messages":` +
+			`[{"role":"assistant","tool_calls":[{"name":"f"}]}]}}]}`, `the call of tool "f" has no id`},
+		{"weka", `{"id":"x"}`, "lacks requests"},
+		{"weka", `{"requests":[{"type":"n"}]}`, "block_size"},
+		{"weka", `{"block_size":4,"requests":[{"type":"q","t":1}]}`, `requests.0: type: expected n, s or subagent, not "q"`},
+		{"weka", `{"block_size":4,"requests":[{"type":"n","t":1,"in":-3}]}`, "expected from 0 to 16777216 tokens, not -3 and 0"},
+		{"weka", `{"block_size":4,"requests":[{"type":"n"}]}`, "t and api_time: expected seconds"},
+		{"csv", `{}`, "use otel or weka"},
+	} {
+		path := filepath.Join(t.TempDir(), "x.json")
+		require.NoError(t, os.WriteFile(path, []byte(c.text), 0o600))
+		_, _, err := Read(path, c.format, Options{})
+		require.ErrorContains(t, err, c.err)
+	}
+	_, _, err := Read(filepath.Join(t.TempDir(), "absent"), "otel", Options{})
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// A folder's files are sessions; links are not followed, and bad files are skipped where that is allowed.
+func TestFolder(t *testing.T) {
+	folder := t.TempDir()
+	var b bytes.Buffer
+	require.NoError(t, Rehearse(&b, "weka", 7, 2))
+	write := func(name, text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
+	}
+	write("b.jsonl", b.String())
+	write("a.json", `{"id":"bad"}`)
+	write("notes.txt", "no trace")
+	require.NoError(t, os.Symlink(filepath.Join(folder, "b.jsonl"), filepath.Join(folder, "c.jsonl")))
+	_, _, err := Read(folder, "weka", Options{})
+	require.ErrorContains(t, err, "lacks requests")
+	list, notes, err := Read(folder, "weka", Options{SkipInvalid: true})
+	require.NoError(t, err)
+	require.Len(t, list, 2)
+	require.Len(t, notes, 1)
+	list, _, err = Read(folder, "weka", Options{SkipInvalid: true, Sessions: 1})
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+}
+
+// FuzzRead feeds foreign bytes to both readers. What they accept is a graph without cycles.
+func FuzzRead(f *testing.F) {
+	for _, format := range []string{"otel", "weka"} {
+		var b bytes.Buffer
+		require.NoError(f, Rehearse(&b, format, 7, 1))
+		f.Add(b.Bytes())
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for _, parse := range formats {
+			s, err := parse(text, &Options{KeepErrors: true, BlockTokens: 8})
+			if err != nil {
+				continue
+			}
+			for i, c := range s.session(&Options{}).Calls {
+				require.GreaterOrEqual(t, c.Delay, time.Duration(0))
+				require.LessOrEqual(t, c.Continues, i)
+				for n, k := range c.After {
+					require.True(t, k >= 0 && k < i && (n == 0 || k > c.After[n-1]))
+				}
+			}
+		}
+	})
+}
