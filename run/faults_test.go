@@ -27,6 +27,9 @@ type faultRow struct {
 	// "": Server with streams; offline; chat; native (SGLang's route); llama (a row with a vocabulary)
 	kind  string
 	cause record.Code // of the verdict where it is not failed_samples
+	// How the next sample on the connection may end. Bytes behind an answer may still be on their way when the client
+	// sends the next request, and no client can know then that they are not the beginning of its answer.
+	next []backends.Reason
 }
 
 // With the prompt repeated on purpose, a failed attempt is struck again, so what stands here is the end of its sample.
@@ -98,7 +101,7 @@ var faultRows = []faultRow{
 		x.hangUp = true
 	}, want: backends.FailTruncated, kind: "offline"},
 	{name: "bytes after the end", reply: func(x *call) { x.good(); x.raw("what is this?"); x.hangUp = true },
-		cause: "unasked_answers"},
+		cause: "unasked_answers", next: []backends.Reason{backends.FailTruncated, backends.FailReset}},
 	{name: "gzip although not asked for", reply: func(x *call) {
 		x.status("200 OK", "application/json", "\x1f\x8b\x08\x00\x00", "Content-Encoding: gzip")
 	}, want: backends.FailBadJSON},
@@ -303,16 +306,24 @@ func (row faultRow) happens(t *testing.T, server *faultServer) {
 	t.Helper()
 	r := faultRun(t, row.kind, []string{server.url}, row.args...)
 	log := requestsOf(t, r)
-	struck := int64(0)
+	struck, next := int64(0), int64(0)
 	for _, e := range log.Entries {
-		if hit := (100+e.Index)%faultEvery == 0; hit && row.want != backends.OK {
+		reason := log.Names.Reason(&e)
+		switch hit := (100+e.Index)%faultEvery == 0; {
+		case hit && row.want != backends.OK:
 			struck++
-			require.Equal(t, row.want, log.Names.Reason(&e), "sample %d", e.Seq)
-		} else {
-			require.Empty(t, log.Names.Reason(&e), "sample %d, which nothing struck", e.Seq)
+			require.Equal(t, row.want, reason, "sample %d", e.Seq)
+		case slices.Contains(row.next, reason):
+			next++
+		default:
+			require.Empty(t, reason, "sample %d, which nothing struck", e.Seq)
 		}
 	}
 	r.holdsTogether(t, log)
+	if next > 0 {
+		r.isInvalid(t, record.CodeFailedSamples)
+		return
+	}
 	r.tells(t, row, struck)
 }
 
@@ -344,6 +355,14 @@ func (r *ran) isValid(t *testing.T) {
 	require.Zero(t, r.Exit)
 	require.Zero(t, r.Samples.Failed, r.Samples.FailedByReason)
 	require.Zero(t, r.LoadGen.Errors)
+}
+
+// isInvalid wants the verdict, the exit code, and a code among the reasons.
+func (r *ran) isInvalid(t *testing.T, code record.Code) {
+	t.Helper()
+	require.Equal(t, record.Invalid, r.Verdict)
+	require.Equal(t, ExitInvalid, r.Exit)
+	require.True(t, r.Has(code), "%s is not in %v", code, r.Reasons)
 }
 
 // requestsOf reads a run's request log.
@@ -391,15 +410,13 @@ func (r *ran) tells(t *testing.T, row faultRow, struck int64) {
 		require.NotContains(t, codes, record.CodeFailedSamples)
 		require.Zero(t, r.LoadGen.Errors)
 		if row.cause != "" {
-			require.Contains(t, codes, row.cause)
+			r.isInvalid(t, row.cause)
 		}
 		return
 	}
 	require.Positive(t, struck, "the fault struck nobody: the test shows nothing")
 	require.Equal(t, map[backends.Reason]int64{row.want: struck}, r.Samples.FailedByReason)
-	require.Equal(t, record.Invalid, r.Verdict)
-	require.Equal(t, ExitInvalid, r.Exit)
-	require.Contains(t, codes, record.CodeFailedSamples)
+	r.isInvalid(t, record.CodeFailedSamples)
 	if row.cause != "" {
 		require.Contains(t, codes, row.cause)
 	}
