@@ -19,7 +19,7 @@ ARGS ?=
 FUZZTIME ?= 30s
 FUZZ ?=
 
-.PHONY: help build setup run submission test test-real test-browser kube test-kube release test-release chaos bench mutate lint fuzz clean tools-check
+.PHONY: help build setup run submission test test-real test-browser kube test-kube test-mlflow release test-release chaos bench mutate lint fuzz clean tools-check
 
 # A variable or target that nothing reads is an error: a misspelled ENDPOINT would measure the simulator.
 given := $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $v))),$v))
@@ -77,6 +77,10 @@ kube:
 ## make test-kube    test the launcher against a real control plane, which the first call builds (minutes)
 test-kube: build
 	@bash scripts/test-kube.sh
+
+## make test-mlflow  test metrics upload against a real MLflow server, installed from its package (900 MB)
+test-mlflow: setup
+	@bash scripts/test-mlflow.sh
 
 ## make chaos        run RUNS=1000 tests against servers with random faults, and judge each by the servers' logs: [SEED=N] [JOBS=N]
 RUNS ?= 1000

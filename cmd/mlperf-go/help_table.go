@@ -292,6 +292,12 @@ var helpTable = map[string]commandHelp{
 		{"draw every signal", "mlperf-go metrics plot metrics.jsonl.zst"},
 		{"draw a bitmap", "mlperf-go metrics plot metrics.jsonl.zst --output metrics.png"},
 	}},
+	"metrics upload": {examples: []example{
+		{"send the newest run of a test", "mlperf-go metrics upload results/llama3.1-8b-Server-performance/latest --mlflow " +
+			"http://127.0.0.1:5000"},
+		{"send a campaign with its tests, without files",
+			"mlperf-go metrics upload campaign --mlflow http://127.0.0.1:5000 --experiment v6.1 --no-artifacts"},
+	}},
 	"metrics export": {examples: []example{
 		{"write CSV", "mlperf-go metrics export metrics.jsonl.zst --output metrics.csv"},
 		{"write JSON", "mlperf-go metrics export metrics.jsonl.zst --format json"},

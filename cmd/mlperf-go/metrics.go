@@ -26,8 +26,8 @@ type metricsCommand struct{ *program }
 
 func (cmd metricsCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "metrics", Usage: "record the metrics pages of servers, and show recorded ones",
-		Subcommands: []*cli.Command{cmd.collect(), cmd.summary(), cmd.plot(), cmd.export()},
+		Name: "metrics", Usage: "record and show the metrics of servers, and send runs to MLflow",
+		Subcommands: []*cli.Command{cmd.collect(), cmd.summary(), cmd.plot(), cmd.export(), cmd.upload()},
 	}
 }
 

@@ -33,7 +33,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(e *testscript.Env) error {
-			e.Vars = append(e.Vars, "NO_PROXY=*")
+			e.Vars = append(e.Vars, "NO_PROXY=*", "MLFLOW="+os.Getenv(mlflowFolder))
 			return validateRecords(e)
 		},
 		Condition: condition,
@@ -83,12 +83,17 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 
 // condition knows [loadgen]: this build has the library, so tests can run; [sandbox]: programs can be judged; and
 // [namespaces]: a small disk can be mounted.
+// mlflowFolder is the variable that names the folder with the commands mlflow and python (scripts/test-mlflow.sh).
+const mlflowFolder = "MLPERF_GO_MLFLOW"
+
 func condition(name string) (bool, error) {
 	switch name {
 	case "loadgen":
 		return loadgen.Built, nil
 	case "sandbox":
 		return canSandbox(), nil
+	case "mlflow":
+		return os.Getenv(mlflowFolder) != "", nil
 	case "namespaces":
 		return exec.Command("unshare", "-Urm", "sh", "-c", "mount -t tmpfs -o size=1m none /tmp").Run() == nil, nil
 	}

@@ -5,7 +5,7 @@ package arch
 // docs/explanation is drawn from this table.
 var Layers = [][]string{
 	{"cmd"},
-	{"compare"},
+	{"compare", "mlflow"},
 	{"submission"},
 	{"tune", "sweep", "experiment", "workload"},
 	{"compliance", "report", "peers"},

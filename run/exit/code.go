@@ -81,6 +81,7 @@ const (
 	CodeMetricsOutput     Code = "metrics_output"
 	CodeMetricsPage       Code = "metrics_page"
 	CodeMetricsURL        Code = "metrics_url"
+	CodeMLflow            Code = "mlflow"
 	CodeMode              Code = "mode"
 	CodeModel             Code = "model"
 	CodeModelFile         Code = "model_file"
