@@ -59,7 +59,7 @@ func (cmd runCommand) printConfig(plan *plan.Plan) error {
 		cmd.writeJSON(configJSON(plan))
 		return nil
 	}
-	return plan.Config.WriteYAML(cmd.stdout)
+	return plan.Effective().WriteYAML(cmd.stdout)
 }
 
 // configJSON returns the effective settings, each value as its flag accepts it.
@@ -69,9 +69,10 @@ func configJSON(plan *plan.Plan) any {
 		Origin string `json:"origin"`
 	}
 	settings := map[string]setting{}
-	for _, s := range plan.Config.Table() {
-		if text := plan.Config.Text(s.Name); text != "" && !s.Ignored {
-			settings[s.Name] = setting{text, plan.Config.Origin(s.Name).String()}
+	effective := plan.Effective()
+	for _, s := range effective.Table() {
+		if text := effective.Text(s.Name); text != "" && !s.Ignored {
+			settings[s.Name] = setting{text, effective.Origin(s.Name).String()}
 		}
 	}
 	return map[string]any{"settings": settings, "rehearsal": plan.Rehearsal}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -25,14 +26,17 @@ func (s *Setting) parse(text string) (value, error) {
 		return splitList(trimmed)
 	case Int:
 		n, err := strconv.ParseInt(trimmed, 10, 64)
+		if errors.Is(err, strconv.ErrRange) {
+			return nil, fmt.Errorf("does not fit into 64 bits")
+		}
 		if err != nil {
 			return nil, fmt.Errorf("is not a whole number")
 		}
 		return n, s.Range.check(float64(n))
 	case Float:
-		f, err := strconv.ParseFloat(trimmed, 64)
-		if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
-			return nil, fmt.Errorf("is not a finite number")
+		f, err := parseFloat(trimmed)
+		if err != nil {
+			return nil, err
 		}
 		return f, s.Range.check(f)
 	case Duration:
@@ -56,6 +60,20 @@ func (s *Setting) parse(text string) (value, error) {
 		return s.parseEnum(trimmed)
 	}
 	return nil, fmt.Errorf("has the unknown kind %q", s.Kind)
+}
+
+func parseFloat(text string) (float64, error) {
+	f, err := strconv.ParseFloat(text, 64)
+	switch {
+	case math.IsInf(f, 0), math.IsNaN(f):
+		return 0, fmt.Errorf("is not a finite number")
+	case err == nil:
+		return f, nil
+	}
+	if _, err := strconv.ParseFloat(strings.Replace(text, ",", ".", 1), 64); err == nil {
+		return 0, fmt.Errorf("is not a number: write a decimal point, as in 1.5")
+	}
+	return 0, fmt.Errorf("is not a number")
 }
 
 func (r Range) check(v float64) error {

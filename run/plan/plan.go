@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/internal/secret"
@@ -99,6 +100,18 @@ func (p *Plan) WriteConfig(path string) error {
 		return err
 	}
 	return p.Access().WriteBytes(path, []byte(p.Secrets.Values(text.String())))
+}
+
+// Effective returns the effective configuration for people to read: the setting rehearsal is true in every rehearsal,
+// and its origin lists the reasons. The run's folder keeps what the user set.
+func (p *Plan) Effective() *config.Effective {
+	shown := p.Config.Clone()
+	if len(p.Rehearsal) > 0 && !shown.Bool("rehearsal") {
+		if err := shown.Set("rehearsal", "true", ProgramOrigin(strings.Join(p.Rehearsal, "; "))); err != nil {
+			panic(err) // name and value are constants
+		}
+	}
+	return shown
 }
 
 // WriteJSON writes v without any known secret.

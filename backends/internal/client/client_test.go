@@ -51,7 +51,7 @@ func TestTheURLChooses(t *testing.T) {
 	config := backends.Config{Endpoints: []backends.Endpoint{{URL: plain}},
 		Transport: backends.Transport{Proxy: "http://p.invalid:1"}}
 	_, err := client.Open(&config, route{})
-	require.ErrorContains(t, err, "The host of http://p.invalid:1 cannot be found")
+	require.ErrorContains(t, err, `http://p.invalid:1 cannot be reached: the host name "p.invalid" did not resolve`)
 	_, err = client.Open(&backends.Config{Endpoints: []backends.Endpoint{{URL: "ftp://h"}}}, route{})
 	require.ErrorContains(t, err, `has the unsupported scheme "ftp"`)
 }

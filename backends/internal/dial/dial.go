@@ -3,6 +3,8 @@ package dial
 import (
 	"context"
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"strings"
@@ -42,6 +44,21 @@ func Target(u *url.URL) (network, address string) {
 		port = "80"
 	}
 	return "tcp", net.JoinHostPort(host, port)
+}
+
+// Unresolved returns the sentences about a host name that could not be looked up: what failed and what to do. They are
+// empty for every other error.
+func Unresolved(err error) (what, try string) {
+	var dns *net.DNSError
+	if !errors.As(err, &dns) {
+		return "", ""
+	}
+	if dns.IsNotFound {
+		return fmt.Sprintf("the host name %.200q did not resolve (%s)", dns.Name, dns.Err),
+			"Check its spelling, and that this machine can look it up: `getent hosts " + dns.Name + "`"
+	}
+	return fmt.Sprintf("the host name %.200q could not be looked up (%s)", dns.Name, dns.Err),
+		"Check the name servers in /etc/resolv.conf, or give the server's IP address"
 }
 
 // Func returns the dial function of a transport of net/http.

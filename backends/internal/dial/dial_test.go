@@ -2,6 +2,7 @@ package dial
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/url"
 	"path/filepath"
@@ -48,4 +49,19 @@ func TestTryAndFunc(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	require.ErrorIs(t, Try(ctx, &url.URL{Scheme: "http", Host: "127.0.0.1:1"}, time.Minute), context.Canceled)
+}
+
+func TestUnresolved(t *testing.T) {
+	_, err := (&net.Resolver{PreferGo: true}).LookupHost(t.Context(), "name.invalid")
+	what, try := Unresolved(fmt.Errorf("get: %w", err))
+	require.Contains(t, what, `the host name "name.invalid" `)
+	require.NotEmpty(t, try)
+	what, try = Unresolved(&net.DNSError{Err: "no such host", Name: "gpu1", IsNotFound: true})
+	require.Equal(t, `the host name "gpu1" did not resolve (no such host)`, what)
+	require.Contains(t, try, "`getent hosts gpu1`")
+	what, try = Unresolved(&net.DNSError{Err: "i/o timeout", Name: "gpu1", IsTimeout: true})
+	require.Equal(t, `the host name "gpu1" could not be looked up (i/o timeout)`, what)
+	require.Contains(t, try, "/etc/resolv.conf")
+	what, _ = Unresolved(net.ErrClosed)
+	require.Empty(t, what)
 }

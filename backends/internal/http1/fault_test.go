@@ -269,8 +269,8 @@ func TestConnectTimeout(t *testing.T) {
 
 func TestEndpointsThatAreNone(t *testing.T) {
 	for url, text := range map[string]string{
-		"https://name.invalid":    "cannot be found",
-		"http://name.invalid":     "cannot be found",
+		"https://name.invalid":    `the host name "name.invalid" did not resolve`,
+		"http://name.invalid":     `the host name "name.invalid" did not resolve`,
 		"http://127.0.0.1:999999": "ports go from 1 to 65535",
 		"http://[fe80::1%25no]:1": "no network interface",
 	} {

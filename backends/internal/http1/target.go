@@ -114,10 +114,13 @@ func newTarget(e backends.Endpoint, protocol wire.Protocol, n *network) (target,
 		return target{}, err
 	}
 	if t.addresses, err = lookUp(host, port, n.timeout); err != nil {
+		what, try := dial.Unresolved(err)
+		if what == "" {
+			what, try = err.Error(), "Check its host and port"
+		}
 		return target{}, &backends.EndpointError{
 			URL: t.peer.String(), Fault: backends.FaultUnreachable, Err: err,
-			Text: fmt.Sprintf("The host of %s cannot be found: %v. Is its name right, and does this machine know it?", t.peer,
-				err),
+			Text: fmt.Sprintf("%s cannot be reached: %s. %s", t.peer, what, try),
 		}
 	}
 	return t, nil

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/dial"
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 
@@ -93,7 +94,10 @@ func unreachable(ctx context.Context, method, url string, err error) error {
 	fault, try := backends.FaultUnreachable, "Check host and port, and that the server has finished loading"
 	reason := classify(ctx, err, false)
 	var late *policy.Deadline
+	what, check := dial.Unresolved(err)
 	switch {
+	case what != "":
+		err, try = fmt.Errorf("%s", what), check
 	case reason == backends.FailTLS:
 		fault, try = backends.FaultTLS, "Check that the server uses TLS on this port and that this machine trusts its "+
 			"certificate. Pass a private or self-signed certificate with --ca-file; --insecure-skip-verify skips the check"
