@@ -90,8 +90,8 @@ type HandedIn struct {
 // check are no error.
 func HandIn(ctx context.Context, p *campaign.Plan) (*HandedIn, error) {
 	built, err := build(ctx, tree.Options{
-		Campaign: p.Folder, Round: p.Round, Division: p.Division, Submitter: p.Submitter, Description: p.Description,
-		Rehearsal: !p.Real, Force: true,
+		Campaign: p.Folder, Round: p.Round, Division: p.Division, From: "the campaign", Submitter: p.Submitter,
+		Description: p.Description, Rehearsal: !p.Real, Force: true,
 	})
 	if err != nil {
 		return nil, err

@@ -291,51 +291,25 @@ func printVerdict(w page, r *check.Report) error {
 			plural.Count(r.Counts.Valid, "result", "results"), plural.Count(r.Counts.Warnings, "warning", "warnings")))
 		return nil
 	}
-	if r.OnlyRehearsal() {
+	if r.Rehearsal {
 		w.labelled(yellow, "The tree is a rehearsal", "and has no other errors:")
-		printShortfalls(w, r.Findings)
+		printShortfalls(w, r)
 		return nil
 	}
 	others := *r
-	others.Findings = slices.DeleteFunc(slices.Clone(r.Findings), ofRehearsal)
+	others.Findings = slices.DeleteFunc(slices.Clone(r.Findings), check.Finding.OfRehearsal)
 	if len(others.Findings) < len(r.Findings) {
 		w.line("The tree is a rehearsal, and has other errors too:")
-		printShortfalls(w, r.Findings)
+		printShortfalls(w, r)
 		w.line("")
 	}
 	return printReport(w, &others)
 }
 
-// ofRehearsal reports whether only a full run would not have the error.
-func ofRehearsal(f check.Finding) bool {
-	return f.Severity == check.Error && f.Class == check.Rehearsal
-}
-
-// printShortfalls prints the errors of class rehearsal, each rule once.
-func printShortfalls(w page, findings []check.Finding) {
-	type line struct {
-		check.Finding
-		places int
-	}
-	var lines []*line
-	byRule := map[string]*line{}
-	for _, f := range findings {
-		if !ofRehearsal(f) {
-			continue
-		}
-		if known := byRule[f.Rule+f.Key]; known != nil {
-			known.places++
-			continue
-		}
-		l := &line{f, 1}
-		byRule[f.Rule+f.Key] = l
-		lines = append(lines, l)
-	}
+// printShortfalls prints what only a full run has, each rule once.
+func printShortfalls(w page, r *check.Report) {
 	t := w.table()
-	for _, l := range lines {
-		fmt.Fprintf(t, "  %s\t%s\t%s; a submission needs %s\t%s\n", l.Rule, l.Key, l.Found, l.Expected,
-			plural.Count(l.places, "place", "places"))
-	}
+	r.Shortfalls(t)
 	t.Flush()
 }
 
@@ -346,9 +320,9 @@ func (c *console) printTree(r *tree.Result) {
 	for _, s := range r.Scenarios {
 		c.out.line("%s", s)
 	}
-	c.out.line("\n%s, %.1f MB in %s (round %s, %s, %s)", plural.Count(r.Files, "file", "files"),
-		float64(r.Bytes)/1e6, r.Root, r.Round,
-		r.Division, r.Submitter)
+	c.out.line("\n%s, %.1f MB in %s (round %s, %s)", plural.Count(r.Files, "file", "files"), float64(r.Bytes)/1e6,
+		r.Root, r.Round, r.Submitter)
+	c.out.line("division: %s, from %s", r.Division, r.From)
 	if r.Reused > 0 {
 		c.out.line("complete from an interrupted build: %s", plural.Count(r.Reused, "file", "files"))
 	}

@@ -43,6 +43,22 @@ The submission is not valid.
 `, "|", "\t"), b.String())
 }
 
+// The text of a rehearsal has its verdict first, and then what makes it one.
+func TestTextOfARehearsal(t *testing.T) {
+	var b bytes.Buffer
+	require.NoError(t, checked(t, Options{},
+		change("log_set", "~/Server"+perfOf, "effective_min_duration_ms", "10000"),
+		change("json_set", "~/Server/measurements.json", "rehearsal", "true")).Text(&b))
+	require.Equal(t, strings.ReplaceAll(`valid|closed/ExampleOrg/results/sim-8x/llama3.1-8b/Offline|882.565 Tokens/s
+rehearsal|closed/ExampleOrg/results/sim-8x/llama3.1-8b/Server|1008.82 Tokens/s
+
+round v6.1, strict rules: 1 result valid, 1 rehearsal; no other errors, 0 warnings
+The submission is a rehearsal and has no other errors: a full run would be accepted. What makes it a rehearsal:
+  min-duration|effective_min_duration_ms|10000; a submission needs at least 600000|1 place
+  rehearsal-mark|rehearsal|true; a submission needs no such field|1 place
+`, "|", "\t"), b.String())
+}
+
 // A shortened tree is a rehearsal where it says so, and then for the strict rules alone: the official checker rejects
 // both.
 func TestRehearsalsAreMarked(t *testing.T) {

@@ -23,6 +23,7 @@ type Options struct {
 	Output      string // root of the tree; "": layout.TreeName in the campaign's folder
 	Round       string // "": rounds.Current
 	Division    string // "": the description's, else the campaign's, else closed
+	From        string // where Division comes from; "": --division
 	Submitter   string // "": the description's, else the campaign's
 	Campaigned  Campaigned
 	Description *describe.Description
@@ -47,8 +48,9 @@ type Problem struct {
 // Refusal is the error of a tree that cannot be built. Runs lists runs that cannot be submitted, which must be
 // repeated; Words lists missing or invalid fields of the description.
 type Refusal struct {
-	Runs  []Problem
-	Words []Problem
+	Runs     []Problem
+	Words    []Problem
+	Division string // whose rules applied, and where it comes from
 }
 
 func (r *Refusal) Error() string {
@@ -72,7 +74,7 @@ func (r *Refusal) Error() string {
 			plural.Count(len(empty), "field that is", "fields that are"),
 			strings.Join(empty, ", "))
 	}
-	return b.String() + "nothing was written"
+	return b.String() + "the division is " + r.Division + "; nothing was written"
 }
 
 // codeEmpty is the code of a field without a value.
@@ -83,6 +85,7 @@ type Result struct {
 	Root      string            `json:"root"`
 	Round     string            `json:"round"`
 	Division  string            `json:"division"`
+	From      string            `json:"division_from"` // --division, the description, the campaign or the default
 	Submitter string            `json:"submitter"`
 	Rehearsal bool              `json:"rehearsal"`
 	Scenarios []string          `json:"scenarios"` // folders of the tree
@@ -126,6 +129,7 @@ func Build(ctx context.Context, o Options) (*Result, error) {
 // builder is the state of a build.
 type builder struct {
 	o         Options
+	from      string   // where the division comes from
 	campaign  *os.Root // no link in it is followed
 	code      *os.Root // the submitter's code; nil: none
 	old       *os.Root // the tree to replace; nil: none
@@ -153,10 +157,10 @@ func newBuilder(o Options) (*builder, error) {
 		o.Description = describe.New()
 	}
 	d := o.Description
-	if o.Division = cmp.Or(o.Division, d.Division, o.Campaigned.Division,
-		layout.Closed); !slices.Contains(layout.Divisions(), o.Division) {
-		return nil, fmt.Errorf("build the tree of %s: unknown division %q: use one of %s", o.Campaign, o.Division,
-			strings.Join(layout.Divisions(), ", "))
+	division, from := o.division()
+	if o.Division = division; !slices.Contains(layout.Divisions(), division) {
+		return nil, fmt.Errorf("build the tree of %s: unknown division %q (from %s): use one of %s", o.Campaign, division,
+			from, strings.Join(layout.Divisions(), ", "))
 	}
 	o.Submitter = cmp.Or(o.Submitter, d.Submitter, o.Campaigned.Submitter)
 	if o.Submitter == "" && o.Rehearsal {
@@ -169,11 +173,29 @@ func newBuilder(o Options) (*builder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build the tree of %s: %w", o.Campaign, err)
 	}
-	b := &builder{o: o, campaign: campaign, round: round, words: d,
+	b := &builder{o: o, from: from, campaign: campaign, round: round, words: d,
+		refusal:   Refusal{Division: fmt.Sprintf("%s, from %s", division, from)},
 		submitter: layout.Submitter{Division: o.Division, Name: o.Submitter}}
 	d.Submitter, d.Division = o.Submitter, o.Division
 	d.System["submitter"], d.System["division"] = o.Submitter, o.Division
+	if ran := o.Campaigned.Division; ran != "" && ran != o.Division {
+		b.notes = append(b.notes, fmt.Sprintf("the campaign ran for the %s division, and its tree is for the %s division",
+			ran, o.Division))
+	}
 	return b, nil
+}
+
+// division returns the division of the tree, and where it comes from.
+func (o *Options) division() (name, from string) {
+	for _, source := range []struct{ name, from string }{
+		{o.Division, cmp.Or(o.From, "--division")}, {o.Description.Division, "the description"},
+		{o.Campaigned.Division, "the campaign"},
+	} {
+		if source.name != "" {
+			return source.name, source.from
+		}
+	}
+	return layout.Closed, "the default"
 }
 
 // close closes the opened folders.
@@ -210,7 +232,8 @@ func (b *builder) word(where, code, format string, args ...any) {
 
 func (b *builder) result() *Result {
 	r := &Result{
-		Root: b.o.Output, Round: b.round.Name, Division: b.o.Division, Submitter: b.o.Submitter, Rehearsal: b.rehearsal(),
+		Root: b.o.Output, Round: b.round.Name, Division: b.o.Division, From: b.from, Submitter: b.o.Submitter,
+		Rehearsal: b.rehearsal(),
 		Scenarios: []string{}, Files: len(b.entries), Reused: b.reused, Bytes: b.bytes, Filled: b.words.From,
 		Notes: append([]string{}, b.notes...),
 	}

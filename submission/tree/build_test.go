@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -483,6 +484,26 @@ func TestFoldersWithoutRuns(t *testing.T) {
 	require.ErrorContains(t, err, "v5.1, v6.0, v6.1")
 	_, err = Build(context.Background(), Options{Campaign: t.TempDir(), Division: "half-open"})
 	require.ErrorContains(t, err, "closed, open, network")
+}
+
+// Where the division comes from, and that the campaign ran for another one.
+func TestWhereTheDivisionComesFrom(t *testing.T) {
+	for from, change := range map[string]func(*Options){
+		"--division":      func(o *Options) { o.Division = layout.Open },
+		"a test":          func(o *Options) { o.Division, o.From = layout.Open, "a test" },
+		"the description": func(o *Options) { o.Description.Division = layout.Open },
+		"the campaign":    func(o *Options) { o.Campaigned.Division, o.Description.Division = layout.Open, "" },
+	} {
+		e := campaign(t)
+		o := e.options()
+		o.Description.Division, o.Campaigned.Division = layout.Closed, layout.Closed
+		change(&o)
+		r := e.build(o)
+		require.Equal(t, []any{layout.Open, from}, []any{r.Division, r.From})
+		require.Equal(t, from != "the campaign", slices.ContainsFunc(r.Notes, func(n string) bool {
+			return n == "the campaign ran for the closed division, and its tree is for the open division"
+		}), r.Notes)
+	}
 }
 
 func TestABenchmarkThatTheRoundLacks(t *testing.T) {
