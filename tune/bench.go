@@ -2,6 +2,7 @@ package tune
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/crash"
@@ -9,6 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/probe"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // bench measures the steps of a search with the client of a run.
@@ -52,6 +54,7 @@ type measured struct {
 	Measured
 	data    *ledger.Test
 	spoiled string
+	lag     bool // the client itself spoiled it
 }
 
 // measure performs a step. It returns when the server has answered everything, so that the next step finds it idle.
@@ -106,13 +109,18 @@ func (b *bench) send(ctx context.Context, l *probe.Load, step Step, m *measured,
 	if err != nil {
 		return err
 	}
-	m.data, m.spoiled = p.Data, p.Spoiled
+	m.data, m.spoiled, m.lag = p.Data, p.Spoiled, isLag(p.Causes)
 	m.Counts = meter.Counts()
 	figures.fill(&m.Measured)
 	if step.Kind != Rate {
 		m.Decision = ""
 	}
 	return nil
+}
+
+// isLag reports whether the client itself spoiled a measurement: its own delay, not the server's.
+func isLag(causes []record.Cause) bool {
+	return slices.ContainsFunc(causes, func(c record.Cause) bool { return c.Code == record.CodeClientLag })
 }
 
 // show reports the progress of a probe.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/run/plan"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // The result of a confirmed tune names the run that confirmed it: neither an invalid run nor a valid probe.
@@ -35,4 +36,38 @@ func TestResultNamesTheConfirmingRun(t *testing.T) {
 		require.Contains(t, string(text), `"it is over"`)
 		require.FileExists(t, filepath.Join(tn.Folder, PlotName))
 	}
+}
+
+// A run that the client itself made INVALID measures nothing, also if LoadGen saw its limits missed: the search must
+// not take the client's limit for the server's.
+func TestAConfirmationThatTheClientSpoiled(t *testing.T) {
+	tn := &tuner{state: &State{Goal: Goal{Percentile: 0.99, Limits: []Limit{{TTFT, time.Second}}}}}
+	late := record.Cause{Code: record.CodeLoadGenInvalid, Text: "LoadGen: INVALID"}
+	lag := record.Cause{Code: record.CodeClientLag, Text: "the client was late"}
+	for _, c := range []struct {
+		causes  []record.Cause
+		spoiled string
+		lag     bool
+	}{
+		{[]record.Cause{late}, "", false},
+		{[]record.Cause{late, lag}, "the confirming run was INVALID: the client was late", true},
+		{[]record.Cause{lag}, "the confirming run was INVALID: the client was late", true},
+	} {
+		m, spoiled := tn.confirmed(Step{Kind: Confirm, Rate: 10}, &record.Record{Verdict: record.Invalid, Reasons: c.causes})
+		require.False(t, m.Valid)
+		require.Equal(t, c.spoiled, spoiled)
+		require.Equal(t, c.lag, isLag(c.causes))
+	}
+}
+
+// If the client remains too late, the tune ends with what it knows of the server, and reports whose limit it met.
+func TestTheClientsOwnLimitEndsATune(t *testing.T) {
+	s := NewSearch(offlineGoal())
+	for step := s.Next(); s.count(Saturate) < 3; step = s.Next() {
+		s.Observe(Measured{Kind: step.Kind, Concurrency: step.Concurrency, Answers: float64(step.Concurrency)})
+	}
+	o := s.clientLimit(s.Next(), "the client was late")
+	require.Equal(t, "the client itself is the limit (saturate: 128 in flight): the client was late", o.Why)
+	require.False(t, o.Confirmed)
+	require.Zero(t, o.High, "the server's limit is unknown")
 }

@@ -31,6 +31,14 @@ type Step struct {
 	InFlight    int           // of Confirm in Offline: requests in flight
 }
 
+// String returns the kind and the load of a step.
+func (s Step) String() string {
+	if s.Concurrency > 0 {
+		return fmt.Sprintf("%s: %d in flight", s.Kind, s.Concurrency)
+	}
+	return fmt.Sprintf("%s: %.4g queries per second", s.Kind, s.Rate)
+}
+
 // Measured is what a step has measured.
 type Measured struct {
 	Kind        Kind          `json:"kind"`
@@ -359,6 +367,16 @@ func (s *Search) Interval() (low, high float64, ok bool) {
 func (s *Search) overBudget(budget time.Duration, step Step, about time.Duration) *Outcome {
 	o := &Outcome{Why: fmt.Sprintf("the budget of %v is over: the next step (%s) would take about %v", budget, step.Kind,
 		about.Round(time.Second))}
+	if low, high, ok := s.Interval(); ok {
+		o.Rate, o.Low, o.High, o.InFlight = s.guess(), low, high, s.inFlight()
+	}
+	return o
+}
+
+// clientLimit returns the outcome of a search whose client cannot measure the next step: a limit of this machine, which
+// must not be read as the server's.
+func (s *Search) clientLimit(step Step, why string) *Outcome {
+	o := &Outcome{Why: fmt.Sprintf("the client itself is the limit (%s): %s", step, why)}
 	if low, high, ok := s.Interval(); ok {
 		o.Rate, o.Low, o.High, o.InFlight = s.guess(), low, high, s.inFlight()
 	}

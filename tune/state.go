@@ -43,8 +43,9 @@ type Probe struct {
 	Measured
 	Folder  string    `json:"folder"` // below the tune's
 	Started time.Time `json:"started"`
-	Spoiled string    `json:"spoiled,omitempty"` // why it does not count
-	Low     float64   `json:"low,omitempty"`     // of the highest valid rate, after this step
+	Spoiled string    `json:"spoiled,omitempty"`    // why it does not count
+	Lag     bool      `json:"client_lag,omitempty"` // the client itself spoiled it: its limit, not the server's
+	Low     float64   `json:"low,omitempty"`        // of the highest valid rate, after this step
 	High    float64   `json:"high,omitempty"`
 }
 
@@ -76,6 +77,9 @@ func (s *State) check() error {
 		return fmt.Errorf("its run %q is not below its folder", s.Result.Run)
 	}
 	for i, p := range s.Probes {
+		if p.Spoiled != "" {
+			continue // it may have measured nothing, and no search computes with it
+		}
 		if err := p.check(len(s.Goal.Limits)); err != nil {
 			return fmt.Errorf("its probe %d: %w", i, err)
 		}

@@ -237,7 +237,10 @@ func (t *tuner) run(ctx context.Context, client *run.ProbeClient, before *State)
 			return err
 		}
 		if p.Spoiled != "" {
-			if spoiled++; spoiled > mostRepeats {
+			if spoiled++; spoiled > mostRepeats && p.Lag {
+				return t.end(t.search.clientLimit(step, p.Spoiled))
+			}
+			if spoiled > mostRepeats {
 				return exit.Environment(exit.CodeProbeSpoiled, "Repair the cause, and continue with --resume",
 					"a probe was spoiled %d times in a row; the last time: %s", spoiled, p.Spoiled)
 			}
@@ -280,7 +283,7 @@ func (t *tuner) step(ctx context.Context, step Step) (*Probe, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Measured, p.Spoiled = m.Measured, m.spoiled
+	p.Measured, p.Spoiled, p.Lag = m.Measured, m.spoiled, m.lag
 	folder := filepath.Join(t.Folder, p.Folder)
 	if err := os.MkdirAll(folder, t.Plan.Access().Folder()); err != nil {
 		return nil, err
@@ -331,7 +334,7 @@ func (t *tuner) confirm(ctx context.Context, step Step) (*Probe, error) {
 	if err != nil {
 		return nil, err
 	}
-	if end.Code == exit.CodeKilled { // not by this tune: nothing was measured
+	if end.Code == exit.CodeKilled || end.Code == exit.CodeEndpoint { // not by this tune: nothing was measured
 		p.Measured = Measured{Kind: Confirm, Rate: step.Rate, Counts: make([]Count, len(t.state.Goal.Limits))}
 		p.Spoiled = "the confirming run: " + end.Why
 		p.Took = time.Since(p.Started)
@@ -346,6 +349,7 @@ func (t *tuner) confirm(ctx context.Context, step Step) (*Probe, error) {
 		return nil, err
 	}
 	p.Measured, p.Spoiled = t.confirmed(step, r)
+	p.Lag = isLag(r.Reasons)
 	p.Took = time.Since(p.Started)
 	return p, nil
 }

@@ -38,7 +38,7 @@ func (l *liveTune) Progress(p run.Progress) {
 // Begins reports the next step.
 func (l *liveTune) Begins(s tune.Step, about time.Duration) {
 	l.tuneProgress.Begins(s, about)
-	l.page.state(stepText(s), about)
+	l.page.state(s.String(), about)
 	l.page.begin()
 }
 

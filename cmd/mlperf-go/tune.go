@@ -236,18 +236,11 @@ type tuneProgress struct {
 // Begins reports the next step.
 func (g *tuneProgress) Begins(s tune.Step, about time.Duration) {
 	g.point()
-	text := stepText(s)
+	text := s.String()
 	if about >= time.Second {
 		text += fmt.Sprintf(", about %v", about.Round(time.Second))
 	}
 	g.log.Info(text)
-}
-
-func stepText(s tune.Step) string {
-	if s.Concurrency > 0 {
-		return fmt.Sprintf("%s: %d in flight", s.Kind, s.Concurrency)
-	}
-	return fmt.Sprintf("%s: %.4g queries per second", s.Kind, s.Rate)
 }
 
 // Measured reports what a step has shown.

@@ -21,13 +21,25 @@ type tuned struct {
 
 func newTuned(t *testing.T) *tuned {
 	t.Helper()
+	d := newUnserved(t)
+	d.url, _ = d.serve()
+	return d
+}
+
+// newUnserved is newTuned without the server.
+func newUnserved(t *testing.T) *tuned {
+	t.Helper()
 	d := &tuned{t: t, dataset: filepath.Join(t.TempDir(), "d.json"), folder: filepath.Join(t.TempDir(), "out")}
 	out, err := exec.Command("mlperf-go", "--quiet", "dataset", "synth", "--model", "generic", "--samples", "256",
 		"--output", d.dataset).CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	d.url, _ = startSim(deferring{t}, filepath.Join(t.TempDir(), "ready"), "--benchmark", "generic", "--dataset",
-		d.dataset, "--model", "m", "--max-num-seqs", "16", "--ttft", "20ms", "--tpot", "1ms")
 	return d
+}
+
+func (d *tuned) serve(more ...string) (url string, server *exec.Cmd) {
+	d.t.Helper()
+	return startSim(deferring{d.t}, filepath.Join(d.t.TempDir(), "ready"), append([]string{"--benchmark", "generic",
+		"--dataset", d.dataset, "--model", "m", "--max-num-seqs", "16", "--ttft", "20ms", "--tpot", "1ms"}, more...)...)
 }
 
 // tune starts the tune or continues it.
