@@ -29,6 +29,14 @@ func (cmd workerCommand) command() *cli.Command {
 				Flags:       []cli.Flag{results}, Action: cmd.send},
 			{Name: "release", Usage: "end the wait of `worker run`", OnUsageError: usageError, Flags: []cli.Flag{results},
 				Action: func(c *cli.Context) error { return worker.Release(c.String("results")) }},
+			{Name: "list", Usage: "print the folders of results of a volume as JSON", OnUsageError: usageError,
+				Flags: []cli.Flag{results}, Action: func(c *cli.Context) error {
+					list, err := worker.List(c.String("results"))
+					if err != nil {
+						return err
+					}
+					return json.NewEncoder(os.Stdout).Encode(list)
+				}},
 			{Name: "connect", Usage: "connect standard input and output to a Unix socket", ArgsUsage: "SOCKET",
 				OnUsageError: usageError, Action: cmd.connect},
 		},

@@ -103,3 +103,19 @@ func TestConnect(t *testing.T) {
 	defer cancel()
 	require.Error(t, Connect(ctx, filepath.Join(t.TempDir(), "none"), strings.NewReader(""), io.Discard))
 }
+
+// TestList finds the folders whose command ended among what else a shared volume contains.
+func TestList(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a_0", "a_1", ".hidden", "lost+found"} {
+		require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o700))
+	}
+	for _, name := range []string{"a_1/" + File, "file"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("{}"), 0o600))
+	}
+	list, err := List(dir)
+	require.NoError(t, err)
+	require.Equal(t, []Listed{{"a_0", false}, {"a_1", true}, {"lost+found", false}}, list)
+	_, err = List(filepath.Join(dir, "none"))
+	require.ErrorContains(t, err, "listing the results")
+}

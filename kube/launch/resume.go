@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -15,8 +17,9 @@ import (
 // Experiment names a launch in a cluster.
 type Experiment struct{ ID, Namespace string }
 
-// Collect waits for the pods of a launch that Run left, collects their results and deletes the launch. The fields
-// Launch of the options are read from the cluster.
+// Collect waits for the pods of a launch that Run left, collects their results and deletes the launch. Results whose
+// pods have ended come from the claim, if there is one. The field Launch of the options is read from the cluster; where
+// the job is gone, it has to name the claim and an image.
 func Collect(ctx context.Context, c *cluster.Cluster, e Experiment, o Options) (*Result, error) {
 	jobs, err := c.Client.BatchV1().Jobs(e.Namespace).List(ctx,
 		metav1.ListOptions{LabelSelector: objects.LabelRun + "=" + e.ID})
@@ -24,22 +27,67 @@ func Collect(ctx context.Context, c *cluster.Cluster, e Experiment, o Options) (
 		return nil, cluster.Explain(err, "looking for the experiment %s in the namespace %q", e.ID, e.Namespace)
 	}
 	if err != nil || len(jobs.Items) == 0 {
+		if o.Storage.Claim != "" && o.Image != "" {
+			o.Namespace = e.Namespace
+			return CollectClaim(ctx, c, e.ID, o)
+		}
 		return nil, exit.Usage("usage",
-			"`kubectl get jobs -l "+objects.LabelManager+"="+objects.Manager+"` lists what is there",
-			"there is no experiment %q in the namespace %q", e.ID, e.Namespace)
+			"`kubectl get jobs -l "+objects.LabelManager+"="+objects.Manager+"` lists what is there; "+
+				"give --pvc and --image to collect from a claim", "there is no experiment %q in the namespace %q", e.ID,
+			e.Namespace)
 	}
 	job := &jobs.Items[0]
-	o.Launch = objects.Launch{ID: e.ID, Namespace: e.Namespace, Harness: strings.TrimSuffix(job.Name, "-"+e.ID)}
-	if job.Spec.Completions != nil {
-		o.Pods = int(*job.Spec.Completions)
+	o.Launch = launchOf(job, e)
+	r := newRunner(c, o)
+	gone, err := r.podsEnded(ctx, job)
+	if err != nil {
+		return nil, err
 	}
-	o.Storage = objects.StorageOf(&job.Spec.Template.Spec)
-	if o.Notify == nil {
-		o.Notify = func(string) {}
+	var result *Result
+	switch {
+	case !gone:
+		r.Wait = 1 << 62
+		result, err = r.follow(ctx)
+	case o.Storage.Claim == "":
+		err = exit.Environment(cluster.Launcher, "Run the experiment again, with --pvc to keep results",
+			"the pods of the experiment %s have ended, and their results with them", e.ID)
+	default:
+		result, err = CollectClaim(ctx, c, e.ID, o)
+		r.Keep = r.Keep || err != nil
 	}
-	o.Wait = 1 << 62
-	r := &runner{Options: o, cluster: c, collector: &collector{cluster: c, namespace: e.Namespace, notify: o.Notify,
-		pause: backoff}}
-	result, err := r.follow(ctx)
 	return result, r.finish(ctx, err)
+}
+
+// launchOf returns the launch of a job.
+func launchOf(job *batchv1.Job, e Experiment) objects.Launch {
+	l := objects.Described(&job.Spec.Template.Spec)
+	l.ID, l.Namespace, l.Harness = e.ID, e.Namespace, strings.TrimSuffix(job.Name, "-"+e.ID)
+	if job.Spec.Completions != nil {
+		l.Pods = int(*job.Spec.Completions)
+	}
+	return l
+}
+
+// podsEnded reports whether a pod of the launch is gone for good or has ended, so that it sends no results.
+func (r *runner) podsEnded(ctx context.Context, job *batchv1.Job) (bool, error) {
+	list, err := r.cluster.Client.CoreV1().Pods(r.Namespace).List(ctx, metav1.ListOptions{LabelSelector: r.Selector()})
+	if err != nil {
+		return false, cluster.Explain(err, "listing the pods of the experiment %s", r.ID)
+	}
+	var pods []*corev1.Pod
+	for i := range list.Items {
+		pods = append(pods, &list.Items[i])
+	}
+	pods = newest(pods)
+	for _, p := range pods {
+		if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
+			return true, nil
+		}
+	}
+	for _, c := range job.Status.Conditions {
+		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
+			return len(pods) < r.Pods, nil // an unfinished job starts them again
+		}
+	}
+	return false, nil
 }

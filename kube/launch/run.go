@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/mlperf-go/mlperf-go/kube/cluster"
 	"github.com/mlperf-go/mlperf-go/kube/objects"
@@ -54,16 +55,20 @@ func (r *Result) Exit() int {
 
 // Run runs a launch. The objects are deleted at the end, except where results could not be collected, or Keep.
 func Run(ctx context.Context, c *cluster.Cluster, o Options) (*Result, error) {
-	if o.Notify == nil {
-		o.Notify = func(string) {}
-	}
-	r := &runner{Options: o, cluster: c, collector: &collector{cluster: c, namespace: o.Namespace, notify: o.Notify,
-		pause: backoff}}
+	r := newRunner(c, o)
 	if err := r.apply(ctx); err != nil {
 		return nil, err
 	}
 	result, err := r.follow(ctx)
 	return result, r.finish(ctx, err)
+}
+
+func newRunner(c *cluster.Cluster, o Options) *runner {
+	if o.Notify == nil {
+		o.Notify = func(string) {}
+	}
+	return &runner{Options: o, cluster: c, collector: &collector{cluster: c, namespace: o.Namespace, notify: o.Notify,
+		pause: backoff}}
 }
 
 type runner struct {
@@ -82,9 +87,12 @@ func (r *runner) apply(ctx context.Context) error {
 			return err
 		}
 	}
-	owner, err := r.cluster.Apply(ctx, r.Owner())
-	if err != nil {
-		return err
+	var owner *metav1.OwnerReference
+	if len(r.Profiles) > 0 {
+		var err error
+		if owner, err = r.cluster.Apply(ctx, r.Owner()); err != nil {
+			return err
+		}
 	}
 	if _, err := r.cluster.Apply(ctx, r.Job(owner)); err != nil {
 		return errors.Join(err, r.remove(ctx))
@@ -144,28 +152,41 @@ func (r *runner) startTimer(stop context.CancelCauseFunc) *time.Timer {
 func (r *runner) late(format string, args ...any) error {
 	return exit.Environment(cluster.Timeout,
 		fmt.Sprintf("Look at the pods (kubectl -n %s describe pods -l %s), and wait longer "+
-			"with --start-timeout or --wait-timeout; then collect with `mlperf-go kube collect %s -p %s`",
-			r.Namespace, r.Selector(), r.ID, r.Namespace), format, args...)
+			"with --start-timeout or --wait-timeout; then collect with `mlperf-go kube collect -p %s %s`",
+			r.Namespace, r.Selector(), r.Namespace, r.ID), format, args...)
 }
 
 // finish deletes the objects. After a failure whose results are still in the cluster it leaves them, and states how to
 // go on.
 func (r *runner) finish(ctx context.Context, err error) error {
 	var known *exit.Error
+	if err == nil && r.Wait == 0 { // their results are still to be collected
+		r.Keep = true
+	}
 	if r.Keep || errors.As(err, &known) && (known.Code == cluster.Collection || known.Code == cluster.Timeout) {
-		r.Notify(fmt.Sprintf("the pods are left: collect their results with `mlperf-go kube collect %s -p %s`", r.ID,
-			r.Namespace))
+		r.Notify(fmt.Sprintf("the pods are left: collect their results with `mlperf-go kube collect -p %s %s`, "+
+			"or remove them with `%s`", r.Namespace, r.ID, r.removal()))
 		return err
 	}
-	// The context may have ended by a signal; what was made is deleted anyway.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
-	defer cancel()
 	return errors.Join(err, r.remove(ctx))
 }
 
+// remove deletes what belongs to the launch alone, also after a signal has ended the context. An error contains the
+// command that does it later.
 func (r *runner) remove(ctx context.Context) error {
-	return errors.Join(r.cluster.Delete(ctx, "Job", r.Namespace, r.JobName()),
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer cancel()
+	err := errors.Join(r.cluster.Delete(ctx, "Job", r.Namespace, r.JobName()),
 		r.cluster.Delete(ctx, "ConfigMap", r.Namespace, r.ProfilesName()))
+	if err != nil {
+		err = fmt.Errorf("%w; remove what the launch left with `%s`", err, r.removal())
+	}
+	return err
+}
+
+// removal is the command that removes what belongs to the launch alone.
+func (r *runner) removal() string {
+	return fmt.Sprintf("kubectl -n %s delete job,configmap -l %s", r.Namespace, r.Selector())
 }
 
 // follower sees the changes of the pods of one launch.

@@ -50,12 +50,15 @@ type Launch struct {
 	Control        bool          // the pods wait for a start instant
 	Attempts       int           // pods that may follow a failed one, in its place
 	FSGroup        int64         // group that owns the volumes; 0: the cluster's choice
+	Idle           bool          // the pods run no command; they stay for Hold
+	Expire         time.Duration // after which the cluster deletes an ended job; 0: never
 	Target         string        // what is measured, in one line; recorded with the objects; empty: not recorded
 }
 
 // Storage is where results are kept.
 type Storage struct {
 	Claim      string // name of the PersistentVolumeClaim; empty: the pod's own temporary volume
+	Existing   bool   // the claim exists, and is not applied
 	Size       resource.Quantity
 	Class      string // storage class; empty: the cluster's default
 	ResultsDir string // mount point
@@ -115,7 +118,7 @@ func (l *Launch) Shared() []runtime.Object {
 			ObjectMeta: metav1.ObjectMeta{Name: l.ServiceAccount, Namespace: l.Namespace,
 				Labels: map[string]string{LabelManager: Manager}}},
 	}
-	if l.Storage.Claim != "" {
+	if l.Storage.Claim != "" && !l.Storage.Existing {
 		all = append(all, l.claim())
 	}
 	return all
@@ -154,6 +157,10 @@ func (l *Launch) Job(owner *metav1.OwnerReference) *batchv1.Job {
 		seconds := int64((l.Deadline + time.Second - 1) / time.Second)
 		j.Spec.ActiveDeadlineSeconds = &seconds
 	}
+	if l.Expire > 0 {
+		seconds := int32(l.Expire / time.Second)
+		j.Spec.TTLSecondsAfterFinished = &seconds
+	}
 	if owner != nil {
 		j.OwnerReferences = []metav1.OwnerReference{*owner}
 	}
@@ -182,10 +189,23 @@ func (l *Launch) volumes() []corev1.Volume {
 			ClaimName: l.Storage.Claim}}
 	}
 	memory := corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}
-	return []corev1.Volume{{Name: "results", VolumeSource: results}, {Name: "control", VolumeSource: memory},
-		{Name: "tmp", VolumeSource: memory}, {Name: "profiles", VolumeSource: corev1.VolumeSource{
-			ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{
-				Name: l.ProfilesName()}}}}}
+	all := []corev1.Volume{{Name: "results", VolumeSource: results}, {Name: "control", VolumeSource: memory},
+		{Name: "tmp", VolumeSource: memory}}
+	if len(l.Profiles) == 0 {
+		return all
+	}
+	return append(all, corev1.Volume{Name: "profiles", VolumeSource: corev1.VolumeSource{
+		ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{
+			Name: l.ProfilesName()}}}})
+}
+
+func (l *Launch) mounts() []corev1.VolumeMount {
+	all := []corev1.VolumeMount{{Name: "results", MountPath: l.resultsDir()}, {Name: "control", MountPath: controlDir},
+		{Name: "tmp", MountPath: "/tmp"}}
+	if len(l.Profiles) == 0 {
+		return all
+	}
+	return append(all, corev1.VolumeMount{Name: "profiles", MountPath: profilesDir + "/" + l.Harness, ReadOnly: true})
 }
 
 func (l *Launch) container() corev1.Container {
@@ -200,13 +220,14 @@ func (l *Launch) container() corev1.Container {
 		WorkingDir: "/tmp", Resources: corev1.ResourceRequirements{Requests: resources, Limits: resources},
 		SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: no(), ReadOnlyRootFilesystem: yes(),
 			RunAsNonRoot: yes(), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}},
-		VolumeMounts: []corev1.VolumeMount{{Name: "results", MountPath: l.resultsDir()},
-			{Name: "control", MountPath: controlDir}, {Name: "tmp", MountPath: "/tmp"},
-			{Name: "profiles", MountPath: profilesDir + "/" + l.Harness, ReadOnly: true}}}
+		VolumeMounts: l.mounts()}
 }
 
-// args wraps the command into `worker run`, which keeps its results.
+// args wraps the command into `worker run`, which keeps its results. An idle pod leaves nothing on the volume.
 func (l *Launch) args() []string {
+	if l.Idle {
+		return []string{"worker", "run", "--results", "/tmp/idle", "--hold", l.Hold.String(), "--", "version"}
+	}
 	args := []string{"worker", "run", "--results", "$(RESULTS)"}
 	if l.Hold > 0 {
 		args = append(args, "--hold", l.Hold.String())
@@ -255,20 +276,28 @@ func kind(version, name string) metav1.TypeMeta {
 func yes() *bool { v := true; return &v }
 func no() *bool  { v := false; return &v }
 
-// StorageOf returns where the pods of a launch keep their results.
-func StorageOf(spec *corev1.PodSpec) Storage {
-	s := Storage{ResultsDir: DefaultResultsDir}
+// Described returns what the specification of a pod records about its launch: image, account, storage, node labels.
+func Described(spec *corev1.PodSpec) Launch {
+	l := Launch{ServiceAccount: spec.ServiceAccountName, NodeSelector: spec.NodeSelector,
+		Storage: Storage{ResultsDir: DefaultResultsDir}}
+	if c := spec.SecurityContext; c != nil && c.FSGroup != nil {
+		l.FSGroup = *c.FSGroup
+	}
+	for _, s := range spec.ImagePullSecrets {
+		l.PullSecrets = append(l.PullSecrets, s.Name)
+	}
 	for _, v := range spec.Volumes {
 		if v.Name == "results" && v.PersistentVolumeClaim != nil {
-			s.Claim = v.PersistentVolumeClaim.ClaimName
+			l.Storage.Claim = v.PersistentVolumeClaim.ClaimName
 		}
 	}
 	for _, c := range spec.Containers {
+		l.Image = c.Image
 		for _, m := range c.VolumeMounts {
 			if m.Name == "results" {
-				s.ResultsDir = m.MountPath
+				l.Storage.ResultsDir = m.MountPath
 			}
 		}
 	}
-	return s
+	return l
 }

@@ -26,6 +26,14 @@ var launches = map[string]Launch{
 		SecretEnv: map[string]SecretKey{"HF_TOKEN": {"hf", "token"}}, NodeSelector: map[string]string{"pool": "clients"}},
 }
 
+func init() {
+	idle := launches["temporary"]
+	idle.Idle, idle.Profiles, idle.Hold, idle.Expire = true, nil, time.Hour, time.Minute
+	idle.Storage = Storage{Claim: "workload-pvc", Existing: true}
+	idle.Target = "service/vllm in the namespace serving: http://vllm.serving.svc:80"
+	launches["idle"] = idle
+}
+
 // TestGoldenYAML compares all objects of a launch with what was reviewed once; -update writes them anew.
 func TestGoldenYAML(t *testing.T) {
 	for name, l := range launches {
@@ -39,8 +47,12 @@ func TestGoldenYAML(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, string(want), string(text), name)
 		spec := l.Job(nil).Spec.Template.Spec
-		require.Equal(t, l.resultsDir(), StorageOf(&spec).ResultsDir)
-		require.Equal(t, l.Storage.Claim, StorageOf(&spec).Claim)
+		described := Described(&spec)
+		require.Equal(t, l.resultsDir(), described.Storage.ResultsDir)
+		require.Equal(t, l.Storage.Claim, described.Storage.Claim)
+		require.Equal(t, []any{l.Image, l.ServiceAccount, l.PullSecrets, l.FSGroup, l.NodeSelector},
+			[]any{described.Image, described.ServiceAccount, described.PullSecrets, described.FSGroup,
+				described.NodeSelector})
 	}
 }
 

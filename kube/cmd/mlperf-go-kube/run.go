@@ -72,6 +72,8 @@ func (cmd runCommand) command() *cli.Command {
 			&cli.StringFlag{Name: "id", Usage: "id of the experiment; default: HARNESS-TIME-RANDOM",
 				EnvVars: []string{"LLMDBENCH_RUN_EXPERIMENT_ID"}},
 			&cli.BoolFlag{Name: "keep", Usage: "leave the objects in the cluster"},
+			contractFlag("skip", "run nothing: collect the results of --id, or all results of the claim"),
+			contractFlag("debug", "start pods that run no command, print the command, and leave them"),
 			&cli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Usage: "print all objects, and create none"},
 		),
 		Action: cmd.run,
@@ -79,6 +81,9 @@ func (cmd runCommand) command() *cli.Command {
 }
 
 func (cmd runCommand) run(c *cli.Context) error {
+	if c.Bool("skip") {
+		return cmd.collect(c, c.String("id"))
+	}
 	v, list, err := cmd.profilesOf(c)
 	if err != nil {
 		return err
@@ -86,6 +91,10 @@ func (cmd runCommand) run(c *cli.Context) error {
 	launches, err := launchesOf(c, v, list)
 	if err != nil {
 		return err
+	}
+	if c.Bool("debug") {
+		launches = launches[:1] // pods to look around in; their user starts the command
+		launches[0].Idle = true
 	}
 	if c.Bool("dry-run") {
 		if _, err := cmd.aim(c, nil, v, list, launches); err != nil {
@@ -114,6 +123,9 @@ func (cmd runCommand) run(c *cli.Context) error {
 	}
 	if options.Start, err = duration(c, "start-timeout"); err != nil {
 		return err
+	}
+	if c.Bool("debug") {
+		return cmd.debug(c.Context, access, options, launches[0])
 	}
 	worst := 0
 	for i, l := range launches {

@@ -20,15 +20,19 @@ const profileName = "profile.yaml"
 const maxProfile = 900 << 10
 
 // contractFlag is a flag of the contract for runs in a cluster, with its short name, variables and default.
-func contractFlag(name, usage string) *cli.StringFlag {
+func contractFlag(name, usage string) cli.Flag {
 	for _, s := range contract.Settings() {
-		if s.Flag == name {
-			value := s.Default
-			if name == "pvc" {
-				value = "" // results need no claim here
-			}
-			return &cli.StringFlag{Name: name, Aliases: []string{s.Short}, EnvVars: s.Variables, Value: value, Usage: usage}
+		if s.Flag != name {
+			continue
 		}
+		value := s.Default
+		if name == "pvc" {
+			value = "" // results need no claim here
+		}
+		if s.Switch {
+			return &cli.BoolFlag{Name: name, Aliases: []string{s.Short}, EnvVars: s.Variables, Usage: usage}
+		}
+		return &cli.StringFlag{Name: name, Aliases: []string{s.Short}, EnvVars: s.Variables, Value: value, Usage: usage}
 	}
 	panic("no setting has the name " + name)
 }
