@@ -20,6 +20,7 @@ type wireRequest struct {
 	Prompts             []wirePrompt
 	List                bool // the prompts came as a list, though perhaps of one
 	Messages            json.RawMessage
+	System              json.RawMessage // system prompt of a message or a response
 	Tools               json.RawMessage
 	ToolChoice          json.RawMessage
 	MaxTokens           *int

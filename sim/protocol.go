@@ -36,6 +36,10 @@ var (
 		encoder: newOpenAI}
 	embeddings = &protocol{fields: embeddingFields, adopt: adoptEmbedding, fail: (*apiError).body,
 		encoder: newEmbedding}
+	messages = &protocol{chat: true, unlimited: true, fields: messagesFields, adopt: adoptMessages, head: streamHeaders,
+		fail: messagesError, encoder: newMessages}
+	responses = &protocol{chat: true, unlimited: true, fields: responsesFields, adopt: adoptResponses,
+		head: streamHeaders, fail: (*apiError).body, encoder: newResponses}
 	rerank         = &protocol{fields: rerankFields, adopt: adoptRerank, fail: (*apiError).body, encoder: newRerank}
 	generateSGLang = &protocol{anyModel: true, fields: sglangFields, adopt: adoptSGLang, head: streamHeaders,
 		fail: generateError, encoder: newGenerate}

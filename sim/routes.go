@@ -24,6 +24,8 @@ var (
 		"/v1/completions":      generating(completions),
 		"/v1/chat/completions": generating(chat),
 		"/v1/embeddings":       generating(embeddings),
+		"/v1/messages":         generating(messages),
+		"/v1/responses":        generating(responses),
 		"/v1/rerank":           generating(rerank),
 		"/rerank":              generating(rerank),
 		"/v1/models":           get("application/json", (*Server).models),

@@ -22,6 +22,9 @@ func newAnswer(d *dialect, c *backends.Config) wire.Answer {
 	if IsPooled(c.API) {
 		return newPooled(c)
 	}
+	if IsTyped(c.API) {
+		return newTyped(c)
+	}
 	w := &walker{Scanner: reader.NewScanner(c)}
 	o := reader.Options{Decoder: w, Terms: d.terms()}
 	if c.Batch > 0 {

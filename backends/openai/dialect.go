@@ -56,14 +56,14 @@ var (
 		requestID: wire.RequestIDField{Member: "rid"},
 	}
 	// llama.cpp and Ollama send no token ids on these routes.
-	llamaCpp = dialect{chatLimit: "max_tokens", topKOff: &zero,
+	llamaCpp = dialect{chatLimit: "max_tokens", topKOff: &zero, without: []string{messages, responses},
 		needIDs: "llama.cpp sends them on its native route (--api generate)", requestID: byHeader}
-	ollama = dialect{chatLimit: "max_tokens", topKOff: &zero, without: []string{rerank},
+	ollama = dialect{chatLimit: "max_tokens", topKOff: &zero, without: []string{rerank, messages, responses},
 		needIDs: "Ollama sends none on any route", requestID: byHeader}
 	trtllm = dialect{
 		server: "tensorrt-llm", owner: "tensorrt_llm",
 		chatLimit: "max_tokens", askIDs: `,"detokenize":false`, topKOff: &zero,
-		without:   []string{embeddings, rerank},
+		without:   []string{embeddings, rerank, messages, responses},
 		needIDs:   "TensorRT-LLM sends them on its completions route (--api completions), asked with detokenize false",
 		requestID: byHeader,
 	}

@@ -41,6 +41,8 @@ var paths = map[string]string{
 	"generate":    "/inference/v1/generate",
 	embeddings:    "/v1/embeddings",
 	rerank:        "/v1/rerank",
+	messages:      "/v1/messages",
+	responses:     "/v1/responses",
 }
 
 // Protocol returns the route and the reader of answers for an HTTP client.

@@ -16,6 +16,9 @@ func (d *Driver) encode(dst []byte, s *datasets.Sample, c *backends.Config) ([]b
 	if IsPooled(c.API) {
 		return appendPooled(dst, s, c)
 	}
+	if IsTyped(c.API) {
+		return d.appendTyped(dst, s, c)
+	}
 	// without a limit, chat answers end at the end of the context, and those of other routes after 16 tokens
 	if c.Sampling.MaxTokens < 1 && c.API != "chat" {
 		return dst, fmt.Errorf("sample %d: max_tokens is %d: a request needs at least 1, set --max-tokens", s.Index,

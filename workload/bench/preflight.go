@@ -52,6 +52,10 @@ func find(ctx context.Context, o *Options) (*target, error) {
 		return nil, err
 	}
 	t.configure(o)
+	if p.API.Kind == "messages" && p.API.IgnoreEOS {
+		t.notes = append(t.notes, "the API messages cannot make answers as long as their limit (api.ignore_eos): they end "+
+			"where the model ends them")
+	}
 	words, err := t.tokenizer(o)
 	if err != nil {
 		return nil, err

@@ -68,3 +68,26 @@ func TestEveryProfileRehearses(t *testing.T) {
 		})
 	}
 }
+
+// TestMessagesAndResponses sends conversations by the APIs whose streams have events with a type. Later turns contain
+// the simulator's answers.
+func TestMessagesAndResponses(t *testing.T) {
+	url := simulate(t)
+	for _, api := range []string{"messages", "responses"} {
+		for _, stream := range []bool{true, false} {
+			p := profile.Defaults()
+			p.API.Kind, p.API.Stream = api, stream
+			p.Data = profile.Data{Kind: profile.Conversations, Input: profile.FixedAt(9), Output: profile.FixedAt(5),
+				Turns: &profile.Turns{Conversations: 2, Count: profile.FixedAt(3), SharedSystem: 4}}
+			p.Load.Stages = []profile.Stage{{Arrival: profile.Closed, Concurrency: 2, Requests: 12}}
+			r, err := bench.Run(t.Context(), bench.Options{Profile: p, Endpoints: []string{url}, Folder: t.TempDir()})
+			require.NoError(t, err)
+			total := &r.Measured.Total
+			require.Zero(t, total.Requests.Failed, "%s: %v", api, r.Reasons)
+			require.EqualValues(t, 12, total.Requests.OK)
+			require.Positive(t, total.Throughput.InputTokens)
+			require.Positive(t, total.Throughput.OutputTokens)
+			require.Equal(t, api, r.API)
+		}
+	}
+}

@@ -18,12 +18,13 @@ type Encoder struct {
 	driver backends.Driver
 	config backends.Config
 	eos    bool
+	chat   bool
 	extra  []byte // members of every body, each behind a comma
 }
 
 // NewEncoder returns an encoder for a profile, a protocol and a server.
 func NewEncoder(p *profile.Profile, d backends.Driver, c *backends.Config) (*Encoder, error) {
-	e := &Encoder{driver: d, config: *c, eos: p.API.IgnoreEOS}
+	e := &Encoder{driver: d, config: *c, eos: p.API.IgnoreEOS, chat: p.API.IsChat()}
 	for _, key := range slices.Sorted(maps.Keys(p.API.Extra)) {
 		name, _ := json.Marshal(key) // a string is always encoded
 		value, err := json.Marshal(p.API.Extra[key])
@@ -36,7 +37,7 @@ func NewEncoder(p *profile.Profile, d backends.Driver, c *backends.Config) (*Enc
 }
 
 // IsChat reports whether requests consist of messages.
-func (e *Encoder) IsChat() bool { return e.config.API == "chat" }
+func (e *Encoder) IsChat() bool { return e.chat }
 
 // Sample returns a request as a sample of the protocol, and its sampling parameters.
 func (e *Encoder) Sample(r *prompts.Request, h *History) (*datasets.Sample, *backends.Config) {

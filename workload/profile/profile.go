@@ -38,6 +38,9 @@ type API struct {
 // Generates reports whether answers consist of tokens. Embeddings and rankings do not.
 func (a *API) Generates() bool { return a.Kind != "embeddings" && a.Kind != "rerank" }
 
+// IsChat reports whether requests consist of messages.
+func (a *API) IsChat() bool { return a.Kind == "chat" || a.Kind == "messages" || a.Kind == "responses" }
+
 // Adapter is a served model variant.
 type Adapter struct {
 	Name  string  `yaml:"name" need:"yes" doc:"model name in the request"`

@@ -28,8 +28,9 @@ type pictures struct {
 }
 
 func withImages(src Source, p *profile.Profile) (Source, error) {
-	if p.API.Kind != "chat" {
-		return nil, fmt.Errorf("profile %s: data.images: only requests of api.kind chat carry images", p.Name)
+	if !p.API.IsChat() {
+		return nil, fmt.Errorf("profile %s: data.images: only requests of api.kind chat, messages or responses carry "+
+			"images", p.Name)
 	}
 	if len(p.Data.Images.Resolutions) == 0 {
 		return nil, fmt.Errorf("profile %s: data.images.resolutions: the list is empty", p.Name)

@@ -220,7 +220,7 @@ func TestImages(t *testing.T) {
 	}
 	p.API.Kind = "completions"
 	_, err := Open(p, Options{})
-	require.ErrorContains(t, err, "only requests of api.kind chat carry images")
+	require.ErrorContains(t, err, "only requests of api.kind chat, messages or responses carry images")
 }
 
 func TestTraceBlocks(t *testing.T) {

@@ -173,7 +173,7 @@ func (s *groups) fill(row, call int, r *Request) error {
 // opening puts a system prompt before the first prompt of a session.
 func opening(p *profile.Profile, r *Request, system string, size int) {
 	r.Input += size
-	if p.API.Kind == "chat" || p.API.Kind == "messages" {
+	if p.API.IsChat() {
 		r.System = system
 	} else {
 		r.Text = system + r.Text
