@@ -34,3 +34,14 @@ func TestFlagsMayFollowArguments(t *testing.T) {
 		require.Equal(t, c.parsed, strings.Join(flagsFirst(app.Commands, app.Flags, strings.Fields(c.typed)), " "), c.typed)
 	}
 }
+
+func TestAgain(t *testing.T) {
+	for line, want := range map[string]string{
+		"run --model m":                           "run --model m --resume",
+		"run --force --output-dir x --resume":     "run --output-dir x --resume",
+		"run --resume=true --model m":             "run --model m --resume",
+		"run --model-path x -- --force --port 80": "run --model-path x --resume -- --force --port 80",
+	} {
+		require.Equal(t, want, strings.Join(again(strings.Fields(line)), " "))
+	}
+}

@@ -199,6 +199,8 @@ func TestFirstSignalKeepsWhatWasMeasured(t *testing.T) {
 				require.Equal(t, record.CodeInterrupted, r.Reasons[0].Code)
 				require.Len(t, r.Reasons, 1, "what the signal cancelled, and LoadGen's errors about it, are no causes")
 				require.NotContains(t, p.stdout.String(), record.CodeLoadGenErrors)
+				require.Contains(t, p.stdout.String(), "\n  mlperf-go run --model llama3.1-8b ")
+				require.Contains(t, p.stdout.String(), " --resume\n")
 				require.Positive(t, r.Samples.Completed)
 				require.InDelta(t, r.Samples.Issued, r.Samples.Completed, 2,
 					"what was issued was completed, failed if need be; LoadGen goes on issuing")

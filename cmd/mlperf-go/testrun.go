@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"go.uber.org/zap"
@@ -118,7 +119,24 @@ func (t testRun) showResult(ctx context.Context, r *record.Record) error {
 		t.exit = i.ExitCode()
 	}
 	t.keepSummary(r)
-	return t.printRecord(r, t.plan.Folder())
+	if err := t.printRecord(r, t.plan.Folder()); err != nil || r.Verdict != record.Interrupted || t.json || t.quiet {
+		return err
+	}
+	t.out.line("\nTo run this test again from its start in the same folder (with make: ARGS=--resume):\n  %s",
+		servers.Quote(again(t.commandLine())...))
+	return nil
+}
+
+// again returns the command line that repeats an interrupted test in its folder.
+func again(line []string) []string {
+	end := slices.Index(line, "--")
+	if end < 0 {
+		end = len(line)
+	}
+	flags := slices.DeleteFunc(slices.Clone(line[:end]), func(a string) bool {
+		return isFlag(a, "--resume") || isFlag(a, "--force")
+	})
+	return slices.Concat(flags, []string{"--resume"}, line[end:])
 }
 
 // warnOf shows the notes about files that the user asked for beside the test.
