@@ -136,7 +136,7 @@ func readLog(folder string) (*peers.Log, error) {
 		}
 		return bench.Log(folder, r)
 	}
-	if err := checkIsRun(folder); err != nil {
+	if err := checkIsRun("bench convert", folder); err != nil {
 		return nil, err
 	}
 	rec, err := record.Read(folder)

@@ -13,6 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/report"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/servers"
 )
 
 // reportGarbage is how much garbage the report may collect, in percent of what it needs. Logs of millions of requests
@@ -24,9 +25,10 @@ type reportCommand struct{ *program }
 
 func (cmd reportCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "report", Usage: "write finished runs as one page of HTML with charts", ArgsUsage: "RUN...",
+		Name: "report", Usage: "write finished runs as one page of HTML with charts", ArgsUsage: "[RUN...]",
 		HideHelpCommand: true, OnUsageError: usageError,
-		Description: "The page opens without a network. Charts of the servers' metrics need a run with --metrics.",
+		Description: "Without RUN it takes the newest run to which a link results/.../latest points. " +
+			"The page opens without a network. Charts of the servers' metrics need a run with --metrics.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output", Usage: "file to write; default: report.html in the folder of the only run"},
 		},
@@ -35,10 +37,16 @@ func (cmd reportCommand) command() *cli.Command {
 }
 
 func (cmd reportCommand) run(c *cli.Context) error {
-	if c.NArg() == 0 {
-		return exit.Usage(exit.CodeArgument, "Name the folder of a finished run, such as results/latest", "no run given")
-	}
 	folders := c.Args().Slice()
+	if len(folders) == 0 {
+		newest := results.LatestRun()
+		if newest == "" {
+			return exit.Usage(exit.CodeArgument, nearRuns("report", results.Root, "Give the folder of a finished run"),
+				"no run given, and no link results/.../latest points to one")
+		}
+		cmd.notice("no run given: " + newest + " is the newest")
+		folders = []string{newest}
+	}
 	path := c.String("output")
 	switch {
 	case path == "" && len(folders) == 1:
@@ -50,12 +58,12 @@ func (cmd reportCommand) run(c *cli.Context) error {
 	debug.SetGCPercent(reportGarbage)
 	var runs []*report.Run
 	for _, folder := range folders {
-		if err := checkIsRun(folder); err != nil {
+		if err := checkIsRun("report", folder); err != nil {
 			return err
 		}
 		r, err := report.Read(folder)
 		if err != nil {
-			return exit.Usage(exit.CodeRunFolder, "Give the folder of a finished run", "%w", err)
+			return exit.Usage(exit.CodeRunFolder, nearRuns("report", folder, "Give the folder of a finished run"), "%w", err)
 		}
 		runs = append(runs, r)
 	}
@@ -74,10 +82,28 @@ func (cmd reportCommand) run(c *cli.Context) error {
 	return nil
 }
 
-// checkIsRun rejects the folders of other results, and names what shows them.
-func checkIsRun(folder string) error {
+// shownRuns is how many runs nearRuns lists.
+const shownRuns = 5
+
+// nearRuns returns a hint with the newest runs in and below a folder as commands to copy. Without a run it returns
+// otherwise.
+func nearRuns(command, folder, otherwise string) string {
+	found := results.FindRuns(folder, shownRuns)
+	if len(found) == 0 {
+		return otherwise
+	}
+	hint := "Runs there, the newest first:"
+	for _, run := range found {
+		hint += "\n  mlperf-go " + command + " " + servers.Quote(run)
+	}
+	return hint
+}
+
+// checkIsRun rejects the folders of other results, and names the runs in them.
+func checkIsRun(command, folder string) error {
 	if kind := results.Holds(folder, "run"); kind != "" {
-		return exit.Usage(exit.CodeRunFolder, "Give the folder of a run; `mlperf-go show` prints the others",
+		return exit.Usage(exit.CodeRunFolder,
+			nearRuns(command, folder, "Give the folder of a run; `mlperf-go show` prints the others"),
 			"%s is the folder of %s, not of a run", folder, plural.Article(kind))
 	}
 	return nil

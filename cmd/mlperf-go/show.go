@@ -10,6 +10,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/experiment"
 	"github.com/mlperf-go/mlperf-go/internal/plot"
+	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/internal/statefile"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/report/lengths"
@@ -61,7 +62,8 @@ type shown struct {
 
 func (cmd showCommand) show(c *cli.Context) error {
 	if c.NArg() == 0 {
-		return exit.Usage(exit.CodeArgument, "Write `mlperf-go show RUN...`", "this command requires the folder of a run")
+		return exit.Usage(exit.CodeArgument, nearRuns("show", results.Root, "Write `mlperf-go show RUN...`"),
+			"this command requires the folder of a run")
 	}
 	format, err := plotFormat(c)
 	if err != nil {
@@ -160,7 +162,8 @@ const needsRequests = "This needs " + record.RequestsName + ", which a run with 
 // readRun reads a run's record, and other percentiles and the statistics of its answers if they are wanted.
 func (s *shown) readRun(folder string, answers bool, percentiles []float64) (err error) {
 	if s.Record, err = record.Read(folder); err != nil {
-		return exit.Usage(exit.CodeRun, "Give the folder of a run, a tune, a sweep or a campaign", "%w", err)
+		return exit.Usage(exit.CodeRun,
+			nearRuns("show", folder, "Give the folder of a run, a tune, a sweep or a campaign"), "%w", err)
 	}
 	path := filepath.Join(folder, record.RequestsName)
 	if len(percentiles) > 0 {

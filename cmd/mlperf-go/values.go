@@ -81,7 +81,8 @@ var valueKinds = map[string]valueKind{
 
 // argumentKinds describes the values of arguments by their words in a command's usage line.
 var argumentKinds = map[string]valueKind{
-	"FILE": file, "RUN...": folder, "RUN|FILE": file, "IN...": file, "TREE": folder, "CAMPAIGN": folder,
+	"FILE": file, "RUN...": folder, "[RUN...]": folder, "RUN|FILE": file, "IN...": file, "TREE": folder,
+	"CAMPAIGN":   folder,
 	"OUTPUT-DIR": folder, "[NAME]": benchmark, "NAME": benchmark,
 }
 

@@ -1,0 +1,82 @@
+package results
+
+import (
+	"cmp"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// The bounds of FindRuns. A run of a campaign is four folders below Root: model, time, scenario and mode.
+const (
+	findDepth   = 5
+	findEntries = 20_000
+)
+
+// runFile marks the folder of a finished run.
+const runFile = "run.json"
+
+// FindRuns returns at most most folders of finished runs in a folder and below it, the newest first. It follows no
+// links and stops after a bounded number of entries, so runs may be missing in a large tree.
+func FindRuns(folder string, most int) []string { return findRuns(folder, most, findEntries) }
+
+func findRuns(folder string, most, left int) []string {
+	type found struct {
+		folder string
+		ended  time.Time
+	}
+	var runs []found
+	type place struct {
+		folder string
+		depth  int
+	}
+	for queue := []place{{filepath.Clean(folder), 0}}; len(queue) > 0 && left > 0; queue = queue[1:] {
+		at := queue[0]
+		entries, err := os.ReadDir(at.folder)
+		left -= len(entries)
+		if err != nil {
+			continue // the user may not read it
+		}
+		if i := slices.IndexFunc(entries, func(e fs.DirEntry) bool { return e.Name() == runFile }); i >= 0 {
+			if info, err := entries[i].Info(); err == nil && info.Mode().IsRegular() {
+				runs = append(runs, found{at.folder, info.ModTime()})
+			}
+			continue
+		}
+		for _, e := range entries {
+			if e.IsDir() && at.depth < findDepth {
+				queue = append(queue, place{filepath.Join(at.folder, e.Name()), at.depth + 1})
+			}
+		}
+	}
+	slices.SortFunc(runs, func(a, b found) int {
+		return cmp.Or(b.ended.Compare(a.ended), cmp.Compare(a.folder, b.folder))
+	})
+	var folders []string
+	for _, r := range runs[:min(len(runs), most)] {
+		folders = append(folders, r.folder)
+	}
+	return folders
+}
+
+// LatestRun returns the newest folder that a link of Point below Root leads to and that is a finished run's, or the
+// empty string.
+func LatestRun() string {
+	homes, err := os.ReadDir(Root)
+	if err != nil {
+		return ""
+	}
+	newest := ""
+	for _, home := range homes {
+		folder := Latest(filepath.Join(Root, home.Name()))
+		if info, err := os.Lstat(filepath.Join(folder, runFile)); folder == "" || err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if newest == "" || filepath.Base(folder) > filepath.Base(newest) {
+			newest = folder
+		}
+	}
+	return newest
+}
