@@ -69,7 +69,8 @@ func walkFirstServer(t *testing.T, url string) (printed string) {
 			printed = string(out)
 		}
 	}
-	require.Equal(t, 4, n, "preflight, dataset synth, run, submission")
+	require.Equal(t, 5, n, "preflight, dataset synth, run, report, submission")
+	require.FileExists(t, filepath.Join(folder, "results/trial/report.html"))
 	return printed
 }
 
