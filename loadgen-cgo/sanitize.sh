@@ -1,12 +1,14 @@
 #!/bin/sh
 # Builds the bridge's C++ side, LoadGen's sources and testdata/sanitize_main.cc with sanitizers and runs the result.
 #   sanitize.sh SOURCE_PACKAGE [address|thread ...]
-# SOURCE_PACKAGE is mlcommons_loadgen-*.tar.gz or its unpacked folder. Exits 0 when no sanitizer found anything.
+# SOURCE_PACKAGE is mlcommons_loadgen-*.tar.gz or its unpacked folder. Exits 0 when no sanitizer found anything. One run may take
+# SANITIZE_LIMIT seconds; it takes under 10, and many times that on a busy machine.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 package=${1:?usage: sanitize.sh SOURCE_PACKAGE [address|thread ...]}
 shift
 [ $# -gt 0 ] || set -- address thread
+limit=${SANITIZE_LIMIT:-120}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 if [ -d "$package" ]; then
@@ -29,6 +31,20 @@ build() {
   g++ $2 "$work/$1"/*.o -lpthread -o "$work/$1/driver"
 }
 
+# run LIMIT KIND SCENARIO [unanswered]: one run of a driver, which may take LIMIT seconds. Then its threads print their stacks.
+run() {
+  code=0
+  mkdir -p "$work/out"
+  LSAN_OPTIONS="suppressions=$here/testdata/lsan.supp" TSAN_OPTIONS="suppressions=$here/testdata/tsan.supp report_signal_unsafe=0" \
+    timeout --signal=USR1 --kill-after=30 "$1" "$work/$2/driver" "$3" "$work/out" ${4:-} || code=$?
+  case $code in
+  0) ;;
+  124 | 137) echo "sanitize.sh: the $2 driver of $3 did not end within $1 s; the stacks of its threads are above" >&2 ;;
+  *) echo "sanitize.sh: the $2 driver of $3 exited with $code" >&2 ;;
+  esac
+  return "$code"
+}
+
 for kind; do
   case $kind in
   address) build address "-fsanitize=address,undefined -fno-sanitize-recover=undefined" ;;
@@ -36,9 +52,19 @@ for kind; do
   *) echo "sanitize.sh: no sanitizer '$kind': address or thread" >&2; exit 2 ;;
   esac
   for scenario in SingleStream Server Offline; do
-    mkdir -p "$work/out"
     echo "== $kind, $scenario"
-    LSAN_OPTIONS="suppressions=$here/testdata/lsan.supp" TSAN_OPTIONS="suppressions=$here/testdata/tsan.supp" \
-      "$work/$kind/driver" "$scenario" "$work/out"
+    run "$limit" "$kind" "$scenario"
+    # Another run may hang then (testdata/sanitize_main.cc, kQueries).
+    if grep "Logging allocation detected" "$work/out/mlperf_log_detail.txt"; then
+      echo "sanitize.sh: a thread of the $kind driver of $scenario logged more than LoadGen reserves" >&2
+      exit 1
+    fi
   done
+  echo "== $kind, a driver that hangs"
+  if run 5 "$kind" Offline unanswered >"$work/hang" 2>&1 || ! grep -q "did not end within 5 s" "$work/hang" ||
+    ! grep "in mlperf::StartTest\|[0-9] mlperf::StartTest" "$work/hang"; then
+    cat "$work/hang"
+    echo "sanitize.sh: a $kind driver that hangs ended, or did not print where" >&2
+    exit 1
+  fi
 done

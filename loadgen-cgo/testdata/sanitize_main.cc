@@ -1,8 +1,14 @@
 // One LoadGen test through the bridge's C++ side with a consumer in C++, for the sanitizers: sanitize.sh builds and
-// runs it.
-//   sanitize_main SCENARIO OUTDIR
+// runs it. On SIGUSR1 it prints the stack of every thread and exits with 3.
+//   sanitize_main SCENARIO OUTDIR [unanswered]
+// With unanswered it answers nothing, so that StartTest waits forever.
+#include <dirent.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sanitizer/common_interface_defs.h>
+#include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -17,6 +23,14 @@
 namespace {
 
 size_t loads = 0, unloads = 0;
+bool unanswered = false;
+
+// LoadGen reserves 1024 log entries a thread (kTlsLogReservedEntryCount in its logging.cc), and its log thread may lose
+// the entries of a thread that had more: StartTest then waits forever (docs/reference/loadgen.md, "Traps"). A query has
+// two entries, so no thread can have that many in both phases together. Offline fills the rings, which are smaller.
+constexpr uint64_t kQueries = 400;
+constexpr uint64_t kSamples = 100;  // queries of the accuracy phase
+constexpr size_t kSlots = 64;
 
 // The consumer's half of the ring, as shard.go has it.
 size_t Pop(lg_ring* ring, lg_query* to, size_t n) {
@@ -46,7 +60,7 @@ size_t Consume(lg_ring* ring) {
   for (;;) {
     const bool ended = __atomic_load_n(&ring->ended, __ATOMIC_SEQ_CST);
     const size_t n = Pop(ring, queries.data(), queries.size());
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && !unanswered; i++) {
       // The bytes are the caller's and die right after the call (rule 4).
       std::vector<uint8_t> answer(4 * (2 + queries[i].index % 7), uint8_t(queries[i].index));
       lg_first_token(queries[i].id, answer.data(), 4);
@@ -59,27 +73,61 @@ size_t Consume(lg_ring* ring) {
   }
 }
 
+void PrintStack(int) {
+  fprintf(stderr, "thread %ld:\n", syscall(SYS_gettid));
+  __sanitizer_print_stack_trace();
+}
+
+// Waits for SIGUSR1, then has each thread print its stack, one after the other. The sanitizer runs the handler of a
+// thread that computes only when that thread calls a function that it intercepts, so a thread may be missing.
+void PrintStacksOnSignal(sigset_t set) {
+  int received;
+  sigwait(&set, &received);
+  DIR* tasks = opendir("/proc/self/task");
+  for (dirent* task = tasks ? readdir(tasks) : nullptr; task; task = readdir(tasks)) {
+    const long id = atol(task->d_name);
+    if (id <= 0 || id == syscall(SYS_gettid)) continue;
+    syscall(SYS_tgkill, getpid(), id, SIGUSR2);
+    usleep(300000);
+  }
+  _exit(3);
+}
+
+// Must run before any other thread starts, because threads inherit the mask.
+void WatchForSignal() {
+  struct sigaction print = {};
+  print.sa_handler = PrintStack;
+  sigaction(SIGUSR2, &print, nullptr);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGUSR1);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  std::thread(PrintStacksOnSignal, set).detach();
+}
+
 }  // namespace
 
 extern "C" void go_load_samples(uintptr_t, const uint64_t*, size_t) { loads++; }
 extern "C" void go_unload_samples(uintptr_t, const uint64_t*, size_t) { unloads++; }
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
+  if (argc < 3) return 2;
+  unanswered = argc > 3 && std::string(argv[3]) == "unanswered";
   const std::string scenario = argv[1], outdir = argv[2], audit = outdir + "/no-audit.config";
   lg_settings settings;
   lg_default_settings(&settings);
   const std::vector<std::string> names = {"SingleStream", "MultiStream", "Server", "Offline"};
   while (settings.scenario < 4 && names[settings.scenario] != scenario) settings.scenario++;
   if (settings.scenario == 4) return 2;
+  WatchForSignal();
   settings.mode = 0;  // SubmissionRun: accuracy, then performance
   settings.min_duration_ms = 0;
-  settings.min_query_count = scenario == "Offline" ? 20000 : 500;
+  settings.min_query_count = kQueries;
   settings.server_target_qps = 2000;
   settings.use_token_latencies = 1;
   const size_t shards = 2;
-  lg_sut* sut = lg_sut_new("sanitized", shards, 256);
-  lg_qsl* qsl = lg_qsl_new("library", 100, 40, 1);
+  lg_sut* sut = lg_sut_new("sanitized", shards, kSlots);
+  lg_qsl* qsl = lg_qsl_new("library", kSamples, 40, 1);
   size_t answered[shards];
   std::vector<std::thread> consumers;
   for (size_t i = 0; i < shards; i++) {
@@ -97,5 +145,5 @@ int main(int argc, char** argv) {
   lg_sut_free(sut);
   lg_qsl_free(qsl);
   printf("%s: %zu samples, %zu flushes, %zu loads, %zu unloads\n", scenario.c_str(), total, flushes, loads, unloads);
-  return total > 500 && flushes == 4 && loads == 4 && unloads == 4 ? 0 : 1;
+  return total >= kQueries + kSamples && flushes == 4 && loads == 4 && unloads == 4 ? 0 : 1;
 }
