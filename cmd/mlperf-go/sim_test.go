@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/run/rehearse"
+	"github.com/mlperf-go/mlperf-go/sim"
 )
 
 // The simulator reports at its start what it answers: random answers fail accuracy tests.
@@ -35,4 +38,12 @@ func TestTheSimulatorReportsWhatItAnswers(t *testing.T) {
 		require.NoError(t, cmd.Process.Kill())
 		_ = cmd.Wait() // it was killed
 	}
+}
+
+// What a campaign expects of the simulator that it starts is what the simulator does.
+func TestTheSimulatorsSpeedIsKnown(t *testing.T) {
+	d := sim.DefaultConfig()
+	require.Equal(t, d.MaxNumSeqs, rehearse.Parallel)
+	require.Zero(t, d.PrefillRate)
+	require.Equal(t, d.TTFT+100*d.TPOT, rehearse.AnswerTime(100))
 }

@@ -244,5 +244,5 @@ func (cmd submissionCommand) status(c *cli.Context) error {
 		return exit.Usage(exit.CodeCampaign, "Give the --output-dir of `submission run`", "%w", err)
 	}
 	cmd.exit = min(campaign.ExitCode(outcomes), run.ExitInvalid)
-	return cmd.printStatus(state, outcomes, time.Now())
+	return cmd.printStatus(folder, state, outcomes, time.Now())
 }

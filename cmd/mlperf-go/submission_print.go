@@ -222,17 +222,26 @@ func outcomesJSON(of *campaign.State, outcomes []campaign.Outcome) map[string]an
 }
 
 // printStatus prints the steps and how long those that are not done will take.
-func (cmd submissionCommand) printStatus(state *campaign.State, outcomes []campaign.Outcome, now time.Time) error {
+func (cmd submissionCommand) printStatus(folder string, state *campaign.State, outcomes []campaign.Outcome,
+	now time.Time) error {
 	left, sure := campaign.Remaining(outcomes, now)
+	running := campaign.Running(folder)
 	if cmd.json {
 		o := outcomesJSON(state, outcomes)
-		o["seconds_left"], o["at_least"] = left.Seconds(), !sure
+		o["seconds_left"], o["at_least"], o["running"] = left.Seconds(), !sure, running
 		cmd.writeJSON(o)
 		return nil
 	}
 	cmd.printOutcomes(state, outcomes)
-	if cmd.exit != run.ExitValid && !cmd.quiet {
+	switch {
+	case cmd.exit == run.ExitValid || cmd.quiet:
+	case running:
 		cmd.out.line("\n%s left", needs.About(left, sure))
+	case campaign.OnlyLowScores(outcomes):
+		cmd.printResume(folder, outcomes)
+	default:
+		cmd.out.line("\nThe campaign is not running. The steps that are not done take %s; the same command with --resume "+
+			"runs them.", needs.About(left, sure))
 	}
 	return nil
 }
@@ -242,9 +251,9 @@ func (cmd submissionCommand) dryRun(ctx context.Context, k *campaign.Plan) error
 	if err := k.Identify(ctx); err != nil {
 		return err
 	}
-	steps := k.Preview()
-	left, sure := k.Estimate(0)
 	table, err := k.Needs(ctx, k.Probes())
+	steps := k.Preview() // the probe has measured the servers
+	left, sure := k.Estimate(0)
 	if err != nil || cmd.json && table.Err() != nil { // with --json the error is the one object on stdout
 		return cmp.Or(err, table.Err())
 	}

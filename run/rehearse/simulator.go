@@ -55,6 +55,15 @@ func startSimulator(ctx context.Context, p *plan.Plan, program, folder string) (
 	return s, nil
 }
 
+// Parallel is how many answers the simulator computes at once, without any of them being slower for it.
+const Parallel = 256
+
+// AnswerTime is how long the simulator takes for an answer of some tokens. A test compares it with package sim's
+// defaults.
+func AnswerTime(tokens int) time.Duration {
+	return 5*time.Millisecond + time.Duration(tokens)*time.Millisecond
+}
+
 // dialects are the backends for which the simulator plays another server than vLLM.
 var dialects = []string{"sglang", "llamacpp", "ollama"}
 

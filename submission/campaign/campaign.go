@@ -68,6 +68,7 @@ type Campaign struct {
 	named bool // by the user
 	state *State
 	lock  *child.Lock
+	speed speed
 	kept  map[string]bool             // steps that were done before
 	loads map[models.Scenario]float64 // that were reported
 	grace time.Duration               // for a child to end after a signal; 0: killGrace

@@ -6,19 +6,43 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run/needs"
 	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/run/rehearse"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
 // overhead is about the time that a test's process needs beside its test: reading the data set, probing the endpoint,
 // reading the logs. A lower bound does not include it.
-const overhead = 2 * time.Second
+const overhead = time.Second
 
-// overheadOf returns the overhead of a step.
-func overheadOf(s Step) time.Duration {
+// usualOverhead returns the overhead of a step that was not measured.
+func usualOverhead(s Step) time.Duration {
 	if s.IsRun() {
 		return overhead
 	}
 	return overhead / 2
+}
+
+// overheadOf returns the overhead of a step, from steps of its kind that this campaign has run.
+func (c *Campaign) overheadOf(s Step) time.Duration {
+	var seen time.Duration
+	n := 0
+	for _, t := range c.Tasks {
+		e := c.state.Entry(t.Step)
+		if e.Status != Done || e.TookS == 0 || t.IsRun() != s.IsRun() || !s.IsRun() && t.Test != s.Test || t.Test == Tune {
+			continue
+		}
+		took := e.TookS
+		if r, err := record.Read(c.folder(t.Step)); t.IsRun() && err == nil {
+			took -= r.DurationS
+		}
+		if took > 0 {
+			seen, n = seen+time.Duration(took*float64(time.Second)), n+1
+		}
+	}
+	if n == 0 {
+		return usualOverhead(s)
+	}
+	return seen / time.Duration(n)
 }
 
 // sum adds estimates of steps.
@@ -27,13 +51,18 @@ type sum struct {
 	unsure          bool
 }
 
-// add adds an estimate; sure is false if it is a lower bound.
-func (s *sum) add(step Step, takes time.Duration, sure bool) {
-	s.takes += takes
-	if sure {
-		s.overhead += min(takes, overheadOf(step))
+// estimate is how long a step takes. It is a lower bound without the overhead if it is not sure.
+type estimate struct {
+	takes, overhead time.Duration // the overhead is part of takes
+	sure            bool
+}
+
+func (s *sum) add(e estimate) {
+	s.takes += e.takes
+	if e.sure {
+		s.overhead += min(e.takes, e.overhead)
 	}
-	s.unsure = s.unsure || !sure
+	s.unsure = s.unsure || !e.sure
 }
 
 // total returns the sum. If one of the estimates is a lower bound, so is the sum, and sure is false.
@@ -52,25 +81,59 @@ func (c *Campaign) Estimate(from int) (left time.Duration, sure bool) {
 		if c.Look(t).Status == Done && !c.Force {
 			continue
 		}
-		took, known := c.estimate(t)
-		all.add(t.Step, took, known)
+		all.add(c.estimate(t))
 	}
 	return all.total()
 }
 
-func (c *Campaign) estimate(t Task) (time.Duration, bool) {
-	if !t.IsRun() {
-		return overheadOf(t.Step), true
+// speed is how fast the servers answer, as far as it is known before the first test.
+type speed struct {
+	answer   time.Duration // of one answer of the test, alone; 0: unknown
+	parallel int           // answers that take as long together as one alone; 0: unknown
+}
+
+// simulatorSpeed returns the speed of the simulator, whose answers do not slow each other down.
+func simulatorSpeed(answer time.Duration) speed { return speed{answer, rehearse.Parallel} }
+
+// rate returns the answers per second to some samples at once. If it is not sure, it is the most that is possible.
+func (s speed) rate(samples int) (perS float64, sure bool) {
+	if s.answer <= 0 {
+		return 0, false
 	}
-	load := c.follow(t).Load
+	at := max(1, samples)
+	if s.parallel > 0 {
+		at = min(at, s.parallel)
+	}
+	return float64(at) / s.answer.Seconds(), s.parallel > 0
+}
+
+// estimate returns how long a task takes, from the rate of its schedule, from earlier runs, or from the servers' speed.
+func (c *Campaign) estimate(t Task) estimate {
+	over := c.overheadOf(t.Step)
+	if !t.IsRun() {
+		return estimate{over, over, true}
+	}
+	load, guessed := c.follow(t).Load, false
 	if measured := c.measured(t); measured > 0 && (t.Scenario == models.Offline || load.PerS == 0) {
 		load.PerS = measured
 	}
-	took, sure := load.Takes()
-	if sure {
-		took += overheadOf(t.Step)
+	if load.PerS == 0 {
+		perS, sure := c.speed.rate(load.Samples)
+		load.PerS, guessed = t.offered(perS), !sure
 	}
-	return took, sure
+	takes, sure := load.Takes()
+	if sure = sure && !guessed; sure {
+		takes += over
+	}
+	return estimate{takes, over, sure}
+}
+
+// offered returns the rate of a task on a server with a rate in Offline, if the campaign takes the one from the other.
+func (t *Task) offered(offline float64) float64 {
+	if t.MostPerS > 0 {
+		return min(t.MostPerS, loadShare*offline)
+	}
+	return offline
 }
 
 // measured returns the speed of a scenario's earlier run in answers per second; 0: unknown.
@@ -86,9 +149,8 @@ func (c *Campaign) measured(t Task) float64 {
 // reckon records how long each task from the given one on will take, for `submission status`.
 func (c *Campaign) reckon(from int) {
 	for _, t := range c.Tasks[from:] {
-		took, sure := c.estimate(t)
-		e := c.state.Entry(t.Step)
-		e.TakesS, e.AtLeast = took.Seconds(), !sure
+		e, took := c.state.Entry(t.Step), c.estimate(t)
+		e.TakesS, e.AtLeast = took.takes.Seconds(), !took.sure
 	}
 }
 
@@ -108,7 +170,7 @@ func Remaining(outcomes []Outcome, now time.Time) (left time.Duration, sure bool
 			known = known && gone < takes
 			takes -= gone
 		}
-		all.add(o.Step, takes, known)
+		all.add(estimate{takes, usualOverhead(o.Step), known})
 	}
 	return all.total()
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/needs"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
 func TestScenariosOfARound(t *testing.T) {
@@ -112,6 +113,39 @@ func TestEstimate(t *testing.T) {
 	require.Equal(t, 200*time.Second+overhead, d)
 }
 
+// Before the first test, the time of one answer bounds the rate, and the simulator's is known. Earlier steps show how
+// much time their processes need beside the test.
+func TestEstimateBeforeTheFirstTest(t *testing.T) {
+	offline, server := Step{models.Offline, layout.Performance}, Step{models.Server, layout.Performance}
+	c := &Campaign{Of: Of{Model: "llama3.1-8b", System: "s"}, Folder: t.TempDir(), state: &State{}, Tasks: []Task{
+		{Step: offline, Load: needs.Load{Samples: 1000, OneQuery: true}},
+		{Step: server, Load: needs.Load{Samples: 50}, MostPerS: 100,
+			Settings: Settings{}}}}
+	for name, want := range map[string]struct {
+		speed         speed
+		first, second estimate
+	}{
+		"unknown": {speed{}, estimate{0, overhead, false}, estimate{0, overhead, false}},
+		"a server": {speed{answer: 2 * time.Second}, estimate{2 * time.Second, overhead, false},
+			estimate{8 * time.Second, overhead, false}}, // a quarter of 50 answers in 2 s
+		"a simulator": {speed{time.Second, 100}, estimate{10*time.Second + overhead, overhead, true},
+			estimate{4*time.Second + overhead, overhead, true}},
+		"a fast simulator": {speed{time.Millisecond, 100}, estimate{10*time.Millisecond + overhead, overhead, true},
+			estimate{500*time.Millisecond + overhead, overhead, true}}, // no more than a rehearsal offers
+	} {
+		c.speed = want.speed
+		require.Equal(t, []estimate{want.first, want.second}, []estimate{c.estimate(c.Tasks[0]), c.estimate(c.Tasks[1])},
+			name)
+	}
+	require.NoError(t, os.MkdirAll(c.folder(offline), 0o755))
+	require.NoError(t, atomicfile.WriteJSON(filepath.Join(c.folder(offline), record.FileName),
+		&record.Record{Schema: record.Schema, DurationS: 5, Throughput: ledger.Throughput{Requests: 200}}))
+	done := c.state.Entry(offline)
+	done.Status, done.TookS = Done, 5.25
+	require.Equal(t, estimate{1250 * time.Millisecond, 250 * time.Millisecond, true}, c.estimate(c.Tasks[1]),
+		"50 samples at a quarter of 200 answers/s")
+}
+
 // A step counts as running only while the folder is locked. Steps that were done are judged in either case.
 func TestInspectOfACampaignThatIsRunningOrDied(t *testing.T) {
 	s := newStage(t, nil)
@@ -148,7 +182,7 @@ func TestRemaining(t *testing.T) {
 	}{
 		0:                   {90 * time.Second, true},
 		20 * time.Second:    {70 * time.Second, true},
-		time.Hour:           {28 * time.Second, false}, // longer than was reckoned
+		time.Hour:           {29 * time.Second, false}, // longer than was reckoned
 		-time.Hour:          {90 * time.Second, true},  // the clock went back
 		-240000 * time.Hour: {90 * time.Second, true},
 	} {
@@ -176,10 +210,10 @@ func TestTheStateContainsTheTimeOfEachStep(t *testing.T) {
 	require.NoError(t, err)
 	state, out, err := Inspect(s.Folder)
 	require.NoError(t, err)
-	require.InDelta(t, 102, state.Entry(Step{models.Server, "TEST06"}).TakesS, 0.01)
+	require.InDelta(t, 101, state.Entry(Step{models.Server, "TEST06"}).TakesS, 0.01)
 	left, sure := Remaining(out, time.Now())
 	require.True(t, sure)
-	require.Equal(t, 204*time.Second, left, "performance again, and the audit that needs it")
+	require.Equal(t, 202*time.Second, left, "performance again, and the audit that needs it")
 }
 
 // Reading any text as a state ends, and in a state that was read every step has a name.

@@ -33,8 +33,8 @@ func (c *Campaign) Preview() []Planned {
 	kept := map[string]bool{}
 	for _, t := range c.Tasks {
 		f := c.Look(t)
-		took, sure := c.estimate(t)
-		p := Planned{ID: t.ID(), Action: "to do", Takes: needs.About(took, sure), Why: f.Why, Change: f.Changes}
+		took := c.estimate(t)
+		p := Planned{ID: t.ID(), Action: "to do", Takes: needs.About(took.takes, took.sure), Why: f.Why, Change: f.Changes}
 		switch {
 		case f.Status == Done && !c.Force || t.Test == Preflight && !c.Force && !c.wanted(t):
 			p.Action, p.Takes, kept[t.ID()] = "done", "-", true
@@ -56,6 +56,9 @@ func (c *Campaign) peek() {
 		c.state = s
 	}
 }
+
+// Running reports whether a campaign works in a folder.
+func Running(folder string) bool { return owner.Running(folder) }
 
 // Inspect reads a campaign's folder, whether or not the campaign is running. Without campaign.json it reads the runs'
 // records.

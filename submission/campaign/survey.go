@@ -12,6 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/needs"
 	"github.com/mlperf-go/mlperf-go/run/plan"
+	"github.com/mlperf-go/mlperf-go/run/rehearse"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
@@ -78,6 +79,7 @@ func (p *Plan) Needs(ctx context.Context, ask bool) (needs.Table, error) {
 			return nil, s.Refusal
 		}
 	}
+	p.learnSpeed(s.Servers)
 	s.Takes = p.takes()
 	return s.Table(ctx), nil
 }
@@ -97,6 +99,36 @@ func (p *Plan) probed() models.Scenario {
 	return slices.MinFunc(p.plans, func(a, b *plan.Plan) int { return rank(a) - rank(b) }).Scenario.Scenario
 }
 
+// simulatedTokens is about the length of the simulator's answers, which are those of a synthetic data set or shorter.
+const simulatedTokens = 128
+
+// learnSpeed keeps how long an answer takes by itself, from the preflight's short answer, or from what the simulator is
+// known to do.
+func (p *Plan) learnSpeed(servers *run.Preflight) {
+	tokens := p.plans[0].Config.Int("max-tokens")
+	if !p.settings.Has("endpoint") || p.simulated {
+		tokens = min(tokens, simulatedTokens)
+	}
+	if !p.settings.Has("endpoint") {
+		p.speed = simulatorSpeed(rehearse.AnswerTime(tokens))
+		return
+	}
+	if servers == nil {
+		return
+	}
+	for _, e := range servers.Endpoints {
+		switch n := time.Duration(e.OutputTokens); {
+		case n > 1 && e.TTFT > 0 && e.Latency > e.TTFT:
+			p.speed.answer = max(p.speed.answer, e.TTFT+time.Duration(tokens-1)*(e.Latency-e.TTFT)/(n-1))
+		case n > 1: // not streamed
+			p.speed.answer = max(p.speed.answer, time.Duration(tokens)*e.Latency/n)
+		}
+	}
+	if p.simulated {
+		p.speed = simulatorSpeed(p.speed.answer)
+	}
+}
+
 // takes returns how long the campaign takes, in all and by scenario.
 func (p *Plan) takes() string {
 	if p.state == nil { // else the campaign runs, and its state is newer than the file
@@ -104,6 +136,7 @@ func (p *Plan) takes() string {
 	}
 	var parts []string
 	var all sum
+	var shortest time.Duration
 	for i, t := range p.Tasks {
 		if i > 0 && p.Tasks[i-1].Scenario == t.Scenario {
 			continue
@@ -111,21 +144,28 @@ func (p *Plan) takes() string {
 		var of sum
 		for _, other := range p.Tasks {
 			if other.Scenario == t.Scenario {
-				took, known := p.estimate(other)
-				of.add(other.Step, took, known)
-				all.add(other.Step, took, known)
+				took := p.estimate(other)
+				of.add(took)
+				all.add(took)
+				if shortest += took.takes; !took.sure {
+					shortest += took.overhead
+				}
 			}
 		}
 		parts = append(parts, string(t.Scenario)+" "+needs.About(of.total()))
 	}
-	if d, sure := all.total(); !sure && d.Round(time.Second) == 0 {
+	d, sure := all.total()
+	switch answer := p.speed.answer; {
+	case !sure && answer > 0:
+		return fmt.Sprintf("%v to %v: one answer alone takes up to %.2g s; how many the server can compute at once decides",
+			shortest.Round(time.Second), p.takesAt(1/answer.Seconds()).Round(time.Second), answer.Seconds())
+	case !sure && d.Round(time.Second) == 0:
 		return fmt.Sprintf("it follows from the server's speed: about %v at %d answers/s",
 			p.takesAt(exampleRate).Round(time.Second), exampleRate)
+	case len(parts) == 1:
+		return needs.About(d, sure)
 	}
-	if len(parts) == 1 {
-		return needs.About(all.total())
-	}
-	return needs.About(all.total()) + ": " + strings.Join(parts, ", ")
+	return needs.About(d, sure) + ": " + strings.Join(parts, ", ")
 }
 
 // exampleRate is a speed of a slow server, in answers per second.
@@ -135,15 +175,13 @@ const exampleRate = 4
 func (p *Plan) takesAt(rate float64) time.Duration {
 	var all sum
 	for _, t := range p.Tasks {
-		took, known := p.estimate(t)
-		if load := t.Load; !known && t.IsRun() {
-			if load.PerS = rate; t.MostPerS > 0 {
-				load.PerS = min(t.MostPerS, loadShare*rate)
-			}
-			took, known = load.Takes()
-			took += overheadOf(t.Step)
+		took := p.estimate(t)
+		if load := t.Load; !took.sure && t.IsRun() {
+			load.PerS = t.offered(rate)
+			took.takes, took.sure = load.Takes()
+			took.takes += took.overhead
 		}
-		all.add(t.Step, took, known)
+		all.add(took)
 	}
 	takes, _ := all.total()
 	return takes
