@@ -3,6 +3,8 @@ package tune
 import (
 	"fmt"
 	"math"
+	"slices"
+	"time"
 )
 
 // Settings of a search in Offline, whose only question is how fast the server answers when it never waits.
@@ -10,7 +12,10 @@ const (
 	offlineStep  = 2    // of the requests in flight
 	offlineGain  = 1.03 // of answers per second by twice as many; less is no growth
 	settledLoops = 3    // closed loops at the best number in flight: mean and interval
-	slack        = 1.1  // of the expected QPS, in the samples of an Offline run (docs/reference/loadgen.md#query-counts)
+	mostLoops    = 6    // until three in a row agree: a server may still be warming up
+	loopShare    = 60   // of a full-length run is a closed loop, by the fastest before it
+	shortestLoop = time.Second
+	slack        = 1.1 // of the expected QPS, in the samples of an Offline run (docs/reference/loadgen.md#query-counts)
 )
 
 // nextOffline returns the next step in Offline. It doubles the requests in flight until the server answers no more per
@@ -25,13 +30,34 @@ func (s *Search) nextOffline() Step {
 		if level > mostConcurrency {
 			return s.unsaturated(level/offlineStep, s.best().Answers)
 		}
-		return Step{Kind: Saturate, Concurrency: level, Queries: level * 3}
+		return s.loop(level)
 	}
-	best := s.inFlight()
-	if len(s.loops(best)) < settledLoops {
-		return Step{Kind: Saturate, Concurrency: best, Queries: best * 3}
+	if n := len(s.loops(s.inFlight())); n < settledLoops || n < mostLoops && !s.settled() {
+		return s.loop(s.inFlight())
 	}
 	return s.confirmOffline()
+}
+
+// loop returns a closed loop that lasts long enough to be measured.
+func (s *Search) loop(level int) Step {
+	answers := 0.0
+	for _, m := range s.measured {
+		answers = max(answers, m.Answers)
+	}
+	lasts := max(shortestLoop, s.goal.Load.MinDuration/loopShare)
+	return Step{Kind: Saturate, Concurrency: level, Queries: max(level*3, int(answers*lasts.Seconds()))}
+}
+
+// settled reports whether the last closed loops at the best number in flight agree.
+func (s *Search) settled() bool {
+	rates := s.lastLoops()
+	return slices.Max(rates) <= slices.Min(rates)*(1+mostDrift)
+}
+
+// lastLoops returns the answers per second of the last closed loops at the best number in flight.
+func (s *Search) lastLoops() []float64 {
+	rates := s.loops(s.inFlight())
+	return rates[max(0, len(rates)-settledLoops):]
 }
 
 // growing returns the next number of requests in flight, until one brings no growth.
@@ -55,10 +81,10 @@ func (s *Search) growing() (level int, more bool) {
 // confirmOffline returns the run of the full length. A server that was faster than expected ends it before LoadGen's
 // minimum duration, and the next run expects what that one achieved.
 func (s *Search) confirmOffline() Step {
-	low, high, mean := s.throughput()
-	if high > mean*(1+mostDrift) {
+	_, _, mean := s.throughput()
+	if rates := s.lastLoops(); !s.settled() {
 		return s.offlineUnconfirmed(fmt.Sprintf("the server drifts: with %d requests in flight it answers %.4g to %.4g per "+
-			"second; cool it, or keep other work off it", s.inFlight(), low, high))
+			"second; cool it, or keep other work off it", s.inFlight(), slices.Min(rates), slices.Max(rates)))
 	}
 	rate := mean
 	if c := s.last(Confirm); c != nil {
@@ -116,7 +142,7 @@ func (s *Search) inFlight() int {
 // throughput returns the mean answers per second with the best number in flight, and its confidence interval by
 // Student's t distribution.
 func (s *Search) throughput() (low, high, mean float64) {
-	rates := s.loops(s.inFlight())
+	rates := s.lastLoops()
 	n := float64(len(rates))
 	if n == 0 {
 		return 0, 0, 0

@@ -78,10 +78,24 @@ func TestOfflineOutcomes(t *testing.T) {
 	calls := 0
 	o, _ = offline(func(level int) float64 {
 		calls++
-		return steady(level) / float64(1+calls/6)
+		if calls <= 6 { // until the throughput grows no more
+			return steady(level)
+		}
+		return steady(level) / float64(1+calls%2)
 	})
-	require.Contains(t, o.Why, "the server drifts: with 128 requests in flight it answers")
+	require.Contains(t, o.Why, "the server drifts: with 128 requests in flight it answers 50 to 100 per second")
 	require.False(t, o.Confirmed)
+	require.Equal(t, 6+mostLoops-1, calls)
+
+	calls = 0
+	o, _ = offline(func(level int) float64 {
+		calls++
+		if calls == 5 { // the first one at 128
+			return 60
+		}
+		return steady(level)
+	}, 100)
+	require.True(t, o.Confirmed, "a loop that was slow by chance: %s", o.Why)
 }
 
 // Quantiles of Student's t distribution with two degrees of freedom (NIST/SEMATECH e-Handbook of Statistical Methods,

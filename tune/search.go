@@ -350,7 +350,7 @@ func (s *Search) Outcome() *Outcome { return s.done }
 func (s *Search) Interval() (low, high float64, ok bool) {
 	if s.goal.Offline {
 		low, high, _ = s.throughput()
-		return low, high, len(s.loops(s.inFlight())) == settledLoops
+		return low, high, len(s.lastLoops()) == settledLoops
 	}
 	if s.curves == nil {
 		return 0, 0, false
