@@ -7,6 +7,11 @@ import _ "embed"
 //go:embed run.schema.json
 var Run []byte
 
+// Bench is the text of bench.schema.json: the JSON Schema of bench.json, whose "schema" field is "mlperf-go/bench/1".
+//
+//go:embed bench.schema.json
+var Bench []byte
+
 // Campaign is the text of campaign.schema.json: the JSON Schema of campaign.json, whose "schema" field is
 // "mlperf-go/campaign/1".
 //

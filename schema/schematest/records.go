@@ -14,11 +14,21 @@ import (
 	"github.com/mlperf-go/mlperf-go/schema"
 )
 
-// recordName is the file name of a run's record.
-const recordName = "run.json"
+// record is a file with the record of a run, and its schema.
+type record struct {
+	schema string // name of its file
+	form   func() (*jsonschema.Schema, error)
+}
 
-// form is the compiled schema of run.json.
-var form = sync.OnceValues(func() (*jsonschema.Schema, error) { return Compile("run.schema.json", schema.Run) })
+// records are the files of records by their names.
+var records = map[string]record{
+	"run.json":   recordOf("run.schema.json", schema.Run),
+	"bench.json": recordOf("bench.schema.json", schema.Bench),
+}
+
+func recordOf(name string, text []byte) record {
+	return record{name, sync.OnceValues(func() (*jsonschema.Schema, error) { return Compile(name, text) })}
+}
 
 // Compile compiles a schema and asserts its formats.
 func Compile(name string, text []byte) (*jsonschema.Schema, error) {
@@ -35,8 +45,10 @@ func Compile(name string, text []byte) (*jsonschema.Schema, error) {
 }
 
 // Validate validates the text of a run.json.
-func Validate(text []byte) error {
-	s, err := form()
+func Validate(text []byte) error { return records["run.json"].validate(text) }
+
+func (r record) validate(text []byte) error {
+	s, err := r.form()
 	if err != nil {
 		return err
 	}
@@ -53,7 +65,7 @@ type tester interface {
 	Errorf(format string, args ...any)
 }
 
-// Records validates every run.json below a folder. The folder may be missing.
+// Records validates every run.json and bench.json below a folder. The folder may be missing.
 func Records(t tester, folder string) {
 	t.Helper()
 	if err := Check(folder, nil); err != nil {
@@ -69,15 +81,19 @@ func Check(folder string, except func(text []byte) bool) error {
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 			return nil
 		}
-		if err != nil || !e.Type().IsRegular() || e.Name() != recordName {
+		if err != nil {
 			return err
+		}
+		r, ok := records[e.Name()]
+		if !ok || !e.Type().IsRegular() {
+			return nil
 		}
 		text, err := os.ReadFile(path)
 		if err == nil && (except == nil || !except(text)) {
-			err = Validate(text)
+			err = r.validate(text)
 		}
 		if err != nil {
-			faults = errors.Join(faults, fmt.Errorf("%s does not fit schema/run.schema.json: %w", path, err))
+			faults = errors.Join(faults, fmt.Errorf("%s does not fit schema/%s: %w", path, r.schema, err))
 		}
 		return nil
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/schema/schematest"
 	"github.com/mlperf-go/mlperf-go/workload/engine"
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
@@ -71,6 +72,7 @@ func TestMerge(t *testing.T) {
 	output := filepath.Join(t.TempDir(), "merged")
 	r, err := Merge(shards, output, nil)
 	require.NoError(t, err)
+	schematest.Records(t, output)
 	require.Equal(t, record.Valid, r.Verdict, "%v", r.Reasons)
 	require.EqualValues(t, 4, r.Measured.Total.Requests.OK)
 	require.EqualValues(t, 4, r.Stages[0].Requests)

@@ -11,6 +11,7 @@ import (
 
 	_ "github.com/mlperf-go/mlperf-go/backends/openai" // registers the protocols
 	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/schema/schematest"
 	"github.com/mlperf-go/mlperf-go/sim"
 	"github.com/mlperf-go/mlperf-go/workload/bench"
 	"github.com/mlperf-go/mlperf-go/workload/catalog"
@@ -56,6 +57,7 @@ func TestEveryProfileRehearses(t *testing.T) {
 			r, err := bench.Run(t.Context(), bench.Options{Profile: small, Endpoints: []string{url}, Folder: folder,
 				Rehearsal: bench.RehearsalReason})
 			require.NoError(t, err)
+			schematest.Records(t, folder)
 			require.Equal(t, bench.RehearsalReason, r.Rehearsal)
 			sent := r.Measured.Total.Requests
 			require.Zero(t, sent.Failed, "%v", r.Reasons)
