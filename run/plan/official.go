@@ -52,8 +52,8 @@ var fixedKeys = []fixedKey{
 // keyTargetLatency is the limit of the whole answer in Server.
 const keyTargetLatency = "target_latency"
 
-// officialPercentile returns the percentile that LoadGen's built-in mlperf.conf judges; 0: it judges no percentile.
-func (l *Load) officialPercentile() float64 {
+// OfficialPercentile returns the percentile that LoadGen's built-in mlperf.conf judges; 0: it judges no percentile.
+func (l *Load) OfficialPercentile() float64 {
 	if !loadgen.Built {
 		return 0
 	}

@@ -78,7 +78,7 @@ func (p *Plan) settingShortfalls() []shortfall {
 			why = append(why, shortfall{l.name, fmt.Sprintf("%s %v is not the benchmark's %v", l.name, d, l.limit)})
 		}
 	}
-	if is, want := c.Float("latency-percentile"), p.officialPercentile(); c.Has("latency-percentile") && want > 0 &&
+	if is, want := c.Float("latency-percentile"), p.OfficialPercentile(); c.Has("latency-percentile") && want > 0 &&
 		!isNumber(c.Text("latency-percentile"), want) {
 		why = append(why, shortfall{"latency-percentile",
 			fmt.Sprintf("latency-percentile %g is not the benchmark's %.6g", is, want)})

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/compliance"
+	"github.com/mlperf-go/mlperf-go/internal/earlystop"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/needs"
@@ -58,8 +59,25 @@ func (p *Plan) bindTask(t *Task) error {
 	}
 	if audit.Records > 0 { // the audit's own counts replace the plan's
 		t.Load.Samples, t.Load.MinDuration = audit.Records, 0
+		t.Notice = tooShort(plan, audit.Records)
 	}
 	return nil
+}
+
+// tooShort returns that LoadGen will call an audit INVALID because it has fewer queries than early stopping needs, or
+// "" (docs/reference/loadgen.md#early-stopping).
+func tooShort(plan *plan.Plan, queries int) string {
+	percentile := plan.Config.Float("latency-percentile")
+	if !plan.Config.Has("latency-percentile") {
+		percentile = plan.OfficialPercentile()
+	}
+	const percent = 100
+	needed := earlystop.Need(percentile/percent, 0)
+	if plan.Scenario.LoadGen != models.Server || queries >= needed {
+		return ""
+	}
+	return fmt.Sprintf("LoadGen's own summary will report INVALID, which does not count: the audit has %d queries, and "+
+		"LoadGen's early stopping needs %d; the audit's verification decides", queries, needed)
 }
 
 // resolve plans the test of a step as its own process will, and returns the SHA-256 of its data set.

@@ -31,7 +31,8 @@ type Task struct {
 	Load     needs.Load
 	// MostPerS makes the target QPS a share of the Offline run's rate, and at most this; 0: the settings have it.
 	MostPerS float64
-	Tuned    bool // a tune finds the target QPS
+	Tuned    bool   // a tune finds the target QPS
+	Notice   string // what looks like a failure in the step's logs but is expected; empty: nothing
 }
 
 // Campaign is the work to do in a folder.
@@ -263,6 +264,9 @@ func (c *Campaign) Run(ctx context.Context) error {
 		}
 		c.report(t.Step, "", "[%d/%d] %s%s%s", i+1, len(c.Tasks), t.ID(), c.where(t), c.left(i))
 		c.reportLoad(t)
+		if t.Notice != "" {
+			c.report(t.Step, "", "%s: %s", t.ID(), t.Notice)
+		}
 		c.reckon(i)
 		if t.IsRun() || t.Test == Tune {
 			c.point()

@@ -21,7 +21,7 @@ func (c *Campaign) State() *State { return c.state }
 type Planned struct {
 	ID     string   `json:"id"`
 	Action string   `json:"action"` // to do, to do again or done
-	Why    string   `json:"why"`
+	Why    string   `json:"why"`    // or Task.Notice
 	Takes  string   `json:"takes"`
 	Change []Change `json:"changes"`
 }
@@ -40,6 +40,9 @@ func (c *Campaign) Preview() []Planned {
 			p.Action, p.Takes, kept[t.ID()] = "done", "-", true
 		case f.Record != nil || f.Status == Crashed:
 			p.Action = "to do again"
+		}
+		if p.Action != "done" && p.Why == "" {
+			p.Why = t.Notice
 		}
 		if p.Change == nil {
 			p.Change = []Change{}
