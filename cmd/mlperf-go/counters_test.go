@@ -3,11 +3,16 @@ package main
 import (
 	"bytes"
 	"io"
+	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/internal/secret"
@@ -43,4 +48,49 @@ func TestCountersOfAProgress(t *testing.T) {
 	stop()
 	_, err = client.Get(p.counters.URL())
 	require.Error(t, err, "the page ends with the test")
+}
+
+// A scraper of --serve-metrics sees the counters of a running test grow, and never more ended samples than issued ones.
+func TestCountersOfARunningTest(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := l.Addr().String()
+	require.NoError(t, l.Close())
+	p := startRun(t, append([]string{"--serve-metrics", address}, long["Server"]...)...)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
+	var pages []map[string]float64
+	p.until("three pages of a test that goes on", patience, func() bool {
+		r, err := client.Get("http://" + address + "/metrics")
+		if err != nil {
+			return false // the page is not there yet
+		}
+		defer r.Body.Close()
+		parser := expfmt.NewTextParser(model.LegacyValidation)
+		families, err := parser.TextToMetricFamilies(r.Body)
+		require.NoError(t, err)
+		now := map[string]float64{}
+		for name, f := range families {
+			require.Len(t, f.Metric, 1)
+			now[name] = f.Metric[0].GetGauge().GetValue() + f.Metric[0].GetCounter().GetValue()
+			require.Equal(t, strings.HasSuffix(name, "_total"), f.GetType() == dto.MetricType_COUNTER, name)
+		}
+		if n := len(pages); n == 0 || now["mlperf_go_samples_ended_total"] > pages[n-1]["mlperf_go_samples_ended_total"] {
+			pages = append(pages, now)
+		}
+		return len(pages) > 3
+	})
+	last := pages[len(pages)-1]
+	require.Len(t, last, len(counters))
+	for i, page := range pages {
+		issued, ended := page["mlperf_go_samples_issued_total"], page["mlperf_go_samples_ended_total"]
+		require.LessOrEqual(t, ended, issued)
+		require.Equal(t, issued-ended, page["mlperf_go_in_flight"], "one page is one moment")
+		if i > 0 {
+			require.GreaterOrEqual(t, issued, pages[i-1]["mlperf_go_samples_issued_total"])
+		}
+	}
+	require.Positive(t, last["mlperf_go_ttft_p99_seconds"])
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGINT))
+	require.Equal(t, 130, p.end(endWithin))
+	require.GreaterOrEqual(t, float64(p.record().Samples.Issued), last["mlperf_go_samples_issued_total"])
 }
