@@ -86,7 +86,8 @@ for arch in $arches; do
       log/... math/big crypto/x509 net/mail os/exec vendor/golang.org/x/text/... vendor/golang.org/x/net/idna; do
       lean+=("-gcflags=$package=-l")
     done
-    go build "${lean[@]}" -tags urfave_cli_no_docs -o "$out/mlperf-go" -ldflags "-s -w -buildid= -linkmode=external -extld=$CXX
+    # Functions begin at multiples of 16 bytes, as they do on arm64 anyway: 0.3 MB less (docs/reference/measurements.md).
+    go build "${lean[@]}" -tags urfave_cli_no_docs -o "$out/mlperf-go" -ldflags "-s -w -buildid= -funcalign=16 -linkmode=external -extld=$CXX
       -X github.com/mlperf-go/mlperf-go/run/record.version=$version
       -extldflags '-B$stubs -L$stubs -static-libstdc++ -static-libgcc -Wl,--build-id=none,--gc-sections,--exclude-libs,ALL $work/compat.o -lresolv -lpthread'" \
       ./cmd/mlperf-go
