@@ -35,6 +35,7 @@ func TestSVG(t *testing.T) {
 		require.Contains(t, text, want)
 	}
 	require.Contains(t, text, `transform="rotate(-90 17.0 145.0)" fill="#282828">rows<`)
+	require.Regexp(t, `<text x="460.0" y="445.0" text-anchor="middle"[^>]*>no values<`, text, "amid the second panel")
 	require.Equal(t, 6, strings.Count(text, `fill="#466eaa"`), "a bar for each range of the first and the last panel")
 }
 

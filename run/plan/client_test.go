@@ -146,6 +146,8 @@ func TestFormatsOfAnswers(t *testing.T) {
 		_, err = of(path)
 		require.ErrorContains(t, err, "holds no JSON object", text)
 	}
+	_, err = of("no/such/file")
+	require.ErrorContains(t, err, "open no/such/file: no such file or directory")
 	_, err = of("benchmark")
 	require.ErrorContains(t, err, "the benchmark has none")
 	_, err = of(path + "x")

@@ -224,18 +224,28 @@ func (p place) publish(old bool) error {
 	}
 	defer d.Close()
 	err = unix.Renameat2(int(d.Fd()), p.part, int(d.Fd()), p.output, unix.RENAME_EXCHANGE)
-	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EINVAL) { // the file system does not support it
-		aside := p.output + ".old"
-		if err := p.parent.Rename(p.output, aside); err != nil {
-			return err
-		}
-		if err := p.parent.Rename(p.part, p.output); err != nil {
-			return err
-		}
-		return p.parent.RemoveAll(aside)
+	if cannotExchange(err) {
+		return p.replace()
 	}
 	if err != nil {
 		return err
 	}
 	return p.parent.RemoveAll(p.part)
+}
+
+// cannotExchange reports whether the kernel or the file system does not support an exchange (renameat2(2)).
+func cannotExchange(err error) bool {
+	return errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EINVAL)
+}
+
+// replace is publish in two steps. Between them there is no tree.
+func (p place) replace() error {
+	aside := p.output + ".old"
+	if err := p.parent.Rename(p.output, aside); err != nil {
+		return err
+	}
+	if err := p.parent.Rename(p.part, p.output); err != nil {
+		return err
+	}
+	return p.parent.RemoveAll(aside)
 }

@@ -33,6 +33,11 @@ func TestExtensionsOfChunksAreBounded(t *testing.T) {
 	require.Equal(t, "the chunks carry more extensions than data", bad)
 	require.Equal(t, maxExcess/perPiece, read)
 
+	const perLarge = perPiece - 100 + 1038
+	require.Zero(t, maxExcess%perLarge)
+	read, _ = chunked(&chunks{}, piece(1, 1038), 1000)
+	require.Equal(t, maxExcess/perLarge, read, "as much as is allowed")
+
 	c := &chunks{}
 	read, bad = chunked(c, piece(1, 10), 10_000)
 	require.Equal(t, 10_000, read, bad)

@@ -26,6 +26,7 @@ func TestASlowStreamWakesTheLoopOncePerToken(t *testing.T) {
 	// some of their own.
 	most := int64(answers*len(segments) + 10)
 	require.LessOrEqual(t, did.Sleeps, most)
+	require.GreaterOrEqual(t, did.Turns, int64(answers), "rounds are counted")
 	require.LessOrEqual(t, did.Turns, 2*most, "after each answer it looks once more")
 	require.Zero(t, did.Pauses)
 }
