@@ -109,9 +109,13 @@ func drawPanel(c canvas, p *Panel, y float64) {
 		return
 	}
 	most := slices.Max(p.Counts)
+	barH := plotH // of the highest bar; the names of the marks are above it
+	if len(p.Labels) == 0 {
+		barH -= float64(textHeight*len(p.Marks)) + tick
+	}
 	grid := niceStep(most, 5)
 	for v := 0; v <= most; v += grid {
-		at := floor - plotH*float64(v)/float64(max(most, 1))
+		at := floor - barH*float64(v)/float64(max(most, 1))
 		c.rect(left, at, plotW, 1, lines)
 		c.text(left-tick-2, at+textBaseline, atEnd, ink, strconv.Itoa(v))
 	}
@@ -121,7 +125,7 @@ func drawPanel(c canvas, p *Panel, y float64) {
 		gap = max(bar-widestBar, bar/8)
 	}
 	for i, n := range p.Counts {
-		h := plotH * float64(n) / float64(max(most, 1))
+		h := barH * float64(n) / float64(max(most, 1))
 		if n > 0 {
 			h = max(h, 1) // keep small counts visible
 		}
