@@ -22,6 +22,9 @@ const File = "worker.json"
 // released is the name of the file that ends the wait of Run. Its name keeps it out of parcels.
 const released = ".released"
 
+// reserve is the name of a file that keeps space for File on a full volume. Its name keeps it out of parcels.
+const reserve = ".reserve"
+
 // poll is how often the files of other processes are looked for.
 const poll = 100 * time.Millisecond
 
@@ -53,6 +56,9 @@ func Run(ctx context.Context, o Order, stdout, stderr io.Writer) (int, error) {
 			return 0, err
 		}
 	}
+	if err := os.WriteFile(filepath.Join(o.Folder, reserve), make([]byte, 4096), 0o600); err != nil {
+		return 0, fmt.Errorf("reserving space for the results: %w", err)
+	}
 	e := Ended{Started: time.Now().UTC()}
 	command := exec.CommandContext(ctx, o.Command[0], o.Command[1:]...)
 	command.Stdout, command.Stderr = stdout, stderr
@@ -64,6 +70,9 @@ func Run(ctx context.Context, o Order, stdout, stderr io.Writer) (int, error) {
 		return 0, fmt.Errorf("starting %s: %w", o.Command[0], err)
 	}
 	e.Exit, e.Finished = exitCode(command.ProcessState), time.Now().UTC()
+	if err := os.Remove(filepath.Join(o.Folder, reserve)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return e.Exit, err
+	}
 	if err := atomicfile.WriteJSON(filepath.Join(o.Folder, File), e); err != nil {
 		return e.Exit, err
 	}

@@ -4,14 +4,18 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/internal/parcel"
 	"github.com/mlperf-go/mlperf-go/kube/cluster"
 	"github.com/mlperf-go/mlperf-go/kube/objects"
@@ -52,12 +56,42 @@ func (c *collector) collect(ctx context.Context, pod, from, to string) (*parcel.
 		if err == nil {
 			return manifest, nil
 		}
+		if isLocal(err) {
+			return manifest, exit.Environment(cluster.Collection, "Free some space, and collect again; --output names another "+
+				"folder", "collecting the results of the pod %s into %s: %w", pod, to, err)
+		}
 		if ctx.Err() != nil || attempt == attempts {
 			return manifest, exit.Environment(cluster.Collection, "", "collecting the results of the pod %s: %w", pod, err)
 		}
 		c.notify(fmt.Sprintf("%s: collecting again, attempt %d of %d: %v", pod, attempt+1, attempts, err))
 		c.pause(attempt)
 	}
+}
+
+// isLocal reports whether an error is of the disk on which results are written, which no further attempt mends.
+func isLocal(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
+}
+
+// lastLine returns the last line of a saved log that is not empty, if there is one.
+func lastLine(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	const most = 4096
+	if size, err := f.Seek(0, io.SeekEnd); err != nil {
+		return ""
+	} else if _, err := f.Seek(max(0, size-most), io.SeekStart); err != nil {
+		return ""
+	}
+	text, err := io.ReadAll(io.LimitReader(f, most))
+	if err != nil {
+		return ""
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return foreign.Line(lines[len(lines)-1], 400)
 }
 
 // backoff waits as long as the shell launcher does: 5 s more after each attempt, 30 s at most.
@@ -88,16 +122,18 @@ func (c *collector) release(ctx context.Context, pod, folder string) error {
 		[]string{objects.Program, "worker", "release", "--results", folder}, nil, nil)
 }
 
-// saveLog writes the log of a pod. A missing log is reported, and does not fail the launch.
-func (c *collector) saveLog(ctx context.Context, p *corev1.Pod, dir string) {
+// saveLog writes the log of a pod and returns the path of the file. A missing log is reported, and does not fail the
+// launch.
+func (c *collector) saveLog(ctx context.Context, p *corev1.Pod, dir string) (path string) {
+	path = filepath.Join(dir, filepath.Base(p.Name)+".log")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		c.notify(err.Error())
-		return
+		return path
 	}
-	file, err := os.OpenFile(filepath.Join(dir, filepath.Base(p.Name)+".log"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		c.notify(err.Error())
-		return
+		return path
 	}
 	err = c.cluster.Logs(ctx, c.namespace, p.Name, containerOf(p), maxLog, file)
 	if closed := file.Close(); err == nil {
@@ -106,4 +142,5 @@ func (c *collector) saveLog(ctx context.Context, p *corev1.Pod, dir string) {
 	if err != nil {
 		c.notify(fmt.Sprintf("the log of the pod %s is missing: %v", p.Name, err))
 	}
+	return path
 }

@@ -304,10 +304,13 @@ func (f *follower) fetch(p *corev1.Pod) (Pod, error) {
 	if err != nil {
 		return Pod{}, err
 	}
-	f.collector.saveLog(f.ctx, p, filepath.Join(f.Output, "logs"))
+	log := f.collector.saveLog(f.ctx, p, filepath.Join(f.Output, "logs"))
 	ended, err := readEnd(to)
 	if err != nil {
 		return Pod{}, err
+	}
+	if ended > exit.StatusInvalid {
+		f.Notify(fmt.Sprintf("%s: the command ended with code %d: %s", p.Name, ended, lastLine(log)))
 	}
 	f.Notify(fmt.Sprintf("%s: collected %d files, %d bytes", p.Name, len(m.Files), m.Bytes()))
 	if err := f.collector.release(f.ctx, p.Name, f.Folder(i)); err != nil {

@@ -103,7 +103,8 @@ func judgeDisruption(p *corev1.Pod) (State, bool) {
 		return State{Phase: Failed, Class: classOf(p.Status.Reason), Text: sentence(p, why, p.Status.Message)}, true
 	}
 	if p.DeletionTimestamp != nil && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
-		return State{Phase: Failed, Class: cluster.Launcher, Text: sentence(p, "somebody deleted the pod", "")}, true
+		return State{Phase: Failed, Class: cluster.Launcher,
+			Text: sentence(p, "somebody deleted the pod, or its namespace", "")}, true
 	}
 	return State{}, false
 }

@@ -9,7 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 )
@@ -31,8 +32,16 @@ func watch(ctx context.Context, client kubernetes.Interface, namespace, selector
 		default:
 		}
 	}
-	source := cache.NewFilteredListWatchFromClient(client.CoreV1().RESTClient(), "pods", namespace,
-		func(o *metav1.ListOptions) { o.LabelSelector, o.FieldSelector = selector, fields.Everything().String() })
+	pods := client.CoreV1().Pods(namespace)
+	source := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			o.LabelSelector = selector
+			return pods.List(ctx, o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
+			o.LabelSelector = selector
+			return pods.Watch(ctx, o)
+		}}
 	store, controller := cache.NewInformerWithOptions(cache.InformerOptions{ListerWatcher: source,
 		ObjectType: &corev1.Pod{},
 		Handler: cache.ResourceEventHandlerFuncs{AddFunc: func(any) { notice() },

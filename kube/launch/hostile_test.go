@@ -1,0 +1,234 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/mlperf-go/mlperf-go/kube/cluster"
+	"github.com/mlperf-go/mlperf-go/kube/kubetest"
+	"github.com/mlperf-go/mlperf-go/kube/objects"
+	"github.com/mlperf-go/mlperf-go/kube/testcluster"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+)
+
+// requireError checks the class and the text of an error of the environment.
+func requireError(t *testing.T, err error, code exit.Code, texts ...string) {
+	t.Helper()
+	known, ok := errors.AsType[*exit.Error](err)
+	require.True(t, ok, "%v", err)
+	require.Equal(t, code, known.Code, "%v", err)
+	require.Equal(t, exit.StatusEnvironment, known.Exit)
+	for _, text := range texts {
+		require.Contains(t, known.Error(), text)
+	}
+}
+
+// requireClean checks that nothing of a launch is left in the cluster.
+func requireClean(t *testing.T, tc *testcluster.Cluster, l *objects.Launch) {
+	t.Helper()
+	at := metav1.ListOptions{LabelSelector: l.Selector()}
+	jobs, err := tc.Client().BatchV1().Jobs("").List(t.Context(), at)
+	require.NoError(t, err)
+	require.Empty(t, jobs.Items)
+	configs, err := tc.Client().CoreV1().ConfigMaps("").List(t.Context(), at)
+	require.NoError(t, err)
+	require.Empty(t, configs.Items)
+}
+
+// loadgen is a command that writes some hundred kilobytes.
+func loadgen(url string) []string {
+	return []string{"run", "--model", "llama3.1-8b", "--scenario", "Offline", "--samples", "64", "--min-queries", "64",
+		"--endpoint", url, "--output-dir", "$(RESULTS)/run", "--no-progress"}
+}
+
+// longRun is a workload whose event log exceeds a small claim.
+const longRun = `schema: mlperf-go/profile/1
+name: long
+api: {kind: completions}
+data: {kind: random, input: {kind: fixed, mean: 20}, output: {kind: uniform, min: 1, max: 50}}
+load: {stages: [{arrival: poisson, rate: 1000, requests: 4000}]}
+`
+
+// TestFullDisks fills the claim while a command writes to it, and the local disk while results are collected.
+func TestFullDisks(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can mount a small disk")
+	}
+	tc := testcluster.Start(t)
+	tc.Node("node-1", kubetest.Image(t))
+	tc.Provision()
+	url := kubetest.Simulator(t)
+	c := kubetest.Connect(t, tc.Admin())
+
+	full := kubetest.Launch("full", "bench", "run", "--workload", "/workspace/profiles/inference-perf/chat.yaml",
+		"--endpoint-url", url, "--output", "$(RESULTS)/run")
+	full.Profiles = map[string]string{"chat.yaml": longRun}
+	full.Storage.Claim, full.Storage.Size = "small", mustParse("20Ki")
+	o := options(t, full)
+	var said []string
+	o.Notify = func(s string) { t.Log(s); said = append(said, s) }
+	result, err := Run(t.Context(), c, o)
+	require.NoError(t, err)
+	require.Equal(t, exit.StatusEnvironment, result.Exit())
+	require.Contains(t, strings.Join(said, "\n"), "the command ended with code 3: ")
+	require.Contains(t, strings.Join(said, "\n"), "no space left on device", "the launcher repeats why")
+	requireClean(t, tc, &full)
+
+	local := kubetest.Launch("local", loadgen(url)...)
+	o = options(t, local)
+	require.NoError(t, unix.Mount("tmpfs", o.Output, "tmpfs", 0, "size=16k"))
+	t.Cleanup(func() { unix.Unmount(o.Output, unix.MNT_DETACH) })
+	_, err = Run(t.Context(), c, o)
+	requireError(t, err, cluster.Collection, "no space left on device", "--output names another folder")
+	result, err = Collect(t.Context(), c, Experiment{"local", "bench"}, Options{Output: t.TempDir()})
+	require.NoError(t, err, "the results were left")
+	require.Zero(t, result.Exit())
+	requireClean(t, tc, &local)
+}
+
+// TestExpiredToken ends the validity of the user's token while a command runs. The collection that is going on ends
+// well; what cannot be deleted is named.
+func TestExpiredToken(t *testing.T) {
+	tc := testcluster.Start(t)
+	tc.Node("node-1", kubetest.Image(t))
+	prepareNamespace(t, tc)
+	ctx, accounts := t.Context(), tc.Client().CoreV1().ServiceAccounts("bench")
+	_, err := accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "alice"}},
+		metav1.CreateOptions{})
+	require.NoError(t, err)
+	_, err = tc.Client().RbacV1().RoleBindings("bench").Create(ctx, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "alice"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "Role", Name: "mlperf-go-launcher"},
+		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Name: "alice", Namespace: "bench"}}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	token, err := accounts.CreateToken(ctx, "alice", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	config := tc.User()
+	config.BearerToken = token.Status.Token
+	l := kubetest.Launch("expired", "sim", "--listen", "127.0.0.1:0")
+	o := options(t, l)
+	o.Wait = 30 * time.Second // API servers remember a valid token for some seconds
+	o.Started = func(ctx context.Context, _ []*corev1.Pod) error {
+		return accounts.Delete(ctx, "alice", metav1.DeleteOptions{})
+	}
+	_, err = Run(ctx, kubetest.Connect(t, config), o)
+	requireError(t, err, cluster.Timeout, "did not end within 30s", "kube collect -p bench expired")
+
+	// with another login, the remains are seen and removed
+	o.Started, o.Wait = nil, 5*time.Second
+	_, err = Collect(ctx, kubetest.Connect(t, config), Experiment{"expired", "bench"}, o)
+	requireError(t, err, cluster.Access, "log in again")
+	r := newRunner(kubetest.Connect(t, config), o)
+	err = r.remove(ctx)
+	requireError(t, err, cluster.Access, "log in again")
+	require.ErrorContains(t, err, "kubectl -n bench delete job,configmap -l mlperf-go/run=expired")
+}
+
+// TestDeletedNamespace deletes the namespace while a command runs.
+func TestDeletedNamespace(t *testing.T) {
+	tc := testcluster.Start(t)
+	tc.Node("node-1", kubetest.Image(t))
+	l := kubetest.Launch("gone", "sim", "--listen", "127.0.0.1:0")
+	o := options(t, l)
+	o.Started = func(ctx context.Context, _ []*corev1.Pod) error {
+		return tc.Client().CoreV1().Namespaces().Delete(ctx, "bench", metav1.DeleteOptions{})
+	}
+	_, err := Run(t.Context(), kubetest.Connect(t, tc.Admin()), o)
+	requireError(t, err, cluster.Launcher, "somebody deleted the pod, or its namespace")
+	requireClean(t, tc, &l)
+}
+
+// cutter dials, and cuts all connections at once.
+type cutter struct {
+	mu    sync.Mutex
+	conns []net.Conn
+	cuts  int
+}
+
+func (c *cutter) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.conns = append(c.conns, conn)
+	return conn, err
+}
+
+func (c *cutter) cut() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, conn := range c.conns {
+		if conn != nil {
+			conn.Close()
+		}
+	}
+	c.conns, c.cuts = nil, c.cuts+1
+}
+
+// TestDroppedWatch cuts all connections to the API server while a command runs, its watch and the stream of its results
+// among them: the launch goes on as if nothing had happened.
+func TestDroppedWatch(t *testing.T) {
+	tc := testcluster.Start(t)
+	tc.Node("node-1", kubetest.Image(t))
+	url := kubetest.Simulator(t)
+	connections := &cutter{}
+	config := tc.Admin()
+	config.Dial = connections.dial
+	l := kubetest.Launch("cut", loadgen(url)...)
+	o := options(t, l)
+	o.Started = func(context.Context, []*corev1.Pod) error {
+		connections.cut()
+		return nil
+	}
+	result, err := Run(t.Context(), kubetest.Connect(t, config), o)
+	require.NoError(t, err)
+	require.Equal(t, 1, connections.cuts)
+	require.Zero(t, result.Exit())
+	require.FileExists(t, filepath.Join(o.Output, "cut_0", "run", "run.json"))
+	requireClean(t, tc, &l)
+}
+
+// TestTimeouts waits for pods that never start.
+func TestTimeouts(t *testing.T) {
+	const short, long = time.Second, time.Hour
+	for name, c := range map[string]struct {
+		start, wait time.Duration
+		since       time.Time // without a node
+		code        exit.Code
+		text        string
+	}{
+		"start":   {short, long, time.Now(), cluster.Timeout, "the pods did not start within 1s"},
+		"wait":    {0, short, time.Now(), cluster.Timeout, "the pods did not end within 1s"},
+		"no node": {long, long, time.Now().Add(-unschedulableAfter - time.Second), cluster.Scheduling, "0/3 nodes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := podWith(unschedulable(c.since))
+			p.Namespace, p.Labels = "bench", map[string]string{objects.LabelRun: "late"}
+			access := &cluster.Cluster{Client: fake.NewClientset(p),
+				Dynamic: dynamicfake.NewSimpleDynamicClient(scheme.Scheme)}
+			o := Options{Launch: kubetest.Launch("late"), Start: c.start, Wait: c.wait, Output: t.TempDir()}
+			_, err := newRunner(access, o).follow(t.Context())
+			requireError(t, err, c.code, c.text)
+			if c.code == cluster.Timeout {
+				requireError(t, err, c.code, "kube collect -p bench late")
+			}
+		})
+	}
+}
