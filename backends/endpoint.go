@@ -1,11 +1,14 @@
 package backends
 
 import (
+	"cmp"
 	"fmt"
-	"github.com/mlperf-go/mlperf-go/internal/foreign"
+	"net"
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
 // Endpoint is one server address.
@@ -77,6 +80,36 @@ func parseSocket(full string) (Endpoint, error) {
 func badPort(text string) bool {
 	n, err := strconv.ParseUint(text, 10, 16)
 	return text != "" && (err != nil || n == 0)
+}
+
+// ParseEndpoints parses the base URLs of servers. A server that is named twice is an error, because it would count as
+// two and receive twice the load of the others.
+func ParseEndpoints(texts []string) ([]Endpoint, error) {
+	var list []Endpoint
+	seen := map[string]string{}
+	for _, text := range texts {
+		e, err := ParseEndpoint(text)
+		if err != nil {
+			return nil, err
+		}
+		if first, twice := seen[e.place()]; twice {
+			return nil, fmt.Errorf("the endpoint %q is given twice (before as %q); name each server once",
+				foreign.Line(text, 200), foreign.Line(first, 200))
+		}
+		seen[e.place()] = text
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+// place returns the URL with its host in one spelling and the scheme's port.
+func (e Endpoint) place() string {
+	u, err := url.Parse(e.URL)
+	if err != nil || e.Socket() != "" {
+		return e.URL
+	}
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port) + u.Path
 }
 
 // ParseEndpoint parses the base URL of a server: http or https, a host and an optional path prefix; or a Unix socket.

@@ -52,3 +52,30 @@ func TestParseEndpointRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A server has one name, in whichever spelling.
+func TestParseEndpoints(t *testing.T) {
+	for text, twice := range map[string]bool{
+		"http://a:1 http://a:2":                     false,
+		"http://a:1 https://a:1":                    false,
+		"http://a:1/x http://a:1/y":                 false,
+		"http://a http://b http://A:80/v1":          true,
+		"a:1 http://a:1/":                           true,
+		"https://a https://a:443":                   true,
+		"http://[::1]:1 http://[::1]:1":             true,
+		"unix:///s http://a unix:///s":              true,
+		"unix:///s unix:///S":                       false,
+		"http://a:1/v1/chat/completions http://a:1": true,
+	} {
+		urls := strings.Fields(text)
+		list, err := ParseEndpoints(urls)
+		if twice {
+			require.ErrorContains(t, err, "is given twice", text)
+			continue
+		}
+		require.NoError(t, err, text)
+		require.Len(t, list, len(urls))
+	}
+	_, err := ParseEndpoints([]string{"http://a", "ftp://b"})
+	require.ErrorContains(t, err, "unsupported scheme")
+}

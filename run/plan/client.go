@@ -108,14 +108,12 @@ func (cl *Client) Endpoints() ([]backends.Endpoint, error) {
 		return nil, err
 	}
 	cl.Secrets.Add(key)
-	var list []backends.Endpoint
-	for _, url := range cl.Config.Strings("endpoint") {
-		e, err := backends.ParseEndpoint(url)
-		if err != nil {
-			return nil, exit.Usage(exit.CodeEndpoint, "Write --endpoint http://host:port", "%w", err)
-		}
-		e.APIKey = key
-		list = append(list, e)
+	list, err := backends.ParseEndpoints(cl.Config.Strings("endpoint"))
+	if err != nil {
+		return nil, exit.Usage(exit.CodeEndpoint, "Write --endpoint http://host:port", "%w", err)
+	}
+	for i := range list {
+		list[i].APIKey = key
 	}
 	if len(list) == 0 {
 		return nil, exit.Usage(exit.CodeEndpoint, "Write --endpoint http://host:port", "no --endpoint is given")

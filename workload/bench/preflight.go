@@ -35,14 +35,13 @@ const auto = "auto"
 // find asks the endpoints what they are, and sends the first request of the profile to each.
 func find(ctx context.Context, o *Options) (*target, error) {
 	p := o.Profile
-	c := &backends.Config{Transport: o.Transport}
-	for _, text := range o.Endpoints {
-		e, err := backends.ParseEndpoint(text)
-		if err != nil {
-			return nil, exit.Usage(exit.CodeEndpoint, "Write --endpoint-url http://host:port", "%w", err)
-		}
-		e.APIKey, e.Headers = o.APIKey, p.API.Headers
-		c.Endpoints = append(c.Endpoints, e)
+	endpoints, err := backends.ParseEndpoints(o.Endpoints)
+	if err != nil {
+		return nil, exit.Usage(exit.CodeEndpoint, "Write --endpoint-url http://host:port", "%w", err)
+	}
+	c := &backends.Config{Transport: o.Transport, Endpoints: endpoints}
+	for i := range c.Endpoints {
+		c.Endpoints[i].APIKey, c.Endpoints[i].Headers = o.APIKey, p.API.Headers
 	}
 	if len(c.Endpoints) == 0 {
 		return nil, exit.Usage(exit.CodeEndpoint, "Write --endpoint-url http://host:port", "no endpoint is given")
