@@ -49,11 +49,17 @@ const fishCompletion = `function __mlperf_go
   set -l words (commandline -opc)
   set -l current (commandline -ct)
   set -l candidates ($words[1] __complete fish -- $words "$current" 2>/dev/null)
+  set -l before (string match -r -- '^--[^=]*=' "$current")
+  set -l typed (string replace -r -- '^--[^=]*=' '' "$current")
   switch "$candidates[1]"
     case ':files'
-      __fish_complete_path "$current"
+      for path in (__fish_complete_path "$typed")
+        echo "$before$path"
+      end
     case ':folders'
-      __fish_complete_directories "$current"
+      for path in (__fish_complete_directories "$typed")
+        echo "$before$path"
+      end
     case '*'
       printf '%s\n' $candidates
   end
@@ -116,7 +122,9 @@ func candidates(app *cli.App, shell string, words []string) []string {
 		list := beginWith(valuesOf(in, flagNamed(in.known, name)), value)
 		if shell == "fish" { // it replaces the whole word
 			for i := range list {
-				list[i] = strings.TrimSuffix(current, value) + list[i]
+				if !strings.HasPrefix(list[i], ":") { // the script adds the flag to the paths
+					list[i] = strings.TrimSuffix(current, value) + list[i]
+				}
 			}
 		}
 		return list

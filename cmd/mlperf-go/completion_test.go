@@ -36,6 +36,7 @@ func TestCandidates(t *testing.T) {
 		{"zsh", "mlperf-go run --target-qps ", "", ":files"},
 		{"zsh", "mlperf-go run --model=llama3.1-4", "llama3.1-405b", ""},
 		{"fish", "mlperf-go run --model=llama3.1-4", "--model=llama3.1-405b", ""},
+		{"fish", "mlperf-go run --dataset=prom", ":files", ""},
 		{"bash", "mlperf-go run --model = llama3.1-4", "llama3.1-405b", "--model=llama3.1-405b"},
 		{"bash", "mlperf-go run --model =", "llama3.1-8b", "--model"},
 		{"zsh", "mlperf-go run --no-progress=", "true false", ""},
@@ -112,6 +113,11 @@ var typedLines = []struct{ typed, shown string }{
 	{"mlperf-go run --dataset prom", "prompts-of-mine.json "},
 	{"mlperf-go run --output-dir res", "results-of-mine/"},
 	{"mlperf-go dataset check prom", "prompts-of-mine.json "},
+	{"mlperf-go run --dataset=prom", "prompts-of-mine.json "},
+	{"mlperf-go run --output-dir=res", "results-of-mine/"},
+	{"mlperf-go report res", "results-of-mine/"},
+	{"mlperf-go submission che", "check "},
+	{"mlperf-go sim --fault cut_m", "cut_mid="},
 }
 
 // A person types a line and presses Tab, in every shell that is installed.
