@@ -293,7 +293,7 @@ var helpTable = map[string]commandHelp{
 		{"draw a bitmap", "mlperf-go metrics plot metrics.jsonl.zst --output metrics.png"},
 	}},
 	"metrics upload": {examples: []example{
-		{"send the newest run of a test", "mlperf-go metrics upload results/llama3.1-8b-Server-performance/latest --mlflow " +
+		{"send the newest run of a test", "mlperf-go metrics upload results/server/latest --mlflow " +
 			"http://127.0.0.1:5000"},
 		{"send a campaign with its tests, without files",
 			"mlperf-go metrics upload campaign --mlflow http://127.0.0.1:5000 --experiment v6.1 --no-artifacts"},
