@@ -36,7 +36,7 @@ run() {
   code=0
   mkdir -p "$work/out"
   LSAN_OPTIONS="suppressions=$here/testdata/lsan.supp" TSAN_OPTIONS="suppressions=$here/testdata/tsan.supp report_signal_unsafe=0" \
-    timeout --signal=USR1 --kill-after=30 "$1" "$work/$2/driver" "$3" "$work/out" ${4:-} || code=$?
+    timeout --signal=USR1 --kill-after=60 "$1" "$work/$2/driver" "$3" "$work/out" ${4:-} || code=$?
   case $code in
   0) ;;
   124 | 137) echo "sanitize.sh: the $2 driver of $3 did not end within $1 s; the stacks of its threads are above" >&2 ;;

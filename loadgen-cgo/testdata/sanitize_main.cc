@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -27,10 +28,11 @@ bool unanswered = false;
 
 // LoadGen reserves 1024 log entries a thread (kTlsLogReservedEntryCount in its logging.cc), and its log thread may lose
 // the entries of a thread that had more: StartTest then waits forever (docs/reference/loadgen.md, "Traps"). A query has
-// two entries, so no thread can have that many in both phases together. Offline fills the rings, which are smaller.
-constexpr uint64_t kQueries = 400;
-constexpr uint64_t kSamples = 100;  // queries of the accuracy phase
-constexpr size_t kSlots = 64;
+// four entries of the thread that answers and as many of the one that issues, so that no thread can have that many in
+// both phases together. Offline fills the rings, which are smaller.
+constexpr uint64_t kQueries = 150;
+constexpr uint64_t kSamples = 50;  // queries of the accuracy phase
+constexpr size_t kSlots = 32;
 
 // The consumer's half of the ring, as shard.go has it.
 size_t Pop(lg_ring* ring, lg_query* to, size_t n) {
@@ -73,9 +75,12 @@ size_t Consume(lg_ring* ring) {
   }
 }
 
+std::atomic<size_t> printed{0};
+
 void PrintStack(int) {
   fprintf(stderr, "thread %ld:\n", syscall(SYS_gettid));
   __sanitizer_print_stack_trace();
+  printed++;
 }
 
 // Waits for SIGUSR1, then has each thread print its stack, one after the other. The sanitizer runs the handler of a
@@ -87,8 +92,9 @@ void PrintStacksOnSignal(sigset_t set) {
   for (dirent* task = tasks ? readdir(tasks) : nullptr; task; task = readdir(tasks)) {
     const long id = atol(task->d_name);
     if (id <= 0 || id == syscall(SYS_gettid)) continue;
+    const size_t before = printed;
     syscall(SYS_tgkill, getpid(), id, SIGUSR2);
-    usleep(300000);
+    for (int i = 0; i < 100 && printed == before; i++) usleep(50000);  // 5 s: the first reads the debug information
   }
   _exit(3);
 }
@@ -127,7 +133,7 @@ int main(int argc, char** argv) {
   settings.use_token_latencies = 1;
   const size_t shards = 2;
   lg_sut* sut = lg_sut_new("sanitized", shards, kSlots);
-  lg_qsl* qsl = lg_qsl_new("library", kSamples, 40, 1);
+  lg_qsl* qsl = lg_qsl_new("library", kSamples, 20, 1);
   size_t answered[shards];
   std::vector<std::thread> consumers;
   for (size_t i = 0; i < shards; i++) {
