@@ -239,7 +239,11 @@ func noArguments(c *cli.Context) error {
 	if c.NArg() == 0 {
 		return nil
 	}
-	return exit.Usage(exit.CodeArgument, "It accepts only flags: write --FLAG=VALUE, or put -- before engine arguments",
+	hint := "It accepts only flags: write --FLAG=VALUE, or put -- before engine arguments"
+	if flagNamed(c.Command.Flags, "model") != nil && slices.Contains(modelNames(), c.Args().First()) {
+		hint = "Write --model " + c.Args().First()
+	}
+	return exit.Usage(exit.CodeArgument, hint,
 		"unexpected argument %q of %s", c.Args().First(), strings.TrimPrefix(c.Command.HelpName, "mlperf-go "))
 }
 
