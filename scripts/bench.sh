@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # The figures of the hot path against references, with their floors and goals: one table, and .cache/bench/bench.json. What is
 # compared runs in turns within each round. BENCH_ROUNDS=5; fewer are good for a quick look only. BENCH_PARTS chooses among
-# "micro bridge datasets client" (default: all), HTTP1_BENCH_ONLY among the loads and clients of the last (a regular expression for row/kind).
+# "micro bridge datasets client tune" (default: all), HTTP1_BENCH_ONLY among the loads and clients of the last (a regular expression for row/kind).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # go-nvml's bindings call functions that NVIDIA has marked as old.
 export CGO_CFLAGS=${CGO_CFLAGS:--O2 -g -Wno-deprecated-declarations}
 rounds=${BENCH_ROUNDS:-5}
-parts=${BENCH_PARTS:-micro bridge datasets client}
+parts=${BENCH_PARTS:-micro bridge datasets client tune}
 work=$PWD/.cache/bench
 rm -rf "$work"
 mkdir -p "$work"
@@ -33,6 +33,10 @@ bridge() {
 
 datasets() {
   DATASETS_BENCH=1 in_package datasets -test.run '^TestBigSets$' -test.count 1
+}
+
+tune() {
+  TUNE_BENCH=4 in_package tune -test.run '^TestVirtualTunes$' -test.count 1
 }
 
 client() {

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -358,21 +360,31 @@ func bisection(g *Goal, capacity float64) float64 {
 	return runs * (g.Duration(capacity).Seconds() + answers)
 }
 
-// TestVirtualTunes searches in virtual time with the code that decides in a real tune. TUNE_BENCH=1, as make bench
-// sets it, does it for 50 seeds and prints the figures of docs/explanation/tuning.md.
+// plainSweep is how long a sweep by full-length runs would take: rates 3 % apart, which is how near a tune should come,
+// from half of the capacity on.
+func plainSweep(g *Goal, capacity float64) float64 {
+	const runs, answers = 24, 10 // 1.03^24 > 2
+	return runs * (g.Duration(capacity).Seconds() + answers)
+}
+
+// TestVirtualTunes searches in virtual time with the code that decides in a real tune. TUNE_BENCH=N does it for N seeds:
+// 50 for the figures of docs/explanation/tuning.md, and a few in make bench.
 func TestVirtualTunes(t *testing.T) {
 	tunes := 4
-	if os.Getenv("TUNE_BENCH") != "" {
-		tunes = 50
+	if n, err := strconv.Atoi(os.Getenv("TUNE_BENCH")); err == nil {
+		tunes = n
 	}
 	for _, sh := range shapes {
 		t.Run(sh.name, func(t *testing.T) {
 			t.Parallel()
 			c := tuneShape(sh, tunes)
-			share := c.seconds / float64(c.tunes) / bisection(sh.goal(), 60)
+			mean := c.seconds / float64(c.tunes)
+			share := mean / bisection(sh.goal(), 60)
 			fmt.Printf("tune %s: %d tunes, %d confirmed, %d within 3 %%, farthest %.1f %%; %d of %d confirmations failed; "+
 				"%.0f %% of the time of bisection\n", sh.name, c.tunes, c.confirmed, c.within, 100*c.farthest, c.failed,
 				c.confirms, 100*share)
+			fmt.Printf("MEASURED tune/%[1]s/bisection %.3[2]f x\nMEASURED tune/%[1]s/sweep %.3[3]f x\n",
+				strings.ReplaceAll(sh.name, " ", "-"), share, mean/plainSweep(sh.goal(), 60))
 			require.Equal(t, c.tunes, c.confirmed)
 			require.Less(t, c.farthest, 0.15)
 			require.GreaterOrEqual(t, 4*c.within, 2*c.tunes, "at least half are within 3 %")

@@ -75,6 +75,11 @@ var goals = []goal{
 		AtMost: true},
 	{What: "24,576 rows of 1,024 ids, largest format, memory", Ours: "datasets/memory", Unit: "MB", Floor: 600, Goal: 400,
 		AtMost: true},
+	{What: "virtual time of a tune / bisection by full runs, sharp knee", Ours: "tune/sharp-knee/bisection", Unit: "x",
+		Floor: 0.5, Goal: 0.3, AtMost: true},
+	{What: "the same, noisy server", Ours: "tune/noisy/bisection", Unit: "x", Floor: 0.5, Goal: 0.3, AtMost: true},
+	{What: "virtual time of a tune / a sweep by full runs, noisy server", Ours: "tune/noisy/sweep", Unit: "x", Floor: 0.2,
+		Goal: 0.1, AtMost: true},
 }
 
 // figures returns a row's figure of every round; none if a measurement is missing.
