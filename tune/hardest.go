@@ -15,7 +15,7 @@ type Arrival struct {
 
 // Lengths of the parts of a probe, in times of a whole answer.
 const (
-	memory  = 2 // how long a server remembers a burst: the queries that it is still answering
+	memory  = 4 // how long a server remembers a burst: its queue drains slower than one answer takes
 	part    = 2 // of the schedule
 	leadIn  = 1 // before each part
 	fill    = 5 // before the first part, when the server is still empty

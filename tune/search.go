@@ -72,13 +72,14 @@ const (
 	noticeableDrift  = 0.05 // of the pace; above it the interval is wider
 	mostDrift        = 0.3
 	percent          = 100
-	probeShare       = 0.25 // of a full-length run, that one undecided probe may take
-	likelyShare      = 0.9  // of the answers per second of a closed loop that just meets all limits
-	probeBursts      = 3.0  // independent bursts of late queries that a barely valid run has: so much a probe is worth
-	runBursts        = 30.0 // and so much a run
-	closeEnough      = 0.99 // confirmed rate over the median of the highest valid one
-	leastConfirmed   = 0.98 // of the median: a rate further below is not tried, whatever its chance
-	stepDown         = 0.99 // least step below an INVALID run
+	probeShare       = 0.25  // of a full-length run, that one undecided probe may take
+	likelyShare      = 0.9   // of the answers per second of a closed loop that just meets all limits
+	probeBursts      = 3.0   // independent bursts of late queries that a barely valid run has: so much a probe is worth
+	runBursts        = 30.0  // and so much a run
+	closeEnough      = 0.99  // confirmed rate over the median of the highest valid one
+	leastConfirmed   = 0.98  // of the median: a rate further below is not tried, whatever its chance
+	mostConfirmed    = 0.983 // of the median: nearer to it, the noise of a run decides whether it is valid
+	stepDown         = 0.99  // least step below an INVALID run
 	mostProbes       = 7
 	mostConfirms     = 4
 	validChance      = 0.88 // of a confirmation
@@ -306,7 +307,7 @@ func (s *Search) narrow() Step {
 		return s.unconfirmed(fmt.Sprintf("%d confirmations failed", mostConfirms))
 	}
 	if rate >= closeEnough*median || s.count(Rate) >= mostProbes*(1+s.count(Confirm)) {
-		rate = max(rate, round(leastConfirmed*median))
+		rate = round(min(max(rate, leastConfirmed*median), mostConfirmed*median))
 		if step, due := s.reference(true); due {
 			return step
 		}

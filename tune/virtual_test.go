@@ -367,8 +367,8 @@ func plainSweep(g *Goal, capacity float64) float64 {
 	return runs * (g.Duration(capacity).Seconds() + answers)
 }
 
-// TestVirtualTunes searches in virtual time with the code that decides in a real tune. TUNE_BENCH=N does it for N seeds:
-// 50 for the figures of docs/explanation/tuning.md, and a few in make bench.
+// TestVirtualTunes searches in virtual time with the code that decides in a real tune. TUNE_BENCH=N does it for N
+// seeds: 50 for the figures of docs/explanation/tuning.md, and a few in make bench.
 func TestVirtualTunes(t *testing.T) {
 	tunes := 4
 	if n, err := strconv.Atoi(os.Getenv("TUNE_BENCH")); err == nil {
