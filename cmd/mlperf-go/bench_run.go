@@ -36,22 +36,17 @@ const (
 func profileFlags() []cli.Flag {
 	flags := []cli.Flag{&cli.Uint64Flag{Name: "seed", Category: workloadGroup, DefaultText: "the profile's",
 		Usage: "seed of arrival times, lengths and prompts"}}
-	for _, s := range contract.Settings() {
-		var short []string
-		if s.Short != "" {
-			short = []string{s.Short}
-		}
-		switch {
-		case s.Place != contract.Bench || s.Flag == contract.Model || s.Flag == contract.Endpoint:
-		case s.Switch:
-			flags = append(flags, &cli.BoolFlag{Name: s.Flag, Aliases: short, Category: workloadGroup, Usage: s.Usage})
-		case s.List:
-			flags = append(flags, &cli.StringSliceFlag{Name: s.Flag, Aliases: short, Category: workloadGroup, Usage: s.Usage})
-		default:
-			flags = append(flags, &cli.StringFlag{Name: s.Flag, Aliases: short, Category: workloadGroup, Usage: s.Usage})
-		}
-	}
-	return flags
+	of := contract.Constructors[cli.Flag]{
+		Switch: func(s contract.Setting, aliases []string) cli.Flag {
+			return &cli.BoolFlag{Name: s.Flag, Aliases: aliases, Category: workloadGroup, Usage: s.Usage}
+		},
+		List: func(s contract.Setting, aliases []string) cli.Flag {
+			return &cli.StringSliceFlag{Name: s.Flag, Aliases: aliases, Category: workloadGroup, Usage: s.Usage}
+		},
+		Text: func(s contract.Setting, aliases []string) cli.Flag {
+			return &cli.StringFlag{Name: s.Flag, Aliases: aliases, Category: workloadGroup, Usage: s.Usage}
+		}}
+	return append(flags, of.Flags(contract.Bench, contract.Model, contract.Endpoint)...)
 }
 
 func (cmd benchCommand) run() *cli.Command {

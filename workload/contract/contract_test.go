@@ -3,6 +3,7 @@ package contract
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -106,4 +107,18 @@ func TestBadCommandLines(t *testing.T) {
 		}
 		require.ErrorContains(t, err, c.want)
 	}
+}
+
+// TestConstructors makes a flag of each setting of a place with the constructor of its kind.
+func TestConstructors(t *testing.T) {
+	made := func(kind string) func(Setting, []string) string {
+		return func(s Setting, aliases []string) string {
+			return strings.Join(append([]string{kind, s.Flag}, aliases...), " ")
+		}
+	}
+	flags := Constructors[string]{Switch: made("switch"), List: made("list"), Text: made("text")}.
+		Flags(Bench, Model)
+	require.Subset(t, flags, []string{"switch profile-compat", "list overrides o", "text workload w"})
+	require.NotContains(t, flags, "text model m")
+	require.NotContains(t, flags, "text cpu")
 }

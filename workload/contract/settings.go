@@ -1,5 +1,7 @@
 package contract
 
+import "slices"
+
 // Place is where a setting has a meaning.
 type Place string
 
@@ -76,12 +78,14 @@ func Settings() []Setting {
 		{"debug", "d", []string{"LLMDBENCH_HARNESS_DEBUG"}, "", Cluster, false, true, "start a launcher that sleeps"},
 		{"parallelism", "j", nil, "1", Cluster, false, false, "launchers of each treatment"},
 
-		{"", "", []string{"LLMDBENCH_HARNESS_PVC_SIZE"}, "20Gi", Cluster, false, false, "size of the volume"},
-		{"", "", []string{"LLMDBENCH_HARNESS_CPU_NR"}, "16", Cluster, false, false, "processors of the launcher"},
-		{"", "", []string{"LLMDBENCH_HARNESS_CPU_MEM"}, "32Gi", Cluster, false, false, "memory of the launcher"},
-		{"", "", []string{"LLMDBENCH_CONTROL_WAIT_TIMEOUT"}, "900", Cluster, false, false, "seconds until a pod runs"},
-		{"", "", []string{"LLMDBENCH_RUN_EXPERIMENT_RESULTS_DIR_PREFIX"}, "/requests", Cluster, false, false,
+		{"pvc-size", "", []string{"LLMDBENCH_HARNESS_PVC_SIZE"}, "20Gi", Cluster, false, false, "size of the volume"},
+		{"cpu", "", []string{"LLMDBENCH_HARNESS_CPU_NR"}, "16", Cluster, false, false, "processors of the launcher"},
+		{"memory", "", []string{"LLMDBENCH_HARNESS_CPU_MEM"}, "32Gi", Cluster, false, false, "memory of the launcher"},
+		{"start-timeout", "", []string{"LLMDBENCH_CONTROL_WAIT_TIMEOUT"}, "900", Cluster, false, false,
+			"seconds until a pod runs"},
+		{"results-dir", "", []string{"LLMDBENCH_RUN_EXPERIMENT_RESULTS_DIR_PREFIX"}, "/requests", Cluster, false, false,
 			"mount point of the volume"},
+		{"id", "", []string{"LLMDBENCH_RUN_EXPERIMENT_ID"}, "", Cluster, false, false, "name of the run"},
 		{"", "", []string{"LLMDBENCH_HARNESS_EXECUTABLE"}, "llm-d-benchmark.sh", Ignored, false, false,
 			"program of the container; there is no other program here"},
 		{"", "", []string{"LLMDBENCH_HARNESS_CONDA_ENV_NAME"}, "", Ignored, false, false,
@@ -91,7 +95,6 @@ func Settings() []Setting {
 			"list of harnesses; `bench list` prints it"},
 		{"", "", []string{"LLMDBENCH_RUN_EXPERIMENT_ANALYZE_LOCALLY"}, "0", Ignored, false, false,
 			"place of the analysis, which is part of the run here"},
-		{"", "", []string{"LLMDBENCH_RUN_EXPERIMENT_ID"}, "", Ignored, false, false, "name of the run; see --output"},
 		{"", "", []string{"LLMDBENCH_CONTROL_WORK_DIR"}, "", Ignored, false, false, "folder of the results; see --output"},
 		{"", "", []string{"LLMDBENCH_CONTROL_DRY_RUN"}, "0", Ignored, false, false, "see `bench plan`"},
 		{"", "", []string{"LLMDBENCH_CONTROL_VERBOSE"}, "0", Ignored, false, false, "see --log-level"},
@@ -120,4 +123,35 @@ func Given(values Values, place Place) Flags {
 		}
 	}
 	return given
+}
+
+// Constructors make the flags of a command line's parser, of which this package has none. Each gets the aliases of the
+// setting.
+type Constructors[F any] struct {
+	Switch, List, Text func(s Setting, aliases []string) F
+}
+
+// Flag returns the flag of a setting.
+func (c Constructors[F]) Flag(s Setting) F {
+	var aliases []string
+	if s.Short != "" {
+		aliases = []string{s.Short}
+	}
+	switch {
+	case s.Switch:
+		return c.Switch(s, aliases)
+	case s.List:
+		return c.List(s, aliases)
+	}
+	return c.Text(s, aliases)
+}
+
+// Flags returns the flags of a place, less those of the given names.
+func (c Constructors[F]) Flags(place Place, less ...string) (flags []F) {
+	for _, s := range Settings() {
+		if s.Flag != "" && s.Place == place && !slices.Contains(less, s.Flag) {
+			flags = append(flags, c.Flag(s))
+		}
+	}
+	return flags
 }

@@ -24,6 +24,7 @@ func (cmd collectCommand) command() *cli.Command {
 			&cli.StringFlag{Name: "image", Usage: "image of mlperf-go for the pod that reads the claim, if the job is gone"},
 			&cli.StringSliceFlag{Name: "pull-secret", Usage: "name of a Secret for the image's registry"},
 			contractFlag("serviceaccount", "service account of that pod"),
+			contractFlag("results-dir", "folder of the results in the pods"),
 			&cli.BoolFlag{Name: "keep", Usage: "leave the objects in the cluster"}),
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 1 {
@@ -43,6 +44,7 @@ func (p *program) collect(c *cli.Context, id string) error {
 	}
 	o := launch.Options{Output: c.String("output"), Keep: c.Bool("keep"), Notify: p.notify}
 	o.Namespace, o.Image, o.PullSecrets = namespaceOf(c), c.String("image"), c.StringSlice("pull-secret")
+	o.Storage.ResultsDir = c.String("results-dir")
 	o.Storage.Claim, o.FSGroup = c.String("pvc"), c.Int64("fs-group")
 	if o.ServiceAccount = c.String("serviceaccount"); o.ServiceAccount == "" {
 		o.ServiceAccount = "default"

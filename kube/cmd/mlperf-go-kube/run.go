@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -52,25 +53,21 @@ func (cmd runCommand) command() *cli.Command {
 			contractFlag("serviceaccount", "service account of the pods"),
 			&cli.IntFlag{Name: "parallelism", Aliases: []string{"j"}, Usage: "pods that each send the whole load", Value: 1},
 			&cli.IntFlag{Name: "shards", Usage: "pods that divide one load between them, and start together"},
-			&cli.StringFlag{Name: "cpu", Usage: "processors of a pod", Value: "16",
-				EnvVars: []string{"LLMDBENCH_HARNESS_CPU_NR"}},
-			&cli.StringFlag{Name: "memory", Usage: "memory of a pod", Value: "32Gi",
-				EnvVars: []string{"LLMDBENCH_HARNESS_CPU_MEM"}},
+			contractFlag("cpu", "processors of a pod"),
+			contractFlag("memory", "memory of a pod"),
 			contractFlag("pvc", "claim for the results; empty: each pod's own temporary volume"),
-			&cli.StringFlag{Name: "pvc-size", Usage: "size of a claim that does not exist", Value: "20Gi",
-				EnvVars: []string{"LLMDBENCH_HARNESS_PVC_SIZE"}},
+			contractFlag("pvc-size", "size of a claim that does not exist"),
+			contractFlag("results-dir", "folder of the results in the pods"),
 			&cli.StringFlag{Name: "storage-class", Usage: "of a claim that does not exist"},
 			contractFlag("wait-timeout",
 				"how long the pods may take (seconds or a duration); 0: return when they run"),
-			&cli.StringFlag{Name: "start-timeout", Usage: "how long the pods may take to start", Value: "900",
-				EnvVars: []string{"LLMDBENCH_CONTROL_WAIT_TIMEOUT"}},
+			contractFlag("start-timeout", "how long the pods may take to start (seconds or a duration)"),
 			&cli.StringSliceFlag{Name: "env", Usage: "variable of the pods: NAME=VALUE"},
 			&cli.StringSliceFlag{Name: "secret-env", Usage: "variable of the pods from a Secret: NAME=SECRET:KEY"},
 			&cli.StringSliceFlag{Name: "node-selector", Usage: "label of the nodes: KEY=VALUE"},
 			&cli.Int64Flag{Name: "fs-group", Usage: "group that owns the volumes; 0: the cluster's choice, as on OpenShift",
 				Value: 65532},
-			&cli.StringFlag{Name: "id", Usage: "id of the experiment; default: HARNESS-TIME-RANDOM",
-				EnvVars: []string{"LLMDBENCH_RUN_EXPERIMENT_ID"}},
+			contractFlag("id", "id of the experiment; default: TIME-RANDOM"),
 			&cli.BoolFlag{Name: "keep", Usage: "leave the objects in the cluster"},
 			contractFlag("skip", "run nothing: collect the results of --id, or all results of the claim"),
 			contractFlag("debug", "start pods that run no command, print the command, and leave them"),
@@ -244,6 +241,10 @@ func launchOf(c *cli.Context) (*objects.Launch, error) {
 		}
 	}
 	l.Storage.Claim, l.Storage.Class = c.String("pvc"), c.String("storage-class")
+	if l.Storage.ResultsDir = c.String("results-dir"); !path.IsAbs(l.Storage.ResultsDir) {
+		return nil, exit.Usage("usage", "Write a path such as /requests", "--results-dir %q is not absolute",
+			l.Storage.ResultsDir)
+	}
 	l.Hold = 24 * time.Hour // without a claim the results live as long as the pod
 	if l.Storage.Claim != "" {
 		l.Hold = 10 * time.Minute

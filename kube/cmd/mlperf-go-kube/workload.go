@@ -19,43 +19,40 @@ const profileName = "profile.yaml"
 // maxProfile bounds a profile in bytes: a ConfigMap holds at most 1 MiB.
 const maxProfile = 900 << 10
 
+// constructors make the flags of settings. The variables of workload flags are read by contract.Resolve.
+var constructors = contract.Constructors[cli.Flag]{
+	Switch: func(s contract.Setting, aliases []string) cli.Flag {
+		return &cli.BoolFlag{Name: s.Flag, Aliases: aliases, EnvVars: variables(s), Usage: s.Usage}
+	},
+	List: func(s contract.Setting, aliases []string) cli.Flag {
+		return &cli.StringSliceFlag{Name: s.Flag, Aliases: aliases, EnvVars: variables(s), Usage: s.Usage}
+	},
+	Text: func(s contract.Setting, aliases []string) cli.Flag {
+		return &cli.StringFlag{Name: s.Flag, Aliases: aliases, EnvVars: variables(s), Value: s.Default, Usage: s.Usage}
+	}}
+
+func variables(s contract.Setting) []string {
+	if s.Place == contract.Bench {
+		return nil
+	}
+	return s.Variables
+}
+
 // contractFlag is a flag of the contract for runs in a cluster, with its short name, variables and default.
 func contractFlag(name, usage string) cli.Flag {
 	for _, s := range contract.Settings() {
-		if s.Flag != name {
-			continue
+		if s.Flag == name {
+			if s.Usage = usage; name == "pvc" {
+				s.Default = "" // results need no claim here
+			}
+			return constructors.Flag(s)
 		}
-		value := s.Default
-		if name == "pvc" {
-			value = "" // results need no claim here
-		}
-		if s.Switch {
-			return &cli.BoolFlag{Name: name, Aliases: []string{s.Short}, EnvVars: s.Variables, Usage: usage}
-		}
-		return &cli.StringFlag{Name: name, Aliases: []string{s.Short}, EnvVars: s.Variables, Value: value, Usage: usage}
 	}
 	panic("no setting has the name " + name)
 }
 
-// workloadFlags select the profiles, as they do for bench run. contract.Resolve reads their variables.
-func workloadFlags() (flags []cli.Flag) {
-	for _, s := range contract.Settings() {
-		var short []string
-		if s.Short != "" {
-			short = []string{s.Short}
-		}
-		switch {
-		case s.Flag == "" || s.Place != contract.Bench:
-		case s.Switch:
-			flags = append(flags, &cli.BoolFlag{Name: s.Flag, Aliases: short, Usage: s.Usage})
-		case s.List:
-			flags = append(flags, &cli.StringSliceFlag{Name: s.Flag, Aliases: short, Usage: s.Usage})
-		default:
-			flags = append(flags, &cli.StringFlag{Name: s.Flag, Aliases: short, Usage: s.Usage})
-		}
-	}
-	return flags
-}
+// workloadFlags select the profiles, as they do for bench run.
+func workloadFlags() []cli.Flag { return constructors.Flags(contract.Bench) }
 
 // profilesOf renders the profile of a command line for each model and treatment.
 func (cmd runCommand) profilesOf(c *cli.Context) (*contract.Invocation, []contract.Rendered, error) {
