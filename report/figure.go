@@ -62,12 +62,13 @@ var (
 	ratesFigure = Figure{ID: "rates", Title: "Scheduled and answered requests", X: timeAxis, Y: "requests/s", Time: true,
 		Look: "Answers that stay below the schedule mean that a queue grows."}
 	tokensFigure = Figure{ID: "tokens", Title: "Output tokens per second", X: timeAxis, Y: "tokens/s", Time: true,
-		Look: "The server's throughput. Dips at the same time as peaks of TTFT are pauses of the server."}
+		Look: "Throughput as the client sees it. A dip at the same time as a peak of the client's lag is a pause of the " +
+			"client; other dips are pauses of the server."}
 	inFlightFigure = Figure{ID: "inflight", Title: "Requests in flight", X: timeAxis, Y: "requests", Time: true,
 		Look: "A number that grows through the run means that the server does not keep up."}
-	lagFigure = Figure{ID: "lag", Title: "Lag of the client", X: timeAxis, Y: "us, p99", Time: true,
-		Look: "What the client itself adds: due until sent, and bytes readable until reported. A peak here explains a peak " +
-			"of TTFT or TPOT; without one, the server is the cause."}
+	lagFigure = Figure{ID: "lag", Title: "Lag of the client", X: timeAxis, Y: "ms, p99", Time: true,
+		Look: "What the client itself adds: due until sent, and bytes readable until reported. It explains a peak of TTFT " +
+			"or TPOT that is as high as the peak here. Of a higher one, the server is the cause."}
 )
 
 // Figures returns the charts of a run in the order of the page.
@@ -85,7 +86,7 @@ func (r *Run) figures(l *timeline) []Figure {
 		for _, d := range durations {
 			list = append(list, r.overTime(l, d))
 		}
-		list = append(list, r.rates(l), r.tokens(l), inFlight(l), lags(l))
+		list = append(list, lags(l), inFlight(l), r.rates(l), r.tokens(l))
 		list = append(list, r.signals()...)
 		for _, d := range durations {
 			list = append(list, r.distributed(l, d))
@@ -138,7 +139,9 @@ func (f *Figure) nameLimits() {
 			unit = f.X[strings.LastIndex(f.X, " in ")+len(" in "):]
 		}
 		l.Name += " " + short(l.Value) + " " + unit
-		if l.Far = l.Value > farAbove*highest; l.Far {
+		if l.Far = l.Value > farAbove*highest; l.Far && l.OnX {
+			l.Name += ", to the right of the chart"
+		} else if l.Far {
 			l.Name += ", above the chart"
 		}
 	}
@@ -165,9 +168,13 @@ func (r *Run) overTime(l *timeline, d duration) Figure {
 
 func (r *Run) distributed(l *timeline, d duration) Figure {
 	values, shares := l.distribution(d.of)
-	return Figure{ID: d.id + "-cdf", Title: "Distribution of " + d.name, X: d.name + " in " + d.unit, Y: shareAxis,
-		Look:   "How many requests were at or below a value. The limit must be to the right of 99 %.",
+	f := Figure{ID: d.id + "-cdf", Title: "Distribution of " + d.name, X: d.name + " in " + d.unit, Y: shareAxis,
+		Look:   "The share of the requests that were at or below a value.",
 		Curves: []Curve{{"requests", scaled(values, d.scale), shares}}, Limits: d.limits(r.Record.Tails, true)}
+	if len(f.Limits) > 0 {
+		f.Look += " The curve must reach 99 % before the limit."
+	}
+	return f
 }
 
 // limits returns the limit of a duration that the verdict uses.
@@ -240,7 +247,7 @@ func lags(l *timeline) Figure {
 		of   func(*ledger.Times) float64
 	}{{"due to sent", func(t *ledger.Times) float64 { return t.DispatchLag }},
 		{"readable to reported", func(t *ledger.Times) float64 { return t.ReportLag }}} {
-		f.Curves = append(f.Curves, Curve{d.name, l.middles(), scaled(l.percentiles(d.of, 0.99)[0], 1e6)})
+		f.Curves = append(f.Curves, Curve{d.name, l.middles(), scaled(l.percentiles(d.of, 0.99)[0], 1e3)})
 	}
 	return f
 }
@@ -285,16 +292,17 @@ func (r *Run) metricsShift() float64 {
 
 // signalLooks are what to look for in the servers' signals.
 var signalLooks = map[string]string{
-	"running":       "Requests that the engine computes at the same time.",
+	"running":       "Requests that the engine computes at the same time. A flat top while others wait is its limit.",
 	"waiting":       "Requests that the engine has not begun. Growth means that the rate is above what it sustains.",
 	"kv_cache":      "Near 1 the engine waits for memory, or drops and repeats work.",
 	"output_tokens": "The engine's own count, to compare with the client's.",
 	"input_tokens":  "Prompt tokens that the engine processed.",
 	"preemptions":   "Requests whose work was dropped for lack of memory. Any is lost work.",
 	"prefix_hits":   "Share of prompt tokens that the engine had computed before.",
-	"ttft_p99":      "The engine's own measure. What the client sees above it is network, gateway and client.",
-	"itl_p99":       "The engine's own measure of the time between tokens.",
-	"gpu_power":     "Of all GPUs of this machine. Low power under load means that the GPUs wait.",
+	"ttft_p99": "The engine's own measure, as the bound of a bucket of its histogram: it moves in steps and may be " +
+		"above the client's. What the client sees far above it is network, gateway and client.",
+	"itl_p99":   "The engine's own measure of the time between tokens.",
+	"gpu_power": "Of all GPUs of this machine. Low power under load means that the GPUs wait.",
 	"gpu_utilization": "Share of the time in which a GPU worked at all. Low while requests wait: the server's CPU " +
 		"part is the bottleneck.",
 	"gpu_memory": "Weights and KV cache. Engines reserve most of it when they start.",
@@ -320,7 +328,7 @@ func lengths(l *timeline) []Figure {
 		values                []float64
 	}{
 		{"input", "Input lengths", "input tokens", "Long prompts cost prefill time, which is TTFT.", input},
-		{"output", "Output lengths", "output tokens", "A peak at the largest length means that answers were cut.", output},
+		{"output", "Output lengths", "output tokens", "A peak at the largest length: answers reached their limit.", output},
 		{"ratio", "Output per input", "output tokens per input token", "Whether prefill or decode is the larger part.",
 			ratio},
 	} {

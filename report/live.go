@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/mlperf-go/mlperf-go/metrics/series"
 	"github.com/mlperf-go/mlperf-go/run/record"
@@ -95,12 +96,11 @@ func (c *LiveCharts) Figures() []Figure {
 		rates.Title = "Issued and answered requests"
 		rates.Look = "Answers that stay below what is issued mean that a queue grows."
 		tokens.Look = "Tokens of the answers that ended in each second."
-		lag.Look = "What the client itself adds: issued until sent, and bytes readable until reported. A peak here " +
-			"explains a peak of TTFT or TPOT; without one, the server is the cause."
+		lag.Look = strings.Replace(lag.Look, "due until sent", "issued until sent", 1)
+		add(lag, "issued to sent", "readable to reported")
+		add(inFlightFigure, "in flight")
 		add(rates, "issued", "answered", "failed")
 		add(tokens, "output")
-		add(inFlightFigure, "in flight")
-		add(lag, "issued to sent", "readable to reported")
 	}
 	pages := c.Pages
 	if len(pages) > MostPages {

@@ -163,7 +163,7 @@ func (r *Run) share() string {
 	}
 	lag := r.Record.Client.DispatchLagUS.P99 / 1e6
 	return fmt.Sprintf("Client or server? The p99 of TTFT is %s; the client's own p99 from due to sent is %s, %s %% "+
-		"of it.",
+		"of it. The rest is the server's and the network's.",
 		milliseconds(ttft.P99), milliseconds(lag), short(100*lag/ttft.P99))
 }
 
@@ -264,7 +264,7 @@ func (f *Figure) view(run int) (figureView, error) {
 	n := len(f.Curves[0].X)
 	every := (n + tableRows - 1) / tableRows
 	if every > 1 {
-		v.Thinned = fmt.Sprintf(" (one of %d)", every)
+		v.Thinned = fmt.Sprintf(", one row in %d", every)
 	}
 	for i := 0; i < n; i += every {
 		cells := []string{short(f.Curves[0].X[i])}

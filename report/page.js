@@ -89,7 +89,7 @@
 
     controls(tools, title) {
       for (const [label, name, act] of [["+", "Zoom in", () => this.zoom(.5)], ["−", "Zoom out", () => this.zoom(2)],
-        ["0", "Show all", () => this.setRange(this.full)]]) {
+        ["all", "Show all", () => this.setRange(this.full)]]) {
         const button = document.createElement("button");
         button.type = "button";
         button.textContent = label;

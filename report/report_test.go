@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -173,7 +174,7 @@ func TestFiguresShowTheRequests(t *testing.T) {
 	require.InDelta(t, 99, mean(rates.Curves[1].Y[1:n-1]), 3)
 	require.InDelta(t, 990, mean(figure(t, r, "tokens").Curves[0].Y[2:n-2]), 30)
 	require.InDelta(t, 10.5, mean(figure(t, r, "inflight").Curves[0].Y[5:n-5]), 1.5)
-	require.InDelta(t, 50, figure(t, r, "lag").Curves[0].Y[3], 0.01)
+	require.InDelta(t, 0.05, figure(t, r, "lag").Curves[0].Y[3], 0.0001)
 	cdf := figure(t, r, "ttft-cdf").Curves[0]
 	require.InDelta(t, 10, cdf.X[90], 0.01)
 	require.InDelta(t, 20, cdf.X[len(cdf.X)-1], 0.01)
@@ -183,6 +184,20 @@ func TestFiguresShowTheRequests(t *testing.T) {
 	require.Len(t, r.Failures, 1)
 	require.Equal(t, 10, r.Failures[0].Count)
 	require.Equal(t, 1, r.Failures[0].Retried)
+	require.Equal(t, []row{{r.Failures[0].Endpoint, "10"}}, r.Failures[0].ByEndpoint())
+	require.Equal(t, "limit of p99 1000 ms per token, to the right of the chart", figure(t, r, "tpot-cdf").Limits[0].Name)
+}
+
+func TestFailuresByEndpoint(t *testing.T) {
+	f := &Failure{}
+	for i, name := range []string{"http://b", "http://a", "http://c", "http://c"} {
+		f.add(&failureLine{Endpoint: name, AtS: float64(i)})
+	}
+	require.Equal(t, []row{{"http://c", "2"}, {"http://a", "1"}, {"http://b", "1"}}, f.ByEndpoint())
+	for i := range 2 * maxFailedEndpoints {
+		f.add(&failureLine{Endpoint: strconv.Itoa(i)})
+	}
+	require.Len(t, f.ByEndpoint(), maxFailedEndpoints)
 }
 
 func mean(values []float64) float64 {

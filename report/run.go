@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
@@ -39,6 +41,20 @@ type Failure struct {
 	Detail   string    // of the example
 	Body     string    // of the example: the beginning of what the server sent
 	TimesS   []float64 // of at most maxFailureTimes of them
+
+	endpoints map[string]int // failures of each, of at most maxFailedEndpoints
+}
+
+// ByEndpoint returns the number of failures of each endpoint, the most first.
+func (f *Failure) ByEndpoint() []row {
+	names := slices.SortedFunc(maps.Keys(f.endpoints), func(a, b string) int {
+		return cmp.Or(f.endpoints[b]-f.endpoints[a], strings.Compare(a, b))
+	})
+	var list []row
+	for _, name := range names {
+		list = append(list, row{name, strconv.Itoa(f.endpoints[name])})
+	}
+	return list
 }
 
 // Bounds of what is read. A folder may come from another machine.
@@ -48,6 +64,8 @@ const (
 	maxFailures     = 1_000_000
 	maxFailureTimes = 100_000
 	maxReasons      = 200
+
+	maxFailedEndpoints = 100 // that are counted for a reason
 )
 
 // Read reads a run's folder. Only a folder without a readable record is an error.
@@ -143,6 +161,12 @@ func (f *Failure) add(line *failureLine) {
 		f.Retried++
 	}
 	f.LastS = line.AtS
+	if f.endpoints == nil {
+		f.endpoints = map[string]int{}
+	}
+	if _, known := f.endpoints[line.Endpoint]; known || len(f.endpoints) < maxFailedEndpoints {
+		f.endpoints[line.Endpoint]++
+	}
 	if len(f.TimesS) < maxFailureTimes {
 		f.TimesS = append(f.TimesS, line.AtS)
 	}

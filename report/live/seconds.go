@@ -163,7 +163,7 @@ func (s *seconds) finish(edge state) tick {
 		"rates":    {number(edge.issued - s.edge.issued), number(first.answered), number(first.failed)},
 		"tokens":   {number(first.tokens)},
 		"inflight": {number(edge.inFlight)},
-		"lag":      {percentile99(first.dispatch, 1e6), percentile99(first.report, 1e6)},
+		"lag":      {percentile99(first.dispatch, 1e3), percentile99(first.report, 1e3)},
 	}}
 	s.servers.fill(t.Values, s.started.Add(time.Duration(s.done)*time.Second))
 	s.edge, s.failures = edge, nil

@@ -23,10 +23,26 @@ func failedSamples(e *Evidence) *Cause {
 			text += fmt.Sprintf(", %s %d", reason, s.FailedByReason[reason])
 		}
 	}
+	if url := failingEndpoint(e.Record.Endpoints); url != "" {
+		text += ", all at " + url
+	}
 	if e.Ended != nil && !e.Interrupted {
 		text += fmt.Sprintf("; the test was ended: %v", e.Ended)
 	}
 	return noneAllowed(CodeFailedSamples, failed, text)
+}
+
+// failingEndpoint returns the only one of several endpoints at which requests failed, or "".
+func failingEndpoint(list []EndpointCounts) (url string) {
+	for _, e := range list {
+		if e.Failed > 0 {
+			if url != "" || len(list) == 1 {
+				return ""
+			}
+			url = e.URL
+		}
+	}
+	return url
 }
 
 // cancelled returns how many samples failed only because the test was interrupted.

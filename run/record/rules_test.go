@@ -301,3 +301,14 @@ func TestFigures(t *testing.T) {
 		require.Equal(t, []any{c.value, c.unit, c.ok}, []any{value, unit, ok}, name)
 	}
 }
+
+// A cause names the endpoint only where it is the only one of several that failed.
+func TestFailingEndpoint(t *testing.T) {
+	a, b, good := EndpointCounts{URL: "a", Failed: 1}, EndpointCounts{URL: "b", Failed: 2}, EndpointCounts{URL: "c"}
+	require.Equal(t, "a", failingEndpoint([]EndpointCounts{good, a}))
+	require.Equal(t, "a", failingEndpoint([]EndpointCounts{a, good}))
+	require.Empty(t, failingEndpoint([]EndpointCounts{a, b, good}))
+	require.Empty(t, failingEndpoint([]EndpointCounts{a}), "there is no other")
+	require.Empty(t, failingEndpoint([]EndpointCounts{good, good}))
+	require.Empty(t, failingEndpoint(nil))
+}

@@ -105,6 +105,7 @@ func reportCanBeRead(t *testing.T, address string) {
 func hostileTextIsText(t *testing.T, address string) {
 	tab := newTab(t)
 	open(t, tab, address)
+	eval[bool](t, tab, "(document.querySelectorAll('details').forEach(d => d.open = true), true)")
 	text := eval[string](t, tab, "document.body.innerText")
 	require.Contains(t, text, script[:40], "the page shows what the server sent")
 	require.True(t, eval[bool](t, tab, "window.pwned === undefined"), "a server's script ran in the page")
