@@ -28,7 +28,7 @@ bool unanswered = false;
 
 // LoadGen reserves 1024 log entries a thread (kTlsLogReservedEntryCount in its logging.cc), and its log thread may lose
 // the entries of a thread that had more: StartTest then waits forever (docs/reference/loadgen.md, "Traps"). A query has
-// four entries of the thread that answers and as many of the thread that issues, so that no thread can have that many in
+// four entries of the answering thread and as many of the thread that issues, so that no thread can have that many in
 // both phases together. Offline fills the rings, which are smaller.
 constexpr uint64_t kQueries = 150;
 constexpr uint64_t kSamples = 50;  // queries of the accuracy phase
