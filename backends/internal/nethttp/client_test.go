@@ -126,9 +126,9 @@ func TestEndpointsThatAreNone(t *testing.T) {
 	_, err := open(wiretest.Config())
 	require.ErrorContains(t, err, "at least one endpoint")
 	c := wiretest.Config("http://h")
-	c.API = "responses"
+	c.API = "assistants"
 	_, err = open(c)
-	require.EqualError(t, err, `backend "vllm" has no API "responses": choose completions, chat or generate`)
+	require.EqualError(t, err, `backend "vllm" has no API "assistants": choose completions, chat or generate`)
 }
 
 // BenchmarkRequest is the client's and the server's cost of one streamed answer of 32 tokens, both in this process.
