@@ -107,7 +107,7 @@ func (s *Server) send(ctx context.Context, method, path string, body io.Reader, 
 		request.Body = http.NoBody
 	}
 	request.Header.Set("Content-Type", "application/json")
-	if path, ok := strings.CutPrefix(path, artifactsAPI); ok && path != "" {
+	if strings.HasPrefix(path, artifactsAPI) {
 		request.Header.Set("Content-Type", "application/octet-stream")
 	}
 	switch {
