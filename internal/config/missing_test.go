@@ -16,7 +16,7 @@ func TestMissingValue(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		{"run --dataset --output-dir x", "--dataset --output-dir"},
 		{"run --dataset --json", "--dataset --json"},
-		{"run --dataset --ouput-dir x", "--dataset --ouput-dir"},
+		{"run --dataset --outpt-dir x", "--dataset --outpt-dir"},
 		{"run --dataset --output-dir=x", "--dataset --output-dir"},
 		{"run --dataset -l vllm", "--dataset -l"},
 		{"run -l --dataset d", "-l --dataset"},
