@@ -89,7 +89,7 @@ func validate(t *testing.T, s *State) {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	require.NoError(t, err)
 	require.NoError(t, form.Validate(v))
-	back, err := parseState(text)
+	back, err := stateFile.Parse(text)
 	require.NoError(t, err)
 	require.Equal(t, s.Trials, back.Trials)
 	var table, svg bytes.Buffer
@@ -188,7 +188,7 @@ func FuzzState(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := parseState(text)
+		s, err := stateFile.Parse(text)
 		if err != nil {
 			return
 		}

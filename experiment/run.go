@@ -13,6 +13,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/crash"
+	"github.com/mlperf-go/mlperf-go/internal/statefile"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/metrics/series"
 	"github.com/mlperf-go/mlperf-go/models"
@@ -155,7 +156,7 @@ func (o *Options) Check() error {
 func (o *Options) earlier() (*State, error) {
 	before, err := ReadState(o.Folder)
 	switch {
-	case errors.Is(err, ErrNoState):
+	case errors.Is(err, statefile.ErrNone):
 		return nil, run.CheckFolder(o.Folder, false)
 	case err != nil && o.Resume:
 		return nil, exit.Usage(exit.CodeExperimentState, "Choose another --output-dir",

@@ -1,15 +1,13 @@
 package experiment
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/statefile"
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
@@ -64,48 +62,28 @@ func (t *Trial) failed() bool {
 const (
 	MaxArrangements = 100
 	MaxRepeats      = 1000
-	maxState        = 64 << 20 // bytes
 )
 
-// ErrNoState reports that a folder has no experiment.json.
-var ErrNoState = errors.New("there is no " + FileName)
+// stateFile is experiment.json.
+var stateFile = statefile.File[State]{Name: FileName, Of: "experiment", Schema: Schema,
+	SchemaOf: func(s *State) string { return s.Schema }, Check: (*State).check}
 
-// ReadState reads a folder's experiment.json.
-func ReadState(folder string) (*State, error) {
-	text, err := atomicfile.ReadBelow(folder, FileName, maxState)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s: %w", folder, ErrNoState)
-	case err != nil:
-		return nil, err
-	}
-	s, err := parseState(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(folder, FileName), err)
-	}
-	return s, nil
-}
+// ReadState reads a folder's experiment.json. Without one, the error is statefile.ErrNone.
+func ReadState(folder string) (*State, error) { return stateFile.Read(folder) }
 
-func parseState(text []byte) (*State, error) {
-	s := &State{}
-	if err := json.Unmarshal(text, s); err != nil {
-		return nil, fmt.Errorf("not the JSON of an experiment: %w", err)
-	}
-	switch {
-	case s.Schema != Schema:
-		return nil, fmt.Errorf("it has the schema %q; this program reads %q", s.Schema, Schema)
-	case len(s.Arrangements) > MaxArrangements || s.Repeats > MaxRepeats || s.Repeats < 1:
-		return nil, fmt.Errorf("it has %d arrangements and %d repeats; the most are %d and %d", len(s.Arrangements),
-			s.Repeats, MaxArrangements, MaxRepeats)
+// check rejects a state that no experiment can have.
+func (s *State) check() error {
+	if len(s.Arrangements) > MaxArrangements || s.Repeats > MaxRepeats || s.Repeats < 1 {
+		return fmt.Errorf("it has %d arrangements and %d repeats; the most are %d and %d", len(s.Arrangements), s.Repeats,
+			MaxArrangements, MaxRepeats)
 	}
 	for _, t := range s.Trials {
 		if t.Arrangement < 0 || t.Arrangement >= len(s.Arrangements) || t.Round < 0 || t.Round >= s.Repeats ||
 			len(t.Replicas) > len(s.Replicas) {
-			return nil, fmt.Errorf("it has a trial of arrangement %d in round %d, which it does not list", t.Arrangement,
-				t.Round)
+			return fmt.Errorf("it has a trial of arrangement %d in round %d, which it does not list", t.Arrangement, t.Round)
 		}
 	}
-	return s, nil
+	return nil
 }
 
 // same reports whether two experiments measure the same.

@@ -15,7 +15,6 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/exit"
-	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
 // experimentCommand compares ways to send the samples of an Offline test.
@@ -102,7 +101,7 @@ func sizes(c *cli.Context, name string) ([]int, error) {
 }
 
 func (cmd experimentCommand) measure(c *cli.Context, of experiment.Of, list []experiment.Arrangement) error {
-	p, err := cmd.planOf(c)
+	p, err := cmd.probePlan(c, "an experiment", "")
 	if err != nil {
 		return err
 	}
@@ -113,10 +112,7 @@ func (cmd experimentCommand) measure(c *cli.Context, of experiment.Of, list []ex
 	if err := o.Check(); err != nil {
 		return err
 	}
-	if err := run.CheckRoom(run.FromPlan(p)); err != nil {
-		return err
-	}
-	if err := checkDataset(p); err != nil {
+	if err := checkProbes(p); err != nil {
 		return err
 	}
 	state, err := experiment.Run(c.Context, o)
@@ -128,25 +124,6 @@ func (cmd experimentCommand) measure(c *cli.Context, of experiment.Of, list []ex
 		cmd.exit = run.ExitInvalid
 	}
 	return cmd.print(state, o.Folder)
-}
-
-// planOf resolves the settings.
-func (cmd experimentCommand) planOf(c *cli.Context) (*plan.Plan, error) {
-	s, err := cmd.testSettings(c)
-	if err != nil {
-		return nil, err
-	}
-	if s.servers != nil {
-		return nil, exit.Usage(exit.CodeEndpoint, "Start them with `mlperf-go server up` and pass their --endpoint",
-			"an experiment does not start servers")
-	}
-	p, err := plan.Resolve(s.Effective)
-	if err != nil {
-		return nil, err
-	}
-	p.Command, p.Secrets = cmd.commandLine(), cmd.secrets
-	cmd.notice(p.Notices()...)
-	return p, nil
 }
 
 func (cmd experimentCommand) print(s *experiment.State, folder string) error {

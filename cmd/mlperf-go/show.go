@@ -123,7 +123,7 @@ func readShown(folder string, answers bool, percentiles []float64) (*shown, erro
 	}
 	if s.Experiment, err = experiment.ReadState(folder); err == nil {
 		return s, nil
-	} else if !errors.Is(err, experiment.ErrNoState) {
+	} else if !errors.Is(err, statefile.ErrNone) {
 		return nil, exit.Usage(exit.CodeExperiment, "", "%w", err)
 	}
 	if _, err = os.Lstat(filepath.Join(folder, layout.StateName)); err == nil {

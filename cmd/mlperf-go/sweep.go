@@ -8,13 +8,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/report/live"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/exit"
-	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/sweep"
 )
@@ -64,7 +62,7 @@ func (cmd sweepCommand) command() *cli.Command {
 }
 
 func (cmd sweepCommand) sweep(c *cli.Context) error {
-	p, err := cmd.planOf(c)
+	p, err := cmd.probePlan(c, "a sweep", "Server")
 	if err != nil {
 		return err
 	}
@@ -83,10 +81,7 @@ func (cmd sweepCommand) sweep(c *cli.Context) error {
 	if c.Bool("dry-run") {
 		return cmd.preview(&o)
 	}
-	if err := run.CheckRoom(run.FromPlan(p)); err != nil {
-		return err
-	}
-	if err := checkDataset(p); err != nil {
+	if err := checkProbes(p); err != nil {
 		return err
 	}
 	stop, err := cmd.serveCounters(p)
@@ -112,30 +107,6 @@ func (cmd sweepCommand) sweep(c *cli.Context) error {
 	}
 	page.end(string(verdict), state.Sentence(), nil)
 	return cmd.print(state, o.Folder)
-}
-
-// planOf resolves the settings. The scenario is Server unless another is given.
-func (cmd sweepCommand) planOf(c *cli.Context) (*plan.Plan, error) {
-	s, err := cmd.testSettings(c)
-	if err != nil {
-		return nil, err
-	}
-	if s.servers != nil {
-		return nil, exit.Usage(exit.CodeEndpoint, "Start them with `mlperf-go server up` and pass their --endpoint",
-			"sweep does not start servers")
-	}
-	if !s.IsSet("scenario") {
-		if err := s.Set("scenario", "Server", config.Origin{Layer: config.FromProgram, Where: "sweep"}); err != nil {
-			return nil, err
-		}
-	}
-	p, err := plan.Resolve(s.Effective)
-	if err != nil {
-		return nil, err
-	}
-	p.Command, p.Secrets = cmd.commandLine(), cmd.secrets
-	cmd.notice(p.Notices()...)
-	return p, nil
 }
 
 // loadsOf reads --rates or --concurrencies.

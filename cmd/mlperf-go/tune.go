@@ -13,8 +13,6 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/report/live"
 	"github.com/mlperf-go/mlperf-go/run"
-	"github.com/mlperf-go/mlperf-go/run/exit"
-	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/tune"
 )
@@ -48,24 +46,11 @@ const (
 )
 
 func (cmd tuneCommand) tune(c *cli.Context) error {
-	s, err := cmd.testSettings(c)
+	p, err := cmd.probePlan(c, "a tune", "")
 	if err != nil {
 		return err
 	}
-	if s.servers != nil {
-		return exit.Usage(exit.CodeEndpoint, "Start them with `mlperf-go server up` and pass their --endpoint",
-			"tune does not start servers")
-	}
-	p, err := plan.Resolve(s.Effective)
-	if err != nil {
-		return err
-	}
-	p.Command, p.Secrets = cmd.commandLine(), cmd.secrets
-	cmd.notice(p.Notices()...)
-	if err := run.CheckRoom(run.FromPlan(p)); err != nil {
-		return err
-	}
-	if err := checkDataset(p); err != nil {
+	if err := checkProbes(p); err != nil {
 		return err
 	}
 	folder := results.Choose(p.Config.String("output-dir"), fmt.Sprintf("%s-%s-tune", p.Row.Name, p.Scenario.Scenario),

@@ -10,8 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
 
-// maxSize limits a file in bytes: the longest, a sweep's, has a few thousand points.
-const maxSize = 16 << 20
+// maxSize limits a file in bytes: the longest, an experiment's, has up to 100,000 trials of some 500 bytes.
+const maxSize = 64 << 20
 
 // ErrNone is the cause of the error for a folder without the file.
 var ErrNone = errors.New("there is no state")

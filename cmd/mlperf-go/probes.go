@@ -1,0 +1,43 @@
+package main
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/plan"
+)
+
+// probePlan resolves the settings of a command that measures by probes: a tune, a sweep or an experiment. The scenario
+// is the given one unless a setting names another; "" is that of run.
+func (cmd *program) probePlan(c *cli.Context, what, scenario string) (*plan.Plan, error) {
+	s, err := cmd.testSettings(c)
+	if err != nil {
+		return nil, err
+	}
+	if s.servers != nil {
+		return nil, exit.Usage(exit.CodeEndpoint, "Start them with `mlperf-go server up` and pass their --endpoint",
+			"%s does not start servers", what)
+	}
+	if scenario != "" && !s.IsSet("scenario") {
+		if err := s.Set("scenario", scenario, config.Origin{Layer: config.FromProgram, Where: what}); err != nil {
+			return nil, err
+		}
+	}
+	p, err := plan.Resolve(s.Effective)
+	if err != nil {
+		return nil, err
+	}
+	p.Command, p.Secrets = cmd.commandLine(), cmd.secrets
+	cmd.notice(p.Notices()...)
+	return p, nil
+}
+
+// checkProbes rejects a machine without room for the logs, and a data set that no run could use.
+func checkProbes(p *plan.Plan) error {
+	if err := run.CheckRoom(run.FromPlan(p)); err != nil {
+		return err
+	}
+	return checkDataset(p)
+}
