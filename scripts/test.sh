@@ -27,7 +27,7 @@ part() {
   echo "   $((SECONDS - from)) s"
 }
 
-# again NAME GO-TEST-ARGUMENT...: the failed tests of a part a second time, each by itself, where scripts/testsum allows it. What
+# again NAME GO-TEST-ARGUMENT...: the failed tests of a part a second time by themselves, where scripts/testsum allows it. What
 # passes then is counted as passed and named FLAKY.
 again() {
   local name=$1 package test flags=()
@@ -42,7 +42,7 @@ again() {
   done
   while read -r package test; do
     echo "   again: $package $test"
-    go test -json -count=1 "${flags[@]}" -run "^$test\$" "$package" >>"$work/$name-again.json" 2>&1
+    go test -json -count=1 "${flags[@]}" -run "$test" "$package" >>"$work/$name-again.json" 2>&1
   done < <("$work/testsum" -again "$work/$name.json")
 }
 

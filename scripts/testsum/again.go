@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -68,7 +69,7 @@ func (s *sum) forgive(first int) {
 	s.failed = kept
 }
 
-// top returns the top-level test that contains a subtest. Only top-level tests run again.
+// top returns the top-level test that contains a subtest.
 func (k key) top() key {
 	k.test, _, _ = strings.Cut(k.test, "/")
 	return k
@@ -87,20 +88,48 @@ func (s *sum) mayRunAgain(k key) bool {
 	return k.test != ""
 }
 
+// printAgain prints each test to run again: its package and its pattern for go test -run.
 func (s *sum) printAgain() {
 	var list []key
+	parts := map[key][]string{} // parallel parts that failed: they depend on no other, so each runs alone
 	for _, k := range s.failed {
 		if !s.mayRunAgain(k) {
 			return // one fault of the other kind, and the part has failed whatever else passes
 		}
-		if !slices.Contains(list, k.top()) {
-			list = append(list, k.top())
+		top := k.top()
+		if !slices.Contains(list, top) {
+			list = append(list, top)
+		}
+		if part := strings.TrimPrefix(k.test, top.test+"/"); s.parallel(k) && !strings.Contains(part, "/") {
+			parts[top] = append(parts[top], regexp.QuoteMeta(part))
 		}
 	}
 	if len(list) > mostAgain {
 		return
 	}
 	for _, k := range list {
-		fmt.Fprintln(s.out, k.pkg, k.test)
+		pattern := "^" + k.test + "$"
+		if list := parts[k]; list != nil && len(list) == s.failedParts(k) {
+			slices.Sort(list)
+			pattern += "/^(" + strings.Join(list, "|") + ")$"
+		}
+		fmt.Fprintln(s.out, k.pkg, pattern)
 	}
+}
+
+// parallel reports whether a subtest waited to run beside others.
+func (s *sum) parallel(k key) bool {
+	return k != k.top() && slices.ContainsFunc(s.output[k], func(line string) bool {
+		return strings.HasPrefix(strings.TrimSpace(line), "=== PAUSE ")
+	})
+}
+
+// failedParts counts the failed subtests of a test, at every depth.
+func (s *sum) failedParts(top key) (n int) {
+	for _, k := range s.failed {
+		if k != top && k.top() == top {
+			n++
+		}
+	}
+	return n
 }

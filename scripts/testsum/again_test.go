@@ -29,13 +29,30 @@ func TestBad(t *testing.T) { t.Run("case", func(t *testing.T) {}) }
 
 func TestATestThatPassesByItselfIsFlakyAndSaysSo(t *testing.T) {
 	path := stream(t, mixed)
-	require.Equal(t, "example TestBad\n", toRunAgain(t, path))
+	require.Equal(t, "example ^TestBad$\n", toRunAgain(t, path))
 	second(t, path, stream(t, mended))
 	out, code := total(t, path)
 	require.Equal(t, 0, code, out)
 	require.Contains(t, out, "FLAKY example TestBad/case: failed, and passed when it ran again by itself\n")
 	require.Contains(t, out, "went wrong", "the failure's output stays to be read")
 	require.True(t, strings.HasSuffix(out, "\n5 passed, 0 failed, 1 skipped\n"), out)
+}
+
+// The scripts are parallel parts of one test, which takes ten minutes.
+func TestParallelPartsRunAgainAlone(t *testing.T) {
+	const head = "package a\nimport \"testing\"\nfunc TestBad(t *testing.T) { "
+	part := func(name, body string) string {
+		return `t.Run("` + name + `", func(t *testing.T) { t.Parallel(); ` + body + `}); `
+	}
+	path := stream(t, head+part("good", "")+part("a.b c", "t.Error(1)")+part("d", "t.Error(2)")+"}\n")
+	require.Equal(t, "example ^TestBad$/^(a\\.b_c|d)$\n", toRunAgain(t, path))
+	second(t, path, stream(t, head+part("a.b c", "")+part("d", "")+"}\n"))
+	out, code := total(t, path)
+	require.Equal(t, 0, code, out)
+	require.Contains(t, out, "FLAKY example TestBad/d: ")
+
+	path = stream(t, head+part("a", "t.Error(1)")+`t.Run("b", func(t *testing.T) { t.Error(2) }) }`+"\n")
+	require.Equal(t, "example ^TestBad$\n", toRunAgain(t, path), "a part that is not parallel may need another")
 }
 
 func TestATestThatFailsTwiceHasFailed(t *testing.T) {
