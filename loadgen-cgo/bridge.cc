@@ -108,7 +108,10 @@ struct lg_sut : public mlperf::SystemUnderTest {
     }
   }
 
-  void FlushQueries() override { flushes_.push_back(calls_); }
+  void FlushQueries() override {
+    flushes_.push_back(calls_);
+    __atomic_store_n(&flushed_, seq_, __ATOMIC_SEQ_CST);
+  }
 
   // Marks the end of the queries and wakes the consumers.
   void End() {
@@ -150,6 +153,7 @@ struct lg_sut : public mlperf::SystemUnderTest {
   std::vector<uint64_t> flushes_;
   uint64_t seq_ = 0;
   uint64_t calls_ = 0;
+  uint64_t flushed_ = 0;  // seq_ at the last flush
 };
 
 struct lg_qsl : public mlperf::QuerySampleLibrary {
@@ -247,6 +251,8 @@ size_t lg_sut_flushes(lg_sut* sut, uint64_t* marks, size_t n) {
   std::copy_n(sut->flushes_.begin(), std::min(n, sut->flushes_.size()), marks);
   return sut->flushes_.size();
 }
+
+uint64_t lg_sut_flushed(lg_sut* sut) { return __atomic_load_n(&sut->flushed_, __ATOMIC_SEQ_CST); }
 
 lg_qsl* lg_qsl_new(const char* name, size_t total, size_t performance, uintptr_t handle) {
   return new lg_qsl(name, total, performance, handle);

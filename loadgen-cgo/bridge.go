@@ -82,6 +82,10 @@ func (s *SUT) Flushes() []int {
 	return out
 }
 
+// Flushed returns the number of samples that LoadGen had issued when it last ended a series of queries; 0: none has
+// ended. It may be called during the test.
+func (s *SUT) Flushed() int { return int(C.lg_sut_flushed(s.c)) }
+
 // QSL is LoadGen's query sample library.
 type QSL struct {
 	c                  *C.lg_qsl

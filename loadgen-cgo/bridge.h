@@ -130,6 +130,8 @@ void lg_sut_free(lg_sut* sut);
 lg_ring* lg_sut_ring(lg_sut* sut, size_t i);
 // Copies at most n flush marks (IssueQuery calls made before each FlushQueries); returns how many there are.
 size_t lg_sut_flushes(lg_sut* sut, uint64_t* marks, size_t n);
+// How many samples were issued before the last FlushQueries. Any thread may ask.
+uint64_t lg_sut_flushed(lg_sut* sut);
 
 lg_qsl* lg_qsl_new(const char* name, size_t total, size_t performance, uintptr_t handle);
 void lg_qsl_free(lg_qsl* qsl);

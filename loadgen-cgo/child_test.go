@@ -88,6 +88,7 @@ type record struct {
 	IssuedNS    []int64
 	Shard       []int
 	Flushes     []int
+	Flushed     []int // before the test, and after it
 	Info        loadgen.ThreadInfo
 	Err         string
 	Field       string // of a refused setting
@@ -216,6 +217,7 @@ func runBridge(j *job, r *record, settings loadgen.TestSettings, log loadgen.Log
 		}
 	}
 	start := cpuTime()
+	r.Flushed = []int{sut.Flushed()}
 	r.Info, err = loadgen.StartTest(sut, qsl, settings, log, audit)
 	r.CPU = cpuTime() - start
 	if err != nil {
@@ -235,7 +237,7 @@ func runBridge(j *job, r *record, settings loadgen.TestSettings, log loadgen.Log
 		<-c.ended
 		r.Wakes, r.FullWaits = r.Wakes+c.shard.Wakes(), r.FullWaits+c.shard.FullWaits()
 	}
-	r.Flushes = sut.Flushes()
+	r.Flushes, r.Flushed = sut.Flushes(), append(r.Flushed, sut.Flushed())
 	loadgen.DestroySUT(sut)
 	loadgen.DestroyQSL(qsl)
 	gather(r, consumers)

@@ -285,6 +285,7 @@ func (g *golden) compareIssued(d *differences, o outcome) {
 	g.Issued.QuerySizes.compare(d, "query sizes", o.QuerySizes)
 	g.Issued.Samples.compare(d, "issued samples", o.Samples)
 	d.check(len(g.Issued.Flush) == len(o.Flushes), "flushes: %v", o.Flushes)
+	d.check(slices.Equal(o.Flushed, []int{0, len(o.Samples)}), "flushed: %v of %d", o.Flushed, len(o.Samples))
 	for i := range min(len(g.Issued.Flush), len(o.Flushes)) {
 		same(d, "queries before flush", g.Issued.Flush[i], o.Flushes[i])
 	}

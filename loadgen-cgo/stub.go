@@ -36,6 +36,7 @@ func ConstructSUT(string, int, int) (*SUT, error) { return nil, ErrNotBuilt }
 func DestroySUT(*SUT)                             {}
 func (*SUT) Shards() []*Shard                     { return nil }
 func (*SUT) Flushes() []int                       { return nil }
+func (*SUT) Flushed() int                         { return 0 }
 
 func ConstructQSL(string, int, int, func([]int) error, func([]int) error, func(error)) (*QSL, error) {
 	return nil, ErrNotBuilt

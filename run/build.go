@@ -82,7 +82,11 @@ func (t *test) build() error {
 type requests struct {
 	library *qsl.Library
 	loaded  atomic.Int64 // largest size of what was in memory together
+	calls   atomic.Int64 // begins and ends of loads and unloads
 }
+
+// inLibrary reports whether LoadGen waits for samples that are loaded or unloaded.
+func (r *requests) inLibrary() bool { return r.calls.Load()%2 == 1 }
 
 func (r *requests) open(o qsl.Options) (err error) {
 	r.library, err = qsl.New(o)
@@ -92,6 +96,8 @@ func (r *requests) open(o qsl.Options) (err error) {
 // load loads samples, and records how much the library holds: after the test it is empty.
 func (r *requests) load(indices []int) error {
 	defer crash.Catch() // it is called by a thread of LoadGen's
+	r.calls.Add(1)
+	defer r.calls.Add(1)
 	err := r.library.Load(indices)
 	r.loaded.Store(max(r.loaded.Load(), r.library.Bytes()))
 	return err
@@ -107,6 +113,8 @@ func (r *requests) of(index int) []byte {
 // unload runs after the last completion, which the ledger's counters show in the same way.
 func (e *evidence) unload(indices []int) error {
 	defer crash.Catch()
+	e.requests.calls.Add(1)
+	defer e.requests.calls.Add(1)
 	_ = e.ledger.Counts()
 	return e.requests.library.Unload(indices)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/results"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
@@ -34,11 +35,14 @@ type test struct {
 	sut     *sut.SUT
 	scorer  *scorer
 	profile *profile.Control // nil: no --profile-window
+
+	returnBound time.Duration // how long LoadGen has to end a test whose samples have all ended
 }
 
 // newTest returns the test of a plan that writes into folder.
 func newTest(p *plan.Plan, o Observer, folder string) *test {
-	return &test{evidence: evidence{inputs: inputs{plan: p, observer: o}}, output: output{folder: folder}}
+	return &test{evidence: evidence{inputs: inputs{plan: p, observer: o}}, output: output{folder: folder},
+		returnBound: returnBound}
 }
 
 // Run runs one test and leaves its folder. A process can call it once, because LoadGen keeps state. An error means that

@@ -113,10 +113,20 @@ func quiet(shards int) {
 // wait returns with StartTest, or soon after the test was ended early. LoadGen may then go on issuing for as long as
 // its schedule is and cannot be stopped, so it is left behind and the process must end.
 func (t *test) wait(returned <-chan error) error {
-	select {
-	case err := <-returned:
-		return t.join(err)
-	case <-t.sut.Stopped():
+	look := time.NewTicker(returnEvery)
+	defer look.Stop()
+	overdue := returnWatch{bound: t.returnBound}
+	for stopped := false; !stopped; {
+		select {
+		case err := <-returned:
+			return t.join(err)
+		case <-t.sut.Stopped():
+			stopped = true
+		case <-look.C:
+			if overdue.look(t.sut.Settled() && !t.requests.inLibrary(), t.activity()) {
+				t.sut.Stop(t.notReturned())
+			}
+		}
 	}
 	t.ended = t.cause()
 	select {

@@ -155,6 +155,13 @@ func (s *SUT) Stopped() <-chan struct{} { return s.ctx.Done() }
 // Cause returns why the test ended early, or nil.
 func (s *SUT) Cause() error { return context.Cause(s.ctx) }
 
+// Settled reports whether LoadGen has ended a series of queries and every sample of it has ended too. LoadGen then only
+// has to read its log, and to begin the next series or return from StartTest.
+func (s *SUT) Settled() bool {
+	n := int64(s.loadgen.Flushed())
+	return n > 0 && s.sum(taken) == n && s.sum(ended) == n
+}
+
 // Wait waits for the backends after StartTest has returned, and frees the SUT. It returns the first error of a backend;
 // Cause returns it too.
 func (s *SUT) Wait() error {

@@ -134,6 +134,7 @@ func TestCausesOfAnEarlyEnd(t *testing.T) {
 	require.Nil(t, limitLost(e))
 	require.Nil(t, endedEarly(e))
 	require.Equal(t, CodeInterrupted, interrupted(e).Code)
+	require.Nil(t, notReturned(e))
 	e.Ended = nil
 	require.Nil(t, interrupted(e))
 	require.Nil(t, limitLost(&Evidence{Ended: errors.New("other")}))

@@ -44,7 +44,7 @@ type Evidence struct {
 // a cause, or nil. A cause precedes its consequences: a server that died fails samples, which LoadGen logs as errors,
 // for which it reports INVALID.
 var rules = slices.Concat(
-	[]func(*Evidence) *Cause{interrupted, limitLost, endedEarly, serverDied},
+	[]func(*Evidence) *Cause{interrupted, limitLost, notReturned, endedEarly, serverDied},
 	measuredRules,
 	[]func(*Evidence) *Cause{ttftLimit, tpotLimit, answerLimit,
 		logIncomplete, loadgenErrors, loadgenInvalid, auditApplied, accuracyBelowTarget, accuracyUnclaimed, notScored})

@@ -3,6 +3,7 @@ package record
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"syscall"
 	"testing"
@@ -138,6 +139,17 @@ func TestEachRuleAlone(t *testing.T) {
 		"ended by a backend with every sample answered": {change: func(e *Evidence) {
 			e.Ended, e.Logs.Complete, e.Logs.Valid = errors.New("the backend broke"), false, nil
 		}, verdict: Invalid, codes: []Code{CodeFailedSamples}, text: "the backend broke", exit: exit.StatusInvalid},
+		"ended because LoadGen did not return": {change: func(e *Evidence) {
+			e.Ended, e.Logs.Complete, e.Logs.Valid = fmt.Errorf("%w: 100 samples", ErrNotReturned), false, nil
+		}, verdict: Invalid, codes: []Code{CodeLogIncomplete}, text: "LoadGen did not end the test: 100 samples",
+			exit: exit.StatusEnvironment},
+		"ended because LoadGen did not return, and it returned then": {change: func(e *Evidence) {
+			e.Ended = ErrNotReturned
+		}, verdict: Invalid, codes: []Code{CodeLogIncomplete}, exit: exit.StatusEnvironment},
+		"ended because LoadGen did not return, with a failed sample": {change: func(e *Evidence) {
+			e.Ended, e.Logs.Complete, e.Logs.Valid = ErrNotReturned, false, nil
+			e.Record.Samples.Failed, e.Record.Samples.FailedByReason = 1, map[ledger.Reason]int64{"reset": 1}
+		}, verdict: Invalid, codes: []Code{CodeLogIncomplete, CodeFailedSamples}, exit: exit.StatusEnvironment},
 		"ended by --max-errors": {change: func(e *Evidence) {
 			e.Ended, e.Logs.Complete, e.Logs.Valid = errors.New("more samples failed"), false, nil
 			e.Record.Samples.Failed, e.Record.Samples.FailedByReason = 6, map[ledger.Reason]int64{"http_500": 6}

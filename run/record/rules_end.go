@@ -24,9 +24,21 @@ func limitLost(e *Evidence) *Cause {
 	return &Cause{Code: CodeScenarioLimit, Text: lost.Error(), Value: lost.Over, Limit: lost.Bearable}
 }
 
+// ErrNotReturned is wrapped by the cause of a test that ended because LoadGen did not end it.
+var ErrNotReturned = errors.New("LoadGen did not end the test")
+
+// notReturned reports a test that LoadGen did not end, although every sample had ended.
+func notReturned(e *Evidence) *Cause {
+	if e.Interrupted || !errors.Is(e.Ended, ErrNotReturned) {
+		return nil
+	}
+	return &Cause{Code: CodeLogIncomplete, Text: e.Ended.Error()}
+}
+
 // endedEarly: a test that was cut short is not valid, even if every sample has an answer.
 func endedEarly(e *Evidence) *Cause {
-	if e.Ended == nil || e.Interrupted || e.Record.Samples.Failed > 0 { // failedSamples reports the cause too
+	if e.Ended == nil || e.Interrupted || errors.Is(e.Ended, ErrNotReturned) ||
+		e.Record.Samples.Failed > 0 { // failedSamples reports the cause too
 		return nil
 	}
 	return &Cause{Code: CodeFailedSamples, Text: fmt.Sprintf("the test was ended: %v", e.Ended)}
