@@ -210,7 +210,7 @@ func TestUserConfRejectsFractionsThatLoadGenTruncates(t *testing.T) {
 	e := New(RunSettings())
 	require.NoError(t, e.Set("tpot-limit", "1500us", Origin{FromFlag, "--tpot-limit"}))
 	_, err := e.UserConf("Server", nil)
-	require.EqualError(t, err, "flag --tpot-limit: tpot-limit 1.5ms is not a whole number of milliseconds, as LoadGen "+
+	require.EqualError(t, err, "--tpot-limit 1.5ms is not a whole number of milliseconds, as LoadGen "+
 		"requires")
 }
 

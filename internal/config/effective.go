@@ -40,6 +40,14 @@ func (o Origin) String() string {
 	return strings.TrimLeft(o.Layer.String()+" "+o.Where, " ")
 }
 
+// of names a setting and where its value came from. The name of a flag is enough.
+func (o Origin) of(name string) string {
+	if o == (Origin{FromFlag, "--" + name}) {
+		return o.Where
+	}
+	return o.String() + ": " + name
+}
+
 type entry struct {
 	value  value
 	origin Origin
@@ -103,10 +111,10 @@ func (e *Effective) SetList(name string, items []string, from Origin) error {
 		return fmt.Errorf("%s: %w", from, err)
 	}
 	if s.Kind != Strings {
-		return fmt.Errorf("%s: %s takes one value, not a list", from, name)
+		return fmt.Errorf("%s takes one value, not a list", from.of(name))
 	}
 	if len(items) == 0 || slices.Contains(items, "") {
-		return fmt.Errorf("%s: %s is an empty list or has an empty item", from, name)
+		return fmt.Errorf("%s is an empty list or has an empty item", from.of(name))
 	}
 	e.put(s, alias, slices.Clone(items), from)
 	return nil
@@ -118,7 +126,7 @@ func (s *Setting) invalid(name, text string, from Origin, why error) error {
 	if s.Secret {
 		shown = secretText
 	}
-	return fmt.Errorf("%s: %s %s %w", from, name, shown, why)
+	return fmt.Errorf("%s %s %w", from.of(name), shown, why)
 }
 
 func (e *Effective) put(s *Setting, alias *Alias, v value, from Origin) {

@@ -99,7 +99,7 @@ func (e *Effective) UserConf(scenario string, rest []KV) ([]KV, error) {
 		}
 		text, err := row.toConf(got.value)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %s %s %w", got.origin, row.setting, format(got.value), err)
+			return nil, fmt.Errorf("%s %s %w", got.origin.of(row.setting), format(got.value), err)
 		}
 		kvs = append(kvs, KV{row.key, text})
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
+	"os"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
@@ -18,8 +18,7 @@ func Read(folder string) (*Record, error) {
 	text, err := atomicfile.ReadBelow(folder, FileName, maxBytes)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("the record of %s cannot be read: %s: %w", folder, filepath.Join(folder, FileName),
-			fs.ErrNotExist)
+		return nil, missing(folder)
 	case err != nil:
 		return nil, fmt.Errorf("the record of %s cannot be read: %w", folder, err)
 	}
@@ -32,3 +31,15 @@ func Read(folder string) (*Record, error) {
 	}
 	return r, nil
 }
+
+// missing is fs.ErrNotExist for a folder without a record, or for no folder.
+type missing string
+
+func (folder missing) Error() string {
+	if _, err := os.Lstat(string(folder)); errors.Is(err, fs.ErrNotExist) {
+		return "there is no folder " + string(folder)
+	}
+	return "the folder " + string(folder) + " has no " + FileName
+}
+
+func (missing) Is(err error) bool { return err == fs.ErrNotExist }
