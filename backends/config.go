@@ -33,6 +33,7 @@ type RequestOptions struct {
 	ServedModel string
 	Sampling    models.Sampling
 	Stream      bool
+	Traced      bool    // requests carry a traceparent
 	Batch       int     // prompts in one request; 0: requests carry one prompt, not in a list
 	Format      *Format // required form of answers; nil: any
 	// ServerVersion is what the servers report; empty: unknown.

@@ -8,7 +8,9 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -84,6 +86,44 @@ func TestFaultGatewayReplacesTheID(t *testing.T) {
 	}
 	r := askedRun(t, "offline", []string{server.url})
 	require.True(t, r.Answers.Identified)
+}
+
+// With --traceparent every sample's span arrives at the simulator once, and those of preflight and warm-up are of no
+// sample. Without it no request has the field.
+func TestTraceparentNamesTheSample(t *testing.T) {
+	server := simulate(t, "--ttft", "1ms", "--tpot", "0", "--answers", "random", "--output-tokens", "4")
+	to, err := url.Parse(server.url)
+	require.NoError(t, err)
+	var mu sync.Mutex
+	var spans []string
+	gateway := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(to)
+		mu.Lock()
+		defer mu.Unlock()
+		if r.In.Method == http.MethodPost && r.In.Header.Get("traceparent") != "" {
+			fields := strings.Split(r.In.Header.Get("traceparent"), "-")
+			require.Len(t, fields, 4)
+			require.Equal(t, r.In.Header.Get("X-Request-Id"), fields[1])
+			spans = append(spans, fields[2])
+		}
+	}})
+	defer gateway.Close()
+	const note = "requests carry a traceparent (--traceparent); servers that record traces spend time on them"
+	args := []string{"--model", "llama3.1-8b", "--scenario", "Server", "--endpoint", gateway.URL, "--samples", "16",
+		"--target-qps", "200", "--min-queries", "40", "--min-duration", "0", "--warmup"}
+	r := start(t, args...)
+	require.Empty(t, spans)
+	require.NotContains(t, r.Notes, note)
+	r = start(t, append(args, "--traceparent")...)
+	require.Contains(t, r.Notes, note)
+	var ofSamples []string
+	for i := range r.Samples.Issued {
+		ofSamples = append(ofSamples, fmt.Sprintf("8%015x", i))
+	}
+	slices.Sort(spans)
+	outside, _ := slices.BinarySearch(spans, "9")
+	require.Equal(t, ofSamples, spans[:outside])
+	require.Greater(t, len(spans)-outside, 16, "preflight and warm-up")
 }
 
 // A server that answers each request twice, over TLS and through a proxy, where answers carry no ids: INVALID.

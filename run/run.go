@@ -111,7 +111,7 @@ func (t *test) prepare(ctx context.Context) error {
 		return err
 	}
 	t.pre.choose(choice)
-	t.pre.Notes = slices.Concat(t.pre.Notes, p.Adjusted, t.dataset.Notes)
+	t.pre.Notes = slices.Concat(t.pre.Notes, p.Adjusted, p.TraceNotes(), t.dataset.Notes)
 	if err := results.Check(t.folder); err != nil {
 		t.pre.Notes = append(t.pre.Notes, err.Error())
 	}

@@ -38,9 +38,9 @@ func (e *evidence) warmUp(ctx context.Context) error {
 		if warmUp := b.Features().WarmUp; warmUp != nil {
 			serve = warmUp
 		}
-		for j, index := range indices {
+		for j, index := range indices { // their numbers are those of no sample, which a traceparent would name
 			loads[i].queries = append(loads[i].queries,
-				loadgen.Query{ID: loadgen.ResponseID(j + 1), Index: index, Seq: j, IssuedNS: time.Now().UnixNano()})
+				loadgen.Query{ID: loadgen.ResponseID(j + 1), Index: index, Seq: -1 - j, IssuedNS: time.Now().UnixNano()})
 		}
 		all.Go(func() {
 			defer crash.Catch()

@@ -129,6 +129,8 @@ var serverSettings = []Setting{
 	{Name: "reset-cache", Kind: Enum, Enum: []string{"auto", "off", "require"}, Default: "auto",
 		Usage: "empty the servers' prefix caches before the timed phase: auto (if supported), require (fail if not " +
 			"supported) or off"},
+	{Name: "traceparent", Kind: Bool, Default: "false",
+		Usage: "send a W3C traceparent with each request, so that the traces of servers name the request and the sample"},
 	{Name: "insecure-skip-verify", Kind: Bool, Default: "false",
 		Usage: "do not verify the endpoints' certificates"},
 	{Name: "lb", Kind: Enum, Enum: []string{"round-robin", "random", "least-inflight", "hash"},

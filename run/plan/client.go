@@ -32,7 +32,8 @@ func (cl *Client) OpenDriver() (backends.Driver, *backends.Config, error) {
 	}
 	c := cl.Config
 	config.RequestOptions = backends.RequestOptions{API: c.String("api"), ServedModel: c.String("served-model"),
-		Sampling: cl.requests.Sampling(), Stream: cl.Scenario.Stream && cl.Row.UseTokenLatencies || c.Bool("stream")}
+		Sampling: cl.requests.Sampling(), Stream: cl.Scenario.Stream && cl.Row.UseTokenLatencies || c.Bool("stream"),
+		Traced: c.Bool("traceparent")}
 	config.AnswerOptions = backends.AnswerOptions{KeepText: cl.Row.TextAnswers, NeedIDs: !cl.Row.TextAnswers,
 		MinTokens: cl.Row.MinOutputTokens, Vocabulary: cl.Row.Vocabulary}
 	config.Dispatch = backends.Dispatch{Concurrency: c.Int("concurrency"), Retries: c.Int("retries"),

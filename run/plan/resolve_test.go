@@ -26,7 +26,7 @@ func TestConfigurationOfABackend(t *testing.T) {
 		"api": "completions", "served-model": "m", "concurrency": "7", "retries": "2", "lb": "hash",
 		"request-timeout": "5m", "first-token-timeout": "1m", "token-timeout": "7s", "connect-timeout": "3s",
 		"endpoint-timeout": "9s", "http2": "true", "insecure-skip-verify": "true", "response-format": "json_object",
-		"api-key": "secret-of-this-test"})
+		"traceparent": "true", "api-key": "secret-of-this-test"})
 	driver, c, err := p.OpenDriver()
 	require.NoError(t, err)
 	require.NotNil(t, driver)
@@ -37,6 +37,7 @@ func TestConfigurationOfABackend(t *testing.T) {
 	require.Equal(t, "completions", c.API)
 	require.Equal(t, "m", c.ServedModel)
 	require.True(t, c.Stream)
+	require.True(t, c.Traced)
 	require.Equal(t, p.Sampling(), c.Sampling)
 	require.Equal(t, &backends.Format{}, c.Format)
 	require.True(t, c.NeedIDs)

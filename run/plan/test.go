@@ -203,6 +203,14 @@ func (t *Test) LoadGenNotes() []string {
 	return notes
 }
 
+// TraceNotes states that requests carry a traceparent.
+func (t *Test) TraceNotes() []string {
+	if !t.Config.Bool("traceparent") {
+		return nil
+	}
+	return []string{"requests carry a traceparent (--traceparent); servers that record traces spend time on them"}
+}
+
 // Folder returns the folder of the run. Without --output-dir it is a new one, or with --resume the latest; later calls
 // return the same.
 func (t *Test) Folder() string {

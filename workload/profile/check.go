@@ -92,7 +92,7 @@ func (a *API) check(wrong errorf) error {
 // ownHeaders are the HTTP fields that a client sets by itself. No profile contains an API key, because results contain
 // the profile.
 var ownHeaders = []string{"accept-encoding", "authorization", "connection", "content-encoding", "content-length",
-	"content-type", "expect", "host", "te", "trailer", "transfer-encoding", "upgrade", "x-request-id"}
+	"content-type", "expect", "host", "te", "traceparent", "trailer", "transfer-encoding", "upgrade", "x-request-id"}
 
 // token lists the characters of a field's name besides letters and digits (RFC 9110, section 5.6.2).
 const token = "!#$%&'*+-.^_`|~"

@@ -135,7 +135,8 @@ func newLoop(c *Client) (*loop, error) {
 	e.times, e.config, e.intake, e.report, e.pool = &l.poller, l.config, &l.intake, &l.report, &l.pool
 	e.dialer.pool, e.dialer.targets, e.dialer.timeout = e.pool, c.targets, c.config.ConnectTimeout
 	e.dialer.openings.wake = func() { signal(l.wake) }
-	e.sender = sender{times: e.times, bodyOf: c.config.Body, headOf: c.config.Head, ids: policy.NewRequestIDs()}
+	e.sender = sender{times: e.times, bodyOf: c.config.Body, headOf: c.config.Head, ids: policy.NewRequestIDs(),
+		traced: c.config.Traced}
 	e.receiver = receiver{times: e.times, intake: e.intake, report: e.report, pool: e.pool, ids: &e.sender.ids,
 		timeout: c.config.TokenTimeout}
 	if err := l.poller.open(); err != nil {

@@ -20,7 +20,8 @@ type sender struct {
 	headOf func(index int) []byte // further header fields; nil: none
 	head   []byte                 // of the request that is being written
 	ids    policy.RequestIDs
-	number uint64 // of requests with an id so far
+	number uint64 // of requests so far
+	traced bool   // requests carry a traceparent
 }
 
 // gatherFrom is the length of a body, in bytes, up to which a copy behind the header is 3 to 5 % cheaper than a
@@ -84,10 +85,10 @@ func (c *conn) wrote(errno unix.Errno) error {
 func (s *sender) request(x *exchange, t *target) (head, body []byte) {
 	body = s.bodyOf(x.query.Index)
 	head = append(s.head[:0], t.head...)
+	s.number++
 	if x.number = 0; !t.identified {
 		return s.end(head, len(body), x), body
 	}
-	s.number++
 	x.number = s.number
 	if t.member == nil {
 		head = append(s.ids.Append(head, x.number), "\r\nContent-Length: "...)
@@ -103,6 +104,9 @@ func (s *sender) end(head []byte, length int, x *exchange) []byte {
 	head = append(strconv.AppendInt(head, int64(length), 10), "\r\n"...)
 	if s.headOf != nil {
 		head = append(head, s.headOf(x.query.Index)...)
+	}
+	if s.traced {
+		head = append(s.ids.AppendTrace(append(head, policy.TraceHeader+": "...), s.number, x.query.Seq), "\r\n"...)
 	}
 	return append(head, "\r\n"...)
 }

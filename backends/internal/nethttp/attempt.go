@@ -165,8 +165,9 @@ func (e *endpoint) identify(c *Client, r *request) (http.Header, *body) {
 	content := c.config.Body(r.query.Index)
 	header, own := e.header, []byte(nil)
 	r.id = r.id[:0]
+	number := c.sent.Add(1)
 	if e.id != (wire.RequestIDField{}) {
-		r.id = c.ids.Append(r.id, c.sent.Add(1))
+		r.id = c.ids.Append(r.id, number)
 	}
 	if more := c.config.Head; more != nil {
 		header = header.Clone()
@@ -174,6 +175,10 @@ func (e *endpoint) identify(c *Client, r *request) (http.Header, *body) {
 			name, value, _ := strings.Cut(line, ":")
 			header.Set(name, strings.TrimSpace(value))
 		}
+	}
+	if c.config.Traced {
+		header = header.Clone()
+		header.Set(policy.TraceHeader, string(c.ids.AppendTrace(nil, number, r.query.Seq)))
 	}
 	switch {
 	case e.id.Header != "":

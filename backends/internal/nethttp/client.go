@@ -37,7 +37,7 @@ type Client struct {
 	protocol  wire.Protocol
 	endpoints []*endpoint
 	ids       policy.RequestIDs
-	sent      atomic.Uint64 // requests with an id
+	sent      atomic.Uint64 // requests
 	proxy     *url.URL      // nil: direct connections
 	balance   balance.Options
 	pooled    *http.Transport

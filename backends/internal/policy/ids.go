@@ -2,6 +2,7 @@ package policy
 
 import (
 	"crypto/rand"
+	"encoding/binary"
 	"encoding/hex"
 )
 
@@ -36,6 +37,19 @@ func (r *RequestIDs) Append(dst []byte, number uint64) []byte {
 		number >>= 8
 	}
 	return dst
+}
+
+// TraceHeader is the field of a request that makes the server's trace of it a part of the caller's.
+const TraceHeader = "traceparent"
+
+// AppendTrace appends the value of TraceHeader (W3C Trace Context, level 1: version, trace, span, flags). The trace has
+// the request's id. The span is the sample's number, so that a server's trace leads to the sample. Its first bit is set,
+// because the format forbids zero. The flag asks the server to record the trace.
+func (r *RequestIDs) AppendTrace(dst []byte, number uint64, seq int) []byte {
+	dst = append(r.Append(append(dst, "00-"...), number), '-')
+	var span [8]byte
+	binary.BigEndian.PutUint64(span[:], 1<<63|uint64(seq))
+	return append(hex.AppendEncode(dst, span[:]), "-01"...)
 }
 
 // pairs are the bytes 0 to 255 as two hexadecimal digits each.

@@ -23,6 +23,26 @@ func TestRequestIDs(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() { buffer = a.Append(buffer[:0], 7) }))
 }
 
+// The value is that of the specification's grammar, and neither of its ids is zero.
+func TestTrace(t *testing.T) {
+	ids := NewRequestIDs()
+	for seq, span := range map[int]string{0: "8000000000000000", 1: "8000000000000001", 0x1234abc: "8000000001234abc",
+		-1: "ffffffffffffffff", -32: "ffffffffffffffe0"} {
+		id := string(ids.Append(nil, 7))
+		require.Equal(t, "head 00-"+id+"-"+span+"-01", string(ids.AppendTrace([]byte("head "), 7, seq)))
+	}
+	buffer := make([]byte, 0, 64)
+	require.Zero(t, testing.AllocsPerRun(100, func() { buffer = ids.AppendTrace(buffer[:0], 7, 9) }))
+}
+
+func BenchmarkTrace(b *testing.B) {
+	ids := NewRequestIDs()
+	buffer := make([]byte, 0, 64)
+	for i := range b.N {
+		buffer = ids.AppendTrace(buffer[:0], uint64(i), i)
+	}
+}
+
 func BenchmarkRequestID(b *testing.B) {
 	ids := NewRequestIDs()
 	buffer := make([]byte, 0, IDLength)

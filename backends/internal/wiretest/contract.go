@@ -57,6 +57,7 @@ func (k *Contract) Run(t *testing.T, only ...string) {
 		{"answers belong to their requests", k.answersBelong},
 		{"ids are compared", k.idsAreCompared},
 		{"ids are unlike", k.idsAreUnlike},
+		{"traces", k.traces},
 		{"the first answer names the model", k.theFirstAnswerNamesTheModel},
 		{"unsent", k.unsent},
 		{"strays", k.strays},

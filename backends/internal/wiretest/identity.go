@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"regexp"
 	"sync"
 	"testing"
 	"time"
@@ -22,8 +23,9 @@ type Named struct {
 	ID     string
 	Prompt int
 	Stream bool
-	Conn   int // number of its connection, from 0
-	Number int // of the request on its connection, from 0
+	Trace  string // its traceparent; empty: none
+	Conn   int    // number of its connection, from 0
+	Number int    // of the request on its connection, from 0
 }
 
 // Answer returns the right answer to the request: two tokens, the first of which identifies the prompt.
@@ -80,7 +82,7 @@ func serveNamed(c net.Conn, conn int, reply func(*Named) string) {
 			return
 		}
 		answer := reply(&Named{ID: r.Header.Get("X-Request-Id") + asked.RID, Prompt: asked.Prompt[0], Stream: asked.Stream,
-			Conn: conn, Number: number})
+			Trace: r.Header.Get("traceparent"), Conn: conn, Number: number})
 		if _, err := io.WriteString(c, answer); err != nil || answer == "" {
 			return
 		}
@@ -335,6 +337,45 @@ func (k *Contract) idsAreUnlike(t *testing.T) {
 		for id, times := range seen {
 			require.Equal(t, 1, times, id)
 			require.Len(t, id, 32)
+		}
+	}
+}
+
+// traces requires that every attempt has a trace of its own that bears the request's id, if it has one, and a span that
+// bears the sample's number; and that no request has one unless that was requested.
+func (k *Contract) traces(t *testing.T) {
+	form := regexp.MustCompile(`^00-([0-9a-f]{32})-8([0-9a-f]{15})-01$`)
+	for _, use := range []backends.IDUse{backends.IDsOff, backends.IDsRequired} {
+		for _, traced := range []bool{false, true} {
+			var mu sync.Mutex
+			seen := map[string]bool{}
+			config := Naming(t, k.Secure, func(asked *Named) string {
+				mu.Lock()
+				defer mu.Unlock()
+				if !traced {
+					require.Empty(t, asked.Trace)
+					return asked.Answer()
+				}
+				found := form.FindStringSubmatch(asked.Trace)
+				require.NotNil(t, found, asked.Trace)
+				require.False(t, seen[found[1]], "two attempts have one trace")
+				seen[found[1]] = true
+				if use == backends.IDsRequired {
+					require.Equal(t, asked.ID, found[1])
+				}
+				require.Equal(t, fmt.Sprintf("%015x", asked.Prompt), found[2], "its prompt is the sample's number")
+				if asked.Number == 2 {
+					return "" // another attempt on a fresh connection follows
+				}
+				return asked.Answer()
+			})
+			config.Endpoints[0].IDs, config.Traced, config.Concurrency, config.Stream = use, traced, 2, false
+			for id, res := range k.Ask(t, config, 20).Results {
+				require.Equal(t, backends.OK, res.Reason, "query %d", id)
+			}
+			if traced {
+				require.Greater(t, len(seen), 20, "repeated attempts included")
+			}
 		}
 	}
 }
