@@ -42,8 +42,8 @@ func (r *RequestIDs) Append(dst []byte, number uint64) []byte {
 // TraceHeader is the field of a request that makes the server's trace of it a part of the caller's.
 const TraceHeader = "traceparent"
 
-// AppendTrace appends the value of TraceHeader (W3C Trace Context, level 1: version, trace, span, flags). The trace has
-// the request's id. The span is the sample's number, so that a server's trace leads to the sample. Its first bit is set,
+// AppendTrace appends the value of TraceHeader (W3C Trace Context: version, trace, span, flags). The trace has the
+// request's id. The span is the sample's number, so that a server's trace leads to the sample. Its first bit is set,
 // because the format forbids zero. The flag asks the server to record the trace.
 func (r *RequestIDs) AppendTrace(dst []byte, number uint64, seq int) []byte {
 	dst = append(r.Append(append(dst, "00-"...), number), '-')
