@@ -142,3 +142,109 @@ func BenchmarkPick(b *testing.B) {
 		})
 	}
 }
+
+// What is picked without room is not counted, and Take is as strict as Pick.
+func TestPickCountsOnlyWhatHasRoom(t *testing.T) {
+	for _, limit := range []int{-1, 0} {
+		b := newBalancer(t, Options{Endpoints: 1, PerEndpoint: limit})
+		for range 1000 {
+			_, room := b.Pick(0)
+			require.True(t, room, "%d is no limit", limit)
+		}
+	}
+	b := newBalancer(t, Options{Strategy: "hash", Endpoints: 1, PerEndpoint: 2})
+	require.True(t, b.Take(0))
+	_, room := b.Pick(0)
+	require.True(t, room)
+	for range 3 {
+		_, room = b.Pick(0)
+		require.False(t, room)
+		require.False(t, b.Take(0))
+	}
+	b.Done(0)
+	require.True(t, b.Take(0), "what had no room was not counted")
+	b.Done(0)
+	b.out[0] = true
+	require.False(t, b.Take(0), "excluded")
+}
+
+// Round-robin goes on after the endpoint that it chose, past those that are full or excluded.
+func TestRoundRobinSkipsAndGoesOn(t *testing.T) {
+	b := newBalancer(t, Options{Strategy: "round-robin", Endpoints: 4, PerEndpoint: 2})
+	b.out[1] = true
+	var order []int
+	for range 7 {
+		e, _ := b.Pick(0)
+		order = append(order, e)
+	}
+	require.Equal(t, []int{0, 2, 3, 0, 2, 3, Nowhere}, order)
+	b.Done(2)
+	e, room := b.Pick(0)
+	require.True(t, room)
+	require.Equal(t, 2, e)
+}
+
+// Among equals, the least busy endpoints take turns.
+func TestLeastInflightTakesTurns(t *testing.T) {
+	b := newBalancer(t, Options{Strategy: "least-inflight", Endpoints: 3, PerEndpoint: 2})
+	var order []int
+	for range 7 {
+		e, _ := b.Pick(0)
+		order = append(order, e)
+	}
+	require.Equal(t, []int{0, 1, 2, 0, 1, 2, Nowhere}, order)
+	b.Done(2)
+	b.Done(1)
+	b.Done(1)
+	e, _ := b.Pick(0)
+	require.Equal(t, 1, e, "none in flight is fewer than one")
+	b.out[1] = true
+	e, _ = b.Pick(0)
+	require.Equal(t, 2, e, "an excluded endpoint is not picked, however idle")
+}
+
+// Random picks spread over the usable endpoints evenly, also where most are excluded or full.
+func TestRandomSpreadsOverTheUsable(t *testing.T) {
+	b := newBalancer(t, Options{Strategy: "random", Endpoints: 6, PerEndpoint: 1})
+	b.out[0], b.out[3] = true, true
+	require.True(t, b.Take(5))
+	count := make([]int, 6)
+	for range 6000 {
+		e, room := b.Pick(0)
+		require.True(t, room)
+		count[e]++
+		b.Done(e)
+	}
+	for _, e := range []int{1, 2, 4} {
+		require.InDelta(t, 2000, count[e], 300, "%v", count)
+	}
+	require.Equal(t, 6000, count[1]+count[2]+count[4])
+	for range 3 {
+		_, room := b.Pick(0)
+		require.True(t, room)
+	}
+	e, room := b.Pick(0)
+	require.False(t, room)
+	require.Equal(t, Nowhere, e)
+}
+
+// A key keeps its endpoint from one version to the next, so that runs can be compared.
+func TestHashIsFixed(t *testing.T) {
+	b := newBalancer(t, Options{Strategy: "hash", Endpoints: 8})
+	var where []int
+	for key := range uint64(16) {
+		e, _ := b.Pick(key)
+		where = append(where, e)
+	}
+	require.Equal(t, []int{2, 1, 0, 5, 0, 3, 5, 4, 6, 4, 2, 6, 0, 2, 3, 5}, where)
+}
+
+// An assigned key beyond the endpoints counts from the first again.
+func TestAssignedWraps(t *testing.T) {
+	b := newBalancer(t, Options{Strategy: "assigned", Endpoints: 3})
+	for key := range uint64(9) {
+		e, room := b.Pick(key)
+		require.True(t, room)
+		require.EqualValues(t, key%3, e)
+	}
+}

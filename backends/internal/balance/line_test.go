@@ -126,3 +126,40 @@ func TestABoundQueryDoesNotHoldUpOthers(t *testing.T) {
 	_, ok = l.Give()
 	require.False(t, ok)
 }
+
+// Len counts what waits in the line and beside it. A bound query goes before the line, as soon as its endpoint has room.
+func TestBoundQueriesAreCountedAndGoFirst(t *testing.T) {
+	b := New(Options{Strategy: "assigned", Endpoints: 2, PerEndpoint: 1})
+	l := NewLine(b, func(key uint64) uint64 { return key % 10 })
+	next := func(want uint64, endpoint int) {
+		t.Helper()
+		q, e, ok := l.Next()
+		require.True(t, ok)
+		require.Equal(t, want, q)
+		require.Equal(t, endpoint, e)
+	}
+	for _, q := range []uint64{10, 20, 30, 11} {
+		l.Push(q)
+	}
+	require.Equal(t, 4, l.Len())
+	next(10, 0)
+	next(11, 1)
+	require.Equal(t, 2, l.Len())
+	l.Push(21)
+	b.Done(1)
+	next(21, 1)
+	require.Equal(t, 2, l.Len(), "bound to the endpoint that has no room")
+	l.Push(31)
+	b.Done(0)
+	b.Done(1)
+	next(20, 0)
+	next(31, 1)
+	require.Equal(t, 1, l.Len())
+	_, ok := l.Give()
+	require.True(t, ok)
+	require.Zero(t, l.Len())
+	b.Done(0)
+	_, e, ok := l.Next()
+	require.False(t, ok)
+	require.Equal(t, Nowhere, e)
+}
