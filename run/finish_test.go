@@ -21,6 +21,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 	"github.com/mlperf-go/mlperf-go/qsl"
 	"github.com/mlperf-go/mlperf-go/run/plan"
+	"github.com/mlperf-go/mlperf-go/run/profile"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
@@ -232,4 +233,44 @@ func TestPartsOfTheRecord(t *testing.T) {
 	require.Equal(t, record.LoadGenResult{Complete: true, Errors: 2, Warnings: 3, Missing: []string{"x"},
 		Result: map[string]any{
 			"result_a": 1, "effective_b": 2, "early_stopping_c": 3, "result_nan": "NaN"}}, r)
+}
+
+// unused is a profiler that no query reaches.
+type unused struct{}
+
+func (unused) How() string                 { return "a test" }
+func (unused) Start(context.Context) error { return nil }
+func (unused) Stop(context.Context) error  { return nil }
+
+// The record says how the profiling went, and a window that was not reached is a note.
+func TestTheRecordHasTheProfile(t *testing.T) {
+	run := ended(t, Settings{"scenario": "Offline"})
+	run.complete(0, 0, ledger.Completion{OutputTokens: 5})
+	run.profile = profile.New(profile.Window{Start: 10, Count: 5}, unused{})
+	run.profile.Begin(context.Background())
+	r, err := run.finish(context.Background())
+	require.NoError(t, err)
+	require.NotNil(t, r.Profile)
+	require.Equal(t, "a test", r.Profile.How)
+	require.NotEmpty(t, r.Profile.Error)
+	require.Contains(t, r.Notes, "--profile-window: "+r.Profile.Error)
+	saved, err := record.Read(run.folder)
+	require.NoError(t, err)
+	require.Equal(t, r.Profile, saved.Profile)
+}
+
+// Probes that cannot be prepared are an error and no client.
+func TestProbesThatCannotBePrepared(t *testing.T) {
+	if !loadgen.Built {
+		t.Skip("built without LoadGen")
+	}
+	for name, open := range map[string]func(context.Context, *Plan, Observer, string) (*ProbeClient, error){
+		"probes": OpenProbes, "assigned": OpenAssigned} {
+		p, err := New(Settings{"model": "llama3.1-8b", "scenario": "Server", "endpoint": "http://127.0.0.1:1",
+			"target-qps": "10", "dataset": filepath.Join(t.TempDir(), "none.json")})
+		require.NoError(t, err, name)
+		c, err := open(context.Background(), p, nil, t.TempDir())
+		require.ErrorContains(t, err, "none.json", name)
+		require.Nil(t, c, name)
+	}
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,4 +52,31 @@ func TestCausesOfARehearsal(t *testing.T) {
 	require.Equal(t, []string{"MLPERF_GO_SAMPLES=100", "tpot-limit: 1s (a.yaml:3)", "--seed-override v6.0",
 		"profiled: the servers were started with a profiler (nsys)"}, p.Causes)
 	require.Greater(t, len(p.Rehearsal), len(p.Causes))
+}
+
+// A profile window makes a test a rehearsal, and no window does not.
+func TestAProfileWindowIsARehearsal(t *testing.T) {
+	s := real8b("Server")
+	require.NotContains(t, strings.Join(planned(t, 13368, s).Rehearsal, "\n"), "profiled")
+	s["profile-window"] = "100,50"
+	p := planned(t, 13368, s)
+	require.Contains(t, p.Rehearsal, "profiled: --profile-window 100,50 profiles the servers")
+	require.Equal(t, []string{"--profile-window 100,50"}, p.Causes)
+}
+
+// A plan can be checked and bound again: no reason is listed twice, and those of other rows are forgotten.
+func TestRehearsalsOfOtherRowsAreForgotten(t *testing.T) {
+	s := real8b("Server")
+	s["rehearsal"] = "true"
+	p := planned(t, 20, s)
+	short, causes := p.Rehearsal, p.Causes
+	require.NotEmpty(t, short)
+	require.NoError(t, p.CheckInput(20))
+	require.NoError(t, p.CheckInput(20))
+	require.NoError(t, p.Bind(20))
+	require.Equal(t, short, p.Rehearsal)
+	require.Equal(t, causes, p.Causes)
+	require.NoError(t, p.Bind(13368))
+	require.NotEqual(t, short, p.Rehearsal)
+	require.NotContains(t, strings.Join(p.Rehearsal, "\n"), "20 ")
 }

@@ -228,3 +228,32 @@ func TestRowsOfTheWholeSet(t *testing.T) {
 	require.NotContains(t, strings.Join(p.Rehearsal, "; "), few)
 	require.ErrorContains(t, p.Bind(991), "the data set has 991 rows, more than the 990 of gpt-oss-120b")
 }
+
+// A generation config may have 1 MiB and no byte more. One whose keys are all sent gives no notice.
+func TestGenerationConfigAtItsBound(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "generation_config.json")
+	for _, c := range []struct {
+		size int
+		want string
+	}{{100, ""}, {1 << 20, ""}, {1<<20 + 1, "has more than 1048576 bytes"}, {3 << 20, "has more than 1048576 bytes"}} {
+		text := `{"max_new_tokens": 77}`
+		text += strings.Repeat(" ", c.size-len(text))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		values, notices, err := readGenerationConfig(path)
+		if c.want != "" {
+			require.ErrorContains(t, err, c.want, "%d bytes", c.size)
+			require.ErrorContains(t, err, path)
+			continue
+		}
+		require.NoError(t, err, "%d bytes", c.size)
+		require.Equal(t, map[string]string{"max_new_tokens": "77"}, values)
+		require.Empty(t, notices)
+	}
+	_, _, err := readGenerationConfig(filepath.Dir(path))
+	require.ErrorContains(t, err, "reading the generation config")
+	_, _, err = readGenerationConfig(path + ".none")
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.NoError(t, os.WriteFile(path, []byte(`{"temperature": 0.5`), 0o600))
+	_, _, err = readGenerationConfig(path)
+	require.ErrorContains(t, err, path)
+}
