@@ -207,12 +207,17 @@ func TestRule07_OnlySampleLoadingEntersGo(t *testing.T) {
 func TestRule08_StartTestHasASharpThread(t *testing.T) {
 	for _, unable := range []bool{false, true} {
 		j := server(100, 10)
-		j.Linger, j.Unable = true, unable
+		j.Linger, j.Unable, j.LoadMS = true, unable, 300
 		o := must(t, j, 30*time.Second)
 		t.Logf("without privilege: %v; SCHED_FIFO: %v; slack: %d ns", unable, o.Info.Realtime, o.Info.TimerSlackNS)
 		require.Zero(t, o.ThreadsFIFO, "the priority outlived its thread")
 		require.LessOrEqual(t, o.Info.TimerSlackNS, int64(1))
 		require.Equal(t, !unable && mayBeRealtime(t), o.Info.Realtime)
+		if o.Info.Realtime {
+			require.Equal(t, 2, o.LoadingFIFO, "the thread of StartTest, and LoadGen's log thread, which it must not preempt")
+		} else {
+			require.Zero(t, o.LoadingFIFO)
+		}
 		if unable {
 			require.Equal(t, loadgen.ThreadInfo{TimerSlackNS: 1}, o.Info)
 		}

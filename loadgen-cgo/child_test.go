@@ -97,6 +97,7 @@ type record struct {
 	Wakes       int
 	FullWaits   int
 	ThreadsFIFO int
+	LoadingFIFO int // while the samples were loaded
 }
 
 func child(path string) int {
@@ -185,10 +186,13 @@ func runBridge(j *job, r *record, settings loadgen.TestSettings, log loadgen.Log
 		return err
 	}
 	note := func(list *[][]int) func([]int) error {
-		return func(indices []int) error {
+		return func(indices []int) (err error) {
 			*list = append(*list, indices)
 			time.Sleep(time.Duration(j.LoadMS) * time.Millisecond)
-			return nil
+			if j.Linger && list == &r.Loads {
+				r.LoadingFIFO, err = countRealtimeThreads()
+			}
+			return err
 		}
 	}
 	qsl, err := loadgen.ConstructQSL(j.QSL.Name, j.QSL.Total, j.QSL.Performance, note(&r.Loads), note(&r.Unloads), nil)
