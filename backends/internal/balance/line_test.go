@@ -127,7 +127,7 @@ func TestABoundQueryDoesNotHoldUpOthers(t *testing.T) {
 	require.False(t, ok)
 }
 
-// Len counts what waits in the line and beside it. A bound query goes before the line, as soon as its endpoint has room.
+// Len counts what waits in the line and beside it. A bound query goes before the line once its endpoint has room.
 func TestBoundQueriesAreCountedAndGoFirst(t *testing.T) {
 	b := New(Options{Strategy: "assigned", Endpoints: 2, PerEndpoint: 1})
 	l := NewLine(b, func(key uint64) uint64 { return key % 10 })
