@@ -64,6 +64,8 @@ type Features struct {
 	WarmUp func(ctx context.Context, src loadgen.Source, sink Sink) error
 	// Traffic returns what was counted so far. It may be called at any time.
 	Traffic func() Traffic
+	// Conducts is set if the backend follows Config.Conduct.
+	Conducts bool
 	// Loop returns the figures of the event loop of the last Serve. It may be called after that has returned.
 	Loop func() LoopStats
 }

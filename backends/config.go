@@ -17,6 +17,9 @@ type Config struct {
 	// Head returns further header fields of a request, each with its line end; nil: no request has any. The bytes stay
 	// valid until the request has ended.
 	Head func(index int) []byte
+	// Conduct returns how the client of a loaded sample behaves; nil: all wait for their answers and read them at once.
+	// Only workloads have it: a test of LoadGen must not.
+	Conduct func(index int) Conduct
 
 	RequestOptions
 	AnswerOptions
@@ -26,6 +29,25 @@ type Config struct {
 	LoopOptions
 	ProbeOptions
 }
+
+// Conduct is how the client of one request behaves; the zero value: it reads at once until the end.
+type Conduct struct {
+	// The client closes the connection once it has received LeaveTokens output tokens, and LeaveAfter after the request
+	// was sent; 0: not for that reason. The outcome is Abandoned.
+	LeaveTokens int
+	LeaveAfter  time.Duration
+	// The client pauses after each read that brings tokens, for PerRead and PerToken for each of them.
+	PerRead, PerToken time.Duration
+}
+
+// Abandoned is the outcome of a request whose client left because of its Conduct. It is no failure.
+const Abandoned Reason = "abandoned"
+
+// Leaves reports whether the client may close the connection before the end of an answer.
+func (c *Conduct) Leaves() bool { return c.LeaveTokens > 0 || c.LeaveAfter > 0 }
+
+// IsSlow reports whether the client pauses while it reads.
+func (c *Conduct) IsSlow() bool { return c.PerRead > 0 || c.PerToken > 0 }
 
 // RequestOptions are what requests ask for.
 type RequestOptions struct {

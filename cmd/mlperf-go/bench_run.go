@@ -347,6 +347,12 @@ func printPlan(out page, p *profile.Profile, plan *bench.Plan) {
 	fmt.Fprintf(w, "\nrequests\t%s\n", orDash(plan.Requests))
 	fmt.Fprintf(w, "input tokens\t%s\n", orDash(plan.Input))
 	fmt.Fprintf(w, "output tokens\t%s\n", orDash(plan.Output))
+	if plan.Leavers > 0 {
+		fmt.Fprintf(w, "clients that leave\tabout %s\n", orDash(plan.Leavers))
+	}
+	if plan.Slow > 0 {
+		fmt.Fprintf(w, "slow readers\tabout %s\n", orDash(plan.Slow))
+	}
 	fmt.Fprintf(w, "duration\t%s\n", durationOrDash(plan.Duration))
 	if p.Load.Sweep != nil {
 		fmt.Fprintf(w, "sweep\t%d stages of %v; their rates depend on the server\n", p.Load.Sweep.Stages,

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
@@ -150,6 +151,9 @@ func total(m *measure.Measured) measure.Counts {
 		sum.OK += c.OK
 		sum.Failed += c.Failed
 		sum.Cancelled += c.Cancelled
+		sum.Leavers += c.Leavers
+		sum.Slow += c.Slow
+		sum.Measured += c.Measured
 		sum.Empty += c.Empty
 		sum.Retried += c.Retried
 		for cause, n := range c.ByCause {
@@ -171,6 +175,11 @@ func verdict(e *record.Evidence, r *Record) (record.Verdict, []record.Cause) {
 			causes = append(causes, record.Cause{Code: record.CodeFailedSamples,
 				Text: "stage " + nameOf(&s) + " was ended early: " + s.Stopped, Value: s.Unsent})
 		}
+	}
+	if n := r.Measured.Total.Requests; n.Measured == 0 && n.Leavers+n.Slow > 0 {
+		causes = append(causes, record.Cause{Code: record.CodeFailedSamples, Value: n.Total, Text: fmt.Sprintf(
+			"no latency was measured: none of %d requests was answered to a client that reads at once until the end; "+
+				"lower load.leave.share or load.slow.share", n.Total)})
 	}
 	if len(causes) > 0 {
 		return record.Invalid, causes

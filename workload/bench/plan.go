@@ -15,7 +15,9 @@ type Plan struct {
 	Requests float64        `json:"requests"` // 0: unknown
 	Input    float64        `json:"input_tokens"`
 	Output   float64        `json:"output_tokens"`
-	Duration time.Duration  `json:"duration_ns"` // of the schedules, without the last answers; 0: unknown
+	Leavers  float64        `json:"leavers,omitempty"`      // requests whose clients are to leave before the end
+	Slow     float64        `json:"slow_readers,omitempty"` // requests whose clients are to read slowly
+	Duration time.Duration  `json:"duration_ns"`            // of the schedules, without the last answers; 0: unknown
 }
 
 // PlannedStage is one stage of a Plan.
@@ -50,6 +52,12 @@ func NewPlan(p *profile.Profile) *Plan {
 	}
 	if unknown {
 		plan.Duration = 0
+	}
+	if x := p.Load.Leave; x != nil {
+		plan.Leavers = plan.Requests * x.Share
+	}
+	if x := p.Load.Slow; x != nil {
+		plan.Slow = plan.Requests * x.Share
 	}
 	in, out := p.Data.Input, p.Data.Output
 	if g := p.Data.Groups; g != nil {

@@ -50,6 +50,7 @@ func Rehearse(p *profile.Profile, folder string) (*profile.Profile, []string, er
 
 func shrinkLoad(l *profile.Load) {
 	l.Pause, l.Warmup, l.Cooldown = 0, profile.Window{}, profile.Window{}
+	l.Leave, l.Slow = nil, nil // there are too few requests for shares of them
 	if n := len(l.Stages); n > rehearsedStages {
 		l.Stages = append(l.Stages[:rehearsedStages-1:rehearsedStages-1], l.Stages[n-1])
 	}

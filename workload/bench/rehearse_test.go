@@ -21,9 +21,15 @@ import (
 
 // simulate starts the simulator and returns its URL.
 func simulate(t *testing.T) string {
+	url, _ := simulator(t, 100*time.Microsecond)
+	return url
+}
+
+// simulator is simulate with another time per token, and returns the server too.
+func simulator(t *testing.T, tpot time.Duration) (string, *sim.Server) {
 	t.Helper()
 	config := sim.DefaultConfig()
-	config.TTFT, config.TPOT, config.Answers = time.Millisecond, 100*time.Microsecond, sim.AnswerRandom
+	config.TTFT, config.TPOT, config.Answers = time.Millisecond, tpot, sim.AnswerRandom
 	s, err := sim.New(config)
 	require.NoError(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -35,7 +41,7 @@ func simulate(t *testing.T) string {
 		cancel()
 		<-ended
 	})
-	return "http://" + l.Addr().String()
+	return "http://" + l.Addr().String(), s
 }
 
 // TestEveryProfileRehearses sends a few requests of every predefined profile to the simulator. None fails, and a

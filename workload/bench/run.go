@@ -141,10 +141,18 @@ func (t *trial) open() error {
 		if t.Profile.API.SessionHeader != "" {
 			own.Head = t.engine.Head
 		}
+		odd := t.Profile.Load.Leave != nil || t.Profile.Load.Slow != nil
+		if odd {
+			own.Conduct = t.engine.Conduct
+		}
 		own.Body, own.Loops, own.CoalesceWakeups = t.engine.Body, shards, coalesceWakeups
 		b, err := t.driver.Open(&own)
 		if err != nil {
 			return err
+		}
+		if odd && !b.Features().Conducts {
+			return exit.Usage(exit.CodeProfile, "Remove these keys, or use HTTP/1.1",
+				"load.leave and load.slow: the client of HTTP/2 reads every answer at once until its end")
 		}
 		t.engine.Backends = append(t.engine.Backends, b)
 	}

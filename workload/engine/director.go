@@ -323,6 +323,7 @@ func (d *director) prepare(session, call, number int, h *History) (*slot, error)
 		s.rec.Seq = d.firstSeq + number
 	}
 	s.rec.AskedInput, s.rec.AskedOutput = d.req.Input, d.req.Output
+	d.behave(s, session, call)
 	d.planned++
 	return s, nil
 }

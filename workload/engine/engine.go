@@ -93,6 +93,9 @@ func (e *Engine) Body(index int) []byte { return e.table.at(index).body }
 // Head returns the header fields of the request in a slot: the id of its session, where the profile asks for it.
 func (e *Engine) Head(index int) []byte { return e.table.at(index).head }
 
+// Conduct returns how the client of the request in a slot behaves.
+func (e *Engine) Conduct(index int) backends.Conduct { return e.table.at(index).conduct }
+
 // wallClock returns a clock of ns since 1970 that follows the monotonic clock. A step of the wall clock is detected
 // elsewhere.
 func wallClock() func() int64 {

@@ -134,7 +134,7 @@ func run(t *testing.T, ctx context.Context, s *server, p *profile.Profile, src p
 	e := &Engine{Profile: p, Source: src, Encoder: encoder, Log: log, Name: "run"}
 	for range loops {
 		own := *c
-		own.Body, own.Head = e.Body, e.Head
+		own.Body, own.Head, own.Conduct = e.Body, e.Head, e.Conduct
 		b, err := d.Open(&own)
 		require.NoError(t, err)
 		e.Backends = append(e.Backends, b)

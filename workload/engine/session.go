@@ -167,7 +167,7 @@ func (k *sessions) after(slot *slot) error {
 func (k *sessions) settle(slot *slot) error {
 	s := slot.session
 	s.flying--
-	if slot.rec.Reason != "" {
+	if slot.rec.Reason != "" || slot.rec.Cancelled {
 		s.failed = true
 	}
 	if !slot.keeps || s.failed {

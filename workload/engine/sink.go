@@ -50,6 +50,10 @@ func (k *sink) Complete(q loadgen.Query, o *backends.Outcome) {
 	r.InputTokens, r.OutputTokens = max(o.InputTokens, 0), max(o.NTokens, 0)
 	r.Endpoint, r.Retries = max(o.Endpoint, 0), o.Retries
 	r.Reason, r.Finish = string(o.Reason), o.FinishReason
+	if o.Reason == backends.Abandoned {
+		r.Reason, r.Cancelled = "", true
+		r.OutputTokens = r.Streamed()
+	}
 	if o.LastTokenNS != 0 && o.ReadableNS != 0 {
 		k.report.Record(r.EndNS - o.ReadableNS)
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"sync/atomic"
 
+	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
 )
 
@@ -18,6 +19,7 @@ type slot struct {
 	notBefore int64 // wall ns from which it may be sent: due, and what it waited for has come
 	thinkNS   int64 // of a closed stage: from its end to the user's next request
 	more      int   // tokens of the first event that are still to be reported
+	conduct   backends.Conduct
 
 	session *session // nil: it belongs to none
 	call    int

@@ -37,6 +37,9 @@ type Request struct {
 	Reason                    string // failure code; empty: success
 	Finish                    string // the server's word for how the answer ended
 	Cancelled                 bool   // by the client, on purpose
+	// Leaver is set if the profile wanted the client to leave, whether or not the answer ended before; Slow if it wanted
+	// the client to read slowly. Their latencies say as much about the client as about the server.
+	Leaver, Slow bool
 }
 
 // Event is a part of a stream.
@@ -61,8 +64,20 @@ func (r *Request) LastNS() int64 {
 	return r.Events[len(r.Events)-1].AtNS
 }
 
+// Streamed returns the number of tokens that the events brought.
+func (r *Request) Streamed() (n int) {
+	for i := range r.Events {
+		n += r.Events[i].Tokens
+	}
+	return n
+}
+
 // OK reports whether the request was answered.
 func (r *Request) OK() bool { return r.Reason == "" && !r.Cancelled && r.EndNS != 0 }
+
+// Ordinary reports whether the client was to read at once until the end. That was decided before the answer, so that
+// the latencies of ordinary requests are a fair sample.
+func (r *Request) Ordinary() bool { return !r.Leaver && !r.Slow }
 
 // End is the last record of a file.
 type End struct {
@@ -116,10 +131,25 @@ func appendRequest(dst []byte, r *Request, startNS int64) []byte {
 		dst = binary.AppendUvarint(dst, uint64(len(s)))
 		dst = append(dst, s...)
 	}
-	if r.Cancelled {
-		return append(dst, 1)
+	return binary.AppendUvarint(dst, r.flags())
+}
+
+// The flags of a request.
+const (
+	flagCancelled = 1 << iota
+	flagLeaver
+	flagSlow
+)
+
+func (r *Request) flags() uint64 {
+	return bit(r.Cancelled, flagCancelled) | bit(r.Leaver, flagLeaver) | bit(r.Slow, flagSlow)
+}
+
+func bit(is bool, flag uint64) uint64 {
+	if is {
+		return flag
 	}
-	return append(dst, 0)
+	return 0
 }
 
 var errRecord = errors.New("a record is damaged")
@@ -199,7 +229,9 @@ func (r *Request) decode(b []byte, startNS int64) error {
 		}
 		r.Events = append(r.Events, e)
 	}
-	r.Reason, r.Finish, r.Cancelled = c.text(), c.text(), c.flag()
+	r.Reason, r.Finish = c.text(), c.text()
+	flags := c.uvarint(flagCancelled | flagLeaver | flagSlow)
+	r.Cancelled, r.Leaver, r.Slow = flags&flagCancelled != 0, flags&flagLeaver != 0, flags&flagSlow != 0
 	if c.bad || len(c.b) > 0 {
 		return errRecord
 	}

@@ -11,6 +11,9 @@ type Counts struct {
 	OK          int64            `json:"successes"`
 	Failed      int64            `json:"failures"`
 	Cancelled   int64            `json:"cancelled"` // by the client, on purpose
+	Leavers     int64            `json:"leavers"`   // clients that were to leave early, answered before or not
+	Slow        int64            `json:"slow"`      // clients that were to read slowly
+	Measured    int64            `json:"measured"`  // successes of other clients, whose latencies count
 	FailureRate float64          `json:"failure_rate"`
 	ByCause     map[string]int64 `json:"failures_by_cause"`
 	Empty       int64            `json:"empty"` // successes without a token
@@ -21,9 +24,10 @@ type Counts struct {
 type Tokens struct {
 	Input     int64   `json:"input"`
 	Output    int64   `json:"output"`
-	OtherIn   int64   `json:"other_input"`    // requests whose prompt has another length than was sent
-	ShortOut  int64   `json:"shorter_output"` // answers that are shorter than was asked for
-	Unknown   int64   `json:"unknown_input"`  // requests whose server reports no length of the prompt
+	Cancelled int64   `json:"cancelled_output"` // of requests that the client left, until then; not in Output
+	OtherIn   int64   `json:"other_input"`      // requests whose prompt has another length than was sent
+	ShortOut  int64   `json:"shorter_output"`   // answers that are shorter than was asked for
+	Unknown   int64   `json:"unknown_input"`    // requests whose server reports no length of the prompt
 	MeanInput float64 `json:"mean_input"`
 	MeanOut   float64 `json:"mean_output"`
 }
@@ -75,7 +79,8 @@ func newPot(metrics []Metric, limits []Limit, most int, counting bool) *pot {
 	return p
 }
 
-// add counts a request. Latencies are those of successes; delays are those of every request that was sent.
+// add counts a request. Latencies are those of successes whose clients read at once until the end; delays are those of
+// every request that was sent.
 func (p *pot) add(r *request) {
 	if p.counting {
 		p.count(r)
@@ -83,7 +88,7 @@ func (p *pot) add(r *request) {
 	for i, m := range p.metrics {
 		isDelay := m.Name == delays[0].Name || m.Name == delays[1].Name
 		switch {
-		case !r.OK() && !isDelay:
+		case (!r.OK() || !r.Ordinary()) && !isDelay:
 		case m.gaps != nil:
 			m.gaps(r, func(s float64, times int) {
 				for range times {
@@ -109,10 +114,22 @@ func (p *pot) count(r *request) {
 		p.StartNS = at
 	}
 	p.lastSent, p.EndNS = max(p.lastSent, at), max(p.EndNS, r.EndNS, at)
-	p.goods.add(r)
+	if r.Leaver {
+		c.Leavers++
+	}
+	if r.Slow {
+		c.Slow++
+	}
+	if r.Ordinary() {
+		p.goods.add(r)
+		if r.OK() {
+			c.Measured++
+		}
+	}
 	switch {
 	case r.Cancelled:
 		c.Cancelled++
+		t.Cancelled += int64(r.OutputTokens)
 	case !r.OK():
 		c.Failed++
 		c.ByCause[r.Reason]++
@@ -146,7 +163,7 @@ func (p *pot) finish(into *Figures, by rule) {
 			InputTokens: ratio(float64(t.Input), p.DurationS), OutputTokens: ratio(float64(t.Output), p.DurationS),
 			TotalTokens: ratio(float64(t.Input+t.Output), p.DurationS),
 			SendRate:    ratio(float64(c.Total-1), sec(p.lastSent-p.StartNS))}
-		p.Goodput = p.goods.result(c.Total, p.DurationS)
+		p.Goodput = p.goods.result(p.DurationS)
 		latency := into.Latency
 		*into = p.Figures
 		if latency != nil {
@@ -161,11 +178,12 @@ func (p *pot) finish(into *Figures, by rule) {
 	into.check()
 }
 
-// check computes the residuals of the identities.
+// check computes the residuals of the identities, if every success has latencies.
 func (f *Figures) check() {
 	l := f.Latency
 	n := f.Tokens.MeanOut
-	if l[nameTTFT] == nil || l[nameTPOT] == nil || l[nameE2E] == nil || l[nameNTPOT] == nil || n == 0 {
+	odd := f.Requests.Leavers + f.Requests.Slow
+	if l[nameTTFT] == nil || l[nameTPOT] == nil || l[nameE2E] == nil || l[nameNTPOT] == nil || n == 0 || odd > 0 {
 		return
 	}
 	first, each := l[nameTTFT].Mean, l[nameTPOT].Mean

@@ -126,7 +126,8 @@ func TestFiguresByHand(t *testing.T) {
 func TestCountsByHand(t *testing.T) {
 	m := measured(t, Options{}, small()...)
 	f := m.Total
-	require.Equal(t, Counts{Total: 4, OK: 3, Failed: 1, FailureRate: .25, ByCause: map[string]int64{"http_500": 1}},
+	require.Equal(t, Counts{Total: 4, OK: 3, Failed: 1, Measured: 3, FailureRate: .25,
+		ByCause: map[string]int64{"http_500": 1}},
 		f.Requests)
 	require.EqualValues(t, 60, f.Tokens.Input)
 	require.EqualValues(t, 8, f.Tokens.Output)
@@ -236,4 +237,23 @@ func TestPassesAgree(t *testing.T) {
 	require.Equal(t, one.Stages, m.Stages)
 	_, err = Define("nonsense")
 	require.ErrorContains(t, err, "vllm")
+}
+
+// TestClientsThatLeaveOrReadSlowly: their requests are counted, and are in no latency and no goodput.
+func TestClientsThatLeaveOrReadSlowly(t *testing.T) {
+	odd := small()
+	odd[0].Slow = true                           // 4 tokens
+	odd[1].Leaver = true                         // answered before it left
+	odd[3].Leaver, odd[3].Cancelled = true, true // 3 tokens until then
+	limits := []Limit{{Metric: nameE2E, Percent: 50, Below: time.Second}}
+	m := measured(t, Options{Limits: limits}, append(odd, small()[:1]...)...)
+	n := m.Total.Requests
+	require.Equal(t, Counts{Total: 5, OK: 3, Failed: 1, Cancelled: 1, Leavers: 2, Slow: 1, Measured: 1, FailureRate: 0.25,
+		ByCause: map[string]int64{"http_500": 1}}, n)
+	require.EqualValues(t, 4+1+4, m.Total.Tokens.Output)
+	require.EqualValues(t, 3, m.Total.Tokens.Cancelled)
+	require.EqualValues(t, 1, m.Total.Latency[nameTTFT].Count)
+	require.EqualValues(t, 5, m.Total.Latency["schedule_delay"].Count)
+	require.Equal(t, 0.5, m.Total.Goodput.Share, "of the ordinary answer and the failure")
+	require.Nil(t, m.Total.Consistency)
 }

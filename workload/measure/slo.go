@@ -119,12 +119,14 @@ type Goodput struct {
 type goods struct {
 	limits []Limit
 	each   []int64
-	all    int64
+	seen   int64 // requests
+	all    int64 // of them, that met every limit
 	tokens int64
 }
 
 func (g *goods) add(r *request) {
 	good := true
+	g.seen++
 	for i := range g.limits {
 		if g.limits[i].meets(r) {
 			g.each[i]++
@@ -138,7 +140,8 @@ func (g *goods) add(r *request) {
 	}
 }
 
-func (g *goods) result(requests int64, seconds float64) *Goodput {
+func (g *goods) result(seconds float64) *Goodput {
+	requests := g.seen
 	if len(g.limits) == 0 || requests == 0 {
 		return nil
 	}

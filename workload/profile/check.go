@@ -27,7 +27,7 @@ func (p *Profile) check(wrong errorf) error {
 		}
 		return nil
 	}
-	for _, check := range []func(errorf) error{p.API.check, p.checkData, p.Load.check} {
+	for _, check := range []func(errorf) error{p.API.check, p.checkData, p.Load.check, p.checkStreams} {
 		if err := check(wrong); err != nil {
 			return err
 		}
@@ -179,10 +179,63 @@ func (l *Load) check(wrong errorf) error {
 			return err
 		}
 	}
+	if err := l.checkClients(wrong); err != nil {
+		return err
+	}
 	for i, b := range l.Breakers {
 		if (b.Consecutive > 0) == (b.Rate > 0) || b.Rate > 0 && b.Window <= 0 {
 			return wrong(at("load.breakers", i), "give either consecutive, or rate and window")
 		}
+	}
+	return nil
+}
+
+// checkClients checks the clients that leave or read slowly.
+func (l *Load) checkClients(wrong errorf) error {
+	if x := l.Leave; x != nil {
+		if x.Tokens == nil && x.After == nil {
+			return wrong("load.leave", "say when clients leave: give tokens, after, or both")
+		}
+		for _, d := range []named{{"load.leave.tokens", x.Tokens}, {"load.leave.after", x.After}} {
+			if err := d.checkPositive(wrong); err != nil {
+				return err
+			}
+		}
+	}
+	if x := l.Slow; x != nil {
+		if (x.Rate == nil) == (x.Pause == nil) {
+			return wrong("load.slow", "give either tokens_per_s or pause")
+		}
+		for _, d := range []named{{"load.slow.tokens_per_s", x.Rate}, {"load.slow.pause", x.Pause}} {
+			if err := d.checkPositive(wrong); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkPositive checks a distribution whose every value must be above 0; nil is right.
+func (n named) checkPositive(wrong errorf) error {
+	if n.of == nil {
+		return nil
+	}
+	if n.of.Min <= 0 {
+		return wrong(n.key, "a smallest value (min) above 0 is needed")
+	}
+	return n.of.check(wrong, n.key)
+}
+
+// checkStreams rejects clients that leave or read by tokens where answers do not come token by token.
+func (p *Profile) checkStreams(wrong errorf) error {
+	if p.API.Stream {
+		return nil
+	}
+	if x := p.Load.Leave; x != nil && x.Tokens != nil {
+		return wrong("load.leave.tokens", "answers come as a whole; set api.stream, or give after alone")
+	}
+	if p.Load.Slow != nil {
+		return wrong("load.slow", "answers come as a whole; set api.stream")
 	}
 	return nil
 }

@@ -44,9 +44,26 @@ type Load struct {
 	Cooldown  Window        `yaml:"cooldown,omitempty" doc:"end of each stage that its figures leave out"`
 	InFlight  int           `yaml:"max_in_flight,omitempty" is:">=0" doc:"requests in flight at most; 0: no limit"`
 	Trace     *TraceFile    `yaml:"trace,omitempty" doc:"recorded arrival times, for stages with arrival trace"`
+	Leave     *Leave        `yaml:"leave,omitempty" doc:"clients that hang up before the end of their answer"`
+	Slow      *Slow         `yaml:"slow,omitempty" doc:"clients that read slowly"`
 	MaxErrors int           `yaml:"max_errors,omitempty" is:">=0" doc:"failures that end a stage; 0: no limit"`
 	ErrorRate float64       `yaml:"max_error_rate,omitempty" is:"0..1" doc:"ratio of failures that ends a stage; 0: none"`
 	Breakers  []Breaker     `yaml:"breakers,omitempty" doc:"rules that end a stage early"`
+}
+
+// Leave makes the clients of some requests close their connections before the end. The first limit that is reached
+// counts.
+type Leave struct {
+	Share  float64       `yaml:"share" is:"0..1" need:"yes" doc:"of all requests, chosen by the seed"`
+	Tokens *Distribution `yaml:"tokens,omitempty" doc:"output tokens after which a client leaves"`
+	After  *Distribution `yaml:"after,omitempty" doc:"seconds after sending at which a client leaves"`
+}
+
+// Slow makes the clients of some requests read slowly, so that the server's buffers fill.
+type Slow struct {
+	Share float64       `yaml:"share" is:"0..1" need:"yes" doc:"of all requests, chosen by the seed"`
+	Rate  *Distribution `yaml:"tokens_per_s,omitempty" doc:"output tokens a second that a client reads at most"`
+	Pause *Distribution `yaml:"pause,omitempty" doc:"seconds that a client pauses after each read with tokens"`
 }
 
 // Stage is one phase of the load. Which keys a stage needs depends on its arrival; Validate checks it.

@@ -72,9 +72,22 @@ func TestBadProfiles(t *testing.T) {
 		{"kind: chat, stream: true}\ndata:\n  kind: random\n  input: {kind: normal, mean: 384, std_dev: 10, min: 256, max: " +
 			"512}\n  output: 64", "kind: rerank, stream: false}\ndata:\n  kind: random\n  input: 5",
 			"slo: answers of API rerank have no tokens"},
+		{"load:\n", "load:\n  leave: {share: 0.5}\n", "load.leave: say when clients leave"},
+		{"load:\n", "load:\n  leave: {share: 2, tokens: 1}\n", "a number from 0 to 1"},
+		{"load:\n", "load:\n  leave: {share: 1, after: {kind: uniform, max: 1}}\n",
+			"load.leave.after: a smallest value (min) above 0 is needed"},
+		{"load:\n", "load:\n  slow: {share: 1, pause: 1, tokens_per_s: 1}\n", "load.slow: give either tokens_per_s or pause"},
 	} {
 		_, err := parse(strings.Replace(chat, c.old, c.new, 1))
 		require.ErrorContains(t, err, c.want, c.new)
+	}
+	whole := strings.Replace(chat, "stream: true", "stream: false", 1)
+	for keys, want := range map[string]string{
+		"leave: {share: 1, tokens: 1}": "load.leave.tokens: answers come as a whole",
+		"slow: {share: 1, pause: 1}":   "load.slow: answers come as a whole",
+	} {
+		_, err := parse(strings.Replace(whole, "load:\n", "load:\n  "+keys+"\n", 1))
+		require.ErrorContains(t, err, want)
 	}
 	_, err := parse(strings.Repeat("[", 100))
 	require.Error(t, err)

@@ -81,12 +81,15 @@ func (v *receiver) piece(c *conn, b []byte) refusal {
 	switch c.state {
 	case busy:
 		r.kept = policy.Keep(r.kept, b)
-		if v.report.tokens(c.exchange, r, b) {
+		n := v.report.tokens(c.exchange, r, b)
+		if n > 0 {
 			c.phase, c.over = v.times.now+int64(v.timeout), policy.TokenOver
 			v.pool.watch(c)
 		}
 		if r.answer.Settled() {
 			v.settle(c)
+		} else if c.conducted {
+			v.conducted(c, n)
 		}
 	default:
 		if c.drained += len(b); c.state == refusing {
@@ -112,7 +115,7 @@ func (v *receiver) settle(c *conn) {
 
 // end handles the end of an answer. more are unrequested bytes behind it.
 func (v *receiver) end(c *conn, more []byte) refusal {
-	usable := c.reading.parser.keepAlive && len(more) == 0 && !c.unsent && c.broken == 0
+	usable := c.reading.parser.keepAlive && len(more) == 0 && !c.unsent && c.broken == 0 && !c.narrow
 	if len(more) > 0 {
 		v.pool.stray(more)
 	}

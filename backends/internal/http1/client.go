@@ -53,9 +53,10 @@ func New(c *backends.Config, p wire.Protocol) (*Client, error) {
 	return client, nil
 }
 
-// Features are the warm-up, the counters and the figures of the loop.
+// Features are the warm-up, the counters, the figures of the loop, and the conduct of clients.
 func (c *Client) Features() backends.Features {
-	return backends.Features{WarmUp: c.WarmUp, Traffic: c.Traffic, Loop: func() backends.LoopStats { return c.stats }}
+	return backends.Features{Conducts: true, WarmUp: c.WarmUp, Traffic: c.Traffic,
+		Loop: func() backends.LoopStats { return c.stats }}
 }
 
 // Serve answers the queries of src on the calling goroutine, which it locks to its OS thread.

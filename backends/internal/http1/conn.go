@@ -27,6 +27,8 @@ type conn struct {
 	answering  bool   // the answer is accepted and is being read
 	unsent     bool   // head and body are not empty
 	broken     uint16 // errno of a write; 0: none
+	conducted  bool   // its exchange has a conduct
+	narrow     bool   // its socket has a small buffer: it must not carry an ordinary request
 	endpoint   int32
 	exchange   *exchange // nil: no request is in flight
 	reading    *reading  // of the answer; nil: its first byte has not come

@@ -31,7 +31,10 @@ var (
 func (d *dialer) create(x *exchange) *conn {
 	c := d.pool.create()
 	c.state, c.exchange, c.endpoint = connecting, x, int32(x.endpoint)
-	c.reused, c.answering = false, false
+	c.reused, c.answering, c.conducted, c.narrow = false, false, false, false
+	if x.conduct != nil {
+		x.conduct.conn, c.narrow = c, x.conduct.IsSlow()
+	}
 	c.first, c.tried = d.targets[x.endpoint].good, 0
 	return c
 }
@@ -152,6 +155,9 @@ func (e *exchanges) putBack(c *conn) bool {
 		return false
 	}
 	e.pool.release(c)
+	if x.conduct != nil {
+		e.report.ended(x)
+	}
 	e.intake.release(x.endpoint)
 	e.intake.limit = e.intake.busy
 	e.intake.line.Unpush(task{query: x.query, dequeuedNS: x.dequeuedNS})

@@ -27,9 +27,10 @@ type exchange struct {
 	large    bool // its request may still be in the socket although it was written
 	retries  policy.Retries
 
-	timer  timer  // of the pause before another attempt
-	number uint64 // of this attempt, in its request id; 0: the request has none
-	_      [16]byte
+	timer   timer    // of the pause before another attempt, and of its conduct
+	number  uint64   // of this attempt, in its request id; 0: the request has none
+	conduct *conduct // nil: it reads at once until the end
+	_       [8]byte
 }
 
 // exchanges carry out the queries that the loop begins: each is attempted on a connection, again if that is allowed,
@@ -53,6 +54,9 @@ func (e *exchanges) begin(t task, endpoint int) {
 	x.again, x.fresh = 0, false
 	x.deadline = e.times.now + int64(e.config.RequestTimeout)
 	x.endpoint = endpoint
+	if e.config.Conduct != nil {
+		e.behave(x)
+	}
 	e.attempt(x)
 }
 
@@ -75,6 +79,9 @@ func (e *exchanges) attempt(x *exchange) {
 // start sends the request of an exchange on a ready connection.
 func (e *exchanges) start(c *conn, x *exchange) {
 	c.state, c.exchange = busy, x
+	if c.conducted = x.conduct != nil; c.conducted {
+		x.conduct.conn = c
+	}
 	c.answering, c.drained = false, 0
 	c.deadline, c.phase, c.over = x.deadline, x.firstBy, policy.FirstTokenOver
 	e.pool.watch(c)
@@ -115,9 +122,12 @@ const readsAtOnce = 16
 // receive reads the bytes that have come. Events are edge-triggered, so it reads until a short read shows that nothing
 // is left. over is set if the end of the connection is to be read too.
 func (e *exchanges) receive(c *conn, over bool) {
-	generation := c.generation
+	generation, buf := c.generation, e.pool.buf
+	if c.conducted {
+		buf = buf[:e.portion(c)]
+	}
 	for range readsAtOnce {
-		n, errno := recv(c.fd, e.pool.buf)
+		n, errno := recv(c.fd, buf)
 		switch {
 		case errno == unix.EINTR:
 			continue
@@ -135,11 +145,14 @@ func (e *exchanges) receive(c *conn, over bool) {
 		}
 		e.times.stamp()
 		if c.session == nil {
-			e.read(c, e.pool.buf[:n])
+			e.read(c, buf[:n])
 		} else {
-			e.decrypt(c, e.pool.buf[:n])
+			e.decrypt(c, buf[:n])
 		}
-		if c.generation != generation || (n < len(e.pool.buf) && !over && c.broken == 0) {
+		if c.generation != generation || (n < len(buf) && !over && c.broken == 0) {
+			return
+		}
+		if c.conducted && c.exchange != nil && c.exchange.conduct.readAt != 0 {
 			return
 		}
 	}

@@ -43,14 +43,23 @@ func (e *exchanges) failed(x *exchange, f policy.Failure, kept []byte) {
 func (x *exchange) repeat() {
 	x.again++
 	x.fresh = true
+	if x.conduct != nil {
+		x.conduct.restart()
+	}
 }
 
 // resume makes the attempt that a request was waiting for, if an endpoint has room for it.
 func (e *exchanges) resume(x *exchange) {
+	if x.conduct != nil && e.act(x) {
+		return
+	}
 	endpoint, room := e.intake.line.Pick(e.config.Key(x.query.Index))
 	switch {
 	case room:
 		x.endpoint = endpoint
+		if x.conduct != nil {
+			e.wakeAt(x, x.conduct.leaveAt)
+		}
 		e.attempt(x)
 	case e.intake.line.Hopeless() || e.times.now >= x.deadline:
 		e.intake.busy--

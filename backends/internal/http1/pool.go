@@ -62,6 +62,9 @@ func (p *pool) connect(c *conn, a *address) error {
 	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_KEEPALIVE, 1)
 	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_KEEPIDLE, 15)
 	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_KEEPINTVL, 15)
+	if c.narrow {
+		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, narrowBuffer)
+	}
 	if err = unix.Connect(fd, a.sockaddr); err == nil || err == unix.EINPROGRESS {
 		p.generation++
 		err = p.poller.control(unix.EPOLL_CTL_ADD, fd, connEvents, p.generation)

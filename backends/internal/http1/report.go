@@ -22,6 +22,7 @@ type reporter struct {
 	outstanding int              // queries that were taken and not completed
 	lost        backends.Outcome // of a query without an answer
 	exchanges   freelist[exchange]
+	conducts    freelist[conduct]
 }
 
 // exchange returns an exchange for a new query.
@@ -34,15 +35,12 @@ func (r *reporter) exchange() *exchange {
 	return x
 }
 
-// tokens reports the tokens in the bytes of one read, all of them at the time of that read. It returns whether there
-// are any.
-func (r *reporter) tokens(x *exchange, from *reading, b []byte) bool {
+// tokens reports the tokens in the bytes of one read, all of them at the time of that read. It returns their number.
+func (r *reporter) tokens(x *exchange, from *reading, b []byte) (total int) {
 	at, o := r.times.wall, &from.out
 	n, rest := from.answer.Feed(b)
-	if n == 0 {
-		return false
-	}
 	for n > 0 {
+		total += n
 		switch first := o.FirstTokenNS == 0; {
 		case r.streamed != nil:
 			o.FirstTokenNS = at
@@ -65,7 +63,7 @@ func (r *reporter) tokens(x *exchange, from *reading, b []byte) bool {
 		}
 		n, rest = from.answer.Feed(rest)
 	}
-	return true
+	return total
 }
 
 // judge gets the outcome of a connection's answer from the protocol, and records a failure. cut and why are the failure
@@ -79,7 +77,10 @@ func (r *reporter) judge(c *conn, cut backends.Reason, why string) {
 	if o.NTokens > 0 && o.LastTokenNS == 0 {
 		o.LastTokenNS, o.ReadableNS = r.times.wall, r.times.since // the tokens of a whole answer come with its last byte
 	}
-	if o.Reason == backends.OK {
+	switch o.Reason {
+	case backends.Abandoned:
+		return
+	case backends.OK:
 		if o.Model != "" {
 			r.targets[c.endpoint].model = o.Model // the first answer decides
 		}
@@ -95,6 +96,9 @@ func (r *reporter) judge(c *conn, cut backends.Reason, why string) {
 func (r *reporter) complete(x *exchange, o *backends.Outcome) {
 	o.Endpoint, o.Retries = x.endpoint, x.again
 	o.DequeuedNS, o.SentNS, o.FirstByteNS = x.dequeuedNS, x.sentNS, x.firstByteNS
+	if x.conduct != nil {
+		r.ended(x)
+	}
 	r.sink.Complete(x.query, o)
 	r.outstanding--
 	r.exchanges.put(x)

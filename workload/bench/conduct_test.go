@@ -1,0 +1,65 @@
+package bench_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/schema/schematest"
+	"github.com/mlperf-go/mlperf-go/workload/bench"
+	"github.com/mlperf-go/mlperf-go/workload/measure"
+	"github.com/mlperf-go/mlperf-go/workload/profile"
+)
+
+// restless returns a profile of 100 requests, some of whose clients leave or read slowly.
+func restless(leave *profile.Leave, slow *profile.Slow) *profile.Profile {
+	p := profile.Defaults()
+	p.Name = "restless"
+	p.Data = profile.Data{Kind: profile.Random, Input: profile.FixedAt(8), Output: profile.FixedAt(200)}
+	p.Load = profile.Load{Leave: leave, Slow: slow,
+		Stages: []profile.Stage{{Arrival: profile.Constant, Rate: 100, Requests: 100}}}
+	return p
+}
+
+// TestTheServerSeesClientsLeave compares a run with the counters of the simulator.
+func TestTheServerSeesClientsLeave(t *testing.T) {
+	url, s := simulator(t, 3*time.Millisecond) // so that 150 tokens are still to come when a client leaves
+	folder := t.TempDir()
+	p := restless(&profile.Leave{Share: 0.4, Tokens: &profile.Distribution{Kind: "uniform", Min: 1, Max: 50}},
+		&profile.Slow{Share: 0.1, Pause: profile.FixedAt(0.001)})
+	r, err := bench.Run(t.Context(), bench.Options{Profile: p, Endpoints: []string{url}, Folder: folder,
+		Limits: []measure.Limit{{Metric: "ttft", Percent: 50, Below: 10 * time.Second}}})
+	require.NoError(t, err)
+	schematest.Records(t, folder)
+	n := r.Measured.Total.Requests
+	require.Equal(t, record.Valid, r.Verdict, "%v", r.Reasons)
+	require.Zero(t, n.Failed)
+	require.EqualValues(t, 100, n.Total)
+	require.InDelta(t, 40, n.Leavers, 20)
+	require.InDelta(t, 10, n.Slow, 9)
+	require.Equal(t, n.Total, n.OK+n.Cancelled)
+	require.NotZero(t, n.Cancelled)
+	require.Less(t, n.Measured, n.Total-n.Cancelled)
+	require.EqualValues(t, n.Measured, r.Measured.Total.Latency["ttft"].Count)
+	require.GreaterOrEqual(t, r.Measured.Total.Tokens.Cancelled, n.Cancelled)
+	require.Eventually(t, func() bool { return s.Stats().Aborted == n.Cancelled }, time.Minute, time.Millisecond,
+		"the simulator saw %d clients leave, the run counted %d", s.Stats().Aborted, n.Cancelled)
+}
+
+// TestNobodyStays: a run without a measured latency is not valid.
+func TestNobodyStays(t *testing.T) {
+	for name, p := range map[string]*profile.Profile{
+		"all leave":    restless(&profile.Leave{Share: 1, After: profile.FixedAt(0.005)}, nil),
+		"all are slow": restless(nil, &profile.Slow{Share: 1, Rate: profile.FixedAt(1000)}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := bench.Run(t.Context(), bench.Options{Profile: p, Endpoints: []string{simulate(t)}, Folder: t.TempDir()})
+			require.NoError(t, err)
+			require.Equal(t, record.Invalid, r.Verdict)
+			require.Equal(t, record.CodeFailedSamples, r.Reasons[len(r.Reasons)-1].Code)
+			require.Contains(t, r.Reasons[len(r.Reasons)-1].Text, "no latency was measured")
+		})
+	}
+}
