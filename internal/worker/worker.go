@@ -45,8 +45,8 @@ type Ended struct {
 	Finished time.Time `json:"finished"`
 }
 
-// Run runs the command and returns its exit code. A cancelled context sends it SIGTERM, and SIGKILL 20 s later; the
-// results are then not held.
+// Run runs the command and returns its exit code. A cancelled context sends it SIGTERM, and SIGKILL 20 s later; then
+// there is no File, and the results are not held.
 func Run(ctx context.Context, o Order, stdout, stderr io.Writer) (int, error) {
 	if err := os.MkdirAll(o.Folder, 0o770); err != nil {
 		return 0, fmt.Errorf("making the folder of the results: %w", err)
@@ -72,6 +72,9 @@ func Run(ctx context.Context, o Order, stdout, stderr io.Writer) (int, error) {
 	e.Exit, e.Finished = exitCode(command.ProcessState), time.Now().UTC()
 	if err := os.Remove(filepath.Join(o.Folder, reserve)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return e.Exit, err
+	}
+	if ctx.Err() != nil { // the pod is taken away: its folder has no result, and a successor may continue in it
+		return e.Exit, nil
 	}
 	if err := atomicfile.WriteJSON(filepath.Join(o.Folder, File), e); err != nil {
 		return e.Exit, err

@@ -76,6 +76,7 @@ func TestHold(t *testing.T) {
 		10*time.Second, poll)
 	cancel()
 	require.Equal(t, 143, <-done)
+	require.NoFileExists(t, filepath.Join(folder, File), "the command did not end by itself")
 }
 
 func TestConnect(t *testing.T) {

@@ -33,7 +33,7 @@ type collector struct {
 	cluster   *cluster.Cluster
 	namespace string
 	notify    func(string)
-	pause     func(attempt int) // between two attempts
+	pause     func(ctx context.Context, attempt int) // between two attempts
 }
 
 // collect copies the folder of a pod into a local folder. It waits for the end of the pod's command. A stream that is
@@ -64,7 +64,7 @@ func (c *collector) collect(ctx context.Context, pod, from, to string) (*parcel.
 			return manifest, exit.Environment(cluster.Collection, "", "collecting the results of the pod %s: %w", pod, err)
 		}
 		c.notify(fmt.Sprintf("%s: collecting again, attempt %d of %d: %v", pod, attempt+1, attempts, err))
-		c.pause(attempt)
+		c.pause(ctx, attempt)
 	}
 }
 
@@ -95,7 +95,12 @@ func lastLine(path string) string {
 }
 
 // backoff waits as long as the shell launcher does: 5 s more after each attempt, 30 s at most.
-func backoff(attempt int) { time.Sleep(min(time.Duration(attempt)*5*time.Second, 30*time.Second)) }
+func backoff(ctx context.Context, attempt int) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(min(time.Duration(attempt)*5*time.Second, 30*time.Second)):
+	}
+}
 
 func (c *collector) stream(ctx context.Context, pod, from string, root *os.Root, have []parcel.File) (*parcel.Manifest,
 	error) {

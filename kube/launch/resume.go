@@ -65,6 +65,9 @@ func launchOf(job *batchv1.Job, e Experiment) objects.Launch {
 	if job.Spec.Completions != nil {
 		l.Pods = int(*job.Spec.Completions)
 	}
+	if job.Spec.BackoffLimit != nil {
+		l.Attempts = int(*job.Spec.BackoffLimit)
+	}
 	return l
 }
 
@@ -78,16 +81,23 @@ func (r *runner) podsEnded(ctx context.Context, job *batchv1.Job) (bool, error) 
 	for i := range list.Items {
 		pods = append(pods, &list.Items[i])
 	}
-	pods = newest(pods)
+	if pods = newest(pods); r.Attempts > 0 && !finished(job) {
+		return false, nil // a pod runs, or another one follows
+	}
 	for _, p := range pods {
 		if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
 			return true, nil
 		}
 	}
+	return finished(job) && len(pods) < r.Pods, nil // an unfinished job starts them again
+}
+
+// finished reports whether a job starts no further pod.
+func finished(job *batchv1.Job) bool {
 	for _, c := range job.Status.Conditions {
 		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
-			return len(pods) < r.Pods, nil // an unfinished job starts them again
+			return true
 		}
 	}
-	return false, nil
+	return false
 }

@@ -117,8 +117,8 @@ func (r *runner) follow(ctx context.Context) (*Result, error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, r.Wait, r.late("the pods did not end within %s", r.Wait))
 		defer cancel()
 	}
-	f := &follower{runner: r, ctx: ctx, stop: stop, done: map[string]Pod{}, started: map[string]bool{},
-		told: map[string]string{}}
+	f := &follower{runner: r, ctx: ctx, stop: stop, done: map[string]Pod{},
+		collecting: map[string]context.CancelFunc{}, lost: map[string]bool{}, told: map[string]string{}}
 	starting := r.startTimer(stop)
 	defer starting.Stop()
 	err := watch(ctx, r.cluster.Client, r.Namespace, r.Selector(), func(pods []*corev1.Pod) bool {
@@ -196,29 +196,36 @@ type follower struct {
 	stop context.CancelCauseFunc
 	wait sync.WaitGroup
 
-	mu      sync.Mutex
-	err     error
-	done    map[string]Pod    // ended and collected, by name
-	started map[string]bool   // whose collection goes on
-	told    map[string]string // last sentence about each pod
-	all     bool              // Started was called
+	mu   sync.Mutex
+	err  error
+	done map[string]Pod    // ended and collected, by name
+	told map[string]string // last sentence about each pod
+	all  bool              // Started was called
+
+	collecting map[string]context.CancelFunc // by name; it ends the collection
+	lost       map[string]bool               // by name; a successor continues
 }
 
 // see judges the pods. It returns true when all were collected or one was lost for good.
 func (f *follower) see(pods []*corev1.Pod, starting *time.Timer) bool {
 	running := 0
+	f.dropReplaced(pods)
 	for _, p := range pods {
-		s := Judge(p, time.Now())
+		s := f.judge(p)
 		f.tell(p, s)
 		switch s.Phase {
 		case Running, Ended:
 			running++
 			f.begin(p)
 		case Failed, Broken:
-			if s.Phase == Failed && f.hasAttempts(p) {
+			var err error = exit.Environment(s.Class, "", "%s", s.Text)
+			if s.Phase == Failed && f.Attempts > 0 {
+				err = f.awaitSuccessor(p, s)
+			}
+			if err == nil {
 				continue
 			}
-			f.fail(exit.Environment(s.Class, "", "%s", s.Text))
+			f.fail(err)
 			return true
 		}
 	}
@@ -234,9 +241,6 @@ func (f *follower) see(pods []*corev1.Pod, starting *time.Timer) bool {
 	defer f.mu.Unlock()
 	return f.err != nil || len(f.done) == f.Pods
 }
-
-// hasAttempts reports whether the job may still replace a lost pod.
-func (f *follower) hasAttempts(*corev1.Pod) bool { return f.Attempts > 0 }
 
 func (f *follower) callStarted(pods []*corev1.Pod) {
 	if f.Options.Started == nil {
@@ -266,14 +270,19 @@ var phaseNames = [...]string{Waiting: "waiting", Running: "running", Ended: "end
 
 // begin starts the collection of a pod that runs: the pod sends its results as soon as its command ends.
 func (f *follower) begin(p *corev1.Pod) {
-	if f.Wait == 0 || f.started[p.Name] {
+	if f.Wait == 0 || f.collecting[p.Name] != nil {
 		return
 	}
-	f.started[p.Name] = true
+	ctx, cancel := context.WithCancel(f.ctx)
+	f.collecting[p.Name] = cancel
 	f.wait.Go(func() {
-		end, err := f.fetch(p)
+		defer cancel()
+		end, err := f.fetch(ctx, p)
+		for err != nil && f.mayRecover(ctx, p, err) {
+			end, err = f.fetch(ctx, p)
+		}
 		if err != nil {
-			if f.ctx.Err() == nil {
+			if ctx.Err() == nil {
 				f.fail(err)
 				f.stop(err)
 			}
@@ -297,14 +306,14 @@ func (f *follower) fail(err error) {
 }
 
 // fetch collects a pod's results and lets the pod end.
-func (f *follower) fetch(p *corev1.Pod) (Pod, error) {
+func (f *follower) fetch(ctx context.Context, p *corev1.Pod) (Pod, error) {
 	i := indexOf(p)
 	to := filepath.Join(f.Output, fmt.Sprintf("%s_%d", f.ID, i))
-	m, err := f.collector.collect(f.ctx, p.Name, f.Folder(i), to)
+	m, err := f.collector.collect(ctx, p.Name, f.Folder(i), to)
 	if err != nil {
 		return Pod{}, err
 	}
-	log := f.collector.saveLog(f.ctx, p, filepath.Join(f.Output, "logs"))
+	log := f.collector.saveLog(ctx, p, filepath.Join(f.Output, "logs"))
 	ended, err := readEnd(to)
 	if err != nil {
 		return Pod{}, err
@@ -313,7 +322,7 @@ func (f *follower) fetch(p *corev1.Pod) (Pod, error) {
 		f.Notify(fmt.Sprintf("%s: the command ended with code %d: %s", p.Name, ended, lastLine(log)))
 	}
 	f.Notify(fmt.Sprintf("%s: collected %d files, %d bytes", p.Name, len(m.Files), m.Bytes()))
-	if err := f.collector.release(f.ctx, p.Name, f.Folder(i)); err != nil {
+	if err := f.collector.release(ctx, p.Name, f.Folder(i)); err != nil {
 		f.Notify(fmt.Sprintf("%s: it could not be released: %v", p.Name, err))
 	}
 	return Pod{Name: p.Name, Index: i, Exit: ended, Folder: to, Bytes: m.Bytes()}, nil

@@ -93,14 +93,14 @@ func containerOf(p *corev1.Pod) string {
 
 // judgeDisruption recognizes pods that the cluster took away: by eviction, preemption, or after the loss of their node.
 func judgeDisruption(p *corev1.Pod) (State, bool) {
+	if why := lostReasons[p.Status.Reason]; why != "" {
+		return State{Phase: Failed, Class: classOf(p.Status.Reason), Text: sentence(p, why, p.Status.Message)}, true
+	}
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
 			return State{Phase: Failed, Class: cluster.Launcher,
 				Text: sentence(p, "the cluster took the pod away ("+c.Reason+")", c.Message)}, true
 		}
-	}
-	if why := lostReasons[p.Status.Reason]; why != "" {
-		return State{Phase: Failed, Class: classOf(p.Status.Reason), Text: sentence(p, why, p.Status.Message)}, true
 	}
 	if p.DeletionTimestamp != nil && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
 		return State{Phase: Failed, Class: cluster.Launcher,

@@ -48,7 +48,7 @@ type Launch struct {
 	Deadline       time.Duration // after which the cluster ends the pods; 0: none
 	Hold           time.Duration // how long a pod stays after its command, for the collection of its results
 	Control        bool          // the pods wait for a start instant
-	Attempts       int           // pods that may follow a failed one, in its place
+	Attempts       int           // pods that may follow a killed one, in its place; they continue in its folder
 	FSGroup        int64         // group that owns the volumes; 0: the cluster's choice
 	Idle           bool          // the pods run no command; they stay for Hold
 	Expire         time.Duration // after which the cluster deletes an ended job; 0: never
@@ -124,13 +124,16 @@ func (l *Launch) Shared() []runtime.Object {
 	return all
 }
 
-// Owner returns the ConfigMap of the profiles, which owns the others.
+// Owner returns the ConfigMap of the profiles, which owns the others. A launch without profiles has none.
 func (l *Launch) Owner() *corev1.ConfigMap {
 	return &corev1.ConfigMap{TypeMeta: kind("v1", "ConfigMap"), ObjectMeta: l.meta(l.ProfilesName()), Data: l.Profiles}
 }
 
 // Objects returns everything in the order in which it is applied.
 func (l *Launch) Objects() []runtime.Object {
+	if len(l.Profiles) == 0 {
+		return append(l.Shared(), l.Job(nil))
+	}
 	return append(l.Shared(), l.Owner(), l.Job(nil))
 }
 
@@ -160,6 +163,9 @@ func (l *Launch) Job(owner *metav1.OwnerReference) *batchv1.Job {
 	if l.Expire > 0 {
 		seconds := int32(l.Expire / time.Second)
 		j.Spec.TTLSecondsAfterFinished = &seconds
+	}
+	if l.Attempts > 0 {
+		j.Spec.PodFailurePolicy = failurePolicy()
 	}
 	if owner != nil {
 		j.OwnerReferences = []metav1.OwnerReference{*owner}

@@ -229,8 +229,12 @@ func (p *pod) report(phase corev1.PodPhase, containers []corev1.ContainerStatus)
 		if phase == corev1.PodRunning {
 			ready = corev1.ConditionTrue
 		}
-		setConditions(&now.Status, map[corev1.PodConditionType]corev1.ConditionStatus{
-			corev1.PodInitialized: corev1.ConditionTrue, corev1.PodReady: ready, corev1.ContainersReady: ready})
+		conditions := map[corev1.PodConditionType]corev1.ConditionStatus{
+			corev1.PodInitialized: corev1.ConditionTrue, corev1.PodReady: ready, corev1.ContainersReady: ready}
+		if p.evicted != "" {
+			conditions[corev1.DisruptionTarget] = corev1.ConditionTrue // as a kubelet does
+		}
+		setConditions(&now.Status, conditions)
 		if _, err = pods.UpdateStatus(p.ctx, now, metav1.UpdateOptions{}); err == nil {
 			return
 		}

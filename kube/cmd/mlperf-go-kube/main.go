@@ -36,6 +36,7 @@ func mainCode(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := interruptible()
 	defer stop()
 	app := p.app()
+	args = splitCampaign(app, args)
 	err := missingValue(app, args)
 	if err == nil {
 		err = app.RunContext(ctx, args)
@@ -78,7 +79,8 @@ func (p *program) app() *cli.App {
 			&cli.BoolFlag{Name: "json", Usage: "print the result as one JSON object", Destination: &p.json},
 			&cli.BoolFlag{Name: "quiet", Usage: "print no progress", Destination: &p.quiet},
 		},
-		Commands:       []*cli.Command{runCommand{p}.command(), collectCommand{p}.command(), rightsCommand{p}.command()},
+		Commands: []*cli.Command{runCommand{p}.command(), submissionCommand{p}.command(), collectCommand{p}.command(),
+			rightsCommand{p}.command()},
 		ExitErrHandler: func(*cli.Context, error) {}, // mainCode handles errors
 		OnUsageError: func(_ *cli.Context, err error, _ bool) error {
 			return exit.Usage("usage", "`mlperf-go kube help` lists commands and flags", "%w", err)

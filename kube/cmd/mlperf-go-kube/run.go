@@ -42,36 +42,42 @@ func clusterFlags() []cli.Flag {
 	}
 }
 
+// podFlags describe the pods of a launch.
+func podFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "image", Usage: "image of mlperf-go", Required: true},
+		&cli.StringSliceFlag{Name: "pull-secret", Usage: "name of a Secret for the image's registry"},
+		contractFlag("serviceaccount", "service account of the pods"),
+		contractFlag("cpu", "processors of a pod"),
+		contractFlag("memory", "memory of a pod"),
+		contractFlag("pvc-size", "size of a claim that does not exist"),
+		contractFlag("results-dir", "folder of the results in the pods"),
+		&cli.StringFlag{Name: "storage-class", Usage: "of a claim that does not exist"},
+		contractFlag("start-timeout", "how long the pods may take to start (seconds or a duration)"),
+		&cli.StringSliceFlag{Name: "env", Usage: "variable of the pods: NAME=VALUE"},
+		&cli.StringSliceFlag{Name: "secret-env", Usage: "variable of the pods from a Secret: NAME=SECRET:KEY"},
+		&cli.StringSliceFlag{Name: "node-selector", Usage: "label of the nodes: KEY=VALUE"},
+		&cli.Int64Flag{Name: "fs-group", Usage: "group that owns the volumes; 0: the cluster's choice, as on OpenShift",
+			Value: 65532},
+		contractFlag("id", "id of the experiment; default: TIME-RANDOM"),
+		&cli.BoolFlag{Name: "keep", Usage: "leave the objects in the cluster"},
+		&cli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Usage: "print all objects, and create none"},
+	}
+}
+
 func (cmd runCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "run", Usage: "run a workload profile in pods, and collect the results",
-		Flags: append(append(clusterFlags(), workloadFlags()...),
+		Flags: append(append(append(clusterFlags(), podFlags()...), workloadFlags()...),
 			contractFlag("methods", "server to find without --endpoint-url: standalone, modelservice, KIND/NAME, "+
 				"KEY=VALUE, or a part of a name; with :PORT"),
-			&cli.StringFlag{Name: "image", Usage: "image of mlperf-go", Required: true},
-			&cli.StringSliceFlag{Name: "pull-secret", Usage: "name of a Secret for the image's registry"},
-			contractFlag("serviceaccount", "service account of the pods"),
 			&cli.IntFlag{Name: "parallelism", Aliases: []string{"j"}, Usage: "pods that each send the whole load", Value: 1},
 			&cli.IntFlag{Name: "shards", Usage: "pods that divide one load between them, and start together"},
-			contractFlag("cpu", "processors of a pod"),
-			contractFlag("memory", "memory of a pod"),
 			contractFlag("pvc", "claim for the results; empty: each pod's own temporary volume"),
-			contractFlag("pvc-size", "size of a claim that does not exist"),
-			contractFlag("results-dir", "folder of the results in the pods"),
-			&cli.StringFlag{Name: "storage-class", Usage: "of a claim that does not exist"},
 			contractFlag("wait-timeout",
 				"how long the pods may take (seconds or a duration); 0: return when they run"),
-			contractFlag("start-timeout", "how long the pods may take to start (seconds or a duration)"),
-			&cli.StringSliceFlag{Name: "env", Usage: "variable of the pods: NAME=VALUE"},
-			&cli.StringSliceFlag{Name: "secret-env", Usage: "variable of the pods from a Secret: NAME=SECRET:KEY"},
-			&cli.StringSliceFlag{Name: "node-selector", Usage: "label of the nodes: KEY=VALUE"},
-			&cli.Int64Flag{Name: "fs-group", Usage: "group that owns the volumes; 0: the cluster's choice, as on OpenShift",
-				Value: 65532},
-			contractFlag("id", "id of the experiment; default: TIME-RANDOM"),
-			&cli.BoolFlag{Name: "keep", Usage: "leave the objects in the cluster"},
 			contractFlag("skip", "run nothing: collect the results of --id, or all results of the claim"),
 			contractFlag("debug", "start pods that run no command, print the command, and leave them"),
-			&cli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Usage: "print all objects, and create none"},
 		),
 		Action: cmd.run,
 	}
@@ -216,13 +222,11 @@ func (p *program) printObjects(all []runtime.Object) error {
 
 // launchOf makes a launch without a profile from the flags of `run`.
 func launchOf(c *cli.Context) (*objects.Launch, error) {
-	l := &objects.Launch{Image: c.String("image"), PullSecrets: c.StringSlice("pull-secret"),
-		ServiceAccount: c.String("serviceaccount"), Pods: c.Int("parallelism"), FSGroup: c.Int64("fs-group")}
-	l.ID = c.String("id")
-	if l.ID == "" {
-		l.ID = newID()
+	l, err := podsOf(c)
+	if err != nil {
+		return nil, err
 	}
-	l.Namespace = namespaceOf(c)
+	l.Pods = c.Int("parallelism")
 	shards := c.Int("shards")
 	if l.Pods < 1 || shards < 0 || shards > 0 && c.IsSet("parallelism") {
 		return nil, exit.Usage(exit.CodeUsage, "Give one of them, at least 1",
@@ -230,6 +234,18 @@ func launchOf(c *cli.Context) (*objects.Launch, error) {
 			l.Pods, shards)
 	}
 	l.Pods = max(l.Pods, shards)
+	return l, nil
+}
+
+// podsOf makes a launch without pods and arguments from podFlags.
+func podsOf(c *cli.Context) (*objects.Launch, error) {
+	l := &objects.Launch{Image: c.String("image"), PullSecrets: c.StringSlice("pull-secret"),
+		ServiceAccount: c.String("serviceaccount"), FSGroup: c.Int64("fs-group")}
+	l.ID = c.String("id")
+	if l.ID == "" {
+		l.ID = newID()
+	}
+	l.Namespace = namespaceOf(c)
 	var err error
 	for _, q := range []struct {
 		flag string
