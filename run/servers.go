@@ -12,9 +12,6 @@ import (
 	"github.com/mlperf-go/mlperf-go/servers"
 )
 
-// settleLimit is how long the record waits for the exit status of a server that has died.
-const settleLimit = 10 * time.Second
-
 // servers returns what the supervisor in --server-dir saw of the endpoints during the test, and notes for the user. It
 // is nil without a supervisor.
 func (e *evidence) servers() (*servers.Facts, []string) {
@@ -23,11 +20,7 @@ func (e *evidence) servers() (*servers.Facts, []string) {
 		return nil, nil
 	}
 	ended := time.Now()
-	state, err := servers.ReadState(dir)
-	for deadline := ended.Add(settleLimit); err == nil && !state.Settled() && time.Now().Before(deadline); {
-		time.Sleep(20 * time.Millisecond)
-		state, err = servers.ReadState(dir)
-	}
+	state, err := servers.Settle(dir)
 	if err == nil {
 		err = matches(state, e.config.Endpoints)
 	}

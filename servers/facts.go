@@ -8,6 +8,22 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
+// settleLimit is how long a record waits for the exit status of a server that has died.
+const settleLimit = 10 * time.Second
+
+// Settle reads the state of the servers in dir as ReadState does. Before, it waits until the exit status of every dead
+// one has arrived, which takes up to ten seconds.
+func Settle(dir string) (*State, error) {
+	deadline := time.Now().Add(settleLimit)
+	for {
+		s, err := ReadState(dir)
+		if err != nil || s.Settled() || time.Now().After(deadline) {
+			return s, err
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
 // Facts describes the servers of a test for its record: how they were started, and what happened to them during it.
 type Facts struct {
 	Config      string   `json:"config"` // the file, or the model's folder

@@ -25,7 +25,7 @@ type benchCommand struct{ *program }
 func (cmd benchCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "bench", Usage: "workload profiles, and results in the formats of other benchmark clients",
-		Subcommands: []*cli.Command{cmd.run(), cmd.planCommand(), cmd.list(), cmd.initCommand(), cmd.convert()},
+		Subcommands: []*cli.Command{cmd.run(), cmd.e2e(), cmd.planCommand(), cmd.list(), cmd.initCommand(), cmd.convert()},
 	}
 }
 
@@ -48,41 +48,56 @@ func (cmd benchCommand) runConvert(c *cli.Context) error {
 			"this command requires the folder of one run")
 	}
 	format, folder := c.String("format"), c.Args().First()
-	if !slices.Contains(benchFormats(), format) {
-		return exit.Usage(exit.CodeFormat, "Give one of "+strings.Join(benchFormats(), ", "), "--format %q is not known",
-			format)
+	if err := checkFormat(format); err != nil {
+		return err
 	}
-	e, err := exportOf(format, folder)
+	paths, notes, err := convertRun(format, folder, c.String("output"))
 	if err != nil {
 		return err
 	}
-	output := c.String("output")
-	if output == "" {
-		output = filepath.Join(folder, "convert", format)
-	}
-	if err := os.MkdirAll(output, atomicfile.Shared.Folder()); err != nil {
-		return exit.Environment(exit.CodeOutput, "Choose another --output", "no folder for the files: %w", err)
-	}
-	var paths []string
-	for _, f := range e.Files {
-		path := filepath.Join(output, f.Name)
-		if err := atomicfile.WriteBytes(path, f.Data); err != nil {
-			return exit.Environment(exit.CodeOutput, "Choose another --output", "a file of %s cannot be written: %w", format,
-				err)
-		}
-		paths = append(paths, path)
-	}
 	if cmd.json {
-		cmd.writeJSON(map[string]any{"format": format, "files": paths, "notes": append([]string{}, e.Notes...)})
+		cmd.writeJSON(map[string]any{"format": format, "files": paths, "notes": append([]string{}, notes...)})
 		return nil
 	}
-	for _, n := range e.Notes {
+	for _, n := range notes {
 		cmd.notice("note: " + n)
 	}
 	for _, path := range paths {
 		cmd.out.line("%s", path)
 	}
 	return nil
+}
+
+// convertRun writes a run as the files of a format into output; empty: a folder within the run's.
+func convertRun(format, folder, output string) (paths, notes []string, err error) {
+	e, err := exportOf(format, folder)
+	if err != nil {
+		return nil, nil, err
+	}
+	if output == "" {
+		output = filepath.Join(folder, "convert", format)
+	}
+	if err := os.MkdirAll(output, atomicfile.Shared.Folder()); err != nil {
+		return nil, nil, exit.Environment(exit.CodeOutput, "Choose another --output", "no folder for the files: %w", err)
+	}
+	for _, f := range e.Files {
+		path := filepath.Join(output, f.Name)
+		if err := atomicfile.WriteBytes(path, f.Data); err != nil {
+			return nil, nil, exit.Environment(exit.CodeOutput, "Choose another --output",
+				"a file of %s cannot be written: %w", format, err)
+		}
+		paths = append(paths, path)
+	}
+	return paths, e.Notes, nil
+}
+
+// checkFormat rejects an unknown format.
+func checkFormat(format string) error {
+	if slices.Contains(benchFormats(), format) {
+		return nil
+	}
+	return exit.Usage(exit.CodeFormat, "Give one of "+strings.Join(benchFormats(), ", "), "--format %q is not known",
+		format)
 }
 
 // ldbPrefix begins the names of the formats of llm-d-benchmark. The version follows.

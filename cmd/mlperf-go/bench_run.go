@@ -54,38 +54,42 @@ func (cmd benchCommand) run() *cli.Command {
 		Name: "run", Usage: "send a workload to a server and judge the run", OnUsageError: usageError,
 		Description: "Sends the requests of a workload profile when they are due, and computes the figures from the " +
 			"recorded events.\nA run is INVALID if requests failed, or if this program itself was too slow for its schedule.",
-		Flags: append(profileFlags(),
-			&cli.StringSliceFlag{Name: "endpoint-url", Aliases: []string{"U"}, Category: serversGroup,
-				Usage: "base URL of a server; default: the profile's"},
-			&cli.StringFlag{Name: "model", Aliases: []string{"m"}, Category: serversGroup,
-				Usage: "name of the model in requests; default: the profile's, or the first that the server lists"},
-			&cli.StringFlag{Name: "backend", Category: serversGroup, Value: "auto",
-				Usage: "protocol of the servers: auto, vllm, sglang, trtllm, llamacpp, ollama, openai, sim"},
-			&cli.StringFlag{Name: "tokenizer", Category: serversGroup,
-				Usage: "file or folder of the served model's tokenizer, for prompts of exact lengths"},
-			&cli.StringFlag{Name: "api-key", Category: serversGroup, Usage: "key that is sent as a bearer token"},
-			&cli.StringFlag{Name: "lb", Category: serversGroup, Value: "round-robin",
-				Usage: "which of several endpoints gets a request: round-robin, random, least-inflight, hash"},
-			&cli.StringFlag{Name: "ca-file", Category: serversGroup, Usage: "PEM file of further trusted authorities"},
-			&cli.BoolFlag{Name: "insecure-skip-verify", Category: serversGroup, Usage: "do not verify certificates"},
-			&cli.DurationFlag{Name: "request-timeout", Category: serversGroup, Value: time.Hour,
-				Usage: "longest time of an answer; the profile's takes precedence"},
-			&cli.IntFlag{Name: "retries", Category: serversGroup, Usage: "further attempts before the first byte of an answer"},
-			&cli.IntFlag{Name: "shards", Category: serversGroup, Value: 1, Usage: "event loops that send and receive"},
-			&cli.StringFlag{Name: "part", Category: workloadGroup, Hidden: true,
-				Usage: "send every N-th request only, beginning with I: I/N"},
-			&cli.StringFlag{Name: "control", Category: workloadGroup, Hidden: true,
-				Usage: "Unix socket on which a coordinator starts the stages"},
-			sloFlag(),
-			&cli.StringFlag{Name: "definitions", Category: figuresGroup, Value: "mlperf-go",
-				Usage: "whose definitions the printed figures have: " + strings.Join(measure.DefinitionNames(), ", ")},
-			&cli.StringFlag{Name: "output", Aliases: []string{"r"}, Category: figuresGroup,
-				DefaultText: "results/bench-NAME/TIME", Usage: "folder of the results"},
-			&cli.BoolFlag{Name: "rehearse", Category: workloadGroup,
-				Usage: "send a few short requests only, and make up data files that do not exist"},
-			&cli.BoolFlag{Name: "force", Category: figuresGroup, Usage: "overwrite an earlier run in that folder"}),
+		Flags: append(runFlags(), &cli.StringSliceFlag{Name: "endpoint-url", Aliases: []string{"U"},
+			Category: serversGroup, Usage: "base URL of a server; default: the profile's"}),
 		Action: cmd.doRun,
 	}
+}
+
+// runFlags are those of every command that runs a workload.
+func runFlags() []cli.Flag {
+	return append(profileFlags(),
+		&cli.StringFlag{Name: "model", Aliases: []string{"m"}, Category: serversGroup,
+			Usage: "name of the model in requests; default: the profile's, or the first that the server lists"},
+		&cli.StringFlag{Name: "backend", Category: serversGroup, Value: "auto",
+			Usage: "protocol of the servers: auto, vllm, sglang, trtllm, llamacpp, ollama, openai, sim"},
+		&cli.StringFlag{Name: "tokenizer", Category: serversGroup,
+			Usage: "file or folder of the served model's tokenizer, for prompts of exact lengths"},
+		&cli.StringFlag{Name: "api-key", Category: serversGroup, Usage: "key that is sent as a bearer token"},
+		&cli.StringFlag{Name: "lb", Category: serversGroup, Value: "round-robin",
+			Usage: "which of several endpoints gets a request: round-robin, random, least-inflight, hash"},
+		&cli.StringFlag{Name: "ca-file", Category: serversGroup, Usage: "PEM file of further trusted authorities"},
+		&cli.BoolFlag{Name: "insecure-skip-verify", Category: serversGroup, Usage: "do not verify certificates"},
+		&cli.DurationFlag{Name: "request-timeout", Category: serversGroup, Value: time.Hour,
+			Usage: "longest time of an answer; the profile's takes precedence"},
+		&cli.IntFlag{Name: "retries", Category: serversGroup, Usage: "further attempts before the first byte of an answer"},
+		&cli.IntFlag{Name: "shards", Category: serversGroup, Value: 1, Usage: "event loops that send and receive"},
+		&cli.StringFlag{Name: "part", Category: workloadGroup, Hidden: true,
+			Usage: "send every N-th request only, beginning with I: I/N"},
+		&cli.StringFlag{Name: "control", Category: workloadGroup, Hidden: true,
+			Usage: "Unix socket on which a coordinator starts the stages"},
+		sloFlag(),
+		&cli.StringFlag{Name: "definitions", Category: figuresGroup, Value: "mlperf-go",
+			Usage: "whose definitions the printed figures have: " + strings.Join(measure.DefinitionNames(), ", ")},
+		&cli.StringFlag{Name: "output", Aliases: []string{"r"}, Category: figuresGroup,
+			DefaultText: "results/bench-NAME/TIME", Usage: "folder of the results"},
+		&cli.BoolFlag{Name: "rehearse", Category: workloadGroup,
+			Usage: "send a few short requests only, and make up data files that do not exist"},
+		&cli.BoolFlag{Name: "force", Category: figuresGroup, Usage: "overwrite an earlier run in that folder"})
 }
 
 func sloFlag() cli.Flag {
@@ -169,13 +173,18 @@ func partOf(text string) (engine.Part, error) {
 	return p, nil
 }
 
-// doRun runs the profile, or one after the other its treatments, each in a folder of its own below --output. The worst
-// exit code of them is the command's.
 func (cmd benchCommand) doRun(c *cli.Context) error {
 	v, list, err := cmd.profilesOf(c)
 	if err != nil {
 		return err
 	}
+	return cmd.runAll(c, v, list, cmd.runOne)
+}
+
+// runAll runs a profile, or one after the other its treatments, each in a folder of its own below --output. The worst
+// exit code of them is the command's.
+func (cmd benchCommand) runAll(c *cli.Context, v *contract.Invocation, list []contract.Rendered,
+	runOne func(*cli.Context, *bench.Options) error) error {
 	worst := 0
 	for _, r := range list {
 		o, err := cmd.options(c, v, r)
@@ -187,7 +196,7 @@ func (cmd benchCommand) doRun(c *cli.Context) error {
 		}
 		for try := 1; ; try++ {
 			cmd.exit = 0
-			if err = cmd.runOne(c, o); err == nil && cmd.exit == 0 || try >= v.Attempts() || c.Context.Err() != nil {
+			if err = runOne(c, o); err == nil && cmd.exit == 0 || try >= v.Attempts() || c.Context.Err() != nil {
 				break
 			}
 			o.Folder = fmt.Sprintf("%s-attempt-%d", strings.TrimSuffix(o.Folder, fmt.Sprintf("-attempt-%d", try)), try+1)

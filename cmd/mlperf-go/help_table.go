@@ -242,6 +242,14 @@ var helpTable = map[string]commandHelp{
 		{"send a predefined workload", "mlperf-go bench run -w chatbot_synthetic -U http://127.0.0.1:8000"},
 		{"write a run as vllm bench would", "mlperf-go bench convert results/server --format vllm"},
 	}},
+	"bench e2e": {
+		examples: []example{
+			{"start servers, run a workload, and stop them", "mlperf-go bench e2e -w chatbot_synthetic --server-config " +
+				"server.yaml --output chat"},
+			{"try a profile against the simulator", "mlperf-go bench e2e -w chatbot_synthetic --rehearse"},
+		},
+		basic: []string{"workload", "harness", "server-config", "model", "overrides", "slo", "format", "output", "force"},
+	},
 	"bench run": {
 		examples: []example{
 			{"send a predefined workload", "mlperf-go bench run -l inference-perf -w chatbot_synthetic -U " +

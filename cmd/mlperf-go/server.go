@@ -93,8 +93,8 @@ func dashedArguments(c *cli.Context) error {
 		"--server-config", "%q is not an argument of an engine", first)
 }
 
-// planOnly plans servers for the commands that run no test.
-func (cmd serverCommand) planOnly(c *cli.Context, flags []cli.Flag) (*servers.Plan, *config.Effective, error) {
+// serverSettings returns the settings of flags, and the servers that they select; nil: none.
+func serverSettings(c *cli.Context, flags []cli.Flag) (*config.Effective, *servers.Config, error) {
 	if err := dashedArguments(c); err != nil {
 		return nil, nil, err
 	}
@@ -111,6 +111,15 @@ func (cmd serverCommand) planOnly(c *cli.Context, flags []cli.Flag) (*servers.Pl
 	cfg, err := servers.ConfigFrom(e)
 	if err != nil {
 		return nil, nil, serverError(exit.CodeServerConfig, err)
+	}
+	return e, cfg, nil
+}
+
+// planOnly plans servers for the commands that run no test.
+func (cmd serverCommand) planOnly(c *cli.Context, flags []cli.Flag) (*servers.Plan, *config.Effective, error) {
+	e, cfg, err := serverSettings(c, flags)
+	if err != nil {
+		return nil, nil, err
 	}
 	if cfg == nil {
 		return nil, nil, exit.Usage(exit.CodeServerConfig,
@@ -160,10 +169,9 @@ func (cmd serverCommand) up(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	cmd.notice(plan.Notes...)
-	fleet, err := servers.Start(c.Context, plan, func(text string) { cmd.notice(text) })
+	fleet, err := cmd.startServers(c.Context, plan)
 	if err != nil {
-		return serverError(exit.CodeServerStart, err)
+		return err
 	}
 	urls := strings.Join(fleet.URLs(), ",")
 	if cmd.json {

@@ -70,11 +70,11 @@ func (t testRun) do(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	down, err := t.startServers(ctx, s.servers)
+	fleet, err := t.startServers(ctx, s.servers)
 	if err != nil {
 		return err
 	}
-	defer down()
+	defer t.stopServers(fleet)
 	rehearsal, err := rehearse.Start(ctx, plan, rehearse.Options{})
 	if err != nil {
 		return err
@@ -171,22 +171,28 @@ func wantsScore(plan *plan.Plan, r *record.Record) error {
 		Hint: "Score them with `mlperf-go accuracy --log " + plan.Folder() + "`"}
 }
 
-// startServers starts the servers of a test. The returned function stops them, and sets the exit code if that fails.
-func (t testRun) startServers(ctx context.Context, plan *servers.Plan) (stop func(), err error) {
+// startServers starts the servers of a plan. It returns nil for nil.
+func (p *program) startServers(ctx context.Context, plan *servers.Plan) (*servers.Fleet, error) {
 	if plan == nil {
-		return func() {}, nil
+		return nil, nil
 	}
-	t.notice(plan.Notes...)
-	fleet, err := servers.Start(ctx, plan, func(text string) { t.notice(text) })
+	p.notice(plan.Notes...)
+	fleet, err := servers.Start(ctx, plan, func(text string) { p.notice(text) })
 	if err != nil {
 		return nil, serverError(exit.CodeServerStart, err)
 	}
-	return func() {
-		if err := fleet.Finish(t.log); err != nil {
-			t.log.Error(err.Error())
-			t.exit = max(t.exit, run.ExitEnvironment)
-		}
-	}, nil
+	return fleet, nil
+}
+
+// stopServers stops servers that a test needed, and sets the exit code if that fails.
+func (p *program) stopServers(fleet *servers.Fleet) {
+	if fleet == nil {
+		return
+	}
+	if err := fleet.Finish(p.log); err != nil {
+		p.log.Error(err.Error())
+		p.exit = max(p.exit, run.ExitEnvironment)
+	}
 }
 
 // checkDataset reads the user's data set before the simulator or a server is started.

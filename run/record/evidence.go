@@ -82,7 +82,7 @@ func (e *Evidence) causes(rules []func(*Evidence) *Cause) []Cause {
 // JudgeProbe returns why a test without LoadGen does not count; empty: it does. The rules are those of a run. Where no
 // latency is limited, the client may add a tenth of the latencies that were measured.
 func (e *Evidence) JudgeProbe() []Cause {
-	causes := e.causes(append([]func(*Evidence) *Cause{endedEarly}, measuredRules...))
+	causes := e.causes(append([]func(*Evidence) *Cause{endedEarly, serverDied}, measuredRules...))
 	if e.TTFTLimit <= 0 && e.AnswerLimit <= 0 {
 		if c := e.ownLag(); c != nil {
 			causes = append(causes, *c)

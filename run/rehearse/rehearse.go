@@ -28,7 +28,7 @@ type Options struct {
 // Rehearsal is what Start added to a plan.
 type Rehearsal struct {
 	temporary string     // folder
-	simulator *simulator // nil: the plan names endpoints
+	simulator *Simulator // nil: the plan names endpoints
 }
 
 // Start writes a synthetic data set if the plan has none, and starts the simulator if it names no endpoint. It sets
@@ -47,12 +47,12 @@ func (r *Rehearsal) start(ctx context.Context, p *plan.Plan, o Options) error {
 		return nil
 	}
 	var err error
-	if r.temporary, err = os.MkdirTemp("", "mlperf-go-"); err != nil {
-		return err
-	}
 	if !p.HasDataset() {
 		folder, hint := o.Folder, "Choose another --output-dir"
 		if folder == "" {
+			if r.temporary, err = os.MkdirTemp("", "mlperf-go-"); err != nil {
+				return err
+			}
 			folder, hint = r.temporary, "Free some space there, or set TMPDIR to another folder for temporary files"
 		}
 		if err := writeDataset(p, filepath.Join(folder, record.DatasetName), hint); err != nil {
@@ -62,10 +62,10 @@ func (r *Rehearsal) start(ctx context.Context, p *plan.Plan, o Options) error {
 	if p.HasEndpoint() {
 		return nil
 	}
-	if r.simulator, err = startSimulator(ctx, p, o.Program, r.temporary); err != nil {
+	if r.simulator, err = StartSimulator(ctx, o.Program, arguments(p)); err != nil {
 		return err
 	}
-	return errors.Join(p.Config.Set("endpoint", r.simulator.url, plan.SimulatorOrigin),
+	return errors.Join(p.Config.Set("endpoint", r.simulator.URL, plan.SimulatorOrigin),
 		p.Config.Set("backend", "sim", plan.SimulatorOrigin))
 }
 
@@ -74,13 +74,13 @@ func (r *Rehearsal) Exited() <-chan struct{} {
 	if r.simulator == nil {
 		return nil
 	}
-	return r.simulator.exited
+	return r.simulator.Exited
 }
 
 // Stop ends the simulator and removes temporary files.
 func (r *Rehearsal) Stop() {
 	if r.simulator != nil {
-		r.simulator.stop()
+		r.simulator.Stop()
 	}
 	if r.temporary != "" {
 		_ = os.RemoveAll(r.temporary) // the rest stays in the system's temporary folder

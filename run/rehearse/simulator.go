@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,38 +19,45 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
-// simulator is a child process that serves the protocol of the chosen backend.
-type simulator struct {
+// Simulator is a child process that serves the protocol of a backend.
+type Simulator struct {
+	URL    string        // base URL
+	Exited chan struct{} // closed when the process has ended
 	cmd    *exec.Cmd
-	url    string
-	exited chan struct{}
+	folder string
 	log    bytes.Buffer
 }
 
 // startTimeout is how long the simulator may read its data set: one of 2 GB of images takes a minute of a core.
 const startTimeout = 15 * time.Minute
 
-// startSimulator starts the simulator for a plan and waits until it serves. Its files are in folder.
-func startSimulator(ctx context.Context, p *plan.Plan, program, folder string) (*simulator, error) {
+// StartSimulator starts the command sim with arguments (SimulatorArguments) and waits until it serves. program is the
+// path of mlperf-go; empty: the running program. The caller must call Stop.
+func StartSimulator(ctx context.Context, program string, arguments []string) (*Simulator, error) {
 	self, err := os.Executable()
 	if program = cmp.Or(program, self); program == "" {
 		return nil, fmt.Errorf("the simulator cannot be started: %w", err)
 	}
+	folder, err := os.MkdirTemp("", "mlperf-go-sim-")
+	if err != nil {
+		return nil, err
+	}
 	ready := filepath.Join(folder, "ready")
-	s := &simulator{cmd: exec.Command(program, arguments(p, ready)...), exited: make(chan struct{})}
+	s := &Simulator{cmd: exec.Command(program, append(arguments, "--ready-file", ready)...), folder: folder,
+		Exited: make(chan struct{})}
 	s.cmd.Stderr = &s.log
 	// A process group of its own: a Ctrl-C at the terminal is for the parent, whose death it must not survive.
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := s.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("the simulator cannot be started: %w", err)
+		return nil, errors.Join(fmt.Errorf("the simulator cannot be started: %w", err), os.RemoveAll(folder))
 	}
 	go func() {
 		defer crash.Catch()
-		defer close(s.exited)
+		defer close(s.Exited)
 		_ = s.cmd.Wait() // the exit code adds nothing to its log
 	}()
 	if err := s.awaitURL(ctx, ready); err != nil {
-		s.stop()
+		s.Stop()
 		return nil, exit.Environment(exit.CodeSimulator, "", "%w", err)
 	}
 	return s, nil
@@ -67,16 +75,25 @@ func AnswerTime(tokens int) time.Duration {
 // dialects are the backends for which the simulator plays another server than vLLM.
 var dialects = []string{"sglang", "llamacpp", "ollama"}
 
-// arguments returns the command line of the simulator.
-func arguments(p *plan.Plan, ready string) []string {
+// SimulatedModel is the name of the simulator's model where the user gave none.
+const SimulatedModel = "simulated"
+
+// SimulatorArguments returns the command line of a simulator that serves a model and plays the server of a backend.
+func SimulatorArguments(model, backend string) []string {
+	args := []string{"sim", "--listen", "127.0.0.1:0", "--model", cmp.Or(model, SimulatedModel)}
+	if slices.Contains(dialects, backend) {
+		args = append(args, "--dialect", backend)
+	}
+	return args
+}
+
+// arguments returns the command line of the simulator for a plan.
+func arguments(p *plan.Plan) []string {
 	c := p.Config
 	if c.String("served-model") == "" {
-		_ = c.Set("served-model", "simulated", plan.SimulatorOrigin) // a string setting accepts every text
+		_ = c.Set("served-model", SimulatedModel, plan.SimulatorOrigin) // a string setting accepts every text
 	}
-	args := []string{"sim", "--listen", "127.0.0.1:0", "--ready-file", ready, "--model", c.String("served-model")}
-	if plays := c.String("backend"); slices.Contains(dialects, plays) {
-		args = append(args, "--dialect", plays)
-	}
+	args := SimulatorArguments(c.String("served-model"), c.String("backend"))
 	if path := c.String("dataset"); path != "" {
 		args = append(args, "--dataset", path, "--benchmark", p.Row.Name, "--quality", c.Text("sim-quality"))
 		if template := c.String("prompt-template"); template != "" {
@@ -87,17 +104,17 @@ func arguments(p *plan.Plan, ready string) []string {
 }
 
 // awaitURL waits until the simulator has written its address into the file ready.
-func (s *simulator) awaitURL(ctx context.Context, ready string) error {
+func (s *Simulator) awaitURL(ctx context.Context, ready string) error {
 	deadline := time.NewTimer(startTimeout)
 	defer deadline.Stop()
 	for {
 		text, err := os.ReadFile(ready)
-		if s.url = strings.TrimSpace(string(text)); err == nil && s.url != "" {
+		if s.URL = strings.TrimSpace(string(text)); err == nil && s.URL != "" {
 			return nil
 		}
 		select {
 		case <-time.After(5 * time.Millisecond):
-		case <-s.exited:
+		case <-s.Exited:
 			return fmt.Errorf("the simulator ended before it served: %s", strings.TrimSpace(s.log.String()))
 		case <-deadline.C:
 			return fmt.Errorf("the simulator did not serve within %v", startTimeout)
@@ -107,13 +124,14 @@ func (s *simulator) awaitURL(ctx context.Context, ready string) error {
 	}
 }
 
-// stop ends the simulator with SIGTERM, or with SIGKILL if it does not react.
-func (s *simulator) stop() {
+// Stop ends the simulator with SIGTERM, or with SIGKILL if it does not react.
+func (s *Simulator) Stop() {
+	defer os.RemoveAll(s.folder)              // the rest stays in the system's temporary folder
 	_ = s.cmd.Process.Signal(syscall.SIGTERM) // it may have ended already
 	select {
-	case <-s.exited:
+	case <-s.Exited:
 	case <-time.After(2 * time.Second):
 		_ = s.cmd.Process.Kill()
-		<-s.exited
+		<-s.Exited
 	}
 }

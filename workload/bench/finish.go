@@ -12,6 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/servers"
 	"github.com/mlperf-go/mlperf-go/workload/engine"
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
 	"github.com/mlperf-go/mlperf-go/workload/measure"
@@ -41,6 +42,7 @@ func (t *trial) finish(o *engine.Outcome, process hostinfo.Process, drift time.D
 	traffic := t.traffic()
 	r.describe(t, o, &traffic)
 	r.Client = client(o, m, process, drift)
+	r.addServers(t)
 	if m.Header.ID == "" && o.Requests == 0 {
 		r.Notes = append(r.Notes, "no request was sent")
 	}
@@ -62,6 +64,20 @@ func (r *Record) describe(t *trial, o *engine.Outcome, traffic *backends.Traffic
 		r.Endpoints = append(r.Endpoints, Endpoint{URL: probe.URL, Server: probe.Server, Version: probe.Version,
 			Connections: traffic.Connections[i]})
 	}
+}
+
+// addServers adds what the supervisor saw of the servers that were started for the run.
+func (r *Record) addServers(t *trial) {
+	if t.ServerDir == "" {
+		return
+	}
+	ended := time.Now()
+	state, err := servers.Settle(t.ServerDir)
+	if err != nil {
+		r.Notes = append(r.Notes, "the record has no servers: "+err.Error())
+		return
+	}
+	r.Servers = state.Facts(t.started, ended)
 }
 
 func lagOf(d *measure.Distribution) ledger.LagUS {
@@ -99,6 +115,7 @@ func (t *trial) judge(r *Record, o *engine.Outcome, traffic *backends.Traffic,
 	drift time.Duration) (record.Verdict, []record.Cause) {
 	e := evidence(r, t.Profile, append(measure.ProfileLimits(&t.Profile.SLO), t.Limits...))
 	e.Ended, e.ClockDrift = o.Ended, drift
+	e.Record.Servers = r.Servers
 	e.Record.Answers = record.Answers{Unasked: traffic.Unasked, Strays: traffic.Strays, Identified: true}
 	for _, probe := range t.probes {
 		e.Record.Answers.Identified = e.Record.Answers.Identified && probe.Identified

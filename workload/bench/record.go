@@ -14,6 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/servers"
 	"github.com/mlperf-go/mlperf-go/workload/engine"
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
 	"github.com/mlperf-go/mlperf-go/workload/measure"
@@ -45,8 +46,9 @@ type Record struct {
 	Measured  *measure.Measured `json:"figures"`
 	Client    Client            `json:"client"`
 	Endpoints []Endpoint        `json:"endpoints"`
-	Source    *profile.Source   `json:"source,omitempty"` // the profile's, if it is another tool's
-	Spread    *Spread           `json:"spread,omitempty"` // of a run that several processes made
+	Source    *profile.Source   `json:"source,omitempty"`  // the profile's, if it is another tool's
+	Spread    *Spread           `json:"spread,omitempty"`  // of a run that several processes made
+	Servers   *servers.Facts    `json:"servers,omitempty"` // that were started for the run
 }
 
 // Stage is what a stage was meant to be and how it took place.

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/internal/crash"
+	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/run/rehearse"
+	"github.com/mlperf-go/mlperf-go/workload/bench"
+	"github.com/mlperf-go/mlperf-go/workload/contract"
+)
+
+// e2eServerFlags select the servers. The flag --backend is that of every run.
+func e2eServerFlags() []cli.Flag {
+	return slices.DeleteFunc(serverFlags(), func(f cli.Flag) bool { return f.Names()[0] == "backend" })
+}
+
+func (cmd benchCommand) e2e() *cli.Command {
+	return &cli.Command{
+		Name: "e2e", Usage: "start the servers, run a workload, analyse it, and stop the servers",
+		ArgsUsage: "[-- ENGINE ARGUMENTS]", OnUsageError: usageError,
+		Description: "The servers are those of --server-config or --model-path; without both, the simulator.\n" +
+			"They are stopped after a failure or a signal, too. A server that ends during a run ends the run.",
+		Flags: append(append(runFlags(), e2eServerFlags()...), &cli.StringSliceFlag{Name: "format", Category: figuresGroup,
+			Value: cli.NewStringSlice("ldb-0.2.1"), Usage: "write these formats of bench convert too, after each run"}),
+		Action: cmd.doE2E,
+	}
+}
+
+func (cmd benchCommand) doE2E(c *cli.Context) error {
+	v, list, err := cmd.profilesOf(c)
+	if err != nil {
+		return err
+	}
+	if err := cmd.checkE2E(c, v, list); err != nil {
+		return err
+	}
+	s, err := cmd.standUp(c, list[0].Model)
+	if err != nil {
+		return err
+	}
+	defer s.down()
+	c.Context = s.ctx
+	return cmd.runAll(c, v, list, func(c *cli.Context, o *bench.Options) error {
+		s.configure(o)
+		if err := cmd.runOne(c, o); err != nil {
+			return s.explain(err)
+		}
+		cmd.analyse(c, o.Folder)
+		return nil
+	})
+}
+
+// checkE2E finds what is wrong with the command line before a server is started.
+func (cmd benchCommand) checkE2E(c *cli.Context, v *contract.Invocation, list []contract.Rendered) error {
+	for _, f := range c.StringSlice("format") {
+		if err := checkFormat(f); err != nil {
+			return err
+		}
+	}
+	for _, r := range list {
+		o, err := cmd.options(c, v, r)
+		if err != nil {
+			return err
+		}
+		if len(list) == 1 {
+			if err := bench.Check(o.Folder, o.Force); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// stack is the servers that the command started.
+type stack struct {
+	ctx       context.Context // ends when one of them has ended
+	urls      []string
+	dir       string // of their state; empty: the simulator
+	key       string
+	simulated bool
+	down      func() // stops them
+}
+
+// standUp starts the servers of the flags, or the simulator with a model's name, and waits until they serve.
+func (cmd benchCommand) standUp(c *cli.Context, model string) (*stack, error) {
+	e, cfg, err := serverSettings(c, append(e2eServerFlags(), runSetting("backend")))
+	if err != nil {
+		return nil, err
+	}
+	if cfg == nil {
+		return cmd.simulate(c.Context, rehearse.SimulatorArguments(model, c.String("backend")))
+	}
+	plan, err := cmd.planServers(c, e, cfg)
+	if err != nil {
+		return nil, err
+	}
+	fleet, err := cmd.startServers(c.Context, plan)
+	if err != nil {
+		return nil, err
+	}
+	s := &stack{urls: fleet.URLs(), dir: plan.Dir, key: plan.APIKey()}
+	s.watch(c.Context, func(ctx context.Context) error {
+		if err := fleet.Wait(ctx); err != nil {
+			return cmp.Or(fleet.Ended(), err) // without the end of its log, which the record has
+		}
+		return nil
+	}, func() { cmd.stopServers(fleet) })
+	return s, nil
+}
+
+func (cmd benchCommand) simulate(ctx context.Context, args []string) (*stack, error) {
+	sim, err := rehearse.StartSimulator(ctx, "", args)
+	if err != nil {
+		return nil, err
+	}
+	cmd.notice("simulator: " + sim.URL)
+	s := &stack{urls: []string{sim.URL}, simulated: true}
+	s.watch(ctx, func(ctx context.Context) error {
+		select {
+		case <-sim.Exited:
+			return errors.New("the simulator ended by itself")
+		case <-ctx.Done():
+			return nil
+		}
+	}, sim.Stop)
+	return s, nil
+}
+
+// watch makes the context of the runs, which ends when wait returns an error: servers are not started again. stop ends
+// the servers.
+func (s *stack) watch(parent context.Context, wait func(context.Context) error, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	s.ctx = ctx
+	over := make(chan struct{})
+	go func() {
+		defer crash.Catch()
+		defer close(over)
+		if err := wait(ctx); err != nil {
+			cancel(serverDied{err})
+		}
+	}()
+	s.down = func() {
+		cancel(nil)
+		<-over
+		stop()
+	}
+}
+
+// serverDied is why a run ended whose server did.
+type serverDied struct{ error }
+
+func (s *stack) configure(o *bench.Options) {
+	o.Endpoints, o.ServerDir = s.urls, s.dir
+	if o.APIKey == "" {
+		o.APIKey = s.key
+	}
+	if s.simulated {
+		o.Rehearsal = "the server is the simulator"
+	}
+}
+
+// explain returns the end of a server as the error of a run that could not begin for it.
+func (s *stack) explain(err error) error {
+	if died, ok := context.Cause(s.ctx).(serverDied); ok {
+		return serverError(exit.CodeServerDied, errors.Join(died.error, err))
+	}
+	return err
+}
+
+// analyse writes what the command adds to a run: the files of other clients. What fails is logged, because the result
+// is printed already.
+func (cmd benchCommand) analyse(c *cli.Context, folder string) {
+	r, err := bench.Read(folder)
+	if err == nil && r.Verdict == record.Interrupted {
+		return
+	}
+	for _, format := range c.StringSlice("format") {
+		_, notes, failed := convertRun(format, folder, "")
+		err = errors.Join(err, failed)
+		for _, n := range notes {
+			cmd.log.Debug(format + ": " + n)
+		}
+	}
+	if err != nil {
+		cmd.log.Error("the run could not be analysed: " + err.Error())
+		cmd.exit = max(cmd.exit, run.Classify(err).Exit)
+	}
+}
