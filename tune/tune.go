@@ -171,9 +171,7 @@ func (t *tuner) begin(client *run.ProbeClient, before *State) error {
 		goal.Limits = append(goal.Limits, Limit{Metric(l.What), l.Limit})
 	}
 	if len(goal.Limits) == 0 && !goal.Offline {
-		return exit.Usage(exit.CodeLimit, "Give --ttft-limit D and --tpot-limit D",
-			"%s %s has no latency limit, so that every "+
-				"rate would be valid", p.Row.Name, p.Scenario.Scenario)
+		return noLimit(p)
 	}
 	t.state = &State{Schema: Schema, Kind: "tune", Model: p.Row.Name, Scenario: string(p.Scenario.Scenario),
 		Settings: t.settings(), Goal: goal, Started: time.Now(), Probes: []Probe{}}

@@ -12,6 +12,15 @@ import (
 // probePlan resolves the settings of a command that measures by probes: a tune, a sweep or an experiment. The scenario
 // is the given one unless a setting names another; "" is that of run.
 func (cmd *program) probePlan(c *cli.Context, what, scenario string) (*plan.Plan, error) {
+	s, err := cmd.probeSettings(c, what, scenario)
+	if err != nil {
+		return nil, err
+	}
+	return cmd.resolveProbes(s)
+}
+
+// probeSettings reads the settings of probePlan.
+func (cmd *program) probeSettings(c *cli.Context, what, scenario string) (*settings, error) {
 	s, err := cmd.testSettings(c)
 	if err != nil {
 		return nil, err
@@ -25,6 +34,10 @@ func (cmd *program) probePlan(c *cli.Context, what, scenario string) (*plan.Plan
 			return nil, err
 		}
 	}
+	return s, nil
+}
+
+func (cmd *program) resolveProbes(s *settings) (*plan.Plan, error) {
 	p, err := plan.Resolve(s.Effective)
 	if err != nil {
 		return nil, err

@@ -52,6 +52,7 @@ type shown struct {
 
 	Bench      *bench.Record     `json:"bench,omitempty"` // of a workload
 	Tune       *tune.State       `json:"tune,omitempty"`
+	Peak       *tune.Peak        `json:"find_peak,omitempty"` // of a search by LoadGen
 	Sweep      *sweep.State      `json:"sweep,omitempty"`
 	Campaign   map[string]any    `json:"campaign,omitempty"`
 	Experiment *experiment.State `json:"experiment,omitempty"`
@@ -112,6 +113,11 @@ func readShown(folder string, answers bool, percentiles []float64) (*shown, erro
 	s := &shown{Folder: filepath.Clean(folder)}
 	var err error
 	if s.Tune, err = tune.ReadState(folder); err == nil {
+		return s, nil
+	} else if !errors.Is(err, statefile.ErrNone) {
+		return nil, exit.Usage(exit.CodeTune, "", "%w", err)
+	}
+	if s.Peak, err = tune.ReadPeak(folder); err == nil {
 		return s, nil
 	} else if !errors.Is(err, statefile.ErrNone) {
 		return nil, exit.Usage(exit.CodeTune, "", "%w", err)
@@ -185,6 +191,8 @@ func (cmd showCommand) print(s *shown) error {
 	switch {
 	case s.Tune != nil:
 		return tuneCommand(cmd).print(s.Tune, s.Folder)
+	case s.Peak != nil:
+		return tuneCommand(cmd).printPeak(s.Peak, s.Folder)
 	case s.Sweep != nil:
 		return sweepCommand(cmd).print(s.Sweep, s.Folder)
 	case s.Experiment != nil:

@@ -23,8 +23,9 @@ import (
 // without a control character.
 func FuzzShow(f *testing.F) {
 	names := []string{record.FileName, layout.StateName, bench.RecordName, tune.FileName, sweep.FileName,
-		experiment.FileName}
-	schemas := []string{record.Schema, campaign.Schema, bench.Schema, tune.Schema, sweep.Schema, experiment.Schema}
+		experiment.FileName, tune.PeakName}
+	schemas := []string{record.Schema, campaign.Schema, bench.Schema, tune.Schema, sweep.Schema, experiment.Schema,
+		tune.PeakSchema}
 	for kind, schema := range schemas {
 		f.Add(uint8(kind), []byte(`{"schema":"`+schema+`"}`))
 		f.Add(uint8(kind), []byte(`{"schema":"`+schema+`","model":"\u001b[31m","verdict":"VALID","reasons":[{"text":"\r\n"}],

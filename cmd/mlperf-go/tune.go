@@ -11,6 +11,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/internal/results"
+	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/report/live"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/record"
@@ -28,11 +29,14 @@ func (cmd tuneCommand) command() *cli.Command {
 			"It takes the settings of `mlperf-go run`, for Server, Interactive and Offline. In Offline it finds the expected " +
 			"QPS, and how many requests should be in flight. Its folder contains tune.json with every " +
 			"probe, the confirming run, and a plot.\n" +
-			"A tune that was ended, also by kill -9, continues with --resume.",
+			"A tune that was ended, also by kill -9, continues with --resume.\n" +
+			"--mode find-peak lets LoadGen's own FindPeakPerformance search from --target-qps up, for comparison. Its " +
+			"result is no result of a run.",
 		Flags: append(settingFlagsOf("MODEL-SCENARIO-tune", "none"),
 			&cli.DurationFlag{Name: "budget", Category: tuneGroup,
 				Usage:       "longest time for all measurements, such as 2h; a tune that needs more ends without a confirmation",
 				DefaultText: "none"},
+			&cli.BoolFlag{Name: "peak-process", Hidden: true},
 			&cli.Float64Flag{Name: "confidence", Category: tuneGroup, Value: defaultConfidence,
 				Usage: "confidence of each probe's decision and of the interval"}),
 		Action:       cmd.tune,
@@ -46,9 +50,22 @@ const (
 )
 
 func (cmd tuneCommand) tune(c *cli.Context) error {
-	p, err := cmd.probePlan(c, "a tune", "")
+	s, err := cmd.probeSettings(c, "a tune", "")
 	if err != nil {
 		return err
+	}
+	peak := s.String("mode") == findPeak
+	if peak {
+		if err := s.Set("mode", string(models.Performance), s.Origin("mode")); err != nil {
+			return err
+		}
+	}
+	p, err := cmd.resolveProbes(s)
+	if err != nil {
+		return err
+	}
+	if peak {
+		return cmd.findPeak(c, p)
 	}
 	if err := checkProbes(p); err != nil {
 		return err

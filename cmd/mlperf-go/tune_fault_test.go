@@ -9,7 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/tune"
 )
 
@@ -135,4 +137,52 @@ func TestTwoTunesInOneFolder(t *testing.T) {
 	require.NoError(t, first.cmd.Process.Signal(syscall.SIGCONT))
 	require.NoError(t, first.cmd.Process.Signal(syscall.SIGTERM))
 	require.Equal(t, run.ExitTerminate, first.end(faultWait), "%s", first.stderr.String())
+}
+
+// findPeak starts a search by LoadGen, and waits for so many of its tests. It returns the processes of the search too.
+func (d *tuned) findPeak(tests int) (p *process, children []int) {
+	d.t.Helper()
+	p = d.tune("--mode", "find-peak", "--target-qps", "100", "--budget", "2m")
+	p.until("LoadGen to search", faultWait, func() bool {
+		found, err := mllog.ReadPeak(filepath.Join(d.folder, record.LogFolder))
+		return err == nil && len(found.Tests) >= tests || p.isOver()
+	})
+	children = p.childrenThat(func(line string) bool { return strings.Contains(line, "--peak-process") })
+	require.Len(d.t, children, 1, "%s", p.stderr.String())
+	return p, children
+}
+
+// ended returns the state of a search that did not reach its end.
+func (d *tuned) ended() *tune.Peak {
+	d.t.Helper()
+	s, err := tune.ReadPeak(d.folder)
+	require.NoError(d.t, err)
+	require.NotNil(d.t, s.Result)
+	require.Zero(d.t, s.Result.FoundQPS)
+	return s
+}
+
+func TestASearchByLoadGenIsInterrupted(t *testing.T) {
+	t.Parallel()
+	d := newTuned(t)
+	p, children := d.findPeak(2)
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGINT))
+	require.Equal(t, run.ExitInterrupt, p.end(faultWait), "%s", p.stderr.String())
+	require.ErrorIs(t, syscall.Kill(children[0], 0), syscall.ESRCH)
+	s := d.ended()
+	require.EqualValues(t, 100, s.Result.Low)
+	require.Contains(t, s.Result.Why, "interrupt")
+}
+
+// LoadGen would take the empty answers of a dead server for fast ones, and double its rate for ever.
+func TestASearchByLoadGenEndsWithItsServer(t *testing.T) {
+	t.Parallel()
+	d := newUnserved(t)
+	url, server := d.serve()
+	d.url = url
+	p, _ := d.findPeak(2)
+	require.NoError(t, server.Process.Kill())
+	require.Equal(t, run.ExitEnvironment, p.end(faultWait), "%s", p.stderr.String())
+	require.Contains(t, p.stderr.String(), "the search was spoiled: more samples failed than the run allows")
+	require.Contains(t, d.ended().Result.Why, "the first failure")
 }

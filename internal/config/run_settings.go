@@ -52,9 +52,9 @@ var testSettings = []Setting{
 		Default: "Offline",
 		Values:  map[string]string{"single-stream": "SingleStream"},
 		Usage:   "how LoadGen issues the samples"},
-	{Name: "mode", Kind: Enum, Enum: []string{"performance", "accuracy", "submission"},
+	{Name: "mode", Kind: Enum, Enum: []string{"performance", "accuracy", "submission", "find-peak"},
 		Default: "performance",
-		Usage:   "what to measure; submission runs performance, then accuracy"},
+		Usage:   "what to measure; submission runs performance, then accuracy; find-peak is for mlperf-go tune alone"},
 	{Name: "round", Kind: String,
 		Usage: "MLPerf round whose rules apply, such as v6.0: seeds, limits, counts and targets; default: the newest " +
 			"round that has the benchmark"},

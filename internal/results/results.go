@@ -23,11 +23,11 @@ const timeForm = "20060102T150405.000Z"
 // kinds are the results that a folder may hold, by the file that marks them.
 var kinds = map[string]string{
 	runFile: "run", "campaign.json": "campaign", "tune.json": "tune", "sweep.json": "sweep", "probe.json": "probe",
-	"bench.json": "bench", "experiment.json": "experiment",
+	"bench.json": "bench", "experiment.json": "experiment", "find-peak.json": "search by LoadGen",
 }
 
-// Holds returns what a folder is that is not of the kind own: "run", "campaign", "tune", "sweep", "experiment" or
-// "probe". It is empty if nothing marks the folder, or if it cannot be read.
+// Holds returns what a folder is that is not of the kind own: "run", "campaign", "tune", "sweep", "experiment",
+// "search by LoadGen" or "probe". It is empty if nothing marks the folder, or if it cannot be read.
 func Holds(folder, own string) string {
 	entries, err := os.ReadDir(folder)
 	if err != nil {

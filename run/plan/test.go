@@ -152,7 +152,7 @@ func (t *Test) findScenario() error {
 	t.Scenario = s
 	mode := t.Config.String("mode")
 	if t.Mode, err = models.ParseMode(mode); err != nil {
-		return exit.Usage(exit.CodeMode, "", "%w", err)
+		return exit.Usage(exit.CodeMode, "find-peak is a mode of `mlperf-go tune`", "%w", err)
 	}
 	if err := t.Suggest(config.Origin{Layer: config.FromRegistry, Where: t.Row.Name}, "lg-model-name",
 		s.LoadGenModel); err != nil {

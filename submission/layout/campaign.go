@@ -19,10 +19,10 @@ const (
 	Accuracy    = "accuracy"
 )
 
-// ProbeFiles returns the files that mark the folders of tunes (docs/explanation/tuning.md), sweeps and experiments, and
-// of their probes. Such a folder is not the result of a test.
+// ProbeFiles returns the files that mark the folders of tunes (docs/explanation/tuning.md), searches by LoadGen, sweeps
+// and experiments, and of their probes. Such a folder is not the result of a test.
 func ProbeFiles() []string {
-	return []string{"probe.json", "tune.json", "sweep.json", "experiment.json"}
+	return []string{"probe.json", "tune.json", "sweep.json", "experiment.json", "find-peak.json"}
 }
 
 // VerifyFolder is the folder in an audit's run that contains the verification: compliance/TEST06/verify_accuracy.txt.

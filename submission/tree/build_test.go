@@ -151,6 +151,9 @@ func TestRefusedRuns(t *testing.T) {
 		{"a whole tune", func(e *example) {
 			e.write(filepath.Join(folder(e, layout.Performance), "tune.json"), "{")
 		}, []string{"probe@Server/performance"}, `its tune.json has the kind "unknown"`},
+		{"a search by LoadGen", func(e *example) {
+			e.write(filepath.Join(folder(e, layout.Performance), "find-peak.json"), `{"kind":"find-peak"}`)
+		}, []string{"probe@Server/performance"}, `its find-peak.json has the kind "find-peak", so it is not a test`},
 		{"a record is cut", func(e *example) { e.write(filepath.Join(folder(e, layout.Performance), record.FileName), "{") },
 			[]string{"crashed@Server/performance"}, "not valid JSON"},
 		{"a run is invalid", func(e *example) {
