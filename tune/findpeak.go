@@ -246,7 +246,7 @@ func PeakProcess(ctx context.Context, p *plan.Plan, folder string, observer run.
 	_, s.Test, s.Queries, _ = client.Load()
 	s.Percentile = percentile
 	if len(s.Limits) == 0 {
-		return errors.Join(noLimit(p), client.Close())
+		return errors.Join(noLimit(p), client.Close(), os.Remove(filepath.Join(folder, record.UserConfName)))
 	}
 	if err := p.Access().WriteJSON(filepath.Join(folder, PeakName), s); err != nil {
 		return errors.Join(err, client.Close())
