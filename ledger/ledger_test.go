@@ -227,7 +227,7 @@ func randomTest(origin Origin) *Test {
 
 func TestRequestLine(t *testing.T) {
 	test := randomTest(FromSchedule)
-	line := appendRequest(nil, test, &test.Entries[10], firstIssueNS(test.Entries))
+	line := newRequestWriter(test).append(nil, &test.Entries[10])
 	require.JSONEq(t, `{"seq":10,"index":10,"scheduled":10000,"issued":10003,"dequeued":10004,"sent":10006,"first_byte":10053,
 		"done":10213,"input_tokens":10,"output_tokens":0,"endpoint":0,"retries":0,"finish":"length","source":"ids",
 		"reason":"timeout_request"}`, string(line))

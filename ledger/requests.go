@@ -44,14 +44,14 @@ var requestTimes = []requestTime{
 // endpoint, retries, reason. The ending of path (.zst, .gz)
 // selects the compression.
 func WriteRequests(access atomicfile.Access, path string, t *Test) error {
-	lines, err := access.CreateLines(path)
+	lines, err := access.CreateBulk(path)
 	if err != nil {
 		return err
 	}
-	first := firstIssueNS(t.Entries)
+	w := newRequestWriter(t)
 	var line []byte
 	for i := range t.Entries {
-		line = appendRequest(line[:0], t, &t.Entries[i], first)
+		line = w.append(line[:0], &t.Entries[i])
 		if err := lines.AppendRaw(line); err != nil {
 			lines.Abort()
 			return err
@@ -70,14 +70,36 @@ func firstIssueNS(entries []Entry) int64 {
 	return first
 }
 
-func appendRequest(b []byte, t *Test, e *Entry, first int64) []byte {
+// requestWriter has what the lines of a test share, its names as JSON.
+type requestWriter struct {
+	test                       *Test
+	first                      int64 // issue, from which times count
+	finishes, sources, reasons []string
+}
+
+func newRequestWriter(t *Test) *requestWriter {
+	return &requestWriter{test: t, first: firstIssueNS(t.Entries), finishes: quoted(t.Names.Finishes),
+		sources: quoted(t.Names.Sources), reasons: quoted(t.Names.Reasons)}
+}
+
+// quoted returns names as JSON. Finish reasons are the server's words.
+func quoted[T ~string](names []T) []string {
+	list := make([]string, len(names))
+	for i, name := range names {
+		text, _ := json.Marshal(string(name)) // a string is always encoded
+		list[i] = string(text)
+	}
+	return list
+}
+
+func (w *requestWriter) append(b []byte, e *Entry) []byte {
 	b = append(b, `{"seq":`...)
 	b = strconv.AppendInt(b, int64(e.Seq), 10)
 	b = appendInt(b, "index", int64(e.Index))
-	b = appendInt(b, "scheduled", ScheduledNS(e, t.Schedule, t.T0NS, t.Origin)-first)
+	b = appendInt(b, "scheduled", ScheduledNS(e, w.test.Schedule, w.test.T0NS, w.test.Origin)-w.first)
 	for _, rt := range requestTimes {
 		if at := *rt.of(e); at != 0 {
-			b = appendInt(b, rt.key, at-first)
+			b = appendInt(b, rt.key, at-w.first)
 		}
 	}
 	b = appendInt(b, "input_tokens", int64(e.InputTokens))
@@ -88,27 +110,15 @@ func appendRequest(b []byte, t *Test, e *Entry, first int64) []byte {
 	}
 	b = appendInt(b, "endpoint", int64(e.Endpoint))
 	b = appendInt(b, "retries", int64(e.Retries))
-	if finish := t.Names.Finish(e); finish != "" {
-		b = appendForeign(b, "finish", finish)
+	if w.test.Names.Finish(e) != "" {
+		b = append(append(b, `,"finish":`...), w.finishes[e.Finish]...)
 	}
-	b = appendString(b, "source", t.Names.Source(e))
-	b = appendString(b, "reason", t.Names.Reason(e))
+	b = append(append(b, `,"source":`...), w.sources[e.Source]...)
+	b = append(append(b, `,"reason":`...), w.reasons[e.Reason]...)
 	return append(b, '}')
 }
 
 func appendInt(b []byte, key string, v int64) []byte {
 	b = append(append(append(b, `,"`...), key...), `":`...)
 	return strconv.AppendInt(b, v, 10)
-}
-
-// appendForeign quotes a word of the server's as JSON.
-func appendForeign(b []byte, key, word string) []byte {
-	quoted, _ := json.Marshal(word) // a string is always encoded
-	return append(append(append(append(b, `,"`...), key...), `":`...), quoted...)
-}
-
-// appendString quotes as Go does, which is JSON for codes of letters, digits and underscores.
-func appendString[T ~string](b []byte, key string, v T) []byte {
-	b = append(append(append(b, `,"`...), key...), `":`...)
-	return strconv.AppendQuote(b, string(v))
 }

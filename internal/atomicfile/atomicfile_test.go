@@ -87,8 +87,8 @@ func TestFullDisk(t *testing.T) {
 	require.ErrorIs(t, err, syscall.ENOSPC)
 	require.ErrorContains(t, err, "writing "+path+": ")
 
-	for _, name := range []string{"a.jsonl", "a.jsonl.zst", "a.jsonl.gz"} {
-		l, err := CreateLines(filepath.Join(dir, name))
+	for name, create := range lineFiles() {
+		l, err := create(filepath.Join(dir, name))
 		require.NoError(t, err)
 		require.NoError(t, l.Append(1), "one line fits the buffer")
 		require.ErrorIs(t, l.Flush(), syscall.ENOSPC, name)
@@ -103,9 +103,9 @@ func TestFullDisk(t *testing.T) {
 func TestFullDiskAtTheEndOfCompression(t *testing.T) {
 	onFullDisk(t)
 	system.sync = func(*os.File) error { return nil } // would fail on /dev/full, for another reason
-	for _, name := range []string{"a.jsonl", "a.jsonl.zst", "a.jsonl.gz"} {
+	for name, create := range lineFiles() {
 		path := filepath.Join(t.TempDir(), name)
-		l, err := CreateLines(path)
+		l, err := create(path)
 		require.NoError(t, err)
 		require.NoError(t, l.Append(1))
 		require.ErrorIs(t, l.Close(), syscall.ENOSPC, name)
@@ -201,11 +201,55 @@ func TestWhatCanNotBeMadeDurableIsAnError(t *testing.T) {
 	}
 }
 
+// lineFiles returns a name for each form of a file of lines, and how it is created.
+func lineFiles() map[string]func(path string) (*Lines, error) {
+	return map[string]func(path string) (*Lines, error){
+		"a.jsonl": CreateLines, "a.jsonl.zst": CreateLines, "a.jsonl.gz": CreateLines,
+		"bulk.jsonl": Shared.CreateBulk, "bulk.jsonl.zst": Shared.CreateBulk, "bulk.jsonl.gz": Shared.CreateBulk,
+	}
+}
+
+// A bulk file of many windows is one frame, which every reader of zstd reads to its end. On a full disk it is dropped.
+func TestBulk(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.jsonl.zst")
+	const lines = 200_000
+	write := func() error {
+		l, err := Shared.CreateBulk(path)
+		require.NoError(t, err)
+		for i := range lines {
+			if err := l.AppendRaw(fmt.Appendf(nil, `{"seq":%d,"issued":%d}`, i, i*i%7919)); err != nil {
+				l.Abort()
+				return err
+			}
+		}
+		return l.Close()
+	}
+	require.NoError(t, write())
+	packed, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, 1, strings.Count(string(packed), "\x28\xb5\x2f\xfd"), "frames")
+	r, err := OpenLines(path)
+	require.NoError(t, err)
+	defer r.Close()
+	in, n := bufio.NewScanner(r), 0
+	for ; in.Scan(); n++ {
+		if in.Text() != fmt.Sprintf(`{"seq":%d,"issued":%d}`, n, n*n%7919) {
+			t.Fatalf("line %d is %s", n, in.Text())
+		}
+	}
+	require.NoError(t, in.Err())
+	require.Equal(t, lines, n)
+	require.NoError(t, os.Remove(path))
+	onFullDisk(t)
+	require.ErrorIs(t, write(), syscall.ENOSPC)
+	require.NoFileExists(t, path)
+}
+
 func TestLines(t *testing.T) {
-	for _, name := range []string{"a.jsonl", "a.jsonl.zst", "a.jsonl.gz"} {
+	for name, create := range lineFiles() {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), name)
-			l, err := CreateLines(path)
+			l, err := create(path)
 			require.NoError(t, err)
 			var group sync.WaitGroup
 			for i := range 4 {
