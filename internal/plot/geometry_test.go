@@ -2,9 +2,11 @@ package plot
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"image/color"
 	"image/png"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -206,4 +208,22 @@ func TestFormatsAgree(t *testing.T) {
 		require.NotEqual(t, bars, at(r.x+r.w+0.9, r.y+r.h-2), "the gap")
 		require.NotEqual(t, bars, at(r.x+1, r.y-2), "above")
 	}
+}
+
+var update = flag.Bool("update", false, "write the drawing in testdata anew")
+
+// The whole drawing of two panels, one below the other: a mark on each side of the last quarter, figures and labels.
+func TestTheDrawing(t *testing.T) {
+	var b bytes.Buffer
+	require.NoError(t, Write(&b, SVG, []Panel{
+		{Title: "input", Axis: "tokens", Count: "rows", Low: 60, Step: 100, Counts: []int{3, 17, 0, 5, 1},
+			Marks: []Mark{{"median", 190}, {"p99", 455}}},
+		{Title: "ends", Axis: "reason", Count: "answers", Counts: []int{7, 2}, Labels: []string{"stop", "length"}},
+	}))
+	if *update {
+		require.NoError(t, os.WriteFile("testdata/panels.svg", b.Bytes(), 0o644))
+	}
+	want, err := os.ReadFile("testdata/panels.svg")
+	require.NoError(t, err)
+	require.Equal(t, string(want), b.String(), "if it should look so: go test ./internal/plot -update")
 }

@@ -1,6 +1,8 @@
 package balance
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -162,4 +164,27 @@ func TestBoundQueriesAreCountedAndGoFirst(t *testing.T) {
 	_, e, ok := l.Next()
 	require.False(t, ok)
 	require.Equal(t, Nowhere, e)
+}
+
+// Bound queries keep their place before the line while their endpoint is only suspected.
+func TestAStrikeThatExcludesNothingKeepsTheOrder(t *testing.T) {
+	b := New(Options{Strategy: "assigned", Endpoints: 2, PerEndpoint: 1, Health: Health{
+		Try: func(context.Context, int) error { return errors.New("refused") }, Patience: long,
+	}})
+	defer b.Close()
+	l := NewLine(b, func(key uint64) uint64 { return key % 10 })
+	for _, q := range []uint64{10, 20, 30} {
+		l.Push(q)
+	}
+	_, _, ok := l.Next()
+	require.True(t, ok)
+	_, _, ok = l.Next()
+	require.False(t, ok, "the others are bound to the busy endpoint")
+	l.Push(40)
+	l.Strike(0)
+	l.Strike(0)
+	b.Done(0)
+	q, _, ok := l.Next()
+	require.True(t, ok)
+	require.EqualValues(t, 20, q)
 }
