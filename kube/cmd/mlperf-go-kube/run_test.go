@@ -181,22 +181,7 @@ func TestFoundServer(t *testing.T) {
 	tc := testcluster.Start(t)
 	tc.Node("node-1", kubetest.Image(t))
 	kubeconfig := tc.UserKubeconfig(true)
-	port := tc.Port()
-	access := kubetest.Connect(t, tc.Admin())
-	shared := objects.Launch{Namespace: "serving", ServiceAccount: "default"}
-	server := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
-		ObjectMeta: metav1.ObjectMeta{Name: "vllm-0", Namespace: "serving"}}
-	server.Spec.Containers = []corev1.Container{{Name: "server", Image: kubetest.ImageName,
-		Command: []string{objects.Program}, Args: []string{"sim", "--listen", fmt.Sprintf("127.0.0.1:%d", port)},
-		Ports: []corev1.ContainerPort{{ContainerPort: port}}}}
-	for _, o := range append(shared.Shared(), server) {
-		_, err := access.Apply(t.Context(), o)
-		require.NoError(t, err)
-	}
-	tc.Eventually(time.Minute, "the server is ready", func(ctx context.Context) error {
-		_, err := target.Find(ctx, access, target.Query{Namespace: "serving", Name: "vllm"})
-		return err
-	})
+	port := startServer(t, tc, "vllm-0")
 	output := t.TempDir()
 	args := []string{"run", "--kubeconfig", kubeconfig, "--image", kubetest.ImageName, "--cpu", "1", "--memory", "1Gi",
 		"-r", output, "-w", write(t, own), "--id", "found"}
@@ -214,6 +199,28 @@ func TestFoundServer(t *testing.T) {
 	code, _, errs = kube(append(args, "-p", "bench,bench")...)
 	require.Equal(t, 2, code, errs)
 	require.Contains(t, errs, `nothing in the namespace "bench" is a server named "modelservice"`)
+}
+
+// startServer runs a simulated server in a pod of the namespace "serving", and returns its port once it is found.
+func startServer(t *testing.T, tc *testcluster.Cluster, name string) int32 {
+	t.Helper()
+	port := tc.Port()
+	access := kubetest.Connect(t, tc.Admin())
+	shared := objects.Launch{Namespace: "serving", ServiceAccount: "default"}
+	server := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "serving"}}
+	server.Spec.Containers = []corev1.Container{{Name: "server", Image: kubetest.ImageName,
+		Command: []string{objects.Program}, Args: []string{"sim", "--listen", fmt.Sprintf("127.0.0.1:%d", port)},
+		Ports: []corev1.ContainerPort{{ContainerPort: port}}}}
+	for _, o := range append(shared.Shared(), server) {
+		_, err := access.Apply(t.Context(), o)
+		require.NoError(t, err)
+	}
+	tc.Eventually(time.Minute, "the server is ready", func(ctx context.Context) error {
+		_, err := target.Find(ctx, access, target.Query{Namespace: "serving", Name: name})
+		return err
+	})
+	return port
 }
 
 // TestClaim leaves results on a claim, removes the job with its pods, and collects them in three ways: by id from the

@@ -50,17 +50,18 @@ func TestSubmission(t *testing.T) {
 	tc := testcluster.Start(t)
 	node := tc.Node("node-1", kubetest.Image(t))
 	tc.Provision()
-	url := kubetest.Simulator(t)
-	output := t.TempDir()
+	output, image := t.TempDir(), "registry.example/mlperf-go:1"
+	words := map[string]string{image: kubetest.ImageName, "http://vllm.serving:8000": kubetest.Simulator(t)}
+	commands := pageCommands(t, "kube-campaigns.md")
+	args := pageArguments(commands[0], words, "--kubeconfig", tc.UserKubeconfig(true), "--cpu", "1", "--memory", "1Gi",
+		"-r", output)
 	type end struct {
 		code int
 		errs string
 	}
 	ended := make(chan end, 1)
 	go func() {
-		code, _, errs := kube("submission", "--kubeconfig", tc.UserKubeconfig(true), "-p", "bench", "--image",
-			kubetest.ImageName, "--cpu", "1", "--memory", "1Gi", "--pvc", "campaigns", "-r", output, "--id", "camp", "--model",
-			"llama3.1-8b", "--endpoint", url, "--rehearsal-size", "tiny")
+		code, _, errs := kube(args...)
 		ended <- end{code, errs}
 	}()
 	before := map[string]int{}
@@ -73,7 +74,7 @@ func TestSubmission(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			done, err := steps(filepath.Join(folder, "camp_0", campaignFolder))
+			done, err := steps(filepath.Join(folder, "first_0", campaignFolder))
 			if err == nil && len(done) < len(before)+2 {
 				err = fmt.Errorf("done: %v", done)
 			}
@@ -88,7 +89,7 @@ func TestSubmission(t *testing.T) {
 	require.Zero(t, e.code, e.errs)
 	require.Contains(t, e.errs, "it needed more than its memory; raise --memory")
 	require.Contains(t, e.errs, "its node evicted it")
-	campaign := filepath.Join(output, "camp_0", campaignFolder)
+	campaign := filepath.Join(output, "first_0", campaignFolder)
 	after, err := steps(campaign)
 	require.NoError(t, err)
 	for name, attempts := range before {
@@ -98,6 +99,11 @@ func TestSubmission(t *testing.T) {
 	logs, err := os.ReadDir(filepath.Join(output, "logs"))
 	require.NoError(t, err)
 	require.Len(t, logs, 3, "of all three pods")
+	later := t.TempDir() // the page's last command collects the campaign from the claim
+	code, _, errs := kube(pageArguments(commands[len(commands)-1], words, "--kubeconfig", tc.UserKubeconfig(true), "-r",
+		later)...)
+	require.Zero(t, code, errs)
+	require.FileExists(t, filepath.Join(later, "first_0", campaignFolder, "campaign.json"))
 	text, err := exec.Command(kubetest.Program(t), "submission", "check", filepath.Join(campaign, "submission")).
 		CombinedOutput()
 	require.NoError(t, err, "%s", text)
