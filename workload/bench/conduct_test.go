@@ -14,10 +14,10 @@ import (
 )
 
 // restless returns a profile of 100 requests, some of whose clients leave or read slowly.
-func restless(leave *profile.Leave, slow *profile.Slow) *profile.Profile {
+func restless(output float64, leave *profile.Leave, slow *profile.Slow) *profile.Profile {
 	p := profile.Defaults()
 	p.Name = "restless"
-	p.Data = profile.Data{Kind: profile.Random, Input: profile.FixedAt(8), Output: profile.FixedAt(200)}
+	p.Data = profile.Data{Kind: profile.Random, Input: profile.FixedAt(8), Output: profile.FixedAt(output)}
 	p.Load = profile.Load{Leave: leave, Slow: slow,
 		Stages: []profile.Stage{{Arrival: profile.Constant, Rate: 100, Requests: 100}}}
 	return p
@@ -25,9 +25,9 @@ func restless(leave *profile.Leave, slow *profile.Slow) *profile.Profile {
 
 // TestTheServerSeesClientsLeave compares a run with the counters of the simulator.
 func TestTheServerSeesClientsLeave(t *testing.T) {
-	url, s := simulator(t, 3*time.Millisecond) // so that 150 tokens are still to come when a client leaves
+	url, s := simulator(t, 3*time.Millisecond) // so that seconds of tokens are still to come when a client leaves
 	folder := t.TempDir()
-	p := restless(&profile.Leave{Share: 0.4, Tokens: &profile.Distribution{Kind: "uniform", Min: 1, Max: 50}},
+	p := restless(800, &profile.Leave{Share: 0.4, Tokens: &profile.Distribution{Kind: "uniform", Min: 1, Max: 50}},
 		&profile.Slow{Share: 0.1, Pause: profile.FixedAt(0.001)})
 	r, err := bench.Run(t.Context(), bench.Options{Profile: p, Endpoints: []string{url}, Folder: folder,
 		Limits: []measure.Limit{{Metric: "ttft", Percent: 50, Below: 10 * time.Second}}})
@@ -51,8 +51,8 @@ func TestTheServerSeesClientsLeave(t *testing.T) {
 // TestNobodyStays: a run without a measured latency is not valid.
 func TestNobodyStays(t *testing.T) {
 	for name, p := range map[string]*profile.Profile{
-		"all leave":    restless(&profile.Leave{Share: 1, After: profile.FixedAt(0.005)}, nil),
-		"all are slow": restless(nil, &profile.Slow{Share: 1, Rate: profile.FixedAt(1000)}),
+		"all leave":    restless(200, &profile.Leave{Share: 1, After: profile.FixedAt(0.005)}, nil),
+		"all are slow": restless(200, nil, &profile.Slow{Share: 1, Rate: profile.FixedAt(1000)}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := bench.Run(t.Context(), bench.Options{Profile: p, Endpoints: []string{simulate(t)}, Folder: t.TempDir()})

@@ -33,10 +33,9 @@ func slowly(tokens int, pause time.Duration, left *atomic.Int64) wiretest.Script
 // TestClientsLeaveAfterTokens lets every second client leave. The server sees each of them go, and the others get whole
 // answers.
 func TestClientsLeaveAfterTokens(t *testing.T) {
-	const queries, tokens, stay = 20, 40, 5
+	const queries, tokens, stay = 10, 400, 5 // a busy machine may let a client leave late
 	var left atomic.Int64
-	c := wiretest.Config(wiretest.Raw(t, slowly(tokens, 2*time.Millisecond, &left)))
-	c.Concurrency = 5
+	c := wiretest.Config(wiretest.Raw(t, slowly(tokens, 4*time.Millisecond, &left)))
 	c.Conduct = func(i int) backends.Conduct { return backends.Conduct{LeaveTokens: i % 2 * stay} }
 	r := contract.Ask(t, c, queries)
 	r.ExactlyOnce(t, queries)
@@ -59,7 +58,7 @@ func TestClientsLeaveAfterTokens(t *testing.T) {
 
 // TestClientsLeaveAfterATime: whatever a request waits for, its client leaves in time.
 func TestClientsLeaveAfterATime(t *testing.T) {
-	const after = 60 * time.Millisecond
+	const soon, late = 60 * time.Millisecond, 2 * time.Second
 	silent := func(c net.Conn, _, _ int) bool {
 		_, _ = c.Read(make([]byte, 1)) // until the client closes
 		return false
@@ -78,10 +77,11 @@ func TestClientsLeaveAfterATime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := wiretest.Config(k.url)
-			c.Conduct = func(int) backends.Conduct { return backends.Conduct{LeaveAfter: after} }
+			after := late // so that what the server sends comes before
 			if k.reason == backends.Abandoned {
-				c.Retries = 100
+				after, c.Retries = soon, 100
 			}
+			c.Conduct = func(int) backends.Conduct { return backends.Conduct{LeaveAfter: after} }
 			start := time.Now()
 			r := contract.Ask(t, c, 3)
 			require.Less(t, time.Since(start), wiretest.Patience/2)
