@@ -90,6 +90,9 @@ func printCampaign(p page, outcomes []campaign.Outcome) {
 	if reasons := rehearsalReasons(outcomes); len(reasons) > 0 {
 		p.labelled(yellow, "rehearsal:", "cannot be submitted: "+strings.Join(reasons, "; "))
 	}
+	if breaches := breachesOf(outcomes); len(breaches) > 0 {
+		p.labelled(yellow, "breach:", strings.Join(breaches, "; "))
+	}
 	if campaign.ExitCode(outcomes) == run.ExitValid {
 		p.line("")
 		p.line("Every step is done.")
@@ -121,14 +124,28 @@ func campaignRoot(outcomes []campaign.Outcome) string {
 
 // rehearsalReasons returns why the tests cannot be submitted, each reason once.
 func rehearsalReasons(outcomes []campaign.Outcome) []string {
-	var all []string
+	return fromRecords(outcomes, func(r *record.Record) []string { return r.RehearsalReasons })
+}
+
+// breachesOf returns what the tests send and the closed division does not allow, each breach once.
+func breachesOf(outcomes []campaign.Outcome) []string {
+	return fromRecords(outcomes, func(r *record.Record) (texts []string) {
+		for _, b := range r.Breaches {
+			texts = append(texts, b.Text())
+		}
+		return texts
+	})
+}
+
+// fromRecords returns texts of the tests' records, each once.
+func fromRecords(outcomes []campaign.Outcome, texts func(*record.Record) []string) (all []string) {
 	for _, o := range outcomes {
 		if o.Record == nil {
 			continue
 		}
-		for _, why := range o.Record.RehearsalReasons {
-			if !slices.Contains(all, why) {
-				all = append(all, why)
+		for _, text := range texts(o.Record) {
+			if !slices.Contains(all, text) {
+				all = append(all, text)
 			}
 		}
 	}

@@ -276,7 +276,10 @@ func NewBreach(code, sent, required, source string) Breach {
 // Missing reports whether the breach is a field that is not sent.
 func (b Breach) Missing() bool { return b.Sent == nothing }
 
-// String returns one sentence.
-func (b Breach) String() string {
-	return fmt.Sprintf("%s: %s is sent, and the closed division requires %s (%s)", b.Code, b.Sent, b.Required, b.Source)
+// Text returns one sentence without the source.
+func (b Breach) Text() string {
+	return fmt.Sprintf("%s: %s is sent, and the closed division requires %s", b.Code, b.Sent, b.Required)
 }
+
+// String returns one sentence with the source.
+func (b Breach) String() string { return b.Text() + " (" + b.Source + ")" }

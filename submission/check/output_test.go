@@ -53,7 +53,7 @@ func TestTextOfARehearsal(t *testing.T) {
 rehearsal|closed/ExampleOrg/results/sim-8x/llama3.1-8b/Server|1008.82 Tokens/s
 
 round v6.1, strict rules: 1 result valid, 1 rehearsal; no other errors, 0 warnings
-The submission is a rehearsal and has no other errors: a full run would be accepted. What makes it a rehearsal:
+The submission is a rehearsal and has no other errors. What makes it a rehearsal:
   min-duration|effective_min_duration_ms|10000; a submission needs at least 600000|1 place
   rehearsal-mark|rehearsal|true; a submission needs no such field|1 place
 `, "|", "\t"), b.String())

@@ -107,8 +107,7 @@ func (r *Report) verdict() string {
 	case r.Valid:
 		return "The submission is valid."
 	case r.OnlyRehearsal():
-		return "The submission is a rehearsal and has no other errors: a full run would be accepted. What makes it a " +
-			"rehearsal:"
+		return "The submission is a rehearsal and has no other errors. What makes it a rehearsal:"
 	case r.Mode == Strict && r.shortened():
 		return "The submission is not valid: all its errors come from short runs, but it is not marked as a rehearsal."
 	}

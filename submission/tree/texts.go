@@ -47,6 +47,9 @@ func (b *builder) mark(t *strings.Builder, s *scenario) {
 			fmt.Fprintf(t, "\n- %s: %s", test.leaf.Test,
 				cmp.Or(strings.Join(test.record.RehearsalReasons, "; "), "its audit was scaled down"))
 		}
+		for _, breach := range test.record.Breaches {
+			fmt.Fprintf(t, "\n- %s: %s", test.leaf.Test, breach.Text())
+		}
 	}
 	t.WriteString("\n\n")
 }
