@@ -54,30 +54,33 @@ function owners(name, k, all) {
   return all == "" ? "." : "; it belongs to: " all "."
 }
 
-# nearest returns the word of a list with the fewest edits, if that is at most a third of the letters.
-function nearest(word, list, n, i, words, d, least, best) {
+# nearest returns the word of a list with the fewest edits, if that is at most a third of the letters. Of several it is
+# the one whose length is nearest.
+function nearest(word, list, n, i, words, d, least, best, other, off) {
   least = int(length(word) / 3) + 1
   n = split(list, words, " ")
   for (i = 1; i <= n; i++) {
     d = distance(toupper(word), toupper(words[i]))
-    if (d < least) { least = d; best = words[i] }
+    other = length(word) - length(words[i])
+    if (other < 0) other = -other
+    if (d < least || d == least && best != "" && other < off) { least = d; best = words[i]; off = other }
   }
   return best
 }
 
-# distance counts the letters to insert, delete or replace.
-function distance(a, b, i, j, row, left, corner, cost) {
-  for (j = 0; j <= length(b); j++) row[j] = j
+# distance counts the letters to insert, delete or replace, and the neighbours to swap.
+function distance(a, b, i, j, at, cost) {
+  for (j = 0; j <= length(b); j++) at[0, j] = j
   for (i = 1; i <= length(a); i++) {
-    corner = row[0]
-    row[0] = i
+    at[i, 0] = i
     for (j = 1; j <= length(b); j++) {
-      cost = corner + (substr(a, i, 1) != substr(b, j, 1))
-      corner = row[j]
-      if (row[j] + 1 < cost) cost = row[j] + 1
-      if (row[j - 1] + 1 < cost) cost = row[j - 1] + 1
-      row[j] = cost
+      cost = at[i - 1, j - 1] + (substr(a, i, 1) != substr(b, j, 1))
+      if (at[i - 1, j] + 1 < cost) cost = at[i - 1, j] + 1
+      if (at[i, j - 1] + 1 < cost) cost = at[i, j - 1] + 1
+      if (i > 1 && j > 1 && substr(a, i, 1) == substr(b, j - 1, 1) && substr(a, i - 1, 1) == substr(b, j, 1) \
+          && at[i - 2, j - 2] + 1 < cost) cost = at[i - 2, j - 2] + 1
+      at[i, j] = cost
     }
   }
-  return row[length(b)]
+  return at[length(a), length(b)]
 }

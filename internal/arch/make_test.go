@@ -23,6 +23,7 @@ func runMake(t *testing.T, words string) (string, error) {
 // A misspelled ENDPOINT would measure the simulator instead of the server.
 func TestMakeRefusesWhatItWouldIgnore(t *testing.T) {
 	for _, c := range []struct{ line, message string }{
+		{"run MODLE=x", "`make run` has no variable MODLE; did you mean MODEL? Nothing was started."},
 		{"run ENDPONT=http://host:8000", "`make run` has no variable ENDPONT; did you mean ENDPOINT? Nothing was started."},
 		{"run endpoint=http://host:8000", "no variable endpoint; did you mean ENDPOINT?"},
 		{"ENDPONT=http://host:8000 run", "did you mean ENDPOINT?"},

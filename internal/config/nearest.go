@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -11,15 +12,15 @@ const longestWord = 96
 // Nearest returns at most three candidates that word may be a misspelling of, best first.
 //
 // Letter case and "-", "_" and "." are ignored. Close spellings (edit distance up to a third of the word) precede
-// candidates that begin with the word.
+// candidates that begin with the word. Of equal ones, those of the word's length come first.
 func Nearest(word string, candidates []string) []string {
 	w := fold(word)
 	if w == "" || len(w) > longestWord {
 		return nil
 	}
 	type hit struct {
-		name     string
-		distance int
+		name          string
+		distance, off int
 	}
 	var hits []hit
 	limit := max(1, len(w)/3)
@@ -28,14 +29,17 @@ func Nearest(word string, candidates []string) []string {
 		if len(f) > longestWord {
 			continue
 		}
+		off := max(len(w)-len(f), len(f)-len(w))
 		switch d := editDistance(w, f); {
 		case d <= limit:
-			hits = append(hits, hit{c, d})
+			hits = append(hits, hit{c, d, off})
 		case len(w) >= 3 && strings.HasPrefix(f, w):
-			hits = append(hits, hit{c, longestWord + d})
+			hits = append(hits, hit{c, longestWord + d, off})
 		}
 	}
-	slices.SortStableFunc(hits, func(a, b hit) int { return a.distance - b.distance })
+	slices.SortStableFunc(hits, func(a, b hit) int {
+		return cmp.Or(a.distance-b.distance, a.off-b.off)
+	})
 	var names []string
 	for _, h := range hits {
 		if len(names) < 3 && !slices.Contains(names, h.name) {

@@ -21,6 +21,8 @@ func TestNearest(t *testing.T) {
 	} {
 		require.Equal(t, want, Nearest(word, names), word)
 	}
+	require.Equal(t, []string{"MODEL", "MODE"}, Nearest("MODLE", []string{"MODE", "MODEL", "OUT"}),
+		"a swap and a letter too many are one edit each: the length decides")
 	require.Nil(t, Nearest(strings.Repeat("a", 1<<20), names))
 	require.Equal(t, []string{"a1", "a2", "a3"}, Nearest("a", []string{"a1", "a2", "a3", "a4", "a1"}))
 }
