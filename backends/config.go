@@ -136,7 +136,8 @@ type LoopOptions struct {
 
 // ProbeOptions are for questions outside of a test.
 type ProbeOptions struct {
-	ProbeTokens int // longest answer of a probe, in tokens; 0: 8
+	ProbeTokens int    // longest answer of a probe, in tokens; 0: 8
+	ModelFlag   string // of the command, for the served model's name; empty: --served-model
 	// Asking is called before each question, with the request and the longest time that the answer may take; nil: not
 	// called.
 	Asking func(request string, longest time.Duration)

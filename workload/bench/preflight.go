@@ -121,7 +121,7 @@ func (t *target) configure(o *Options) {
 	if p.API.RequestTimeout > 0 {
 		c.RequestTimeout = p.API.RequestTimeout
 	}
-	c.ProbeOptions = backends.ProbeOptions{ProbeTokens: 8}
+	c.ProbeOptions = backends.ProbeOptions{ProbeTokens: 8, ModelFlag: "--model"}
 }
 
 // probe sends the profile's first request to each endpoint, with a short answer.

@@ -200,7 +200,8 @@ func (p *Prober) Serves(r *nethttp.Reply) error {
 	if want := p.Config.ServedModel; want != "" && !slices.Contains(p.Found.Models, want) {
 		e := fault(r, backends.FaultWrongModel, fmt.Sprintf("the server does not serve %q, it serves %s", want,
 			quoted(p.Found.Models)),
-			"Give one of these names with --served-model, or start the server with the benchmark's model.")
+			"Give one of these names with "+cmp.Or(p.Config.ModelFlag, "--served-model")+
+				", or start the server with the wanted model.")
 		e.Models = p.Found.Models
 		return e
 	}
