@@ -39,11 +39,13 @@ func (r *Record) Limits() []LimitState {
 		s := LimitState{Tail: t, Name: t.What}
 		if known, ok := limitNames[t.What]; ok {
 			s.Name = known.name
-			if ns, ok := number64(r.LoadGen.Result[known.key]); ok {
+			ns, logged := number64(r.LoadGen.Result[known.key])
+			switch own := known.own(r); {
+			case own == nil && r.Samples.Issued > 0: // LoadGen also counts queries that have no answer
+			case logged:
 				s.P99, s.Measured = time.Duration(ns), true
-			} else if own := known.own(r); own != nil {
-				s.P99, s.Measured = time.Duration(own.P99*1e9), true
-				s.Own = true
+			case own != nil:
+				s.P99, s.Measured, s.Own = time.Duration(own.P99*1e9), true, true
 			}
 			s.Met = s.Measured && s.P99 < s.Limit
 		}

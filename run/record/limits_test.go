@@ -23,6 +23,11 @@ func TestLimitsAgainstLoadGensPercentiles(t *testing.T) {
 	require.Equal(t, []string{"TTFT p99 313 ms by LoadGen, limit 2000 ms, ok",
 		"TPOT p99 100 ms by LoadGen, limit 100 ms, over",
 		"latency p99 limit 1000 ms, not measured"}, texts)
+	r.Samples = SampleCounts{Issued: 296, Completed: 296, Failed: 296}
+	for _, l := range r.Limits() {
+		require.Contains(t, l.String(), ", not measured", "no query has an answer: LoadGen's percentiles are of none")
+	}
+	r.Samples = SampleCounts{}
 	r.LatencyS.E2E = &ledger.Stats{P99: 0.5}
 	require.Equal(t, "latency p99 500 ms by the client, limit 1000 ms, ok", r.Limits()[2].String())
 	short := Tail{What: "latency", Limit: time.Second, Queries: 100, Needed: 662, Over: 3}
