@@ -37,11 +37,13 @@ func TestFlagsMayFollowArguments(t *testing.T) {
 
 func TestAgain(t *testing.T) {
 	for line, want := range map[string]string{
-		"run --model m":                           "run --model m --resume",
+		"run --model m":                           "run --model m --output-dir results/a --resume",
 		"run --force --output-dir x --resume":     "run --output-dir x --resume",
-		"run --resume=true --model m":             "run --model m --resume",
-		"run --model-path x -- --force --port 80": "run --model-path x --resume -- --force --port 80",
+		"run --output-dir=x -- --port 80":         "run --output-dir=x --resume -- --port 80",
+		"run --model m -- --output-dir x":         "run --model m --output-dir results/a --resume -- --output-dir x",
+		"run --resume=true --model m":             "run --model m --output-dir results/a --resume",
+		"run --model-path x -- --force --port 80": "run --model-path x --output-dir results/a --resume -- --force --port 80",
 	} {
-		require.Equal(t, want, strings.Join(again(strings.Fields(line)), " "))
+		require.Equal(t, want, strings.Join(again(strings.Fields(line), "results/a"), " "))
 	}
 }

@@ -123,12 +123,12 @@ func (t testRun) showResult(ctx context.Context, r *record.Record) error {
 		return err
 	}
 	t.out.line("\nTo run this test again from its start in the same folder (with make: ARGS=--resume):\n  %s",
-		servers.Quote(again(t.commandLine())...))
+		servers.Quote(again(t.commandLine(), t.plan.Folder())...))
 	return nil
 }
 
 // again returns the command line that repeats an interrupted test in its folder.
-func again(line []string) []string {
+func again(line []string, folder string) []string {
 	end := slices.Index(line, "--")
 	if end < 0 {
 		end = len(line)
@@ -136,6 +136,9 @@ func again(line []string) []string {
 	flags := slices.DeleteFunc(slices.Clone(line[:end]), func(a string) bool {
 		return isFlag(a, "--resume") || isFlag(a, "--force")
 	})
+	if !slices.ContainsFunc(flags, func(a string) bool { return isFlag(a, "--output-dir") }) {
+		flags = append(flags, "--output-dir", folder) // the link latest may soon point elsewhere
+	}
 	return slices.Concat(flags, []string{"--resume"}, line[end:])
 }
 
