@@ -239,7 +239,7 @@ func TestDamagedFolders(t *testing.T) {
 		})
 	}
 	_, err := Read(t.TempDir())
-	require.ErrorContains(t, err, "record")
+	require.ErrorContains(t, err, "has no run.json")
 }
 
 func TestShortKeepsFourDigits(t *testing.T) {
