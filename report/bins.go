@@ -20,18 +20,41 @@ type sample struct {
 	dueNS int64 // wall clock
 }
 
-func (s *sample) times() ledger.Times { return ledger.TimesOf(s.entry, s.dueNS) }
-
 // timeline divides the time of a run into bins of equal width.
 type timeline struct {
 	samples []sample
 	zeroNS  int64 // wall clock of the log at the axis' zero
 	endS    float64
 	bins    int
+	gaps    []float32 // Workload.GapS; nil: a run of LoadGen
 }
 
-func newTimeline(t *ledger.Test) *timeline {
+// times are the durations of a request that are drawn.
+type times struct {
+	ledger.Times
+	Gap float64 // the longest between its tokens, in seconds
+}
+
+// times returns the durations of request i. Those of a workload begin when the request was sent, as in its record.
+func (l *timeline) times(i int) times {
+	s := &l.samples[i]
+	if l.gaps == nil {
+		return times{ledger.TimesOf(s.entry, s.dueNS), math.NaN()}
+	}
+	t := times{ledger.TimesOf(s.entry, s.entry.SentNS), float64(l.gaps[i])}
+	t.DispatchLag, t.ReportLag = math.NaN(), math.NaN()
+	if s.entry.SentNS != 0 {
+		t.DispatchLag = float64(s.entry.SentNS-s.entry.IssuedNS) / 1e9
+	}
+	return t
+}
+
+func newTimeline(r *Run) *timeline {
+	t := r.Requests
 	l := &timeline{samples: make([]sample, len(t.Entries)), zeroNS: math.MaxInt64}
+	if w := r.Workload; w != nil {
+		l.gaps = w.GapS
+	}
 	for i := range t.Entries {
 		e := &t.Entries[i]
 		l.samples[i] = sample{e, ledger.ScheduledNS(e, t.Schedule, t.T0NS, t.Origin)}
@@ -63,13 +86,12 @@ func (l *timeline) middles() []float64 {
 }
 
 // percentiles returns for each bin the percentiles of a duration of the requests that were due in it. NaN: none had it.
-func (l *timeline) percentiles(of func(*ledger.Times) float64, ps ...float64) [][]float64 {
+func (l *timeline) percentiles(of func(*times) float64, ps ...float64) [][]float64 {
 	values := make([][]float64, l.bins)
 	for i := range l.samples {
-		s := &l.samples[i]
-		times := s.times()
+		times := l.times(i)
 		if v := of(&times); !math.IsNaN(v) {
-			b := l.bin(l.at(s.dueNS))
+			b := l.bin(l.at(l.samples[i].dueNS))
 			values[b] = append(values[b], v)
 		}
 	}
@@ -133,10 +155,10 @@ func (l *timeline) inFlight() []float64 {
 }
 
 // distribution returns the values at which a share of the requests is at or below it, with more points in the tail.
-func (l *timeline) distribution(of func(*ledger.Times) float64) (values, shares []float64) {
+func (l *timeline) distribution(of func(*times) float64) (values, shares []float64) {
 	var sorted []float64
 	for i := range l.samples {
-		times := l.samples[i].times()
+		times := l.times(i)
 		if v := of(&times); !math.IsNaN(v) {
 			sorted = append(sorted, v)
 		}

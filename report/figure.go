@@ -2,9 +2,9 @@ package report
 
 import (
 	"math"
+	"slices"
 	"strings"
 
-	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/metrics/series"
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
@@ -42,14 +42,25 @@ type duration struct {
 	id, name string
 	unit     string
 	scale    float64 // units per second
-	of       func(*ledger.Times) float64
+	of       func(*times) float64
 	limit    string // the name of its limit in record.Tail
 }
 
 var durations = []duration{
-	{"ttft", "TTFT", "ms", 1e3, func(t *ledger.Times) float64 { return t.TTFT }, "time to first token"},
-	{"tpot", "TPOT", "ms per token", 1e3, func(t *ledger.Times) float64 { return t.TPOT }, "time per output token"},
-	{"e2e", "Time per request", "s", 1, func(t *ledger.Times) float64 { return t.E2E }, "latency"},
+	{"ttft", "TTFT", "ms", 1e3, func(t *times) float64 { return t.TTFT }, "time to first token"},
+	{"tpot", "TPOT", "ms per token", 1e3, func(t *times) float64 { return t.TPOT }, "time per output token"},
+	{"e2e", "Time per request", "s", 1, func(t *times) float64 { return t.E2E }, "latency"},
+}
+
+// longestGap is drawn for workloads only: the log of a LoadGen test has no time of each token.
+var longestGap = duration{"itl", "Longest gap between tokens", "ms", 1e3, func(t *times) float64 { return t.Gap }, ""}
+
+// durations are those that the run's log has.
+func (r *Run) durations() []duration {
+	if r.Workload == nil {
+		return durations
+	}
+	return append(slices.Clone(durations), longestGap)
 }
 
 const (
@@ -76,24 +87,27 @@ func (r *Run) Figures() []Figure {
 	if r.Requests == nil {
 		return r.figures(nil)
 	}
-	return r.figures(newTimeline(r.Requests))
+	return r.figures(newTimeline(r))
 }
 
 // figures is Figures with the timeline of the requests; nil: no request log.
 func (r *Run) figures(l *timeline) []Figure {
 	var list []Figure
 	if l != nil {
-		for _, d := range durations {
+		for _, d := range r.durations() {
 			list = append(list, r.overTime(l, d))
 		}
 		list = append(list, lags(l), inFlight(l), r.rates(l), r.tokens(l))
 		list = append(list, r.signals()...)
-		for _, d := range durations {
+		for _, d := range r.durations() {
 			list = append(list, r.distributed(l, d))
 		}
 		list = append(list, lengths(l)...)
 	} else {
 		list = r.signals()
+	}
+	if r.Workload != nil && l != nil {
+		r.Workload.mark(list, l)
 	}
 	return withValues(list)
 }
@@ -135,7 +149,9 @@ func (f *Figure) nameLimits() {
 				}
 			}
 		}
-		if l.OnX {
+		if l.OnX && f.Time {
+			unit = "s"
+		} else if l.OnX {
 			unit = f.X[strings.LastIndex(f.X, " in ")+len(" in "):]
 		}
 		l.Name += " " + short(l.Value) + " " + unit
@@ -244,9 +260,9 @@ func lags(l *timeline) Figure {
 	f := lagFigure
 	for _, d := range []struct {
 		name string
-		of   func(*ledger.Times) float64
-	}{{"due to sent", func(t *ledger.Times) float64 { return t.DispatchLag }},
-		{"readable to reported", func(t *ledger.Times) float64 { return t.ReportLag }}} {
+		of   func(*times) float64
+	}{{"due to sent", func(t *times) float64 { return t.DispatchLag }},
+		{"readable to reported", func(t *times) float64 { return t.ReportLag }}} {
 		f.Curves = append(f.Curves, Curve{d.name, l.middles(), scaled(l.percentiles(d.of, 0.99)[0], 1e3)})
 	}
 	return f

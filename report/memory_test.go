@@ -24,7 +24,7 @@ func TestMemoryPerRequest(t *testing.T) {
 	before := held()
 	r, err := Read(folder)
 	require.NoError(t, err)
-	l := newTimeline(r.Requests)
+	l := newTimeline(r)
 	figures := r.figures(l)
 	perRequest := (int64(held()) - int64(before)) / n
 	require.NotEmpty(t, figures)

@@ -119,12 +119,18 @@ func (r *Run) view(number int) (runView, error) {
 	v := runView{Run: r, Heading: fmt.Sprintf("%s %s %s: %s", rec.Model, rec.Scenario, rec.Mode, r.Name),
 		Headline: rec.Headline(), Limits: r.limitViews(), Latencies: latencies(rec), Share: r.share(), Counts: counts(rec),
 		Facts: facts(rec), Command: command(rec)}
+	if w := r.Workload; w != nil {
+		v.Heading, v.Headline, v.Facts = fmt.Sprintf("%s: %s", w.Title, r.Name), w.Headline, nil
+		for _, f := range w.Facts {
+			v.Facts = append(v.Facts, row{f[0], f[1]})
+		}
+	}
 	if rec.Rehearsal {
 		v.Kind = "(rehearsal)"
 	}
 	var l *timeline
 	if r.Requests != nil {
-		l = newTimeline(r.Requests)
+		l = newTimeline(r)
 		v.Bins = fmt.Sprintf("%d requests in %d bins of %s s.", len(l.samples), l.bins, short(l.width()))
 	}
 	for _, f := range r.figures(l) {

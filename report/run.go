@@ -28,6 +28,7 @@ type Run struct {
 	Failures []*Failure   // by cause, the most frequent first
 	Config   string       // config.yaml
 	Notes    []string     // what could not be read
+	Workload *Workload    // nil: the run is one of LoadGen
 }
 
 // Failure is a cause of failed and repeated requests.
@@ -88,9 +89,7 @@ func Read(folder string) (*Run, error) {
 			return err
 		})
 	}
-	if rec.Samples.Failed+rec.Samples.Retried > 0 {
-		r.note("failures", func() error { return r.readFailures(folder) })
-	}
+	r.AddFailures(folder)
 	r.note("configuration", func() error {
 		text, err := atomicfile.ReadBelow(folder, record.ConfigName, maxConfig)
 		r.Config = string(text)
@@ -108,6 +107,13 @@ func (r *Run) note(part string, read func() error) {
 		r.Notes = append(r.Notes, "the folder has no "+part)
 	default:
 		r.Notes = append(r.Notes, fmt.Sprintf("the %s cannot be shown: %v", part, err))
+	}
+}
+
+// AddFailures reads the failures of the run's folder, if there are any.
+func (r *Run) AddFailures(folder string) {
+	if s := &r.Record.Samples; s.Failed+s.Retried > 0 {
+		r.note("failures", func() error { return r.readFailures(folder) })
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"path/filepath"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -175,8 +176,8 @@ func (s *stack) explain(err error) error {
 	return err
 }
 
-// analyse writes what the command adds to a run: the files of other clients. What fails is logged, because the result
-// is printed already.
+// analyse writes what the command adds to a run: the files of other clients, and the report. What fails is logged,
+// because the result is printed already.
 func (cmd benchCommand) analyse(c *cli.Context, folder string) {
 	r, err := bench.Read(folder)
 	if err == nil && r.Verdict == record.Interrupted {
@@ -189,7 +190,11 @@ func (cmd benchCommand) analyse(c *cli.Context, folder string) {
 			cmd.log.Debug(format + ": " + n)
 		}
 	}
-	if err != nil {
+	page, failed := bench.Report(folder)
+	if failed == nil {
+		failed = writeReport(filepath.Join(folder, record.ReportName), page)
+	}
+	if err = errors.Join(err, failed); err != nil {
 		cmd.log.Error("the run could not be analysed: " + err.Error())
 		cmd.exit = max(cmd.exit, run.Classify(err).Exit)
 	}

@@ -110,16 +110,8 @@ func printParts(w io.Writer, name string, parts []measure.Part) {
 	if len(parts) < 2 {
 		return
 	}
-	fmt.Fprintf(w, "\n%s\trequests\tfailed\trequests/s\toutput tokens/s\tTTFT p50 ms\tTTFT p99 ms\tE2E p99 ms\n", name)
-	at := func(p *measure.Part, metric, percentile string) string {
-		if d := p.Latency[metric]; d != nil {
-			return fmt.Sprintf("%.3f", d.Percentile[percentile]*1e3)
-		}
-		return "-"
-	}
+	fmt.Fprintf(w, "\n%s\t%s\n", name, strings.Join(bench.PartHead, "\t"))
 	for i := range parts {
-		p := &parts[i]
-		fmt.Fprintf(w, "%d\t%d\t%d\t%.2f\t%.2f\t%s\t%s\t%s\n", p.Number, p.Requests.Total, p.Requests.Failed,
-			p.Throughput.Requests, p.Throughput.OutputTokens, at(p, "ttft", "p50"), at(p, "ttft", "p99"), at(p, "e2e", "p99"))
+		fmt.Fprintln(w, strings.Join(bench.PartCells(&parts[i]), "\t"))
 	}
 }

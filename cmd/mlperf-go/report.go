@@ -14,6 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/servers"
+	"github.com/mlperf-go/mlperf-go/workload/bench"
 )
 
 // reportGarbage is how much garbage the report may collect, in percent of what it needs. Logs of millions of requests
@@ -58,18 +59,14 @@ func (cmd reportCommand) run(c *cli.Context) error {
 	debug.SetGCPercent(reportGarbage)
 	var runs []*report.Run
 	for _, folder := range folders {
-		if err := checkIsRun("report", folder); err != nil {
-			return err
-		}
-		r, err := report.Read(folder)
+		r, err := readReport(folder)
 		if err != nil {
-			return exit.Usage(exit.CodeRunFolder, nearRuns("report", folder, "Give the folder of a finished run"), "%w", err)
+			return err
 		}
 		runs = append(runs, r)
 	}
-	err := atomicfile.Write(path, func(w io.Writer) error { return report.WriteHTML(w, runs) })
-	if err != nil {
-		return exit.Environment(exit.CodeOutput, "Choose another --output", "the report cannot be written: %w", err)
+	if err := writeReport(path, runs...); err != nil {
+		return err
 	}
 	for _, r := range runs {
 		cmd.notice(r.Notes...)
@@ -79,6 +76,29 @@ func (cmd reportCommand) run(c *cli.Context) error {
 		return nil
 	}
 	cmd.notice("the report is in " + path)
+	return nil
+}
+
+// readReport reads the run of LoadGen or of a workload.
+func readReport(folder string) (*report.Run, error) {
+	if bench.Holds(folder) {
+		return bench.Report(folder)
+	}
+	if err := checkIsRun("report", folder); err != nil {
+		return nil, err
+	}
+	r, err := report.Read(folder)
+	if err != nil {
+		return nil, exit.Usage(exit.CodeRunFolder, nearRuns("report", folder, "Give the folder of a finished run"), "%w", err)
+	}
+	return r, nil
+}
+
+func writeReport(path string, runs ...*report.Run) error {
+	err := atomicfile.Write(path, func(w io.Writer) error { return report.WriteHTML(w, runs) })
+	if err != nil {
+		return exit.Environment(exit.CodeOutput, "Choose another --output", "the report cannot be written: %w", err)
+	}
 	return nil
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 	"github.com/mlperf-go/mlperf-go/run/child"
 	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/workload/engine"
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
 	"github.com/mlperf-go/mlperf-go/workload/shard"
@@ -86,7 +87,8 @@ func (t *trial) path(name string) string { return filepath.Join(t.Folder, name) 
 
 // prepare removes what an earlier run left, and opens the files of this one.
 func (t *trial) prepare() error {
-	for _, name := range []string{RecordName, eventlog.FileName, ProfileName, FailedName, SummaryName} {
+	for _, name := range []string{RecordName, eventlog.FileName, ProfileName, FailedName, SummaryName,
+		record.ReportName} {
 		atomicfile.RemoveUnfinished(t.path(name))
 		if err := os.Remove(t.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return exit.Environment(exit.CodeOutputDir, "Choose another --output", "an earlier run cannot be removed: %w", err)

@@ -1,0 +1,169 @@
+package bench
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/report"
+	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/workload/eventlog"
+	"github.com/mlperf-go/mlperf-go/workload/measure"
+)
+
+// Bounds of what a report reads. A folder may come from another machine.
+const (
+	mostReported = 5_000_000 // requests
+	mostProfile  = 1 << 20   // bytes
+	mostParts    = 200       // rows of a table
+)
+
+// Report reads the folder of a run for package report: the record, the event log, the failures and the profile.
+func Report(folder string) (*report.Run, error) {
+	r, err := Read(folder)
+	if err != nil {
+		return nil, err
+	}
+	run := &report.Run{Name: folder, Record: reported(r), Workload: r.workload()}
+	if run.Requests, err = readEntries(folder, run.Workload); err != nil {
+		run.Notes = append(run.Notes, fmt.Sprintf("the event log is shown up to a fault: %v", err))
+	}
+	if len(run.Requests.Entries) == 0 {
+		run.Requests = nil
+		run.Notes = append(run.Notes, "the event log has no request")
+	}
+	run.AddFailures(folder)
+	text, err := atomicfile.ReadBelow(folder, ProfileName, mostProfile)
+	if err != nil {
+		run.Notes = append(run.Notes, fmt.Sprintf("the profile cannot be shown: %v", err))
+	}
+	run.Config = string(text)
+	return run, nil
+}
+
+// reported returns a record as that of a LoadGen test, for what both have.
+func reported(r *Record) *record.Record {
+	m := &r.Measured.Total
+	n, l := total(r.Measured), m.Latency
+	rec := &record.Record{Verdict: r.Verdict, Reasons: r.Reasons, Model: r.Model, Started: r.Started, Tool: r.Tool,
+		Command: r.Command, DurationS: m.DurationS,
+		Samples: record.SampleCounts{Issued: n.Total, Completed: n.OK + n.Failed, Failed: n.Failed, Retried: n.Retried},
+		LatencyS: record.Latencies{TTFT: stats(l["ttft"]), TPOT: stats(l["tpot"]), ITL: stats(l["itl"]),
+			E2E: stats(l["e2e"]), NTPOT: stats(l["ntpot"])},
+		Client: record.Client{DispatchLagUS: r.Client.ClientDelayUS, CPUUSPerSample: r.Client.CPUUSPerRequest}}
+	rec.Throughput.Requests, rec.Throughput.OutputTokens = m.Throughput.Requests, m.Throughput.OutputTokens
+	rec.Throughput.InputTokens = m.Throughput.InputTokens
+	if r.Rehearsal != "" {
+		rec.Rehearsal, rec.RehearsalReasons = true, []string{r.Rehearsal}
+	}
+	return rec
+}
+
+// workload returns what a report shows beside the figures of every run.
+func (r *Record) workload() *report.Workload {
+	m := r.Measured
+	w := &report.Workload{Title: r.Profile, Headline: r.Headline(), GapS: []float32{}, Facts: [][2]string{
+		{"started", r.Started.Format(time.RFC3339)}, {"program", "mlperf-go " + r.Tool.Version},
+		{"profile", r.Profile}, {"seed", fmt.Sprint(r.Seed)}, {"served model", r.Model}, {"backend", r.Backend},
+		{"API", r.API}}}
+	for _, e := range r.Endpoints {
+		w.Facts = append(w.Facts, [2]string{"server", fmt.Sprintf("%s (%s %s)", e.URL, e.Server, e.Version)})
+	}
+	for _, n := range r.Notes {
+		w.Facts = append(w.Facts, [2]string{"note", n})
+	}
+	if g := m.Total.Goodput; g != nil {
+		limits := report.Table{Title: "Limits of the service", Head: []string{"limit", "requests within", ""}}
+		for _, l := range g.Limits {
+			w.Limits = append(w.Limits, report.Objective{Metric: l.Metric, Percent: l.Percent, Below: l.Below})
+			limits.Rows = append(limits.Rows, []string{l.Text, fmt.Sprintf("%.2f %%", 100*l.Share),
+				map[bool]string{true: "met", false: "missed"}[l.Met]})
+		}
+		w.First = append(w.First, limits)
+	}
+	if s := m.Steady; s != nil {
+		w.SteadyFromNS, w.SteadyToNS = s.StartNS, s.EndNS
+		w.First = append(w.First, report.Table{Title: "Steady window and whole run",
+			Head: []string{"", "seconds", "requests/s", "output tokens/s", "in flight"}, Rows: [][]string{
+				{"steady window", digits(s.DurationS), digits(s.RequestRate), digits(s.OutputTokenRate), digits(s.InFlight)},
+				{"whole run", digits(m.Total.DurationS), digits(m.Total.Throughput.Requests),
+					digits(m.Total.Throughput.OutputTokens), "-"}}})
+	}
+	for _, of := range []struct {
+		name  string
+		parts []measure.Part
+	}{{"stage", m.Stages}, {"turn", m.Turns}, {"prefix group", m.Groups}} {
+		if len(of.parts) < 2 {
+			continue
+		}
+		t := report.Table{Title: "By " + of.name, Head: append([]string{of.name}, PartHead...)}
+		for i := range min(len(of.parts), mostParts) {
+			t.Rows = append(t.Rows, PartCells(&of.parts[i]))
+		}
+		w.Tables = append(w.Tables, t)
+	}
+	return w
+}
+
+func digits(v float64) string { return fmt.Sprintf("%.2f", v) }
+
+// PartHead names the columns of PartCells behind the first, the part itself.
+var PartHead = []string{"requests", "failed", "requests/s", "output tokens/s", "TTFT p50 ms", "TTFT p99 ms",
+	"E2E p99 ms"}
+
+// PartCells returns the row of a stage, a turn or a prefix group in a table.
+func PartCells(p *measure.Part) []string {
+	at := func(metric, percentile string) string {
+		if d := p.Latency[metric]; d != nil {
+			return fmt.Sprintf("%.3f", d.Percentile[percentile]*1e3)
+		}
+		return "-"
+	}
+	return []string{fmt.Sprint(p.Number), fmt.Sprint(p.Requests.Total), fmt.Sprint(p.Requests.Failed),
+		digits(p.Throughput.Requests), digits(p.Throughput.OutputTokens), at("ttft", "p50"), at("ttft", "p99"),
+		at("e2e", "p99")}
+}
+
+var errMostReported = errors.New("it has more requests than a report shows")
+
+// readEntries reads the event log as the entries of a request log, and the longest gap of each request into w.
+func readEntries(folder string, w *report.Workload) (*ledger.Test, error) {
+	t := &ledger.Test{Origin: ledger.FromSchedule, Schedule: []int64{}}
+	path := filepath.Join(folder, eventlog.FileName)
+	_, err := eventlog.Read(path, func(h *eventlog.Header, e *eventlog.Request) error {
+		if len(t.Entries) == mostReported {
+			return errMostReported
+		}
+		t.T0NS = h.StartNS
+		entry := ledger.Entry{Seq: int32(len(t.Entries)), Retries: uint16(min(e.Retries, math.MaxUint16)),
+			InputTokens: count(e.InputTokens), OutputTokens: count(e.OutputTokens), Events: count(len(e.Events)),
+			IssuedNS: cmp.Or(e.ReadyNS, e.DueNS), SentNS: e.SentNS, FirstByteNS: e.FirstByteNS, FirstTokenNS: e.FirstNS(),
+			LastTokenNS: e.LastNS(), DoneNS: e.EndNS}
+		if !e.OK() {
+			entry.Reason = 1 // any: failures.jsonl has the causes
+		}
+		t.Entries, t.Schedule = append(t.Entries, entry), append(t.Schedule, cmp.Or(e.DueNS, entry.IssuedNS)-h.StartNS)
+		w.GapS = append(w.GapS, longestGap(e))
+		return nil
+	})
+	return t, err
+}
+
+func count(n int) int32 { return int32(min(max(n, 0), math.MaxInt32)) }
+
+// longestGap returns the longest time between events of an answered request in seconds, as a limit of itl has it.
+func longestGap(e *eventlog.Request) float32 {
+	if !e.OK() || len(e.Events) < 2 {
+		return float32(math.NaN())
+	}
+	var most int64
+	for i := 1; i < len(e.Events); i++ {
+		most = max(most, e.Events[i].AtNS-e.Events[i-1].AtNS)
+	}
+	return float32(float64(most) / 1e9)
+}
