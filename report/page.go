@@ -204,8 +204,13 @@ func counts(r *record.Record) []row {
 		list = append(list, row{"energy of this machine's GPUs", short(m.EnergyJ/1e3) + " kJ"},
 			row{"output tokens per joule", short(m.TokensPerJoule)})
 	}
+	unsent, failed := r.Samples.Completed, r.Samples.Failed
 	for _, e := range r.Endpoints {
 		list = append(list, row{"requests to " + e.URL, fmt.Sprintf("%d, %d failed", e.Requests, e.Failed)})
+		unsent, failed = unsent-e.Requests, failed-e.Failed
+	}
+	if unsent > 0 && len(r.Endpoints) > 0 {
+		list = append(list, row{"requests sent to no server", fmt.Sprintf("%d, %d failed", unsent, failed)})
 	}
 	return list
 }

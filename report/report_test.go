@@ -258,3 +258,25 @@ func BenchmarkMillionRequests(b *testing.B) {
 		b.ReportMetric(float64(len(text))/1e6, "MB")
 	}
 }
+
+func TestCountsAddUp(t *testing.T) {
+	r := &record.Record{Samples: record.SampleCounts{Issued: 296, Completed: 296, Failed: 238},
+		Endpoints: []record.EndpointCounts{{URL: "http://a", Requests: 200, Failed: 200}, {URL: "http://b", Requests: 94,
+			Failed: 36}}}
+	require.Contains(t, counts(r), row{"requests sent to no server", "2, 2 failed"})
+	r.Endpoints[1].Requests += 2
+	for _, one := range counts(r) {
+		require.NotEqual(t, "requests sent to no server", one.Name)
+	}
+}
+
+func TestExamplesAreCut(t *testing.T) {
+	folder, long := t.TempDir(), strings.Repeat("128000,", 100)
+	text, err := json.Marshal(failureLine{Reason: "cancelled", Detail: long, Body: long})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, record.FailuresName), text, 0o600))
+	r := &Run{}
+	require.NoError(t, r.readFailures(folder))
+	require.Len(t, r.Failures[0].Body, maxExample+len("..."))
+	require.Len(t, r.Failures[0].Detail, maxExample+len("..."))
+}

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/metrics/series"
 	"github.com/mlperf-go/mlperf-go/run/record"
@@ -62,6 +63,7 @@ func (f *Failure) ByEndpoint() []row {
 const (
 	maxConfig       = 1 << 20 // bytes
 	maxFailureLine  = 64 << 10
+	maxExample      = 300 // bytes of each text of an example; the file has the whole
 	maxFailures     = 1_000_000
 	maxFailureTimes = 100_000
 	maxReasons      = 200
@@ -147,8 +149,8 @@ func (r *Run) readFailures(folder string) error {
 			if len(causes) == maxReasons {
 				continue
 			}
-			causes[line.Reason] = &Failure{Reason: line.Reason, FirstS: line.AtS, Endpoint: line.Endpoint, Detail: line.Detail,
-				Body: line.Body}
+			causes[line.Reason] = &Failure{Reason: line.Reason, FirstS: line.AtS, Endpoint: line.Endpoint,
+				Detail: foreign.Lines(line.Detail, maxExample), Body: foreign.Lines(line.Body, maxExample)}
 		}
 		causes[line.Reason].add(&line)
 	}
