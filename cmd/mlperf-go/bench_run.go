@@ -354,7 +354,14 @@ func printPlan(out page, p *profile.Profile, plan *bench.Plan) {
 	w.Flush()
 	w = out.table()
 	fmt.Fprintf(w, "\nrequests\t%s\n", orDash(plan.Requests))
-	fmt.Fprintf(w, "input tokens\t%s\n", orDash(plan.Input))
+	input := fmt.Sprintf("%.0f", plan.Input)
+	if plan.Input == 0 {
+		input = orDash(0)
+	}
+	if plan.Without != "" {
+		input += ", without " + plan.Without
+	}
+	fmt.Fprintf(w, "input tokens\t%s\n", input)
 	fmt.Fprintf(w, "output tokens\t%s\n", orDash(plan.Output))
 	if plan.Leavers > 0 {
 		fmt.Fprintf(w, "clients that leave\tabout %s\n", orDash(plan.Leavers))

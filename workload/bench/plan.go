@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -14,6 +15,7 @@ type Plan struct {
 	Stages   []PlannedStage `json:"stages"`
 	Requests float64        `json:"requests"` // 0: unknown
 	Input    float64        `json:"input_tokens"`
+	Without  string         `json:"input_tokens_without,omitempty"` // what Input leaves out
 	Output   float64        `json:"output_tokens"`
 	Leavers  float64        `json:"leavers,omitempty"`      // requests whose clients are to leave before the end
 	Slow     float64        `json:"slow_readers,omitempty"` // requests whose clients are to read slowly
@@ -65,7 +67,13 @@ func NewPlan(p *profile.Profile) *Plan {
 		plan.Input = plan.Requests * mean(g.System, p.Seed)
 	}
 	plan.Input += plan.Requests * (mean(in, p.Seed) + float64(p.Data.Prefix))
-	plan.Output = plan.Requests * mean(out, p.Seed)
+	plan.Input, plan.Output = math.Round(plan.Input), math.Round(plan.Requests*mean(out, p.Seed))
+	switch {
+	case p.Data.Turns != nil:
+		plan.Without = "the history and the system prompts that each turn sends again"
+	case p.Data.Groups != nil && p.Data.Groups.MultiTurn:
+		plan.Without = "the history that each turn sends again"
+	}
 	return plan
 }
 
