@@ -55,7 +55,7 @@ func TestThePageIsTheTable(t *testing.T) {
 
 var (
 	testOf   = regexp.MustCompile("`([a-z0-9/-]+)` (Test[A-Za-z0-9]+)")
-	scriptOf = regexp.MustCompile("`([a-z_]+\\.txtar)`")
+	scriptOf = regexp.MustCompile("`([a-z0-9_]+\\.txtar)`")
 )
 
 // Every test and script that the page names exists, and each row but those of features that are absent names one.
