@@ -3,6 +3,8 @@ package needs
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
@@ -80,6 +82,45 @@ func About(d time.Duration, sure bool) string {
 		word = "at least"
 	}
 	return fmt.Sprintf("%s %v", word, d.Round(time.Second))
+}
+
+// offered reports the rates of the schedules. A real server may not keep up with a rate that the user did not choose.
+func (s *Survey) offered(context.Context) Check {
+	var given, chosen []string
+	for _, p := range s.Tests {
+		from := p.Config.Origin("target-qps")
+		if p.Scenario.LoadGen != models.Server {
+			continue
+		}
+		if from == plan.NoRate {
+			return Check{State: Unknown, Found: "no --target-qps given", Do: chooseRate}
+		}
+		text := fmt.Sprintf("%s %g queries/s", p.Scenario.Scenario, p.Config.Float("target-qps"))
+		if why := p.RateOfRehearsal(); why != "" && !p.UsesSimulator() {
+			chosen = appendNew(chosen, text+", the "+why)
+			continue
+		} else if why == "" && from.Layer == config.FromProgram {
+			text = fmt.Sprintf("%s: %s", p.Scenario.Scenario, from.Where)
+		}
+		given = appendNew(given, text)
+	}
+	if len(chosen) > 0 {
+		return Check{State: Warning, Found: "no --target-qps given: " + strings.Join(append(chosen, given...), "; ") +
+			"; the server may not keep up", Do: chooseRate}
+	}
+	if len(given) == 0 {
+		return notNeeded("no test has a rate")
+	}
+	return found(strings.Join(given, "; "))
+}
+
+const chooseRate = "Pass --target-qps QUERIES_PER_SECOND; `mlperf-go tune` finds the highest valid rate"
+
+func appendNew(list []string, text string) []string {
+	if slices.Contains(list, text) {
+		return list
+	}
+	return append(list, text)
 }
 
 // duration reports how long the tests take. Without words of the caller's it is the sum of the tests.

@@ -173,6 +173,23 @@ func TestOtherRows(t *testing.T) {
 	require.Contains(t, c.Found, "the logs need up to")
 }
 
+// The default rate of a rehearsal is a warning for every server but the simulator.
+func TestLoadRow(t *testing.T) {
+	for name, c := range map[string]struct {
+		settings plan.Settings
+		want     Check
+	}{
+		"given":     {nil, Check{State: OK, Found: "Server 2 queries/s"}},
+		"Offline":   {plan.Settings{"scenario": "Offline"}, Check{State: NotNeeded, Found: "no test has a rate"}},
+		"simulator": {plan.Settings{"target-qps": "", "endpoint": ""}, Check{State: OK, Found: "Server 50 queries/s"}},
+		"default": {plan.Settings{"target-qps": ""}, Check{State: Warning, Do: chooseRate,
+			Found: "no --target-qps given: Server 50 queries/s, the default of a rehearsal; the server may not keep up"}},
+	} {
+		c.want.Name = "load"
+		require.Equal(t, c.want, row(t, survey(t, c.settings), "load"), name)
+	}
+}
+
 func TestWhatDecidesTheDuration(t *testing.T) {
 	offline := plan.Settings{"scenario": "Offline", "target-qps": "", "min-duration": "15s"}
 	c := row(t, survey(t, offline), "duration")

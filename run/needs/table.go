@@ -74,6 +74,7 @@ var rows = []struct {
 	{rowDisk, (*Survey).disk},
 	{rowFiles, (*Survey).files},
 	{"memory", (*Survey).memory},
+	{"load", (*Survey).offered},
 	{"duration", (*Survey).duration},
 	{"rehearsal", (*Survey).rehearsal},
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
@@ -74,6 +75,20 @@ type defaults struct {
 }
 
 var rehearsalOrigin = ProgramOrigin("default of a rehearsal")
+
+// SizeOrigin is the origin of the defaults of a rehearsal of a size (--rehearsal-size).
+func SizeOrigin(size string) config.Origin {
+	return ProgramOrigin(rehearsalOrigin.Where + " of --rehearsal-size " + size)
+}
+
+// RateOfRehearsal returns where the target QPS comes from if it is the default of a rehearsal, which fits the simulator
+// and no other server; empty: it is another one.
+func (p *Plan) RateOfRehearsal() string {
+	if from := p.Config.Origin("target-qps"); strings.HasPrefix(from.Where, rehearsalOrigin.Where) {
+		return from.Where
+	}
+	return ""
+}
 
 // rehearsalDefaults (docs/reference/runs.md#rehearsals) are short, and enough queries for early stopping.
 func rehearsalDefaults(p *Plan, rows int) []suggestion {

@@ -31,7 +31,7 @@ func (p *Plan) dataShortfalls(rows int) []shortfall {
 		why = append(why, shortfall{"rehearsal", "a rehearsal was asked for"})
 	}
 	switch {
-	case !p.HasEndpoint(), p.Config.Origin("endpoint") == SimulatorOrigin, p.Config.String("backend") == simBackend:
+	case p.ownSimulator():
 		why = append(why, shortfall{"backend", simulated})
 	case p.Simulated && p.References != "" && p.References == p.sha256():
 		why = append(why, shortfall{"", simulated})

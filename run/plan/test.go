@@ -173,6 +173,14 @@ func (t *Test) LoadGenModel() string { return t.Config.String("lg-model-name") }
 // HasEndpoint reports whether the user named a server. Without one the caller starts the simulator and names it.
 func (t *Test) HasEndpoint() bool { return t.Config.Has("endpoint") }
 
+// ownSimulator reports whether the run starts the simulator, or --backend names it.
+func (t *Test) ownSimulator() bool {
+	return !t.HasEndpoint() || t.Config.Origin("endpoint") == SimulatorOrigin || t.Config.String("backend") == simBackend
+}
+
+// UsesSimulator reports whether an endpoint is the simulator.
+func (t *Test) UsesSimulator() bool { return t.Simulated || t.ownSimulator() }
+
 func (t *Test) needsQPS() bool { return t.Scenario.LoadGen == models.Server }
 
 // gates returns LoadGen's switches that are on for the model before any user.conf.

@@ -20,6 +20,9 @@ var offlineRun = Step{models.Offline, layout.Performance}
 // measuredOrigin is the origin of settings that a campaign has measured. The user's own take precedence.
 var measuredOrigin = config.Origin{Layer: config.FromProgram, Where: "measured by an earlier test of the campaign"}
 
+// laterOrigin is that of a load which the Offline test will decide.
+var laterOrigin = plan.ProgramOrigin("a share of what " + offlineRun.ID() + " measures")
+
 // loadShare is the share of the Offline rate that a rehearsal offers in Server and Interactive where the user named no
 // rate. Most servers meet the latency limits at a quarter of their throughput.
 const loadShare = 0.25
@@ -94,10 +97,10 @@ func (c *Campaign) reportLoad(t Task) {
 
 // deferLoad makes the load of a rehearsal's test follow from the Offline run, unless the user named one: on a server of
 // the user's no default fits. The default is the most that will be offered.
-func (p *Plan) deferLoad(t *Task, plan *plan.Plan) error {
-	most := plan.Config.Float(keyTargetQPS)
-	if p.Real || !p.foreign || !t.IsRun() || t.Tuned || plan.Scenario.LoadGen != models.Server ||
-		!slices.Contains(p.All, offlineRun) || plan.Config.Origin(keyTargetQPS).Layer != config.FromProgram {
+func (p *Plan) deferLoad(t *Task, test *plan.Plan) error {
+	most := test.Config.Float(keyTargetQPS)
+	if p.Real || !p.foreign || !t.IsRun() || t.Tuned || test.Scenario.LoadGen != models.Server ||
+		!slices.Contains(p.All, offlineRun) || test.Config.Origin(keyTargetQPS).Layer != config.FromProgram {
 		return nil
 	}
 	_, err := record.Read(p.folder(offlineRun))
@@ -111,5 +114,5 @@ func (p *Plan) deferLoad(t *Task, plan *plan.Plan) error {
 	}
 	t.MostPerS, t.Load.PerS = most, 0
 	delete(t.Settings, keyTargetQPS)
-	return nil
+	return test.Config.Set(keyTargetQPS, test.Config.Text(keyTargetQPS), laterOrigin)
 }

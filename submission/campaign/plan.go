@@ -363,8 +363,7 @@ func (p *Plan) stepConfig(s Step) (*config.Effective, error) {
 		if rows, read := p.fileRows[e.String("dataset")]; read && d.name == "samples" {
 			d.text = strconv.Itoa(min(rows, p.size.rows()))
 		}
-		if err := e.Set(d.name, d.text, config.Origin{Layer: config.FromProgram,
-			Where: "default of a rehearsal of --rehearsal-size " + p.size.name}); err != nil {
+		if err := e.Set(d.name, d.text, plan.SizeOrigin(p.size.name)); err != nil {
 			return nil, err
 		}
 	}
