@@ -54,6 +54,22 @@ type Config struct {
 	// OnDie is called from a separate goroutine when the fault "die" occurs; nil: Serve resets every connection and
 	// returns ErrDied.
 	OnDie func()
+	// OnStreamed is called with each stream that was sent whole, by the engine's goroutine, so it must not block; nil:
+	// nothing is kept. Answers with several choices are left out.
+	OnStreamed func(*Streamed)
+}
+
+// Streamed is when the simulator wrote the parts of an answer. Times are wall clock in ns since 1970.
+type Streamed struct {
+	ID        string    `json:"id"`         // of the request, as the client named it
+	ArrivalNS int64     `json:"arrival_ns"` // its first byte was read
+	Writes    []Written `json:"writes"`
+}
+
+// Written is a write with tokens.
+type Written struct {
+	AtNS   int64 `json:"at_ns"` // before the write
+	Tokens int   `json:"tokens"`
 }
 
 // defaultModel is the served name of the default benchmark.

@@ -49,6 +49,8 @@ type reply struct {
 	group   int    // tokens in one event
 	arrival int64
 	done    chan struct{} // closed when the engine has released it
+	id      string
+	writes  []Written // for Config.OnStreamed
 
 	live  int // sequences that have not ended; the engine's
 	ended bool
@@ -225,7 +227,7 @@ func (e *engine) step(q *sequence, now int64) {
 		e.retire(q, q.due, e.out[:0])
 		return
 	}
-	out := e.out[:0]
+	out, from := e.out[:0], q.sent
 	for q.due <= now && len(out) < turnBytes {
 		to := q.eventEnd()
 		if !r.plan.noChoices {
@@ -235,14 +237,30 @@ func (e *engine) step(q *sequence, now int64) {
 		e.countEvent(q, to, now)
 		q.sent = to
 		if to == len(q.tokens) {
+			e.stamp(r, to-from)
 			e.retire(q, q.due, out)
 			return
 		}
 		q.due = e.dueOf(q)
 	}
+	e.stamp(r, q.sent-from)
 	r.conn.write(out)
 	e.out = out
 	heap.Fix(&e.running, q.slot)
+}
+
+// stamp keeps the time of a write with tokens, which follows.
+func (e *engine) stamp(r *reply, tokens int) {
+	if e.cfg.OnStreamed != nil {
+		r.writes = append(r.writes, Written{e.pace.wall(e.pace.now()), tokens})
+	}
+}
+
+// report passes the times of a stream to Config.OnStreamed.
+func (e *engine) report(r *reply) {
+	if e.cfg.OnStreamed != nil && r.stream && len(r.seqs) == 1 && r.plan.tail.then == keepOpen {
+		e.cfg.OnStreamed(&Streamed{ID: r.id, ArrivalNS: e.pace.wall(r.arrival), Writes: r.writes})
+	}
 }
 
 func (e *engine) countEvent(q *sequence, to int, now int64) {
@@ -317,6 +335,7 @@ func (e *engine) finish(r *reply, out []byte) {
 		out = r.enc.tail(out, r)
 		r.conn.write(out)
 		e.out = out
+		e.report(r)
 	case then == keepOpen:
 		r.conn.write(r.plain)
 	default:

@@ -5,7 +5,7 @@ import "net/http"
 // prepare makes the whole answer to a request except its times.
 func (s *Server) prepare(c *conn, r *request, p plan, arrival int64) *reply {
 	rp := &reply{conn: c, fail: r.protocol.fail, plan: p, stream: r.stream, group: r.interval, arrival: arrival,
-		closes: r.stream && s.dialect.closes, done: make(chan struct{})}
+		closes: r.stream && s.dialect.closes, done: make(chan struct{}), id: r.id}
 	rp.enc = r.protocol.encoder(s, r, &p, s.engine.pace.wall(arrival)/1e9)
 	for i := range r.prompts {
 		rp.seqs = append(rp.seqs, s.sequence(rp, i, r.prompts[i], r.limits[i]))

@@ -116,8 +116,8 @@ func (p *program) app() *cli.App {
 			tuneCommand{p}.command(), sweepCommand{p}.command(), experimentCommand{p}.command(),
 			serverCommand{p}.command(), simCommand{p}.command(), datasetCommand{p}.command(), modelsCommand{p}.command(),
 			metricsCommand{p}.command(), reportCommand{p}.command(), compareCommand{p}.command(),
-			benchCommand{p}.command(), nopCommand{p}.command(), kubeCommand{p}.command(), workerCommand{p}.command(),
-			versionCommand{p}.command(), completionCommand{p}.command(),
+			benchCommand{p}.command(), calibrateCommand{p}.command(), nopCommand{p}.command(), kubeCommand{p}.command(),
+			workerCommand{p}.command(), versionCommand{p}.command(), completionCommand{p}.command(),
 			helpCommand{p}.command(),
 		}),
 		ExitErrHandler: func(*cli.Context, error) {}, // mainCode handles errors

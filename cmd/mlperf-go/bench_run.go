@@ -87,6 +87,8 @@ func runFlags() []cli.Flag {
 			Usage: "whose definitions the printed figures have: " + strings.Join(measure.DefinitionNames(), ", ")},
 		&cli.StringFlag{Name: "output", Aliases: []string{"r"}, Category: figuresGroup,
 			DefaultText: "results/bench-NAME/TIME", Usage: "folder of the results"},
+		&cli.StringFlag{Name: "calibration", Category: figuresGroup, DefaultText: "what `mlperf-go calibrate` kept",
+			Usage: "file with the client's own floor, which is printed beside the result"},
 		&cli.BoolFlag{Name: "rehearse", Category: workloadGroup,
 			Usage: "send a few short requests only, and make up data files that do not exist"},
 		&cli.BoolFlag{Name: "force", Category: figuresGroup, Usage: "overwrite an earlier run in that folder"})
@@ -156,6 +158,9 @@ func (cmd benchCommand) options(c *cli.Context, v *contract.Invocation, r contra
 	}
 	if o.Limits, err = measure.ParseLimits(c.String("slo")); err != nil {
 		return nil, exit.Usage(exit.CodeSLO, "", "%w", err)
+	}
+	if o.Calibration, err = cmd.calibration(c.String("calibration")); err != nil {
+		return nil, err
 	}
 	o.Folder = results.Choose(c.String("output"), "bench-"+r.Name, false, time.Now())
 	return o, nil

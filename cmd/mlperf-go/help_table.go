@@ -271,6 +271,10 @@ var helpTable = map[string]commandHelp{
 		{"copy a predefined profile, to change it", "mlperf-go bench init -w chatbot_synthetic --output chat.yaml"},
 		{"translate another tool's file", "mlperf-go bench init -l guidellm -w scenario.yaml --output chat.yaml"},
 	}},
+	"calibrate": {examples: []example{
+		{"measure what this machine's client can hold, and keep it for later runs", "mlperf-go calibrate"},
+		{"measure it in 5 s, into a file", "mlperf-go calibrate --duration 5s --calibration calibration.json"},
+	}},
 	"nop": {examples: []example{
 		{"report how long vLLM's start took", "mlperf-go nop vllm.log"},
 		{"write the report as files", "mlperf-go nop vllm.log --output start"},

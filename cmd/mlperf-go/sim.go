@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -12,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/crash"
 	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/internal/spill"
 	"github.com/mlperf-go/mlperf-go/models"
@@ -62,6 +65,8 @@ func (cmd simCommand) command() *cli.Command {
 			&cli.StringFlag{Name: "api-key", Usage: "bearer token that clients must send"},
 			&cli.StringFlag{Name: "profile-log", Usage: "file that gets a line for each profile with the rows of its " +
 				"requests; without it the server has no profiler"},
+			&cli.StringFlag{Name: "write-log", Hidden: true, Usage: "file that gets a line of JSON for each stream: when the " +
+				"request came and when each part was written"},
 		},
 		Action:       func(c *cli.Context) error { return cmd.simulate(c, d) },
 		OnUsageError: usageError,
@@ -101,7 +106,42 @@ func (cmd simCommand) simulate(c *cli.Context, cfg sim.Config) error {
 		cfg.Tokenizer, cfg.Vocabulary = sim.FileTokenizer(t), max(cfg.Vocabulary, t.VocabSize())
 	}
 	cfg.OnDie = func() { os.Exit(1) }
-	return cmd.serve(c, cfg)
+	path := c.String("write-log")
+	if path == "" {
+		return cmd.serve(c, cfg)
+	}
+	finish, err := keepWrites(&cfg, path)
+	if err != nil {
+		return exit.Usage(exit.CodeOutput, "", "--write-log: %w", err)
+	}
+	err = cmd.serve(c, cfg)
+	return errors.Join(err, finish())
+}
+
+// keepWrites makes a simulator keep when it wrote streams. The returned function completes the file.
+func keepWrites(cfg *sim.Config, path string) (finish func() error, err error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	to := bufio.NewWriter(f)
+	streams, failed := make(chan *sim.Streamed, 4096), make(chan error, 1)
+	cfg.OnStreamed = func(s *sim.Streamed) { streams <- s }
+	go func() {
+		defer crash.Catch()
+		var err error
+		e := json.NewEncoder(to)
+		for s := range streams {
+			if err == nil {
+				err = e.Encode(s)
+			}
+		}
+		failed <- err
+	}()
+	return func() error {
+		close(streams)
+		return errors.Join(<-failed, to.Flush(), f.Close())
+	}, nil
 }
 
 func (cmd simCommand) listFaults() error {

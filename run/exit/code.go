@@ -20,6 +20,7 @@ const (
 	CodeBug               Code = "bug"
 	CodeBuild             Code = "build"
 	CodeCAFile            Code = "ca_file"
+	CodeCalibration       Code = "calibration"
 	CodeCampaign          Code = "campaign"
 	CodeCampaignRunning   Code = "campaign_running"
 	CodeCheck             Code = "check"

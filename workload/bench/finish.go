@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/servers"
 	"github.com/mlperf-go/mlperf-go/workload/engine"
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
+	"github.com/mlperf-go/mlperf-go/workload/floor"
 	"github.com/mlperf-go/mlperf-go/workload/measure"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 )
@@ -43,6 +44,7 @@ func (t *trial) finish(o *engine.Outcome, process hostinfo.Process, drift time.D
 	r.describe(t, o, &traffic)
 	r.Client = client(o, m, process, drift)
 	r.addServers(t)
+	r.addCalibration(t)
 	if m.Header.ID == "" && o.Requests == 0 {
 		r.Notes = append(r.Notes, "no request was sent")
 	}
@@ -78,6 +80,19 @@ func (r *Record) addServers(t *trial) {
 		return
 	}
 	r.Servers = state.Facts(t.started, ended)
+}
+
+// addCalibration compares the busiest stage with what the client can hold.
+func (r *Record) addCalibration(t *trial) {
+	if t.Calibration == nil {
+		return
+	}
+	var used floor.Rates
+	for i := range r.Measured.Stages {
+		of := &r.Measured.Stages[i].Throughput
+		used.Requests, used.Tokens = max(used.Requests, of.SendRate, of.Requests), max(used.Tokens, of.OutputTokens)
+	}
+	r.Calibration = floor.Beside(t.Calibration, &r.Host, r.Tool, used, max(t.Shards, 1))
 }
 
 func lagOf(d *measure.Distribution) ledger.LagUS {

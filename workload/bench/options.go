@@ -6,6 +6,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/secret"
 	"github.com/mlperf-go/mlperf-go/workload/engine"
+	"github.com/mlperf-go/mlperf-go/workload/floor"
 	"github.com/mlperf-go/mlperf-go/workload/measure"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 )
@@ -32,7 +33,9 @@ type Options struct {
 	// Vocabulary is the number of token ids that prompts may contain; 0: the default.
 	Vocabulary int
 	Rehearsal  string // why this run is a rehearsal; empty: it is not
-	ServerDir  string // folder of the servers that were started for the run; empty: others started them
+	// Calibration is the client's own floor, with which the record compares the run; nil: unknown.
+	Calibration *floor.Calibration
+	ServerDir   string // folder of the servers that were started for the run; empty: others started them
 	// Part is the share of the workload that this process sends; the zero value: all. Control is the Unix socket on which
 	// a coordinator then starts each stage; empty: stages start as soon as they are prepared.
 	Part     engine.Part

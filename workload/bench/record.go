@@ -17,6 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/servers"
 	"github.com/mlperf-go/mlperf-go/workload/engine"
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
+	"github.com/mlperf-go/mlperf-go/workload/floor"
 	"github.com/mlperf-go/mlperf-go/workload/measure"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 )
@@ -49,6 +50,8 @@ type Record struct {
 	Source    *profile.Source   `json:"source,omitempty"`  // the profile's, if it is another tool's
 	Spread    *Spread           `json:"spread,omitempty"`  // of a run that several processes made
 	Servers   *servers.Facts    `json:"servers,omitempty"` // that were started for the run
+	// Calibration is what the client's own floor was, if it was calibrated.
+	Calibration *floor.Use `json:"calibration,omitempty"`
 }
 
 // Stage is what a stage was meant to be and how it took place.

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/sim"
+	"github.com/mlperf-go/mlperf-go/workload/calibrate"
+	"github.com/mlperf-go/mlperf-go/workload/floor"
+)
+
+// calibrateCommand measures what this program itself can hold and adds.
+type calibrateCommand struct{ *program }
+
+// calibrationTime is the default duration of the loads. With starts and figures it stays below 30 s.
+const calibrationTime = 15 * time.Second
+
+func (cmd calibrateCommand) command() *cli.Command {
+	return &cli.Command{
+		Name: "calibrate", Usage: "measure this program's own highest rates, time errors and shortest latencies",
+		OnUsageError: usageError, Action: cmd.do,
+		Description: "Sends loads to a no-op server and to the simulator on this machine. `bench run` prints the result " +
+			"beside its own.\nNothing else should run meanwhile.",
+		Flags: []cli.Flag{
+			&cli.DurationFlag{Name: "duration", Value: calibrationTime, Usage: "of all loads together"},
+			&cli.IntFlag{Name: "shards", Value: 1, Usage: "event loops that send and receive, as in the runs to compare"},
+			&cli.StringFlag{Name: "calibration", DefaultText: "~/.cache/mlperf-go/" + floor.FileName,
+				Usage: "file to write"},
+			&cli.BoolFlag{Name: "no-op", Hidden: true, Usage: "be the no-op server"},
+			&cli.BoolFlag{Name: "no-op-split", Hidden: true, Usage: "each token is a write of its own"},
+			&cli.StringFlag{Name: "ready-file", Hidden: true, Usage: "file to write the no-op server's URL to"},
+		},
+	}
+}
+
+func (cmd calibrateCommand) do(c *cli.Context) error {
+	if err := noArguments(c); err != nil {
+		return err
+	}
+	if c.Bool("no-op") {
+		return serveNoOp(c.Context, c.Bool("no-op-split"), c.String("ready-file"))
+	}
+	o := calibrate.Options{Duration: c.Duration("duration"), Shards: c.Int("shards"),
+		Step: func(text string) { cmd.log.Info("measuring: " + text) }}
+	if o.Duration < calibrate.Shortest || o.Shards < 1 {
+		return exit.Usage(exit.CodeFlagValue, "", "--duration must be at least %v, and --shards at least 1",
+			calibrate.Shortest)
+	}
+	path := cmp.Or(c.String("calibration"), cmd.calibrationFile())
+	if path == "" {
+		return exit.Usage(exit.CodeCalibration, "Give --calibration FILE",
+			"there is no home folder in which to keep the calibration")
+	}
+	if err := os.MkdirAll(filepath.Dir(path), atomicfile.Shared.Folder()); err != nil {
+		return exit.Environment(exit.CodeOutput, "Choose another --calibration", "no folder for the calibration: %w", err)
+	}
+	got, err := calibrate.Run(c.Context, o)
+	if err != nil {
+		return err
+	}
+	if err := got.Write(path); err != nil {
+		return exit.Environment(exit.CodeOutput, "Choose another --calibration", "the calibration cannot be kept: %w", err)
+	}
+	if cmd.json {
+		cmd.writeJSON(got)
+		return nil
+	}
+	printCalibration(cmd.out, got)
+	cmd.out.line("\nfile        %s", path)
+	return nil
+}
+
+// serveNoOp is the no-op server's process.
+func serveNoOp(ctx context.Context, split bool, ready string) error {
+	s, err := calibrate.NewNoOp(split)
+	if err != nil {
+		return err
+	}
+	if ready != "" {
+		if err := sim.WriteReadyFile(ready, s.URL); err != nil {
+			return err
+		}
+	}
+	return s.Serve(ctx)
+}
+
+// calibrationFile returns where a calibration is kept; empty: nowhere.
+func (p *program) calibrationFile() string {
+	cache := valueOf(p.environ, "XDG_CACHE_HOME")
+	if home := valueOf(p.environ, "HOME"); cache == "" && home != "" {
+		cache = filepath.Join(home, ".cache")
+	}
+	if !filepath.IsAbs(cache) {
+		return ""
+	}
+	return filepath.Join(cache, "mlperf-go", floor.FileName)
+}
+
+// calibration reads a calibration that the user named, or else the kept one; nil: nothing is kept. A kept file that
+// cannot be read is only noted.
+func (p *program) calibration(named string) (*floor.Calibration, error) {
+	path := cmp.Or(named, p.calibrationFile())
+	if path == "" {
+		return nil, nil
+	}
+	got, err := floor.Read(path)
+	if err == nil || named != "" {
+		return got, err
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		p.notice("note: " + err.Error())
+	}
+	return nil, nil
+}
+
+func printCalibration(out page, c *floor.Calibration) {
+	loops := "1 event loop"
+	if c.Shards > 1 {
+		loops = fmt.Sprintf("%d event loops", c.Shards)
+	}
+	out.line("%s on %d CPUs (%s), Linux %s", loops, c.Machine.CPUsAllowed, c.Machine.CPUModel, c.Machine.Kernel)
+	t := out.table()
+	for _, p := range c.Closed {
+		t.row(fmt.Sprintf("%d in flight", p.Concurrency), fmt.Sprintf("%.0f requests/s", p.RequestsPerS))
+	}
+	for _, p := range c.Open {
+		verdict := "held"
+		if !p.Held {
+			verdict = "not held"
+		}
+		t.row(fmt.Sprintf("%.0f requests/s", p.AskedPerS), fmt.Sprintf("%s: sent %.3f ms late at p99", verdict,
+			1e3*p.ClientDelayP99))
+	}
+	t.row("highest rates", fmt.Sprintf("%.0f requests/s on schedule, %.0f tokens/s", c.Highest.Requests, c.Highest.Tokens))
+	t.Flush()
+	out.line("")
+	t = out.table()
+	t.row("in ms", "mean", "p50", "p99")
+	for _, x := range []struct {
+		name string
+		of   *floor.Spread
+	}{
+		{"event stamped after its write", &c.Errors.Event}, {"TTFT above the server's", &c.Errors.TTFT},
+		{"ITL off the server's", &c.Errors.ITL}, {"shortest TTFT", &c.Shortest.TTFT}, {"shortest ITL", &c.Shortest.ITL},
+		{"shortest answer", &c.Shortest.E2E},
+	} {
+		t.row(x.name, fmt.Sprintf("%.4f", 1e3*x.of.Mean), fmt.Sprintf("%.4f", 1e3*x.of.P50),
+			fmt.Sprintf("%.4f", 1e3*x.of.P99))
+	}
+	t.Flush()
+}
