@@ -19,13 +19,14 @@ import (
 
 // Preflight is preflight.json: what was found before the first query.
 type Preflight struct {
-	Backend         *record.BackendChoice `json:"backend"`
-	Endpoints       []*backends.Probe     `json:"endpoints"`
-	OpenFiles       hostinfo.NoFile       `json:"open_files"`
-	LocalPorts      int                   `json:"local_ports"` // that connections to one address can come from
-	DiskFreeBytes   uint64                `json:"disk_free_bytes"`
-	ExpectedLatency time.Duration         `json:"expected_latency_ns,omitempty"` // SingleStream: median of the answers
-	Notes           []string              `json:"notes,omitempty"`
+	Backend    *record.BackendChoice `json:"backend"`
+	Endpoints  []*backends.Probe     `json:"endpoints"`
+	OpenFiles  hostinfo.NoFile       `json:"open_files"`
+	LocalPorts int                   `json:"local_ports"` // that connections to one address can come from
+	// DiskFreeBytes is 0 if the file system reports no size.
+	DiskFreeBytes   uint64        `json:"disk_free_bytes"`
+	ExpectedLatency time.Duration `json:"expected_latency_ns,omitempty"` // SingleStream: median of the answers
+	Notes           []string      `json:"notes,omitempty"`
 }
 
 // minFreeBytes is the disk space for the logs of the longest official run, about 200 bytes per sample and line, with a
@@ -50,10 +51,11 @@ func (b *prober) preflight(ctx context.Context, samples []datasets.Sample, folde
 	if err = b.reserveConnections(pre, thisHost); err != nil {
 		return nil, err
 	}
-	if pre.DiskFreeBytes, err = hostinfo.FreeBytes(folder); err != nil {
+	var known bool
+	if pre.DiskFreeBytes, known, err = hostinfo.FreeBytes(folder); err != nil {
 		return nil, exit.Environment(exit.CodeDisk, "Choose another --output-dir", "%w", err)
 	}
-	if pre.DiskFreeBytes < minFreeBytes {
+	if known && pre.DiskFreeBytes < minFreeBytes {
 		return nil, exit.Environment(exit.CodeDiskFull, "Free some space, or choose another --output-dir",
 			"the disk of the output folder has %d MiB left, and a test needs %d",
 			pre.DiskFreeBytes>>20, minFreeBytes>>20)

@@ -137,20 +137,20 @@ func kibibytes(s string) int64 {
 }
 
 // FreeBytes returns the space that this user may still fill on the disk of folder, or of the nearest existing folder
-// above it.
-func FreeBytes(folder string) (uint64, error) {
+// above it. Some file systems, such as /proc and several of FUSE, report no size: known is false.
+func FreeBytes(folder string) (free uint64, known bool, err error) {
 	at, err := filepath.Abs(folder)
 	if err != nil {
-		return 0, describe("finding the free space of", folder, err)
+		return 0, false, describe("finding the free space of", folder, err)
 	}
 	for {
 		var s unix.Statfs_t
 		err := unix.Statfs(at, &s)
 		if err == nil {
-			return s.Bavail * uint64(s.Bsize), nil
+			return s.Bavail * uint64(s.Bsize), s.Blocks > 0, nil
 		}
 		if err != unix.ENOENT || at == filepath.Dir(at) {
-			return 0, describe("finding the free space of", folder, err)
+			return 0, false, describe("finding the free space of", folder, err)
 		}
 		at = filepath.Dir(at)
 	}

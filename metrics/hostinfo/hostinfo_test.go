@@ -90,12 +90,17 @@ func TestCollectWhereNothingCanBeFound(t *testing.T) {
 
 func TestFreeBytes(t *testing.T) {
 	dir := t.TempDir()
-	here, err := FreeBytes(dir)
+	here, known, err := FreeBytes(dir)
 	require.NoError(t, err)
 	require.Positive(t, here)
-	_, err = FreeBytes(filepath.Join(dir, "not", "made", "yet"))
+	require.True(t, known)
+	none, known, err := FreeBytes("/proc/self")
 	require.NoError(t, err)
-	_, err = FreeBytes(filepath.Join(dir, "nul\x00"))
+	require.Zero(t, none)
+	require.False(t, known, "it has no blocks")
+	_, _, err = FreeBytes(filepath.Join(dir, "not", "made", "yet"))
+	require.NoError(t, err)
+	_, _, err = FreeBytes(filepath.Join(dir, "nul\x00"))
 	require.ErrorContains(t, err, "finding the free space of")
 }
 

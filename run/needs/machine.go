@@ -38,11 +38,14 @@ func (s *Survey) diskBytes() uint64 {
 }
 
 func (s *Survey) disk(context.Context) Check {
-	free, err := hostinfo.FreeBytes(s.Folder)
+	free, known, err := hostinfo.FreeBytes(s.Folder)
 	if err != nil {
 		return missing(exit.Environment(exit.CodeDisk, "Choose another --output-dir", "%w", err))
 	}
 	need := s.diskBytes()
+	if !known {
+		return unknown("the file system reports no size; the logs need up to " + bytesText(need))
+	}
 	text := fmt.Sprintf("%s free; the logs need up to %s", bytesText(free), bytesText(need))
 	if free < need {
 		return missing(exit.Environment(exit.CodeDiskFull, "Free some space, or choose another --output-dir",

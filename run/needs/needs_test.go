@@ -190,6 +190,13 @@ func TestLoadRow(t *testing.T) {
 	}
 }
 
+func TestDiskWithoutASize(t *testing.T) {
+	s := survey(t, nil)
+	s.Folder = "/proc/self"
+	require.Equal(t, Check{Name: "disk", State: Unknown,
+		Found: "the file system reports no size; the logs need up to 256 MiB"}, row(t, s, "disk"))
+}
+
 func TestWhatDecidesTheDuration(t *testing.T) {
 	offline := plan.Settings{"scenario": "Offline", "target-qps": "", "min-duration": "15s"}
 	c := row(t, survey(t, offline), "duration")
