@@ -363,9 +363,6 @@ func printPlan(out page, p *profile.Profile, plan *bench.Plan) {
 	if plan.Input == 0 {
 		input = orDash(0)
 	}
-	if plan.Without != "" {
-		input += ", without " + plan.Without
-	}
 	fmt.Fprintf(w, "input tokens\t%s\n", input)
 	fmt.Fprintf(w, "output tokens\t%s\n", orDash(plan.Output))
 	if plan.Leavers > 0 {

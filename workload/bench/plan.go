@@ -7,16 +7,16 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/workload/lengths"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
+	"github.com/mlperf-go/mlperf-go/workload/prompts"
 	"github.com/mlperf-go/mlperf-go/workload/schedule"
 )
 
 // Plan is what a profile is going to send, as far as that is known before.
 type Plan struct {
 	Stages   []PlannedStage `json:"stages"`
-	Requests float64        `json:"requests"` // 0: unknown
-	Input    float64        `json:"input_tokens"`
-	Without  string         `json:"input_tokens_without,omitempty"` // what Input leaves out
-	Output   float64        `json:"output_tokens"`
+	Requests float64        `json:"requests"`               // 0: unknown
+	Input    float64        `json:"input_tokens"`           // of whole prompts, with system prompts and history; 0: unknown
+	Output   float64        `json:"output_tokens"`          // 0: unknown
 	Leavers  float64        `json:"leavers,omitempty"`      // requests whose clients are to leave before the end
 	Slow     float64        `json:"slow_readers,omitempty"` // requests whose clients are to read slowly
 	Duration time.Duration  `json:"duration_ns"`            // of the schedules, without the last answers; 0: unknown
@@ -35,8 +35,32 @@ type PlannedStage struct {
 
 // NewPlan computes the plan of a profile. It asks no server and reads no file.
 func NewPlan(p *profile.Profile) *Plan {
-	plan := &Plan{}
-	unknown := false
+	plan := schedules(p)
+	if x := p.Load.Leave; x != nil {
+		plan.Leavers = plan.Requests * x.Share
+	}
+	if x := p.Load.Slow; x != nil {
+		plan.Slow = plan.Requests * x.Share
+	}
+	if outline := prompts.Outline(p); outline != nil {
+		for i := range p.Load.Stages {
+			plan.addTurns(p, &p.Load.Stages[i], plan.Stages[i].Requests, outline)
+		}
+		return plan
+	}
+	in, out := p.Data.Input, p.Data.Output
+	if g := p.Data.Groups; g != nil {
+		in = g.Question
+		plan.Input = plan.Requests * mean(g.System, p.Seed)
+	}
+	plan.Input += plan.Requests * (mean(in, p.Seed) + float64(p.Data.Prefix) + pooled(p.Data.Buckets))
+	plan.Input, plan.Output = math.Round(plan.Input), math.Round(plan.Requests*mean(out, p.Seed))
+	return plan
+}
+
+// schedules computes the part of a plan that has no tokens.
+func schedules(p *profile.Profile) *Plan {
+	plan, unknown := &Plan{}, false
 	for i := range p.Load.Stages {
 		s := &p.Load.Stages[i]
 		one := PlannedStage{Name: s.Name, Arrival: s.Arrival, Rate: s.Rate, Concurrency: s.Concurrency, Warmup: s.Warmup,
@@ -55,26 +79,46 @@ func NewPlan(p *profile.Profile) *Plan {
 	if unknown {
 		plan.Duration = 0
 	}
-	if x := p.Load.Leave; x != nil {
-		plan.Leavers = plan.Requests * x.Share
-	}
-	if x := p.Load.Slow; x != nil {
-		plan.Slow = plan.Requests * x.Share
-	}
-	in, out := p.Data.Input, p.Data.Output
-	if g := p.Data.Groups; g != nil {
-		in = g.Question
-		plan.Input = plan.Requests * mean(g.System, p.Seed)
-	}
-	plan.Input += plan.Requests * (mean(in, p.Seed) + float64(p.Data.Prefix))
-	plan.Input, plan.Output = math.Round(plan.Input), math.Round(plan.Requests*mean(out, p.Seed))
-	switch {
-	case p.Data.Turns != nil:
-		plan.Without = "the history and the system prompts that each turn sends again"
-	case p.Data.Groups != nil && p.Data.Groups.MultiTurn:
-		plan.Without = "the history that each turn sends again"
-	}
 	return plan
+}
+
+// addTurns adds the tokens of a stage, whose requests go to its conversations in turn. One that has ended is followed by
+// the next session.
+func (plan *Plan) addTurns(p *profile.Profile, s *profile.Stage, requests float64,
+	outline func(session, most int) []prompts.Turn) {
+	total, chats := int(requests+0.5), 0
+	switch {
+	case s.Arrival == profile.Closed:
+		chats = max(1, s.Concurrency)
+	case p.Data.Turns != nil:
+		chats = p.Data.Turns.Conversations
+	default:
+		chats = p.Data.Groups.Count * p.Data.Groups.Users
+	}
+	left := make([][]prompts.Turn, min(chats, total)) // of the present session of each conversation
+	next := 0
+	for k := range total {
+		c := k % len(left)
+		if len(left[c]) == 0 {
+			left[c] = outline(next, (total-k+len(left)-1)/len(left))
+			next++
+		}
+		plan.Input += float64(left[c][0].Input)
+		plan.Output += float64(left[c][0].Output)
+		left[c] = left[c][1:]
+	}
+}
+
+// pooled returns the mean tokens of a prefix of weighted pools.
+func pooled(buckets []profile.Bucket) float64 {
+	sum, weights := 0.0, 0.0
+	for _, b := range buckets {
+		sum, weights = sum+b.Weight*float64(b.Tokens), weights+b.Weight
+	}
+	if weights == 0 {
+		return 0
+	}
+	return sum / weights
 }
 
 // mean returns the mean of a distribution after clipping, from draws; 0 for none.
@@ -91,4 +135,6 @@ func mean(d *profile.Distribution, seed uint64) float64 {
 }
 
 // requests returns how many requests a profile sends, rounded up; 0: unknown.
-func requests(p *profile.Profile) int { return int(NewPlan(p).Requests + 0.5) }
+func requests(p *profile.Profile) int {
+	return int(schedules(p).Requests + 0.5)
+}

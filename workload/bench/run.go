@@ -234,7 +234,7 @@ func (t *trial) watch() (stop func()) {
 		t.Observer.Note(n)
 	}
 	done, over := make(chan struct{}), make(chan struct{})
-	plan := NewPlan(t.Profile)
+	plan := schedules(t.Profile)
 	go func() {
 		defer crash.Catch()
 		defer close(over)

@@ -42,8 +42,7 @@ func (c *conversations) turns(session int) (turns []turn, system int) {
 		system = lengths.Tokens(t.System, r)
 	}
 	n := min(tokens(t.Count, r), mostTurns)
-	_, prefix, _ := c.x.of(session)
-	context := t.SharedSystem + system + prefix
+	context := c.opening(session, system)
 	for i := range n {
 		one := turn{input: tokens(c.p.Data.Input, r), output: output(c.p.Data.Output, r)}
 		if i == 0 && t.FirstInput != nil {
@@ -59,6 +58,12 @@ func (c *conversations) turns(session int) (turns []turn, system int) {
 		turns = append(turns, one)
 	}
 	return turns, system
+}
+
+// opening returns the tokens before the first turn of a conversation with a system prompt of its own.
+func (c *conversations) opening(session, system int) int {
+	pooled, _ := c.x.choose(session)
+	return c.p.Data.Turns.SharedSystem + system + c.x.allSize + pooled
 }
 
 func (c *conversations) Calls(session int) ([]Call, error) {

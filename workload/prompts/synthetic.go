@@ -29,7 +29,7 @@ func output(d *profile.Distribution, r *rand.Rand) int {
 
 // prefixes chooses a common prefix for each row: one for all, or one of weighted pools.
 type prefixes struct {
-	w       *writer
+	w       *writer // nil: only lengths are asked for
 	seed    uint64
 	all     string
 	allSize int
@@ -39,7 +39,9 @@ type prefixes struct {
 
 func newPrefixes(p *profile.Profile, w *writer) *prefixes {
 	x := &prefixes{w: w, seed: p.Seed, buckets: p.Data.Buckets, allSize: p.Data.Prefix}
-	x.all = w.text(source(p.Seed, prefixStream, -1), x.allSize)
+	if w != nil {
+		x.all = w.text(source(p.Seed, prefixStream, -1), x.allSize)
+	}
 	for _, b := range x.buckets {
 		x.total += b.Weight
 	}
@@ -48,11 +50,17 @@ func newPrefixes(p *profile.Profile, w *writer) *prefixes {
 
 // of returns the prefix of a row, its tokens and its group: from 1, 0 for none.
 func (x *prefixes) of(row int) (text string, size, group int) {
+	pooled, group := x.choose(row)
+	if text = x.all; pooled > 0 {
+		text += x.w.text(source(x.seed, prefixStream, group-1), pooled)
+	}
+	return text, x.allSize + pooled, group
+}
+
+// choose returns the group of a row, from 1 and 0 for none, and the tokens that its pool adds to the common prefix.
+func (x *prefixes) choose(row int) (pooled, group int) {
 	if len(x.buckets) == 0 {
-		if x.allSize > 0 {
-			group = 1
-		}
-		return x.all, x.allSize, group
+		return 0, min(x.allSize, 1)
 	}
 	r := source(x.seed, chooseStream, row)
 	at, before := r.Float64()*x.total, 0
@@ -61,10 +69,9 @@ func (x *prefixes) of(row int) (text string, size, group int) {
 			before += b.Count
 			continue
 		}
-		group = before + r.IntN(b.Count)
-		return x.all + x.w.text(source(x.seed, prefixStream, group), b.Tokens), x.allSize + b.Tokens, group + 1
+		return b.Tokens, before + r.IntN(b.Count) + 1
 	}
-	return x.all, x.allSize, 0
+	return 0, 0
 }
 
 func newSynthetic(p *profile.Profile, o Options) (Source, error) {
@@ -104,18 +111,11 @@ func newSharedPrefix(p *profile.Profile, o Options) (Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := p.Data.Groups
-	if g.Count > mostUsers/g.Users {
+	if p.Data.Groups.Count > mostUsers/p.Data.Groups.Users {
 		return nil, fmt.Errorf("data.groups: more than %d users", mostUsers)
 	}
-	s := &groups{p: p, w: w, systems: make([]string, g.Count), sizes: make([]int, g.Count)}
-	for i := range s.systems {
-		r := source(p.Seed, systemStream, i)
-		s.sizes[i] = tokens(g.System, r)
-		s.systems[i] = w.text(r, s.sizes[i])
-	}
-	s.order = rand.New(rand.NewPCG(p.Seed, chooseStream)).Perm(g.Count * g.Users)
-	if !g.MultiTurn {
+	s := newGroups(p, w)
+	if !p.Data.Groups.MultiTurn {
 		return &single{rows: len(s.order), fill: func(row int, r *Request) error { return s.fill(row, 0, r) }}, nil
 	}
 	s.calls = chain(mostTurns)
@@ -139,11 +139,24 @@ func chain(n int) []Call {
 
 type groups struct {
 	p       *profile.Profile
-	w       *writer
+	w       *writer // nil: only lengths are asked for
 	systems []string
 	sizes   []int
 	order   []int
 	calls   []Call
+}
+
+func newGroups(p *profile.Profile, w *writer) *groups {
+	g := p.Data.Groups
+	s := &groups{p: p, w: w, systems: make([]string, g.Count), sizes: make([]int, g.Count)}
+	for i := range s.systems {
+		r := source(p.Seed, systemStream, i)
+		if s.sizes[i] = tokens(g.System, r); w != nil {
+			s.systems[i] = w.text(r, s.sizes[i])
+		}
+	}
+	s.order = rand.New(rand.NewPCG(p.Seed, chooseStream)).Perm(g.Count * g.Users)
+	return s
 }
 
 func (s *groups) Sessions() int             { return len(s.order) }
@@ -158,9 +171,8 @@ func (s *groups) Request(session, call int, r *Request) error {
 func (s *groups) fill(row, call int, r *Request) error {
 	user := s.order[row]
 	group := user / s.p.Data.Groups.Users
-	long := source(s.p.Seed, lengthStream+uint64(call)<<32, user)
-	n := tokens(s.p.Data.Groups.Question, long)
-	r.Output, r.Group, r.Input = output(s.p.Data.Output, long), group+1, n
+	n, out := s.lengths(user, call)
+	r.Output, r.Group, r.Input = out, group+1, n
 	r.Text = s.w.text(source(s.p.Seed, textStream+uint64(call)<<32, user), n)
 	if call == 0 {
 		opening(s.p, r, s.systems[group], s.sizes[group])
@@ -168,6 +180,12 @@ func (s *groups) fill(row, call int, r *Request) error {
 		r.Continues = call
 	}
 	return nil
+}
+
+// lengths returns the tokens of a user's question and of the limit of its answer.
+func (s *groups) lengths(user, call int) (question, answer int) {
+	r := source(s.p.Seed, lengthStream+uint64(call)<<32, user)
+	return tokens(s.p.Data.Groups.Question, r), output(s.p.Data.Output, r)
 }
 
 // opening puts a system prompt before the first prompt of a session.
