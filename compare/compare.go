@@ -188,16 +188,21 @@ func newPair(labelA, labelB string, a, b *Result, o Settings) *Pair {
 		p.Rows[0].asked = p.noteLoad()
 	}
 	p.noteAnswers()
+	judgeAll(p.Rows, o.Confidence)
+	return p
+}
+
+// judgeAll judges rows with a confidence of all their intervals together.
+func judgeAll(rows []*Row, confidence float64) {
 	tests := 0.0
-	for _, row := range p.Rows {
+	for _, row := range rows {
 		if row.interval != nil && !row.asked {
 			tests++
 		}
 	}
-	for _, row := range p.Rows {
-		row.judge(1 - (1-o.Confidence)/max(tests, 1))
+	for _, row := range rows {
+		row.judge(1 - (1-confidence)/max(tests, 1))
 	}
-	return p
 }
 
 // addRows adds the result, the result per accelerator, the rate of tokens, and the tails.

@@ -34,8 +34,7 @@ func (r *Report) Text(w io.Writer) error {
 		fmt.Fprintf(out, "\nonly in %s: %s %s %s (%s)\n", one.Label, one.Benchmark, one.Scenario, one.Mode, one.State)
 	}
 	if r.judged() {
-		fmt.Fprintf(out, "\nIntervals: %.4g %% for all rows of a pair together, of the variation within the\n"+
-			"runs: bootstrap of blocks in time order (docs/explanation/comparison.md).\n", 100*r.Confidence)
+		out.WriteString("\n" + IntervalNote(r.Confidence))
 	}
 	if g := r.Gate; g != nil {
 		for _, f := range g.Failures {
@@ -49,6 +48,12 @@ func (r *Report) Text(w io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// IntervalNote explains the intervals of a comparison, in lines of at most 80 columns.
+func IntervalNote(confidence float64) string {
+	return fmt.Sprintf("Intervals: %.4g %% for all rows of a pair together, of the variation within the\n"+
+		"runs: bootstrap of blocks in time order (docs/explanation/comparison.md).\n", 100*confidence)
 }
 
 // textWidth is the width of a terminal in characters.

@@ -41,11 +41,6 @@ func (cmd compareCommand) run(c *cli.Context) error {
 		return exit.Usage(exit.CodeArgument, "Write `mlperf-go compare A B`",
 			"this command requires two folders with results")
 	}
-	if workloads, err := areWorkloads(c.Args().Slice()); err != nil {
-		return err
-	} else if workloads {
-		return cmd.compareWorkloads(c.Args().Slice())
-	}
 	percentiles, err := percentilesOf(c)
 	if err != nil {
 		return err
@@ -58,6 +53,11 @@ func (cmd compareCommand) run(c *cli.Context) error {
 	case !(threshold >= 0 && threshold < 1):
 		return exit.Usage(exit.CodeGateThreshold, "Give a share such as 0.02", "--gate-threshold %v is not between 0 and 1",
 			threshold)
+	}
+	if workloads, err := areWorkloads(c.Args().Slice()); err != nil {
+		return err
+	} else if workloads {
+		return cmd.compareWorkloads(c.Args().Slice(), confidence)
 	}
 	var sources []*compare.Source
 	for _, folder := range c.Args().Slice() {

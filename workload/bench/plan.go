@@ -15,7 +15,7 @@ import (
 type Plan struct {
 	Stages   []PlannedStage `json:"stages"`
 	Requests float64        `json:"requests"`               // 0: unknown
-	Input    float64        `json:"input_tokens"`           // of whole prompts, with system prompts and history; 0: unknown
+	Input    float64        `json:"input_tokens"`           // of whole prompts, with their history; 0: unknown
 	Output   float64        `json:"output_tokens"`          // 0: unknown
 	Leavers  float64        `json:"leavers,omitempty"`      // requests whose clients are to leave before the end
 	Slow     float64        `json:"slow_readers,omitempty"` // requests whose clients are to read slowly
@@ -82,8 +82,8 @@ func schedules(p *profile.Profile) *Plan {
 	return plan
 }
 
-// addTurns adds the tokens of a stage, whose requests go to its conversations in turn. One that has ended is followed by
-// the next session.
+// addTurns adds the tokens of a stage, whose requests go to its conversations in turn. One that has ended is followed
+// by the next session.
 func (plan *Plan) addTurns(p *profile.Profile, s *profile.Stage, requests float64,
 	outline func(session, most int) []prompts.Turn) {
 	total, chats := int(requests+0.5), 0

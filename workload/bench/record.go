@@ -164,6 +164,15 @@ func nameOf(s *Stage) string {
 	return fmt.Sprint(s.Span.Stage)
 }
 
+// ReadSeries reads the requests of a run's folder.
+func ReadSeries(folder string) (*measure.Series, error) {
+	p, err := profile.Read(filepath.Join(folder, ProfileName))
+	if err != nil {
+		return nil, exit.Usage(exit.CodeRunFolder, "", "the profile of the run: %w", err)
+	}
+	return measure.ReadSeries(filepath.Join(folder, eventlog.FileName), measure.Options{Load: &p.Load})
+}
+
 // Remeasure computes the figures of a run again, by other definitions or with other limits.
 func Remeasure(folder string, r *Record, definition string, limits []measure.Limit) (*measure.Measured, error) {
 	p, err := profile.Read(filepath.Join(folder, ProfileName))

@@ -1,0 +1,63 @@
+package compare
+
+// Requests are the requests of a workload's run in the order in which they were sent.
+type Requests struct {
+	Seq     []int // numbers of the requests in the profile
+	EndNS   []int64
+	OK      []bool
+	Tokens  []float64            // of successful answers; 0 of others
+	Latency map[string][]float64 // by metric, in seconds; NaN: the request has none
+	StartNS int64                // first sending
+}
+
+// WorkloadRow returns the row of a figure of two runs of a workload: a percentile of a latency, such as 0.99, or with
+// the name OutputRate or RequestRate a rate. Judge fills in its interval.
+func WorkloadRow(name string, p, base, other float64, a, b *Requests) *Row {
+	row := &Row{Name: name, Base: &base, Other: &other}
+	paired := len(a.Seq) == len(b.Seq)
+	for i := range a.Seq {
+		paired = paired && a.Seq[i] == b.Seq[i]
+	}
+	switch la, lb := a.Latency[name], b.Latency[name]; {
+	case name == OutputRate || name == RequestRate:
+		row.higher = true
+		row.interval = func(confidence float64) (*Interval, error) {
+			return intervalOfRate(a.flow(name), b.flow(name), confidence, paired)
+		}
+	case len(la) > 0 && len(lb) > 0:
+		row.interval = func(confidence float64) (*Interval, error) {
+			return intervalOfQuantile(la, lb, p, confidence, paired)
+		}
+	default:
+		row.Why = "it has several values of a request"
+	}
+	return row
+}
+
+// Rates of a workload's run.
+const (
+	RequestRate = "requests/s"
+	OutputRate  = "output tokens/s"
+)
+
+// JudgeWorkload computes the changes and intervals of rows with a confidence of all of them together.
+func JudgeWorkload(rows []*Row, confidence float64) { judgeAll(rows, confidence) }
+
+// flow returns what a run delivered over time. The seconds of a request are by how much it moved the time of the last
+// answer so far.
+func (r *Requests) flow(rate string) flow {
+	f := flow{make([]float64, len(r.Seq)), make([]float64, len(r.Seq))}
+	last := r.StartNS
+	for i, end := range r.EndNS {
+		switch {
+		case rate == OutputRate:
+			f.amounts[i] = r.Tokens[i]
+		case r.OK[i]:
+			f.amounts[i] = 1
+		}
+		if end > last {
+			f.seconds[i], last = float64(end-last)/1e9, end
+		}
+	}
+	return f
+}
