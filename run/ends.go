@@ -22,8 +22,9 @@ type ends struct {
 	till time.Time        // of the last look
 }
 
-// look returns the samples that ended since the last look, in no order. They are valid until the next look.
-func (f *ends) look(l *ledger.Ledger, now time.Time) iter.Seq[*ledger.Entry] {
+// look returns the samples that ended since the last look, in no order, with the times of their issue. They are valid
+// until the next look.
+func (f *ends) look(l *ledger.Ledger, now time.Time) iter.Seq2[*ledger.Entry, int64] {
 	f.list = f.list[:0]
 	if now.Before(f.rest) {
 		return f.entries(l)
@@ -45,10 +46,10 @@ func (f *ends) look(l *ledger.Ledger, now time.Time) iter.Seq[*ledger.Entry] {
 	return f.entries(l)
 }
 
-func (f *ends) entries(l *ledger.Ledger) iter.Seq[*ledger.Entry] {
-	return func(yield func(*ledger.Entry) bool) {
+func (f *ends) entries(l *ledger.Ledger) iter.Seq2[*ledger.Entry, int64] {
+	return func(yield func(*ledger.Entry, int64) bool) {
 		for _, seq := range f.list {
-			if e, _ := l.Entry(int(seq)); !yield(&e) {
+			if e, _ := l.Entry(int(seq)); !yield(&e, e.IssuedNS) {
 				return
 			}
 		}

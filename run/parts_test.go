@@ -238,7 +238,7 @@ func TestProgressFigures(t *testing.T) {
 		}
 		pen.Complete(i, &ledger.Completion{Reason: reason, OutputTokens: 2, DoneNS: 5e9})
 	}
-	got := (&watcher{evidence: &run.evidence}).progress(&window{})
+	got := (&watcher{evidence: &run.evidence}).progress(&ledger.Rate{})
 	require.EqualValues(t, 100, got.Total)
 	require.EqualValues(t, 40, got.Issued)
 	require.EqualValues(t, 30, got.Done)
@@ -247,17 +247,4 @@ func TestProgressFigures(t *testing.T) {
 	require.Zero(t, got.Left, "one look gives no rate")
 	require.InEpsilon(t, 39e6, float64(got.TTFTp99), 0.02)
 	require.GreaterOrEqual(t, got.Elapsed, time.Second)
-}
-
-func TestRateOfTheLastSeconds(t *testing.T) {
-	w := &window{}
-	at := time.Unix(0, 0)
-	require.Zero(t, w.rate(at, 0))
-	for i := 1; i <= 20; i++ {
-		require.InDelta(t, 100, w.rate(at.Add(time.Duration(i)*time.Second), int64(100*i)), 1e-9)
-	}
-	for i := 21; i <= 28; i++ { // nothing ends any more: the rate falls to zero within the window
-		w.rate(at.Add(time.Duration(i)*time.Second), 2000)
-	}
-	require.Zero(t, w.rate(at.Add(29*time.Second), 2000))
 }

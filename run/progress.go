@@ -26,11 +26,13 @@ type Progress struct {
 	Left     time.Duration // until the last query is due, or by the rate; 0: unknown
 	Tails    []record.Tail // of a Server test with limits
 
-	Ended      iter.Seq[*ledger.Entry] // samples that ended since the last call; valid until the call returns
-	EndedUntil time.Time               // every sample that ended before has been in Ended
-	Names      ledger.Names            // of the codes of Ended
-	Failures   []Failure               // failed attempts since the last call, at most 20
-	Servers    []ServerSignals         // readings of the servers' metrics since the last call, with --metrics
+	// Ended are the samples that ended since the last call, each with the wall clock time in ns from which its latencies
+	// count. They are valid until the call returns.
+	Ended      iter.Seq2[*ledger.Entry, int64]
+	EndedUntil time.Time       // every sample that ended before has been in Ended
+	Names      ledger.Names    // of the codes of Ended
+	Failures   []Failure       // failed attempts since the last call, at most 20
+	Servers    []ServerSignals // readings of the servers' metrics since the last call, with --metrics
 }
 
 // Failure is a failed attempt at a sample.
@@ -67,8 +69,7 @@ func (w *watcher) start() (stop func()) {
 		tick, room := time.NewTicker(progressEvery), time.NewTicker(roomEvery)
 		defer tick.Stop()
 		defer room.Stop()
-		recent := &window{n: 1} // the first rate counts from the start
-		recent.at[0] = w.started
+		recent := ledger.NewRate(w.started)
 		for {
 			select {
 			case <-over:
@@ -92,32 +93,14 @@ func (w *watcher) start() (stop func()) {
 	}
 }
 
-// window keeps the last few counts, so that the rate follows the test.
-type window struct {
-	at   [8]time.Time
-	done [8]int64
-	n    int
-}
-
-func (w *window) rate(now time.Time, done int64) float64 {
-	last := (w.n + len(w.at) - min(w.n, len(w.at)-1)) % len(w.at)
-	slot := w.n % len(w.at)
-	w.at[slot], w.done[slot] = now, done
-	w.n++
-	if s := now.Sub(w.at[last]).Seconds(); w.n > 1 && s > 0 {
-		return float64(done-w.done[last]) / s
-	}
-	return 0
-}
-
-func (w *watcher) progress(recent *window) Progress {
+func (w *watcher) progress(recent *ledger.Rate) Progress {
 	now := time.Now()
 	c := w.ledger.Counts()
 	p := Progress{
 		Elapsed: now.Sub(w.started), Total: w.total(), Issued: c.Issued, Done: c.Completed + c.Failed, Failed: c.Failed,
 		InFlight: c.InFlight(), TTFTp99: time.Duration(w.ledger.TTFT().Quantile(.99)), Tails: w.live.look(now.UnixNano()),
 	}
-	p.RatePerS = recent.rate(now, p.Done)
+	p.RatePerS = recent.PerSecond(now, p.Done)
 	p.Left = w.left(&p, now)
 	p.Ended, p.Names, p.EndedUntil = w.ends.look(w.ledger, now), w.ledger.Names(), w.ends.till
 	p.TPOTp99 = time.Duration(w.ends.tpot.Quantile(.99))

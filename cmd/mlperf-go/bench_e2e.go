@@ -43,19 +43,21 @@ func (cmd benchCommand) doE2E(c *cli.Context) error {
 	if err := cmd.checkE2E(c, v, list); err != nil {
 		return err
 	}
-	s, err := cmd.standUp(c, list[0].Model)
-	if err != nil {
-		return err
-	}
-	defer s.down()
-	c.Context = s.ctx
-	return cmd.runAll(c, v, list, func(c *cli.Context, o *bench.Options) error {
-		s.configure(o)
-		if err := cmd.runOne(c, o); err != nil {
-			return s.explain(err)
+	return cmd.watched(c, list, func(w *benchWatch) error {
+		s, err := cmd.standUp(c, list[0].Model)
+		if err != nil {
+			return err
 		}
-		cmd.analyse(c, o.Folder)
-		return nil
+		defer s.down()
+		c.Context = s.ctx
+		return cmd.runAll(c, v, list, func(c *cli.Context, o *bench.Options) error {
+			s.configure(o)
+			if err := cmd.runOne(c, o, w); err != nil {
+				return s.explain(err)
+			}
+			cmd.analyse(c, o.Folder)
+			return nil
+		})
 	})
 }
 

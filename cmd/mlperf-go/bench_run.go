@@ -62,7 +62,7 @@ func (cmd benchCommand) run() *cli.Command {
 
 // runFlags are those of every command that runs a workload.
 func runFlags() []cli.Flag {
-	return append(profileFlags(),
+	return append(append(profileFlags(), pageFlags()...),
 		&cli.StringFlag{Name: "model", Aliases: []string{"m"}, Category: serversGroup,
 			Usage: "name of the model in requests; default: the profile's, or the first that the server lists"},
 		&cli.StringFlag{Name: "backend", Category: serversGroup, Value: "auto",
@@ -183,7 +183,9 @@ func (cmd benchCommand) doRun(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return cmd.runAll(c, v, list, cmd.runOne)
+	return cmd.watched(c, list, func(w *benchWatch) error {
+		return cmd.runAll(c, v, list, func(c *cli.Context, o *bench.Options) error { return cmd.runOne(c, o, w) })
+	})
 }
 
 // runAll runs a profile, or one after the other its treatments, each in a folder of its own below --output. The worst
@@ -217,14 +219,14 @@ func (cmd benchCommand) runAll(c *cli.Context, v *contract.Invocation, list []co
 	return nil
 }
 
-func (cmd benchCommand) runOne(c *cli.Context, o *bench.Options) error {
+func (cmd benchCommand) runOne(c *cli.Context, o *bench.Options, w *benchWatch) error {
 	if c.Bool("rehearse") {
 		if err := cmd.rehearse(o); err != nil {
 			return err
 		}
 	}
-	show := &benchProgress{console: cmd.console}
-	o.Observer = show
+	w.begin(o)
+	o.Observer, o.Details = &benchProgress{console: cmd.console, page: w.page}, w.asked
 	r, err := bench.Run(c.Context, *o)
 	if err != nil {
 		results.Discard(o.Folder)
@@ -233,6 +235,7 @@ func (cmd benchCommand) runOne(c *cli.Context, o *bench.Options) error {
 	if err := results.Point(o.Folder); err != nil {
 		cmd.notice(err.Error())
 	}
+	w.result(r)
 	cmd.exit = r.ExitCode()
 	if i, ok := context.Cause(c.Context).(run.Interrupt); ok && r.Verdict == record.Interrupted {
 		cmd.exit = i.ExitCode()
@@ -287,9 +290,10 @@ func (cmd benchCommand) printBenchRecord(r *bench.Record, m *measure.Measured, f
 	return nil
 }
 
-// benchProgress prints a line every few seconds.
+// benchProgress prints a line every few seconds, and feeds the pages.
 type benchProgress struct {
 	*console
+	page *livePage
 	last time.Time
 }
 
@@ -298,6 +302,9 @@ func (b *benchProgress) Note(text string) { b.notice("note: " + text) }
 
 // Progress prints what was sent and answered so far.
 func (b *benchProgress) Progress(p bench.Progress) {
+	now := progressOf(&p)
+	b.count(now)
+	b.page.progress(now)
 	if time.Since(b.last) < lineEvery {
 		return
 	}

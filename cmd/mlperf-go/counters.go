@@ -3,19 +3,24 @@ package main
 import (
 	"fmt"
 
+	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/metrics/publish"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
+// countersOf are the labels of a test's counters.
+func countersOf(p *plan.Plan) map[string]string {
+	return map[string]string{"model": p.Row.Name, "scenario": string(p.Scenario.Scenario), "mode": string(p.Mode)}
+}
+
 // serveCounters serves the program's counters at --serve-metrics until stop is called.
-func (p *program) serveCounters(plan *plan.Plan) (stop func(), err error) {
-	if !plan.Config.Has("serve-metrics") {
+func (p *program) serveCounters(c *config.Effective, labels map[string]string) (stop func(), err error) {
+	if !c.Has("serve-metrics") {
 		return func() {}, nil
 	}
-	s, err := publish.Start(plan.Config.String("serve-metrics"), map[string]string{"model": plan.Row.Name,
-		"scenario": string(plan.Scenario.Scenario), "mode": string(plan.Mode)})
+	s, err := publish.Start(c.String("serve-metrics"), labels)
 	if err != nil {
 		return nil, exit.Environment(exit.CodeLive,
 			"Give --serve-metrics a free address of this machine, such as 127.0.0.1:9400",
@@ -33,7 +38,7 @@ var counters = []struct {
 	counter    bool
 	value      func(run.Progress) float64
 }{
-	{"mlperf_go_samples_issued_total", "Samples that LoadGen or the probe issued.", true,
+	{"mlperf_go_samples_issued_total", "Samples that LoadGen or the probe issued, or requests that a workload sent.", true,
 		func(p run.Progress) float64 { return float64(p.Issued) }},
 	{"mlperf_go_samples_ended_total", "Samples that completed or failed.", true,
 		func(p run.Progress) float64 { return float64(p.Done) }},

@@ -26,7 +26,7 @@ func TestCountersOfAProgress(t *testing.T) {
 	require.NoError(t, err)
 	var stdout, stderr bytes.Buffer
 	p := &program{console: newConsole(&stdout, &stderr, nil, &secret.Redactor{})}
-	stop, err := p.serveCounters(made)
+	stop, err := p.serveCounters(made.Config, countersOf(made))
 	require.NoError(t, err)
 	g := p.newProgress(made)
 	g.console.noProgress = true

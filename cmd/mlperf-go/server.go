@@ -98,6 +98,19 @@ func serverSettings(c *cli.Context, flags []cli.Flag) (*config.Effective, *serve
 	if err := dashedArguments(c); err != nil {
 		return nil, nil, err
 	}
+	e, err := flagSettings(c, flags)
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg, err := servers.ConfigFrom(e)
+	if err != nil {
+		return nil, nil, serverError(exit.CodeServerConfig, err)
+	}
+	return e, cfg, nil
+}
+
+// flagSettings returns the settings of flags of runSetting.
+func flagSettings(c *cli.Context, flags []cli.Flag) (*config.Effective, error) {
 	e := config.New(config.RunSettings())
 	for _, f := range flags {
 		s, _, err := e.Table().Find(f.Names()[0])
@@ -105,14 +118,10 @@ func serverSettings(c *cli.Context, flags []cli.Flag) (*config.Effective, *serve
 			err = setFlag(e, c, *s, s.Name)
 		}
 		if err != nil {
-			return nil, nil, exit.Usage(exit.CodeFlagValue, "", "%w", err)
+			return nil, exit.Usage(exit.CodeFlagValue, "", "%w", err)
 		}
 	}
-	cfg, err := servers.ConfigFrom(e)
-	if err != nil {
-		return nil, nil, serverError(exit.CodeServerConfig, err)
-	}
-	return e, cfg, nil
+	return e, nil
 }
 
 // planOnly plans servers for the commands that run no test.

@@ -84,7 +84,7 @@ func (cmd sweepCommand) sweep(c *cli.Context) error {
 	if err := checkProbes(p); err != nil {
 		return err
 	}
-	stop, err := cmd.serveCounters(p)
+	stop, err := cmd.serveCounters(p.Config, countersOf(p))
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func (t testRun) do(ctx context.Context) error {
 	if err := t.surveyOf(plan, nil).Early(ctx); err != nil {
 		return err
 	}
-	stop, err := t.serveCounters(plan)
+	stop, err := t.serveCounters(plan.Config, countersOf(plan))
 	if err != nil {
 		return err
 	}

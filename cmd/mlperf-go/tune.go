@@ -73,7 +73,7 @@ func (cmd tuneCommand) tune(c *cli.Context) error {
 	folder := results.Choose(p.Config.String("output-dir"), fmt.Sprintf("%s-%s-tune", p.Row.Name, p.Scenario.Scenario),
 		p.Config.Bool("resume"), time.Now())
 	progress := &tuneProgress{cmd.newProgress(p), sync.OnceFunc(func() { cmd.point(folder) })}
-	stop, err := cmd.serveCounters(p)
+	stop, err := cmd.serveCounters(p.Config, countersOf(p))
 	if err != nil {
 		return err
 	}

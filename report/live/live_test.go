@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -49,7 +48,13 @@ func (p *played) until(at time.Duration) run.Progress {
 		}
 		ended = append(ended, &e)
 	}
-	now.Ended = slices.Values(ended)
+	now.Ended = func(yield func(*ledger.Entry, int64) bool) {
+		for _, e := range ended {
+			if !yield(e, e.IssuedNS) {
+				return
+			}
+		}
+	}
 	now.Done = int64(p.sent)
 	now.Issued = int64(at.Seconds()*float64(p.rate)) + 1
 	now.InFlight = now.Issued - now.Done

@@ -49,8 +49,10 @@ type second struct {
 	answered, failed, tokens          float64
 }
 
-func (s *second) add(e *ledger.Entry) {
-	t := ledger.TimesOf(e, e.IssuedNS)
+// add adds a request whose latencies count from due. The client's lag counts from the issue.
+func (s *second) add(e *ledger.Entry, due int64) {
+	t := ledger.TimesOf(e, due)
+	t.DispatchLag = ledger.TimesOf(e, e.IssuedNS).DispatchLag
 	for _, one := range []struct {
 		to *[]float64
 		v  float64
@@ -127,8 +129,8 @@ func (s *seconds) add(p *run.Progress) (finished []tick) {
 		s.begin(p)
 	}
 	if p.Ended != nil {
-		for e := range p.Ended {
-			s.at(e.DoneNS).add(e)
+		for e, due := range p.Ended {
+			s.at(e.DoneNS).add(e, due)
 		}
 	}
 	for _, f := range p.Failures {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -241,6 +242,39 @@ func TestLiveSweep(t *testing.T) {
 	waitFor(t, tab, "document.getElementById('verdict').textContent === 'VALID'")
 	require.Regexp(t, `(?s)TTFT p99.*40/s.*counts.*80/s.*counts`, eval[string](t, tab, steps))
 	require.Equal(t, 0, r.wait(), r.out)
+}
+
+const twoRates = `schema: mlperf-go/profile/1
+name: chat
+data: {kind: random, input: 16, output: 4}
+load:
+  stages:
+    - {arrival: constant, rate: 20, duration: 4s}
+`
+
+// TestLiveWorkload shows the requests of two treatments one behind the other, and the verdict of both.
+func TestLiveWorkload(t *testing.T) {
+	s, folder := startServer(t), t.TempDir()
+	profile, treatments := filepath.Join(folder, "chat.yaml"), filepath.Join(folder, "treatments.yaml")
+	require.NoError(t, os.WriteFile(profile, []byte(twoRates), 0o600))
+	require.NoError(t, os.WriteFile(treatments, []byte("treatments:\n  - {name: slow, load.stages.0.rate: 10}\n"+
+		"  - {name: fast, load.stages.0.rate: 30}\n"), 0o600))
+	r := startPage(t, "bench", "run", "-w", profile, "-e", treatments, "-U", s.url, "--slo", "ttft<30s", "--output",
+		filepath.Join(folder, "out"), "--live")
+	tab := newTab(t)
+	open(t, tab, r.url)
+	waitFor(t, tab, "document.getElementById('now').innerText.includes('chat-fast') && "+points+".length > 6")
+	for _, l := range looks() {
+		l.apply(t, tab)
+		waitFor(t, tab, fmt.Sprintf("mlperf.charts.every(c => c.width <= %d)", l.width))
+		readable(t, tab, l)
+	}
+	require.Regexp(t, `(?s)answered\s+\d+ of \d+.*TTFT p99\s+[0-9.]+`,
+		eval[string](t, tab, "document.getElementById('now').innerText"))
+	waitFor(t, tab, "document.getElementById('verdict').textContent !== 'RUNNING'")
+	require.Equal(t, 0, r.wait(), r.out)
+	require.Equal(t, "VALID", eval[string](t, tab, "document.getElementById('verdict').textContent"))
+	require.Contains(t, eval[string](t, tab, "document.body.innerText"), "2 of 2 runs are VALID")
 }
 
 // TestLiveCampaign shows the steps of a campaign, and the charts of the test that runs in a process of its own.

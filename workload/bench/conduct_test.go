@@ -23,14 +23,26 @@ func restless(output float64, leave *profile.Leave, slow *profile.Slow) *profile
 	return p
 }
 
+// latest counts the single requests of each Progress.
+type latest struct{ requests int64 }
+
+func (*latest) Note(string) {}
+
+func (l *latest) Progress(p bench.Progress) {
+	for range p.Latest {
+		l.requests++
+	}
+}
+
 // TestTheServerSeesClientsLeave compares a run with the counters of the simulator.
 func TestTheServerSeesClientsLeave(t *testing.T) {
 	url, s := simulator(t, 3*time.Millisecond) // so that seconds of tokens are still to come when a client leaves
 	folder := t.TempDir()
 	p := restless(800, &profile.Leave{Share: 0.4, Tokens: &profile.Distribution{Kind: "uniform", Min: 1, Max: 50}},
 		&profile.Slow{Share: 0.1, Pause: profile.FixedAt(0.001)})
+	seen := new(latest)
 	r, err := bench.Run(t.Context(), bench.Options{Profile: p, Endpoints: []string{url}, Folder: folder,
-		Limits: []measure.Limit{{Metric: "ttft", Percent: 50, Below: 10 * time.Second}}})
+		Observer: seen, Details: true, Limits: []measure.Limit{{Metric: "ttft", Percent: 50, Below: 10 * time.Second}}})
 	require.NoError(t, err)
 	schematest.Records(t, folder)
 	n := r.Measured.Total.Requests
@@ -43,6 +55,7 @@ func TestTheServerSeesClientsLeave(t *testing.T) {
 	require.NotZero(t, n.Cancelled)
 	require.Less(t, n.Measured, n.Total-n.Cancelled)
 	require.EqualValues(t, n.Measured, r.Measured.Total.Latency["ttft"].Count)
+	require.Equal(t, n.Measured, seen.requests, "the observer saw those that are measured")
 	require.GreaterOrEqual(t, r.Measured.Total.Tokens.Cancelled, n.Cancelled)
 	require.Eventually(t, func() bool { return s.Stats().Aborted == n.Cancelled }, time.Minute, time.Millisecond,
 		"the simulator saw %d clients leave, the run counted %d", s.Stats().Aborted, n.Cancelled)

@@ -20,6 +20,8 @@ type failures struct {
 	start   int64
 	secrets *secret.Redactor
 
+	recent *recent // nil: single failures are not shown
+
 	mu    sync.Mutex
 	lines *atomicfile.Lines
 	n     int
@@ -54,6 +56,8 @@ func (f *failures) add(a backends.Attempt) {
 	if a.Endpoint >= 0 && a.Endpoint < len(f.urls) {
 		line.Endpoint = f.urls[a.Endpoint]
 	}
+	f.recent.fail(&Failure{At: time.Unix(0, a.AtNS), Endpoint: line.Endpoint, Reason: a.Reason, Retried: a.Retried,
+		Detail: a.Detail}, f.secrets)
 	if f.first == "" {
 		f.first = string(a.Reason) + ": " + a.Detail
 	}

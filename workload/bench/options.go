@@ -1,10 +1,12 @@
 package bench
 
 import (
+	"iter"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/secret"
+	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/workload/engine"
 	"github.com/mlperf-go/mlperf-go/workload/floor"
 	"github.com/mlperf-go/mlperf-go/workload/measure"
@@ -41,6 +43,7 @@ type Options struct {
 	Part     engine.Part
 	Control  string
 	Observer Observer
+	Details  bool // the observer's Progress has single requests and failures
 }
 
 // Observer receives what happens. Its methods are called one at a time.
@@ -58,6 +61,24 @@ type Progress struct {
 	Elapsed  time.Duration
 	Expected time.Duration // of the whole run; 0: unknown
 	Requests int           // of the whole run; 0: unknown
+	RatePerS float64       // answers and failures over the last seconds
+
+	TTFTp99, TPOTp99 time.Duration // so far, with Details; 0: none yet
+	// Latest are the requests that ended since the last call, with Details; those are left out that the client cancelled
+	// or read slowly on purpose. Beside each is the time in ns of the wall clock when it was due. They are valid until the
+	// call returns.
+	Latest      iter.Seq2[*ledger.Entry, int64]
+	LatestUntil time.Time // every request that ended before has been in Latest
+	Failures    []Failure // failed attempts since the last call, at most 20, with Details
+}
+
+// Failure is a failed attempt at a request.
+type Failure struct {
+	At       time.Time
+	Endpoint string
+	Reason   backends.Reason
+	Retried  bool   // another attempt followed
+	Detail   string // one line
 }
 
 // Names of the files in a run's folder.

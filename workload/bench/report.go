@@ -140,18 +140,24 @@ func readEntries(folder string, w *report.Workload) (*ledger.Test, error) {
 			return errMostReported
 		}
 		t.T0NS = h.StartNS
-		entry := ledger.Entry{Seq: int32(len(t.Entries)), Retries: uint16(min(e.Retries, math.MaxUint16)),
-			InputTokens: count(e.InputTokens), OutputTokens: count(e.OutputTokens), Events: count(len(e.Events)),
-			IssuedNS: cmp.Or(e.ReadyNS, e.DueNS), SentNS: e.SentNS, FirstByteNS: e.FirstByteNS, FirstTokenNS: e.FirstNS(),
-			LastTokenNS: e.LastNS(), DoneNS: e.EndNS}
-		if !e.OK() {
-			entry.Reason = 1 // any: failures.jsonl has the causes
-		}
-		t.Entries, t.Schedule = append(t.Entries, entry), append(t.Schedule, cmp.Or(e.DueNS, entry.IssuedNS)-h.StartNS)
+		entry, due := entryOf(e)
+		entry.Seq = int32(len(t.Entries))
+		t.Entries, t.Schedule = append(t.Entries, entry), append(t.Schedule, due-h.StartNS)
 		w.GapS = append(w.GapS, longestGap(e))
 		return nil
 	})
 	return t, err
+}
+
+// entryOf returns a request as a request log has it, and when it was due, in ns of the wall clock.
+func entryOf(e *eventlog.Request) (entry ledger.Entry, due int64) {
+	entry = ledger.Entry{Retries: uint16(min(e.Retries, math.MaxUint16)), InputTokens: count(e.InputTokens),
+		OutputTokens: count(e.OutputTokens), Events: count(len(e.Events)), IssuedNS: cmp.Or(e.ReadyNS, e.DueNS),
+		SentNS: e.SentNS, FirstByteNS: e.FirstByteNS, FirstTokenNS: e.FirstNS(), LastTokenNS: e.LastNS(), DoneNS: e.EndNS}
+	if !e.OK() {
+		entry.Reason = 1 // any: failures.jsonl has the causes
+	}
+	return entry, cmp.Or(e.DueNS, entry.IssuedNS)
 }
 
 func count(n int) int32 { return int32(min(max(n, 0), math.MaxInt32)) }

@@ -17,6 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/crash"
 	"github.com/mlperf-go/mlperf-go/internal/results"
+	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 	"github.com/mlperf-go/mlperf-go/run/child"
 	"github.com/mlperf-go/mlperf-go/run/exit"
@@ -79,6 +80,7 @@ type trial struct {
 	started  time.Time
 	log      *eventlog.Writer
 	failures failures
+	recent   *recent // nil without Details
 	engine   *engine.Engine
 	gate     *shard.Gate // nil: stages start by themselves
 }
@@ -102,6 +104,10 @@ func (t *trial) prepare() error {
 	t.log, err = eventlog.Create(t.path(eventlog.FileName), eventlog.Header{ID: t.id(), StartNS: t.started.UnixNano(),
 		Model: t.config.ServedModel})
 	t.failures = failures{path: t.path(FailedName), start: t.started.UnixNano(), secrets: t.Secrets}
+	if t.Details {
+		t.recent = new(recent)
+		t.failures.recent = t.recent
+	}
 	for _, e := range t.config.Endpoints {
 		t.failures.urls = append(t.failures.urls, e.URL)
 	}
@@ -127,6 +133,9 @@ const coalesceWakeups = 50 * time.Microsecond
 func (t *trial) open() error {
 	t.engine = &engine.Engine{Profile: t.Profile, Source: t.source, Encoder: t.encoder, Log: t.log, Failed: t.failures.add,
 		Part: t.Part, Name: strconv.FormatInt(t.started.UnixNano(), 36)}
+	if t.recent != nil {
+		t.engine.Ended = t.recent.add
+	}
 	if file := t.Profile.Load.Trace; file != nil {
 		recorded, err := trace.Read(file)
 		if err != nil {
@@ -240,14 +249,19 @@ func (t *trial) watch() (stop func()) {
 		defer close(over)
 		tick := time.NewTicker(500 * time.Millisecond)
 		defer tick.Stop()
-		for {
+		rate := ledger.NewRate(t.started)
+		for last := false; !last; {
 			select {
 			case <-done:
-				return
+				last = true
 			case <-tick.C:
-				t.Observer.Progress(Progress{Live: t.engine.Live(), Stages: len(t.Profile.Load.Stages),
-					Elapsed: time.Since(t.started), Expected: plan.Duration, Requests: int(plan.Requests)})
 			}
+			now := time.Now()
+			p := Progress{Live: t.engine.Live(), Stages: len(t.Profile.Load.Stages), Elapsed: now.Sub(t.started),
+				Expected: plan.Duration, Requests: int(plan.Requests)}
+			p.RatePerS = rate.PerSecond(now, p.Ended)
+			t.recent.take(&p)
+			t.Observer.Progress(p)
 		}
 	}()
 	return func() { close(done); <-over }

@@ -359,6 +359,9 @@ func (d *director) collect() error {
 		if err := d.Log.Add(&s.rec); err != nil {
 			return fmt.Errorf("the event log cannot be written: %w", err)
 		}
+		if d.Ended != nil {
+			d.Ended(&s.rec)
+		}
 		d.live[liveEnded].Add(1)
 		d.live[liveOutput].Add(int64(s.rec.OutputTokens))
 		if s.rec.Reason != "" {

@@ -25,6 +25,9 @@ type Engine struct {
 	Arrivals []int64                // recorded times in ns, for stages with arrival trace
 	Backends []backends.Backend     // one per event loop; their Config.Body is this engine's Body
 	Failed   func(backends.Attempt) // receives each failed attempt; nil: they are ignored
+	// Ended receives each request that ended, on the goroutine that writes the log; it is valid during the call. nil: they
+	// are not passed on.
+	Ended func(*eventlog.Request)
 
 	// Name begins the ids of sessions in requests, so that they differ from those of other runs.
 	Name string

@@ -1,0 +1,92 @@
+package bench
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
+	"github.com/mlperf-go/mlperf-go/internal/secret"
+	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/workload/eventlog"
+)
+
+// Bounds of what a Progress has. Requests beyond them are in the event log, and failures in failures.jsonl.
+const (
+	mostEnded  = 1 << 18 // about 30 MB
+	mostFailed = 20
+	mostDetail = 300 // bytes of a text of a server
+)
+
+// recent collects what happened since the last Progress, for an observer that shows single requests.
+type recent struct {
+	mu           sync.Mutex
+	ended, shown []endedRequest // shown belongs to the observer until the next take
+	failures     []Failure
+	ttft, tpot   ledger.Histogram // ns
+}
+
+type endedRequest struct {
+	entry ledger.Entry
+	due   int64
+}
+
+// add keeps a request that ended, unless the client behaved oddly on purpose.
+func (r *recent) add(e *eventlog.Request) {
+	if e.Cancelled || !e.Ordinary() {
+		return
+	}
+	entry, due := entryOf(e)
+	t := ledger.TimesOf(&entry, due)
+	keep(&r.ttft, t.TTFT)
+	keep(&r.tpot, t.TPOT)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.ended) < mostEnded {
+		r.ended = append(r.ended, endedRequest{entry, due})
+	}
+}
+
+func keep(h *ledger.Histogram, seconds float64) {
+	if !math.IsNaN(seconds) {
+		h.Record(int64(seconds * 1e9))
+	}
+}
+
+// fail keeps a failed attempt. A nil recent keeps none.
+func (r *recent) fail(f *Failure, secrets *secret.Redactor) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.failures) < mostFailed {
+		f.Detail = foreign.Line(secrets.Values(f.Detail), mostDetail)
+		r.failures = append(r.failures, *f)
+	}
+}
+
+// take moves what was kept into p. A nil recent leaves p as it is.
+func (r *recent) take(p *Progress) {
+	if r == nil {
+		return
+	}
+	p.TTFTp99, p.TPOTp99 = time.Duration(r.ttft.Quantile(.99)), time.Duration(r.tpot.Quantile(.99))
+	p.LatestUntil = time.Now().Add(-settled)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended, r.shown = r.shown[:0], r.ended
+	p.Failures, r.failures = slices.Clone(r.failures), r.failures[:0]
+	list := r.shown
+	p.Latest = func(yield func(*ledger.Entry, int64) bool) {
+		for i := range list {
+			if !yield(&list[i].entry, list[i].due) {
+				return
+			}
+		}
+	}
+}
+
+// settled is how long ago a request has ended at least that is certainly here. The engine looks every 5 ms.
+const settled = 100 * time.Millisecond

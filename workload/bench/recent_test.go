@@ -1,0 +1,76 @@
+package bench
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/internal/secret"
+	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/workload/eventlog"
+)
+
+// Each request that ended is shown once, with the time when it was due, unless the client left or was slow on purpose.
+func TestRecentRequests(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	answered := eventlog.Request{DueNS: 100 * ms, ReadyNS: 101 * ms, SentNS: 102 * ms, EndNS: 400 * ms, OutputTokens: 3,
+		Events: []eventlog.Event{{AtNS: 150 * ms, Tokens: 1}, {AtNS: 250 * ms, Tokens: 2}}}
+	failed := eventlog.Request{DueNS: 200 * ms, SentNS: 201 * ms, EndNS: 202 * ms, Reason: "reset"}
+	left, slow, cancelled := answered, answered, answered
+	left.Leaver, slow.Slow, cancelled.Cancelled = true, true, true
+
+	var r recent
+	for _, e := range []eventlog.Request{answered, left, failed, slow, cancelled} {
+		r.add(&e)
+	}
+	var p Progress
+	r.take(&p)
+	var due []int64
+	for e, at := range p.Latest {
+		due = append(due, at)
+		require.Equal(t, at == 100*ms, e.Succeeded())
+	}
+	require.Equal(t, []int64{100 * ms, 200 * ms}, due)
+	require.InEpsilon(t, 50*ms, int64(p.TTFTp99), .02, "from the time when it was due")
+	require.InEpsilon(t, 50*ms, int64(p.TPOTp99), .02)
+
+	r.add(&failed)
+	r.take(&p)
+	require.Len(t, entriesOf(&p), 1, "the earlier ones were taken")
+	r.take(&p)
+	require.Empty(t, entriesOf(&p))
+}
+
+func entriesOf(p *Progress) (list []ledger.Entry) {
+	for e := range p.Latest {
+		list = append(list, *e)
+	}
+	return list
+}
+
+// What a server says of a failure is one line without the program's secrets, and there are not more than a page takes.
+func TestRecentFailures(t *testing.T) {
+	var secrets secret.Redactor
+	secrets.Add("the-key-of-the-server")
+	var r recent
+	for range mostFailed + 5 {
+		r.fail(&Failure{Reason: "reset", Detail: "no such the-key-of-the-server\n\x1b[31m" + strings.Repeat("x", 1000)},
+			&secrets)
+	}
+	var p Progress
+	r.take(&p)
+	require.Len(t, p.Failures, mostFailed)
+	require.NotContains(t, p.Failures[0].Detail, "the-key-of-the-server")
+	require.NotContains(t, p.Failures[0].Detail, "\n")
+	require.NotContains(t, p.Failures[0].Detail, "\x1b")
+	require.Less(t, len(p.Failures[0].Detail), 400)
+	r.take(&p)
+	require.Empty(t, p.Failures)
+
+	var nobody *recent
+	nobody.fail(&Failure{}, nil)
+	nobody.take(&p)
+	require.Empty(t, p.Failures)
+}
