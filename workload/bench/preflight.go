@@ -16,6 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/engine"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 	"github.com/mlperf-go/mlperf-go/workload/prompts"
+	"github.com/mlperf-go/mlperf-go/workload/trace"
 )
 
 // target is the servers of a run, as they were found.
@@ -27,6 +28,20 @@ type target struct {
 	source  prompts.Source
 	probes  []*backends.Probe
 	notes   []string
+	read    profile.TraceFile // that recorded is
+	// recorded is the trace that was read last; nil: none.
+	recorded *trace.Trace
+}
+
+// trace reads a trace, but only once if arrivals and lengths are those of one file.
+func (t *target) trace(f *profile.TraceFile) (*trace.Trace, error) {
+	if t.recorded != nil && t.read == *f {
+		return t.recorded, nil
+	}
+	var err error
+	t.recorded, err = trace.Read(f)
+	t.read = *f
+	return t.recorded, err
 }
 
 // auto lets the servers show which backend they need.
@@ -59,7 +74,8 @@ func find(ctx context.Context, o *Options) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.source, err = prompts.Open(p, prompts.Options{Vocabulary: o.Vocabulary, Requests: requests(p), Tokenizer: words})
+	t.source, err = prompts.Open(p, prompts.Options{Vocabulary: o.Vocabulary, Requests: requests(p), Tokenizer: words,
+		ReadTrace: t.trace})
 	if err != nil {
 		return nil, exit.Usage(exit.CodeProfile, "", "%w", err)
 	}

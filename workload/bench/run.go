@@ -25,7 +25,6 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/engine"
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
 	"github.com/mlperf-go/mlperf-go/workload/shard"
-	"github.com/mlperf-go/mlperf-go/workload/trace"
 )
 
 // Check rejects a folder that holds an earlier run, unless force is set, or something else.
@@ -137,12 +136,13 @@ func (t *trial) open() error {
 		t.engine.Ended = t.recent.add
 	}
 	if file := t.Profile.Load.Trace; file != nil {
-		recorded, err := trace.Read(file)
+		recorded, err := t.trace(file)
 		if err != nil {
 			return exit.Usage(exit.CodeProfile, "", "load.trace: %w", err)
 		}
 		t.engine.Arrivals = recorded.TimesNS
 	}
+	t.recorded = nil // of which the source and the engine keep what they need
 	if err := t.listen(); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/tokenizer"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
+	"github.com/mlperf-go/mlperf-go/workload/trace"
 )
 
 // Source makes the requests of a workload. Sessions are numbered from 0. Any goroutine may call its methods.
@@ -61,6 +62,8 @@ type Options struct {
 	// Tokenizer is the served model's. Without it, texts are made of the simulator's words, and lengths are exact for
 	// the simulator only.
 	Tokenizer *tokenizer.Tokenizer
+	// ReadTrace reads Data.Trace; nil: trace.Read. The trace may be shared, and is not changed.
+	ReadTrace func(*profile.TraceFile) (*trace.Trace, error)
 }
 
 // DefaultVocabulary is the smallest vocabulary of the models that servers of chats serve.

@@ -9,7 +9,11 @@ import (
 
 // newTrace returns requests with the lengths of a trace. Rows with equal prefix blocks begin with equal texts.
 func newTrace(p *profile.Profile, o Options) (Source, error) {
-	t, err := trace.Read(p.Data.Trace)
+	read := o.ReadTrace
+	if read == nil {
+		read = trace.Read
+	}
+	t, err := read(p.Data.Trace)
 	if err != nil {
 		return nil, err
 	}
@@ -17,19 +21,20 @@ func newTrace(p *profile.Profile, o Options) (Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := t.Len()
+	rows, lengths := t.Len(), *t
+	lengths.TimesNS = nil // so that they take no memory unless they are the load's
 	if p.Data.Rows > 0 {
 		rows = min(rows, p.Data.Rows)
 	}
 	return &single{rows: rows, fill: func(row int, r *Request) error {
-		r.Input, r.Output = max(1, int(t.Input[row])), int(t.Output[row])
+		r.Input, r.Output = max(1, int(lengths.Input[row])), int(lengths.Output[row])
 		if p.Data.Output != nil {
 			r.Output = output(p.Data.Output, source(p.Seed, lengthStream, row))
 		}
 		var text strings.Builder
 		left := r.Input
-		for _, id := range t.BlocksOf(row) {
-			n := min(left, t.BlockTokens)
+		for _, id := range lengths.BlocksOf(nil, row) {
+			n := min(left, lengths.BlockTokens)
 			text.WriteString(w.text(source(p.Seed, prefixStream, int(id)), n))
 			if left -= n; left == 0 {
 				break

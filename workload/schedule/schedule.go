@@ -27,8 +27,8 @@ func (s Seed) source() *rand.Rand {
 }
 
 // Due returns the times in ns after the start of a stage at which its requests are due, in ascending order. recorded
-// are the times of the profile's trace in ns, for stages with arrival trace. A stage whose requests wait for answers is
-// an error, and so is one of more than Most requests.
+// are the times of the profile's trace in ns, for stages with arrival trace; the result may share their memory. A stage
+// whose requests wait for answers is an error, and so is one of more than Most requests.
 func Due(s *profile.Stage, seed Seed, recorded []int64) ([]int64, error) {
 	if n := Expected(s); n > Most {
 		return nil, fmt.Errorf("a stage of %.0f requests is longer than the %d that a run can hold: lower its rate or its "+
@@ -137,15 +137,20 @@ func poissonSeconds(s *profile.Stage, r *rand.Rand) []int64 {
 	return due[:n]
 }
 
-// replayed cuts a trace to the stage's duration and number of requests. A trace may be out of order.
+// replayed cuts a trace to the stage's duration and number of requests. A trace may be out of order; one that is in
+// order and begins at 0 is not copied.
 func replayed(s *profile.Stage, recorded []int64) ([]int64, error) {
 	if len(recorded) == 0 {
 		return nil, fmt.Errorf("the trace has no arrivals")
 	}
-	due := slices.Sorted(slices.Values(recorded))
-	start := due[0]
-	for i := range due {
-		due[i] -= start
+	due := recorded
+	if recorded[0] != 0 || !slices.IsSorted(recorded) {
+		due = slices.Clone(recorded)
+		slices.Sort(due)
+		start := due[0]
+		for i := range due {
+			due[i] -= start
+		}
 	}
 	if s.Duration > 0 {
 		end, _ := slices.BinarySearch(due, int64(s.Duration)+1)

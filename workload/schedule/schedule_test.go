@@ -139,6 +139,12 @@ func TestTraceIsSortedAndCut(t *testing.T) {
 	require.Equal(t, int64(5e9), recorded[0], "the trace is not changed")
 	_, err = Due(&s, Seed{}, nil)
 	require.ErrorContains(t, err, "no arrivals")
+
+	inOrder := []int64{0, 1e9, 2e9, 3e9, 9e9}
+	list, err = Due(&s, Seed{}, inOrder)
+	require.NoError(t, err)
+	require.Equal(t, []int64{0, 1e9, 2e9}, list)
+	require.Same(t, &inOrder[0], &list[0], "a long trace is not copied")
 }
 
 func TestWhatHasNoTimes(t *testing.T) {

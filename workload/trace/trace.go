@@ -3,15 +3,13 @@ package trace
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
+	"cmp"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"slices"
-	"sort"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/workload/profile"
@@ -22,52 +20,61 @@ const (
 	mostRows    = 20_000_000
 	longestLine = 4 << 20
 	mostTokens  = 1 << 28
-	mostBlocks  = 1 << 27 // of all rows
+	mostBlocks  = 1 << 29 // bytes of the prefix blocks of all rows, as they are held
 )
 
-// Trace is a recorded load. All slices but Blocks have one item for each row, in the order of time.
+// Trace is a recorded load. Its slices have one item for each row, in the order of time.
 type Trace struct {
 	TimesNS []int64 // after the first row
 	Input   []int32 // tokens; 0: unknown
 	Output  []int32
 
-	// Blocks are ids of consecutive prefix blocks of all rows; those of row i are Blocks[Starts[i]:Starts[i+1]]. Equal
-	// ids are equal contents. Starts is nil where the format has none.
-	Blocks      []uint32
-	Starts      []uint32
-	BlockTokens int // tokens of a block
+	BlockTokens int // tokens of a prefix block; 0: the format has none
+
+	// The prefix blocks of the rows in the order of the file: runs of consecutive ids, each the difference of its first
+	// id to the end of the run before, and its length. The runs of row i begin at starts[i].
+	blocks []byte
+	starts []uint32
+	lines  []int32 // position in the file of each row; nil: the order is the same
 }
 
 // Len returns the number of rows.
 func (t *Trace) Len() int { return len(t.TimesNS) }
 
-// BlocksOf returns the ids of the prefix blocks of a row.
-func (t *Trace) BlocksOf(row int) []uint32 {
-	if t.Starts == nil {
-		return nil
+// BlocksOf appends the ids of the consecutive prefix blocks of a row to dst. Equal ids are equal contents.
+func (t *Trace) BlocksOf(dst []uint32, row int) []uint32 {
+	if t.starts == nil {
+		return dst
 	}
-	return t.Blocks[t.Starts[row]:t.Starts[row+1]]
+	if t.lines != nil {
+		row = int(t.lines[row])
+	}
+	last := int64(0)
+	for runs := t.blocks[t.starts[row]:t.starts[row+1]]; len(runs) > 0; {
+		step, n := binary.Varint(runs)
+		length, m := binary.Uvarint(runs[n:])
+		runs, last = runs[n+m:], last+step
+		for range length {
+			dst = append(dst, uint32(last))
+			last++
+		}
+	}
+	return dst
 }
 
-// row is one line of a trace.
-type row struct {
-	seconds       float64
-	input, output int
-	blocks        []uint32
-}
-
-// format reads the lines of one kind of trace.
-type format struct {
-	heading bool // the first line names the columns
-	parse   func(columns map[string]int, line []byte) (row, error)
-	block   int
-}
-
-var formats = map[string]format{
-	"azure":    {true, parseAzure, 0},
-	"burstgpt": {true, parseBurst, 0},
-	"mooncake": {false, parseMooncake, 512}, // tokens of a block (kvcache-ai/Mooncake, FAST25-release)
-	"jsonl":    {false, parseLine, 0},
+// appendBlocks appends the runs of ids.
+func appendBlocks(dst []byte, ids []uint32) []byte {
+	last := int64(0)
+	for at := 0; at < len(ids); {
+		end := at + 1
+		for end < len(ids) && int64(ids[end]) == int64(ids[end-1])+1 {
+			end++
+		}
+		dst = binary.AppendVarint(dst, int64(ids[at])-last)
+		dst = binary.AppendUvarint(dst, uint64(end-at))
+		last, at = int64(ids[end-1])+1, end
+	}
+	return dst
 }
 
 // Read reads a trace. Its times are multiplied by the file's scale.
@@ -77,37 +84,38 @@ func Read(f *profile.TraceFile) (*Trace, error) {
 		return nil, fmt.Errorf("cannot read the trace: %w", err)
 	}
 	defer file.Close()
-	return Parse(f, file)
+	size := int64(0)
+	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+		size = info.Size()
+	}
+	return parse(f, file, size)
 }
 
 // Parse is Read for a reader. The path of f appears in errors.
-func Parse(f *profile.TraceFile, r io.Reader) (*Trace, error) {
+func Parse(f *profile.TraceFile, r io.Reader) (*Trace, error) { return parse(f, r, 0) }
+
+// parse reads a trace of some bytes; 0: unknown. Lines are parsed without an allocation.
+func parse(f *profile.TraceFile, r io.Reader, size int64) (*Trace, error) {
 	form, ok := formats[f.Format]
 	if !ok {
 		return nil, fmt.Errorf("trace %s: no reader for format %q", f.Path, f.Format)
 	}
 	t := &Trace{BlockTokens: form.block}
-	b := builder{t: t}
-	var columns map[string]int
+	b, p := builder{t: t, size: size}, parser{format: form}
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, 64<<10), longestLine)
 	for n := 1; lines.Scan(); n++ {
+		b.read += int64(len(lines.Bytes())) + 1
 		line := bytes.TrimSpace(lines.Bytes())
 		if n == 1 {
 			line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
 		}
-		if len(line) == 0 {
+		if len(line) == 0 || p.isHeading(line) {
 			continue
 		}
-		if form.heading && columns == nil {
-			var isHeading bool
-			if columns, isHeading = heading(line); isHeading {
-				continue
-			}
-		}
-		one, err := form.parse(columns, line)
+		err := p.parse(line)
 		if err == nil {
-			err = b.add(one)
+			err = b.add(&p.row)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("trace %s line %d: %w", f.Path, n, err)
@@ -124,13 +132,14 @@ func Parse(f *profile.TraceFile, r io.Reader) (*Trace, error) {
 }
 
 type builder struct {
-	t      *Trace
-	first  float64
-	sorted bool
+	t          *Trace
+	size, read int64 // bytes of the file, and so far
+	first      float64
+	sorted     bool
 }
 
 // add appends a row. Times are held as offsets from the first row, which keeps nanoseconds exact.
-func (b *builder) add(r row) error {
+func (b *builder) add(r *row) error {
 	t := b.t
 	if t.Len() == 0 {
 		b.first, b.sorted = r.seconds, true
@@ -143,27 +152,50 @@ func (b *builder) add(r row) error {
 		return fmt.Errorf("the time %g s is more than a year from the first row", r.seconds)
 	case r.input < 0 || r.input > mostTokens || r.output < 0 || r.output > mostTokens:
 		return fmt.Errorf("expected from 0 to %d tokens, not %d and %d", mostTokens, r.input, r.output)
-	case len(t.Blocks)+len(r.blocks) > mostBlocks:
-		return fmt.Errorf("the trace has more than %d prefix blocks", mostBlocks)
 	}
 	ns := int64(math.Round(offset * 1e9))
 	if n := t.Len(); n > 0 && ns < t.TimesNS[n-1] {
 		b.sorted = false
 	}
+	if t.Len() == estimateAt {
+		b.reserve()
+	}
 	t.TimesNS = append(t.TimesNS, ns)
 	t.Input, t.Output = append(t.Input, int32(r.input)), append(t.Output, int32(r.output))
 	if t.BlockTokens > 0 {
-		t.Starts = append(t.Starts, uint32(len(t.Blocks)))
-		t.Blocks = append(t.Blocks, r.blocks...)
+		t.starts = append(t.starts, uint32(len(t.blocks)))
+		t.blocks = appendBlocks(t.blocks, r.blocks)
+		if len(t.blocks) > mostBlocks {
+			return fmt.Errorf("the prefix blocks of the trace need more than %d MiB", mostBlocks>>20)
+		}
 	}
 	return nil
+}
+
+// estimateAt is after how many rows the length of the file shows how many there are.
+const estimateAt = 1 << 16
+
+// reserve makes room for the whole trace, as far as its length is known: slices that grow by copying would need twice
+// the memory. Room that is never written takes no memory.
+func (b *builder) reserve() {
+	t := b.t
+	if b.size <= b.read {
+		return
+	}
+	factor := 1.05 * float64(b.size) / float64(b.read)
+	rows := min(int(factor*estimateAt), mostRows) - estimateAt
+	t.TimesNS, t.Input, t.Output = slices.Grow(t.TimesNS, rows), slices.Grow(t.Input, rows), slices.Grow(t.Output, rows)
+	if t.BlockTokens > 0 {
+		t.starts = slices.Grow(t.starts, rows+1)
+		t.blocks = slices.Grow(t.blocks, min(int(factor*float64(len(t.blocks))), mostBlocks)-len(t.blocks))
+	}
 }
 
 // finish sorts the rows by time and scales the times.
 func (b *builder) finish(scale float64) {
 	t := b.t
-	if t.Starts != nil {
-		t.Starts = append(t.Starts, uint32(len(t.Blocks)))
+	if t.starts != nil {
+		t.starts = append(t.starts, uint32(len(t.blocks)))
 	}
 	if !b.sorted {
 		t.sort()
@@ -177,147 +209,38 @@ func (b *builder) finish(scale float64) {
 	}
 }
 
-// sort orders the rows by time; rows of one time keep their order.
+// sort orders the rows by time; rows of one time keep their order. It needs 4 bytes more for each row.
 func (t *Trace) sort() {
 	order := make([]int32, t.Len())
 	for i := range order {
 		order[i] = int32(i)
 	}
-	sort.SliceStable(order, func(a, b int) bool { return t.TimesNS[order[a]] < t.TimesNS[order[b]] })
-	if t.Starts != nil {
-		blocks, starts := make([]uint32, 0, len(t.Blocks)), make([]uint32, 0, len(t.Starts))
-		for _, row := range order {
-			starts = append(starts, uint32(len(blocks)))
-			blocks = append(blocks, t.BlocksOf(int(row))...)
+	slices.SortFunc(order, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(t.TimesNS[a], t.TimesNS[b]), cmp.Compare(a, b))
+	})
+	// Each cycle of the permutation moves its rows by one place. The complement marks the places that are done.
+	for first := range order {
+		if order[first] < 0 {
+			continue
 		}
-		t.Blocks, t.Starts = blocks, append(starts, uint32(len(blocks)))
-	}
-	t.TimesNS = permuted(t.TimesNS, order)
-	t.Input, t.Output = permuted(t.Input, order), permuted(t.Output, order)
-}
-
-func permuted[T any](values []T, order []int32) []T {
-	out := make([]T, len(values))
-	for i, row := range order {
-		out[i] = values[row]
-	}
-	return out
-}
-
-// heading returns the positions of columns by name, and whether a line names them. Files without a heading have the
-// columns time, input and output.
-func heading(line []byte) (map[string]int, bool) {
-	names := strings.Split(strings.ToLower(string(line)), ",")
-	columns := map[string]int{}
-	for i, name := range names {
-		columns[strings.Trim(strings.TrimSpace(name), `"`)] = i
-	}
-	if _, err := timeOf(names[0]); err == nil {
-		return map[string]int{}, false
-	}
-	return columns, true
-}
-
-// cells returns the columns of a CSV line by name, or by position where the file names none.
-func cells(columns map[string]int, line []byte, names ...[]string) ([]string, error) {
-	all := strings.Split(string(line), ",")
-	values := make([]string, len(names))
-	for i, spellings := range names {
-		at := i
-		if len(columns) > 0 {
-			k := slices.IndexFunc(spellings, func(s string) bool { _, ok := columns[s]; return ok })
-			if k < 0 {
-				return nil, fmt.Errorf("the heading lacks the column %s", spellings[0])
+		ns, in, out := t.TimesNS[first], t.Input[first], t.Output[first]
+		at := first
+		for {
+			from := int(order[at])
+			order[at] = ^order[at]
+			if from == first {
+				break
 			}
-			at = columns[spellings[k]]
+			t.TimesNS[at], t.Input[at], t.Output[at] = t.TimesNS[from], t.Input[from], t.Output[from]
+			at = from
 		}
-		if at >= len(all) {
-			return nil, fmt.Errorf("expected %d columns, not %d", at+1, len(all))
-		}
-		values[i] = strings.Trim(strings.TrimSpace(all[at]), `"`)
+		t.TimesNS[at], t.Input[at], t.Output[at] = ns, in, out
 	}
-	return values, nil
-}
-
-func csvRow(columns map[string]int, line []byte, names ...[]string) (r row, err error) {
-	values, err := cells(columns, line, names...)
-	if err != nil {
-		return r, err
+	if t.starts == nil {
+		return
 	}
-	if r.seconds, err = timeOf(values[0]); err != nil {
-		return r, err
+	for i := range order {
+		order[i] = ^order[i]
 	}
-	for i, to := range []*int{&r.input, &r.output} {
-		n, err := strconv.Atoi(values[i+1])
-		if err != nil {
-			return r, fmt.Errorf("column %s: expected a whole number of tokens, not %.40q", names[i+1][0], values[i+1])
-		}
-		*to = n
-	}
-	return r, nil
-}
-
-// parseAzure reads AzurePublicDataset's LLM inference traces.
-func parseAzure(columns map[string]int, line []byte) (row, error) {
-	return csvRow(columns, line, []string{"timestamp"}, []string{"contexttokens", "input_tokens"},
-		[]string{"generatedtokens", "output_tokens"})
-}
-
-// parseBurst reads HPMLL/BurstGPT's files.
-func parseBurst(columns map[string]int, line []byte) (row, error) {
-	return csvRow(columns, line, []string{"timestamp"}, []string{"request tokens"}, []string{"response tokens"})
-}
-
-// times are the forms of a time that is not a number.
-var times = []string{"2006-01-02 15:04:05", "2006-01-02 15:04:05-07:00", "2006-01-02T15:04:05", time.RFC3339}
-
-// timeOf returns seconds.
-func timeOf(text string) (float64, error) {
-	text = strings.Trim(strings.TrimSpace(text), `"`)
-	if v, err := strconv.ParseFloat(text, 64); err == nil && !math.IsNaN(v) {
-		return v, nil
-	}
-	for _, form := range times {
-		if at, err := time.Parse(form, text); err == nil {
-			return float64(at.Unix()) + float64(at.Nanosecond())/1e9, nil
-		}
-	}
-	return 0, fmt.Errorf("expected seconds or a time such as 2023-11-16 18:15:46.68, not %.40q", text)
-}
-
-// parseMooncake reads Mooncake's lines: milliseconds, lengths and ids of prefix blocks.
-func parseMooncake(_ map[string]int, line []byte) (row, error) {
-	var l struct {
-		Timestamp *float64 `json:"timestamp"`
-		Input     int      `json:"input_length"`
-		Output    int      `json:"output_length"`
-		Hashes    []uint32 `json:"hash_ids"`
-	}
-	if err := json.Unmarshal(line, &l); err != nil {
-		return row{}, fmt.Errorf("expected an object with timestamp, input_length, output_length and hash_ids: %w", err)
-	}
-	if l.Timestamp == nil {
-		return row{}, fmt.Errorf("the object lacks timestamp")
-	}
-	return row{*l.Timestamp / 1000, l.Input, l.Output, l.Hashes}, nil
-}
-
-// parseLine reads this program's own form: {"seconds": 1.5, "input": 100, "output": 20}.
-func parseLine(_ map[string]int, line []byte) (row, error) {
-	var l struct {
-		Seconds   *float64 `json:"seconds"`
-		Timestamp *float64 `json:"timestamp"` // another name of it
-		Input     int      `json:"input"`
-		Output    int      `json:"output"`
-	}
-	if err := json.Unmarshal(line, &l); err != nil {
-		return row{}, fmt.Errorf("expected an object with seconds, input and output: %w", err)
-	}
-	if l.Seconds == nil {
-		l.Seconds = l.Timestamp
-	}
-	if l.Seconds == nil {
-		return row{}, fmt.Errorf("the object lacks seconds")
-	}
-	return row{*l.Seconds, l.Input, l.Output, nil}, nil
+	t.lines = order
 }

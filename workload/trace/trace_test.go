@@ -3,6 +3,7 @@ package trace
 import (
 	"fmt"
 	"io"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -12,7 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 )
 
-func parse(format, text string) (*Trace, error) {
+func parsed(format, text string) (*Trace, error) {
 	return Parse(&profile.TraceFile{Path: "t", Format: format}, strings.NewReader(text))
 }
 
@@ -31,7 +32,7 @@ func TestFormats(t *testing.T) {
 			`{"timestamp": 0, "input": 10, "output": 1}` + "\n" +
 			`{"seconds": 0.1, "input": 20, "output": 2}`},
 	} {
-		got, err := parse(c.format, c.text)
+		got, err := parsed(c.format, c.text)
 		require.NoError(t, err, c.format)
 		require.Equal(t, []int32{10, 20, 30}, got.Input, "rows are sorted by time")
 		require.Equal(t, []int32{1, 2, 3}, got.Output)
@@ -39,7 +40,9 @@ func TestFormats(t *testing.T) {
 		require.InDelta(t, 100e6, got.TimesNS[1], 1e3)
 		require.InDelta(t, 1819.41e6, got.TimesNS[2], 1e3)
 		if c.format == "mooncake" {
-			require.Equal(t, [][]uint32{{1, 2, 3}, {}, {1, 4}}, [][]uint32{got.BlocksOf(0), got.BlocksOf(1), got.BlocksOf(2)})
+			require.Equal(t, []uint32{1, 2, 3}, got.BlocksOf(nil, 0))
+			require.Empty(t, got.BlocksOf(nil, 1))
+			require.Equal(t, []uint32{1, 4}, got.BlocksOf(nil, 2))
 		}
 	}
 	half, err := Parse(&profile.TraceFile{Format: "jsonl", Scale: 0.5}, strings.NewReader(
@@ -64,7 +67,7 @@ func TestBadTraces(t *testing.T) {
 		{"csv", "", "no reader for format"},
 		{"jsonl", strings.Repeat("x", longestLine+1), "token too long"},
 	} {
-		_, err := parse(c.format, c.text)
+		_, err := parsed(c.format, c.text)
 		require.ErrorContains(t, err, c.want, c.text[:min(len(c.text), 40)])
 	}
 	_, err := Read(&profile.TraceFile{Path: t.TempDir() + "/absent", Format: "azure"})
@@ -102,19 +105,114 @@ func TestMemoryIsBounded(t *testing.T) {
 	runtime.KeepAlive(got)
 }
 
+// The quick way reads what the slow one reads, and nothing else.
+func FuzzQuick(f *testing.F) {
+	for _, text := range []string{`{"timestamp": 1.25, "input_length": 30, "output_length": 3, "hash_ids": [1, 2, 9, 4294967295]}`,
+		`{"seconds":1,"timestamp":2,"input":1,"x":"a","output":7}`, `{"timestamp":007}`, `{"timestamp":1e3}`, `{"Seconds":1}`,
+		`{"timestamp":2,"hash_ids":[]} `, `{"timestamp":2,"hash_ids":[1,]}`, `{"timestamp":2}}`, `{"timestamp":0.5.5}`,
+		`{"timestamp":2,"hash_ids":[4294967296]}`, `{"timestamp":2,"timestamp":3,"hash_ids":[1],"hash_ids":[2]}`, `{"timestamp":2,}`,
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, name := range []string{"mooncake", "jsonl"} {
+			p := parser{format: formats[name]}
+			if !p.quick([]byte(text)) {
+				continue
+			}
+			want, err := p.slow([]byte(text))
+			require.NoError(t, err)
+			require.Equal(t, want.blocks, append(want.blocks[:0:0], p.row.blocks...))
+			want.blocks, p.row.blocks = nil, nil
+			require.Equal(t, want, p.row)
+		}
+	})
+}
+
+// Times have the values that packages strconv and time return.
+func FuzzTimes(f *testing.F) {
+	for _, text := range []string{"101.8194100", "5", "0.1", "123456789012.345", "1.", ".5", "2023-11-16 18:15:46.6805900",
+		"2023-11-16 18:15:46", "2023-02-30 00:00:00", "2023-11-16 24:00:00", "2023-11-16 18:15:60", "2023-11-16 18-15:46",
+		"2023-11-16T18:15:46Z", "2023-11-16 18:15:46.", "2023-11-16 18:15:46.123456789", "2023-11-16 18:15:46.1234567891",
+		"2023-11-16 18:15:46+02:00", "-5", "1e3", "NaN"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var p parser
+		for range 2 { // the second time with the day known
+			got, err := p.timeOf([]byte(text))
+			want, wantErr := timeOf(text)
+			require.Equal(t, wantErr, err)
+			require.Equal(t, want, got)
+		}
+	})
+}
+
+func TestBlocks(t *testing.T) {
+	for _, ids := range [][]uint32{{}, {0}, {7, 8, 9}, {9, 8, 7}, {1, 2, 50, 51, 3}, {math.MaxUint32, 0, math.MaxUint32},
+		{5, 5, 6, 6}} {
+		held := &Trace{blocks: appendBlocks(nil, ids)}
+		held.starts = []uint32{0, uint32(len(held.blocks))}
+		require.Equal(t, append([]uint32{1}, ids...), held.BlocksOf([]uint32{1}, 0))
+	}
+	require.Len(t, appendBlocks(nil, []uint32{100, 101, 102, 103, 104}), 3, "a run takes the bytes of its two numbers")
+}
+
+// usual are lines as each format has them.
+var usual = []struct{ format, heading, line string }{
+	{"azure", "TIMESTAMP,ContextTokens,GeneratedTokens\n", "2023-11-16 18:15:%02d.6805900,%d,%d\n"},
+	{"burstgpt", "Timestamp,Model,Request tokens,Response tokens\n", "%d.125,ChatGPT,%d,%d\n"},
+	{"mooncake", "", `{"timestamp": %d, "input_length": %d, "output_length": %d, "hash_ids": [46, 47, 48, 1203]}` + "\n"},
+	{"jsonl", "", `{"seconds": %d.5, "input": %d, "output": %d}` + "\n"},
+}
+
+// usualLines returns n lines in the order of time.
+func usualLines(heading, line string, n int) string {
+	var text strings.Builder
+	text.WriteString(heading)
+	for i := range n {
+		fmt.Fprintf(&text, line, i*60/n, i%1000, i%500)
+	}
+	return text.String()
+}
+
+func TestNoAllocationForALine(t *testing.T) {
+	for _, c := range usual {
+		text := usualLines(c.heading, c.line, 10_000)
+		got := testing.AllocsPerRun(1, func() {
+			_, err := parsed(c.format, text)
+			require.NoError(t, err)
+		})
+		require.Less(t, got, 500.0, c.format)
+	}
+}
+
+func BenchmarkParse(b *testing.B) {
+	for _, c := range usual {
+		b.Run(c.format, func(b *testing.B) {
+			text := usualLines(c.heading, c.line, b.N)
+			b.SetBytes(int64(len(text) / b.N))
+			b.ReportAllocs()
+			b.ResetTimer()
+			_, err := parsed(c.format, text)
+			require.NoError(b, err)
+		})
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add("azure", "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.68,1,2\n")
 	f.Add("mooncake", `{"timestamp": 1, "input_length": 30, "output_length": 3, "hash_ids": [1, 4]}`)
 	f.Add("jsonl", `{"seconds": 1}`)
 	f.Add("burstgpt", "5,1,2\n")
 	f.Fuzz(func(t *testing.T, format, text string) {
-		got, err := parse(format, text)
+		got, err := parsed(format, text)
 		if err != nil {
 			return
 		}
 		require.EqualValues(t, 0, got.TimesNS[0])
 		for i := range got.Len() {
-			_ = got.BlocksOf(i)
+			_ = got.BlocksOf(nil, i)
 			require.True(t, i == 0 || got.TimesNS[i] >= got.TimesNS[i-1])
 		}
 	})
