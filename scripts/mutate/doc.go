@@ -2,14 +2,15 @@
 // the changes that every test passed.
 //
 //	go run ./scripts/mutate -n 20 -seed 1 submission/campaign
-//	go run ./scripts/mutate -n 0 -run Limits run/limits.go
+//	go run ./scripts/mutate -n 0 -run Limits run/limits.go run/ends.go:37:6
 //	go run ./scripts/mutate -tests './backends/... ./run' backends/internal/wire/reader
 //	go run ./scripts/mutate -n 200 -short -skip '^(scripts|cmd|internal/arch)' ./...
 //	go run ./scripts/mutate -n 10 loadgen-cgo/bridge.cc
 //
-// The second line takes all mutants of a file and some tests of its package. The third runs the tests of other packages
-// too, after the package's own and where they depend on it. The fourth draws from all packages that have tests, each
-// with its own, so that large packages get more mutants. The fifth mutates C++, by patterns (cpp.go).
+// The second line takes all mutants of a file, and of a place as survivors are named, and some tests of their package.
+// The third runs the tests of other packages too, after the package's own and where they depend on it. The fourth draws
+// from all packages that have tests, each with its own, so that large packages get more mutants. The fifth mutates C++,
+// by patterns (cpp.go).
 //
 // A mutant negates a condition, moves a boundary, drops an operand, a statement or the check of an error, returns
 // early or without the error, or changes an operator or a constant (find.go). Tests, log calls, the text of errors,

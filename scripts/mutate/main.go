@@ -69,7 +69,7 @@ func mainCode(ctx context.Context, args []string, out, progress io.Writer) int {
 		"run tests in a process namespace; the default is whether the machine allows it")
 	flags.BoolVar(&o.list, "list", false, "list the mutants and try none")
 	flags.Usage = func() {
-		fmt.Fprintln(progress, "usage: mutate [flags] PACKAGE-FOLDER | FOLDER/... | FILE.go | FILE.go:LINE ...")
+		fmt.Fprintln(progress, "usage: mutate [flags] PACKAGE-FOLDER | FOLDER/... | FILE.go | FILE.go:LINE[:COLUMN] ...")
 		flags.PrintDefaults()
 	}
 	if flags.Parse(args) != nil {
@@ -262,21 +262,22 @@ func dependents(root string, places []string) (map[string][]string, error) {
 	return on, nil
 }
 
-// atLine is a place with a line number.
-var atLine = regexp.MustCompile(`^(.+\.(?:go|cc)):(\d+)$`)
+// atLine is a place with a line number, and perhaps a column, as the report names a mutant.
+var atLine = regexp.MustCompile(`^(.+\.(?:go|cc)):(\d+)(?::(\d+))?$`)
 
 // isFile reports whether a place is a source file.
 func isFile(place string) bool {
 	return strings.HasSuffix(place, ".go") || strings.HasSuffix(place, ".cc")
 }
 
-// mutantsOf finds the mutants of a package's folder, a file, or a line of one, and keeps the sources. Tests are left
-// out, as are files that this machine does not build.
+// mutantsOf finds the mutants of a package's folder, a file, or a line or column of one, and keeps the sources. Tests
+// are left out, as are files that this machine does not build.
 func mutantsOf(root, place string, logs *regexp.Regexp, sources map[string]string) ([]mutant, error) {
-	folder, file, line := place, "", 0
+	folder, file, line, col := place, "", 0, 0
 	if m := atLine.FindStringSubmatch(place); m != nil {
 		place = m[1]
 		line, _ = strconv.Atoi(m[2]) // digits; a number too large names no line
+		col, _ = strconv.Atoi(m[3])
 	}
 	if isFile(place) {
 		folder, file = filepath.Dir(place), filepath.Base(place)
@@ -313,7 +314,7 @@ func mutantsOf(root, place string, logs *regexp.Regexp, sources map[string]strin
 			return nil, err
 		}
 		for _, m := range found {
-			if line == 0 || m.line == line {
+			if (line == 0 || m.line == line) && (col == 0 || m.col == col) {
 				list = append(list, m)
 			}
 		}

@@ -219,6 +219,11 @@ calc/calc.go:3:37: move boundary survived
 	code, out, _ = runTool(t, "-n", "1", "-goal", "0", "calc/calc.go:3")
 	require.Equal(t, exitGoal, code, out)
 	require.Contains(t, out, "3 places, 1 tried, seed 1\n")
+
+	code, out, _ = runTool(t, "-list", "calc/calc.go:3:37") // as a survivor is named
+	require.Equal(t, exitGoal, code, out)
+	require.Equal(t, 2, strings.Count(out, "calc/calc.go:3:37: "), out)
+	require.NotContains(t, out, "return early")
 }
 
 func TestTestsOfOtherPackagesCount(t *testing.T) {
