@@ -1,17 +1,25 @@
 package pack
 
 import (
+	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"context"
+	"crypto/aes"
+	"crypto/cipher"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -206,6 +214,32 @@ func TestWhatIsNoSecret(t *testing.T) {
 	}
 }
 
+// A file's hits are counted by line and kind, up to a limit, and in long lines wherever a piece begins.
+func TestWhereSecretsAre(t *testing.T) {
+	key, github := "AKIA"+strings.Repeat("Z7", 8), "ghp"+"_"+strings.Repeat("x", 36)
+	const cloud, git, token = "a cloud provider's key", "a GitHub token", "a signed web token"
+	web := "eyJ" + strings.Repeat("h", 40) + ".eyJ" + strings.Repeat("c", 2000) + "." + strings.Repeat("s", 300)
+	for _, c := range []struct {
+		text string
+		want []secret
+	}{
+		{"a\n" + key + "\nb\n" + key, []secret{{2, cloud}, {4, cloud}}},
+		{key + " " + key + "\n" + github, []secret{{1, cloud}, {2, git}}},
+		{strings.Repeat(" ", piece-10) + key + strings.Repeat(" ", piece) + key, []secret{{1, cloud}}},
+		{strings.Repeat(" ", piece-1500) + web, []secret{{1, token}}},
+		{strings.Repeat(" ", 3*piece-2100) + web + "\n", []secret{{1, token}}},
+	} {
+		found, err := search(strings.NewReader(c.text))
+		require.NoError(t, err)
+		require.Equal(t, c.want, found)
+	}
+	found, err := search(strings.NewReader(strings.Repeat(key+"\n", 2*maxHits)))
+	require.NoError(t, err)
+	require.Len(t, found, maxHits)
+	_, err = search(io.MultiReader(strings.NewReader(key), iotest.ErrReader(io.ErrUnexpectedEOF)))
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF, "the rest of the file was not searched")
+}
+
 func TestWhichSubmitter(t *testing.T) {
 	root := tree(t)
 	put(t, root, "closed/Other/x.md", "x")
@@ -231,6 +265,94 @@ func TestPackingEndsWhenItIsTold(t *testing.T) {
 	entries, err := os.ReadDir(out)
 	require.NoError(t, err)
 	require.Empty(t, entries)
+}
+
+// The archive holds each folder once, before its files, and every file or none: what cannot be read or written ends it.
+func TestArchive(t *testing.T) {
+	root, err := os.OpenRoot(tree(t))
+	require.NoError(t, err)
+	defer root.Close()
+	ctx := context.Background()
+	files, err := list(ctx, root, "Acme")
+	require.NoError(t, err)
+	var all bytes.Buffer
+	require.NoError(t, archive(ctx, &all, root, files, ""))
+	z, err := gzip.NewReader(&all)
+	require.NoError(t, err)
+	seen := map[string]bool{"./": true}
+	for in := tar.NewReader(z); ; {
+		h, err := in.Next()
+		if err == io.EOF {
+			break
+		}
+		require.NoError(t, err)
+		require.False(t, seen[h.Name], h.Name)
+		require.True(t, seen[path.Dir(strings.TrimSuffix(h.Name, "/"))+"/"], h.Name)
+		seen[h.Name] = true
+	}
+	for _, f := range files {
+		require.True(t, seen[f.path], f.path)
+	}
+
+	gone := append(slices.Clone(files), file{path: "closed/Acme/gone"})
+	require.ErrorContains(t, archive(ctx, io.Discard, root, gone, ""), "pack closed/Acme/gone")
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer full.Close()
+	for _, password := range []string{"", "p"} {
+		require.ErrorIs(t, archive(ctx, full, root, files, password), syscall.ENOSPC)
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	enough := errors.New("enough")
+	end(enough)
+	require.ErrorIs(t, archive(ctx, io.Discard, root, files, ""), enough)
+	_, err = list(ctx, root, "Acme")
+	require.ErrorIs(t, err, enough, "a list that ends early is not the tree's")
+}
+
+// An encrypted file that a disk cuts short is an error of the writer, whichever write fails.
+func TestEncryptionReportsWriteErrors(t *testing.T) {
+	for _, room := range []int{0, len(magic) + saltSize, len(magic) + saltSize + aes.BlockSize} {
+		w, err := encrypt(&limited{room: room}, "p")
+		if err == nil {
+			_, err = w.Write(make([]byte, aes.BlockSize))
+		}
+		if err == nil {
+			err = w.Close()
+		}
+		require.ErrorIs(t, err, io.ErrShortWrite, "room for %d bytes", room)
+	}
+}
+
+// limited accepts a number of bytes.
+type limited struct{ room int }
+
+func (l *limited) Write(p []byte) (int, error) {
+	if l.room -= len(p); l.room < 0 {
+		return 0, io.ErrShortWrite
+	}
+	return len(p), nil
+}
+
+// PKCS #7: the last block ends with 1 to 16 bytes, each of their number.
+func TestPadding(t *testing.T) {
+	key, iv := derive("p", make([]byte, saltSize))
+	for last, length := range map[byte]int{1: 63, 15: 49, 16: 48, 0: -1, 17: -1, 32: -1} {
+		block, err := aes.NewCipher(key)
+		require.NoError(t, err)
+		text := bytes.Repeat([]byte{last}, 64)
+		cipher.NewCBCEncrypter(block, iv).CryptBlocks(text, text)
+		head := magic + strings.Repeat("\x00", saltSize)
+		in, err := decrypt(io.MultiReader(strings.NewReader(head), bytes.NewReader(text)), "p")
+		require.NoError(t, err)
+		plain, err := io.ReadAll(in)
+		if length < 0 {
+			require.ErrorIs(t, err, errPassword, "%d", last)
+			continue
+		}
+		require.NoError(t, err)
+		require.Len(t, plain, length)
+	}
 }
 
 func TestADamagedTarballIsSeen(t *testing.T) {

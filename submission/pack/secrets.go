@@ -45,8 +45,8 @@ var patterns = []pattern{
 // Limits of the search. Longer lines are searched in pieces that overlap by more than the length of a secret.
 const (
 	piece   = 64 << 10
-	overlap = 512
-	maxHits = 20 // per file
+	overlap = 8 << 10 // a web token with the claims of a cluster has more than 1,000 bytes
+	maxHits = 20      // per file
 )
 
 // search returns the first hits in a text. It may stop before the end of the text.
