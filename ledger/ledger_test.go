@@ -241,6 +241,8 @@ func TestReadRequestsNamesTheLine(t *testing.T) {
 		good + good:                      "line 2: seq does not follow",
 		good + `{"seq":2000000000,"scheduled":0,"issued":5}`:          "line 2: seq does not follow",
 		good + `{"seq":1,"scheduled":0,"issued":9223372036854775807}`: "no time may be below",
+		good + `{"seq":1,"scheduled":0,"issued":31622400000000001}`:   "line 2: seq, scheduled and issued are needed", // 366 days
+		good + `{"seq":1,"scheduled":-86400000000000,"issued":0}`:     "line 2: seq, scheduled and issued are needed",
 	} {
 		path := filepath.Join(t.TempDir(), "requests.jsonl")
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
@@ -248,6 +250,52 @@ func TestReadRequestsNamesTheLine(t *testing.T) {
 		require.ErrorContains(t, err, want, text)
 		require.ErrorContains(t, err, path)
 	}
+}
+
+// The times of a requests file reach from a day before the first issue to a year after it.
+func TestTheLongestTimesOfARequestsFile(t *testing.T) {
+	const day = 24 * 3600 * 1_000_000_000
+	path := filepath.Join(t.TempDir(), "requests.jsonl")
+	line := fmt.Sprintf(`{"seq":0,"scheduled":%d,"issued":0,"done":%d}`, 1-day, 366*day)
+	require.NoError(t, os.WriteFile(path, []byte(line), 0o644))
+	test, err := ReadRequests(path)
+	require.NoError(t, err)
+	require.InDelta(t, 367*86400, test.Metrics().E2E.Max, 1e-6, "seconds from schedule to end")
+}
+
+// Followers read single samples while the test runs: an end counts once it is written whole.
+func TestFollowASample(t *testing.T) {
+	l := New(1, 0)
+	s := l.Shard(0)
+	check := func(when string, seq int, isIssued, hasEnded bool) {
+		t.Helper()
+		_, ok := l.Entry(seq)
+		require.Equal(t, isIssued, ok, when)
+		require.Equal(t, isIssued, l.Issued(seq), when)
+		require.Equal(t, hasEnded, l.Ended(seq), when)
+	}
+	check("in a chunk that does not exist", chunkSize, false, false)
+	s.Issue(0, 1, base)
+	check("the first of all", 0, true, false)
+	s.Issue(chunkSize, 1, base)
+	check("issued", chunkSize, true, false)
+	check("the one before it", chunkSize-1, false, false)
+	check("the next one", chunkSize+1, false, false)
+	check("before the first", -1, false, false)
+	check("behind the last chunk", maxChunks*chunkSize, false, false)
+
+	l.chunks[1].Load().state[2].Store(issuing)
+	check("while it is issued", chunkSize+2, false, false)
+	s.FirstToken(chunkSize, base+5)
+	require.True(t, s.HasFirstToken(chunkSize))
+	check("after its first token", chunkSize, true, false)
+	s.Complete(chunkSize, answer(3, 5, 9))
+	check("ended", chunkSize, true, true)
+	require.False(t, s.HasFirstToken(chunkSize))
+	e, _ := l.Entry(chunkSize)
+	require.Equal(t, base+9, e.DoneNS)
+	require.False(t, s.Issue(maxChunks*chunkSize, 1, base), "behind the last chunk")
+	require.EqualValues(t, 1, l.Counts().Unknown)
 }
 
 // Finish reasons are the server's words: their number and length are bounded, and the file stays JSON.

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -63,6 +64,42 @@ func TestMetricsTotals(t *testing.T) {
 	require.InDelta(t, .004, m.DispatchLag.Max, 1e-12)
 	require.InDelta(t, .010, m.ReportLag.Max, 1e-12)
 	require.InDelta(t, 2000, m.IssueLag.LagUS().Max, 1e-6)
+}
+
+// Answers of 1 to 2,000 ms, not in order: percentile p is element trunc(2000 p) of the sorted values.
+func TestStatsOfManyAnswers(t *testing.T) {
+	const n = 2000
+	test := &Test{T0NS: base, Origin: FromIssue}
+	for i := range n {
+		test.Entries = append(test.Entries, Entry{Seq: int32(i), IssuedNS: base, OutputTokens: 1,
+			DoneNS: base + int64(i*7%n+1)*ms}) // 7 and 2000 have no common factor
+	}
+	s := test.Metrics().E2E
+	for _, c := range []struct{ want, got float64 }{{1.0005, s.Mean}, {1.001, s.P50}, {1.801, s.P90},
+		{1.901, s.P95}, {1.981, s.P99}, {1.999, s.P999}, {2, s.Max}} {
+		require.InDelta(t, c.want, c.got, 1e-12)
+	}
+	require.Equal(t, []float64{2, 1.001, .001}, test.Percentiles([]float64{100, 50, 0}).E2E)
+	require.Nil(t, test.Percentiles([]float64{50}).TTFT)
+}
+
+func TestTimesByTokens(t *testing.T) {
+	for _, c := range []struct {
+		tokens      int32
+		tpot, ntpot float64 // 0: none
+	}{{0, 0, 0}, {1, 0, .080}, {2, .060, .040}, {3, .030, .080 / 3}} {
+		e := Entry{IssuedNS: base, FirstTokenNS: base + 10*ms, LastTokenNS: base + 70*ms, DoneNS: base + 80*ms,
+			OutputTokens: c.tokens}
+		got := TimesOf(&e, base)
+		require.InDelta(t, .010, got.TTFT, 1e-12)
+		for _, pair := range [][2]float64{{c.tpot, got.TPOT}, {c.ntpot, got.NTPOT}} {
+			if pair[0] == 0 {
+				require.True(t, math.IsNaN(pair[1]), "%d tokens", c.tokens)
+				continue
+			}
+			require.InDelta(t, pair[0], pair[1], 1e-12, "%d tokens", c.tokens)
+		}
+	}
 }
 
 func TestMetricsOfNothing(t *testing.T) {

@@ -361,9 +361,13 @@ func TestPlantedFilesDoNotGrow(t *testing.T) {
 		"pipe":      func(path string) error { return syscall.Mkfifo(path, 0o600) },
 	} {
 		require.NoError(t, os.WriteFile(victim, []byte("precious"), 0o600))
+		require.NoError(t, os.Chmod(victim, 0o644)) // whatever the umask is
 		path := filepath.Join(t.TempDir(), "log")
 		require.NoError(t, plant(path))
 		require.Error(t, closedFile(Private.Append(path)), name)
+		info, err := os.Stat(victim)
+		require.NoError(t, err)
+		require.Equal(t, fs.FileMode(0o644), info.Mode(), name)
 		f, err := Private.Create(path)
 		require.NoError(t, err, name)
 		_, err = f.WriteString("new")
@@ -378,8 +382,15 @@ func TestPlantedFilesDoNotGrow(t *testing.T) {
 		require.Equal(t, "newer", readFile(t, path), name)
 	}
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "in"), nil, 0o600))
+	in := filepath.Join(dir, "in")
+	require.NoError(t, os.WriteFile(in, nil, 0o600))
+	require.NoError(t, closedFile(Shared.Append(in)))
+	info, err := os.Stat(in)
+	require.NoError(t, err)
+	require.Equal(t, fs.FileMode(0o600), info.Mode(), "a file that only its owner reads stays so")
 	require.Error(t, closedFile(Private.Create(dir)), "a folder with something in it")
+	require.ErrorIs(t, closedFile(Private.Append(filepath.Join(dir, "none", "log"))), fs.ErrNotExist)
+	require.ErrorIs(t, closedFile(Private.Create(filepath.Join(dir, "none", "log"))), fs.ErrNotExist)
 }
 
 func TestLongNames(t *testing.T) {

@@ -3,9 +3,12 @@ package atomicfile
 import (
 	"bytes"
 	"errors"
+	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
@@ -126,6 +129,35 @@ func TestBelowAFolder(t *testing.T) {
 	require.NoError(t, WriteBytesIn(b.root, "x/y/z", nil))
 	require.ErrorIs(t, WriteBytesIn(b.root, "none/z", nil), fs.ErrNotExist)
 	require.Equal(t, []string{"a", "abc", "x"}, names(t, b.inside))
+}
+
+// A tree has more files and folders than a process may open: no operation leaves one open, whether it succeeds or not.
+func TestNothingStaysOpen(t *testing.T) {
+	b := newBelow(t)
+	require.NoError(t, os.Symlink("a", filepath.Join(b.inside, "link")))
+	require.NoError(t, syscall.Mkfifo(filepath.Join(b.inside, "a", "pipe"), 0o600))
+	ways := maps.Clone(operations)
+	for _, name := range []string{"link/b/c.txt", "a/link", "a/pipe", "a/none", "none/c.txt", "a/b", "."} {
+		ways["write "+name] = func(root *os.Root) error { return WriteBytesIn(root, name, nil) }
+		ways["read "+name] = func(root *os.Root) error { _, err := SHA256In(root, name); return err }
+		ways["append "+name] = func(*os.Root) error { return closedFile(Private.Append(filepath.Join(b.inside, name))) }
+	}
+	ways["no content"] = func(root *os.Root) error {
+		return WriteIn(root, "a/b/c.txt", func(io.Writer) error { return io.ErrUnexpectedEOF })
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // the collector closes what nothing refers to
+	for name, do := range ways {
+		before := openFiles(t)
+		_ = do(b.root) // either way
+		require.Equal(t, before, openFiles(t), name)
+	}
+}
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	list, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	return len(list)
 }
 
 func TestNamesStayBelow(t *testing.T) {

@@ -48,10 +48,7 @@ func (r *Redactor) Add(values ...string) {
 
 // forms returns the spellings of a value: plain, in JSON, in a URL.
 func forms(value string) []string {
-	quoted, err := json.Marshal(value)
-	if err != nil {
-		return []string{value}
-	}
+	quoted, _ := json.Marshal(value) // a string always has a JSON form
 	return []string{value, string(quoted[1 : len(quoted)-1]), url.QueryEscape(value), url.PathEscape(value)}
 }
 

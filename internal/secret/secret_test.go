@@ -69,7 +69,8 @@ func TestText(t *testing.T) {
 
 func TestValues(t *testing.T) {
 	var r Redactor
-	r.Add("key", "sim", "llama", "a very/secret+value", "line one of it\nline two of it", "true", "12", "")
+	r.Add("key", "sim", "llama", "a very/secret+value", "line one of it\nline two of it", "true", "12", "",
+		"pw-1", "seven-7", "eight-88")
 	r.AddEnviron([]string{"HF_TOKEN=from the environment", "SSH_AUTH_SOCK=/tmp/agent", "KEY_DIR=/home/user",
 		"API_KEY=/home/user", "PROXY=http://me:password1@host", "OTHER=nothing"})
 	r.AddArgs([]string{"--db-password", "argument!", "--max-tokens", "128", "--token=inline!"})
@@ -82,6 +83,9 @@ func TestValues(t *testing.T) {
 		"from the environment, argument!": "***, ***",
 		"inline! password1 128 true 12":   "*** *** 128 true 12",
 		"/home/user/tmp/agent nothing":    "/home/user/tmp/agent nothing",
+		"pw-1 xpw-1 pw-1x pw-1":           "*** xpw-1 pw-1x ***",
+		"seven-7, xseven-7x, éseven-7":    "***, xseven-7x, éseven-7",
+		"eight-88, xeight-88x":            "***, x***x",
 	} {
 		require.Equal(t, want, r.Values(text), text)
 	}
@@ -119,6 +123,14 @@ func TestJSON(t *testing.T) {
 	text, err := r.JSON(1)
 	require.NoError(t, err)
 	require.Equal(t, "1", string(text))
+	known := &Redactor{}
+	known.Add("correcthorse")
+	text, err = known.JSON("correcthorse") // nothing follows the string
+	require.NoError(t, err)
+	require.Equal(t, `"***"`, string(text))
+	text, err = known.JSON(json.RawMessage(`["\u0041\/", "correcthorse"]`))
+	require.NoError(t, err)
+	require.Equal(t, `["\u0041\/","***"]`, string(text), "other strings keep their spelling")
 	_, err = (&Redactor{}).JSON(func() {})
 	require.Error(t, err)
 }

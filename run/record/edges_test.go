@@ -78,6 +78,7 @@ func TestValidBut(t *testing.T) {
 	require.False(t, of(Invalid, lag, other).ValidBut(lag))
 	require.False(t, of(Invalid, lag).ValidBut())
 	require.False(t, of(Invalid).ValidBut(lag), "INVALID without a reason")
+	require.False(t, of(Interrupted, lag).ValidBut(lag), "a test that did not end")
 }
 
 func TestDescriptionsOfARecord(t *testing.T) {

@@ -71,8 +71,8 @@ func TestARateIsOnlyRecommendedFromAnOfflineTestThatWasTooShort(t *testing.T) {
 	e := clean()
 	e.Scenario = models.Offline
 	tooShort(e)
-	e.Record.DurationS = 0.19
-	require.Equal(t, " The test ended after 0.19 s of 15 s: pass --target-qps 4601 or more", e.tooShort())
+	e.Record.DurationS = 1.49 // less than a tenth
+	require.Equal(t, " The test ended after 1.49 s of 15 s: pass --target-qps 4601 or more", e.tooShort())
 	for rate, want := range map[float64]string{0.0371234: "0.0372", 4.2: "4.20", 99.91: "100.0", 2760.1: "2761"} {
 		require.Equal(t, want, roundUp(rate))
 	}
@@ -129,6 +129,9 @@ func TestEachRuleAlone(t *testing.T) {
 			e.Ended, e.Interrupted = exit.Interrupt{Signal: syscall.SIGINT}, true
 			e.Record.Samples.Issued = 99
 		}, verdict: Interrupted, codes: []Code{CodeInterrupted, CodeFailedSamples}, exit: exit.StatusInvalid},
+		"interrupted before the first sample": {change: func(e *Evidence) {
+			e.Ended, e.Interrupted, e.Record.Samples = context.Canceled, true, SampleCounts{}
+		}, verdict: Interrupted, codes: []Code{CodeInterrupted}, exit: exit.StatusInvalid},
 		"the caller's own cause": {change: func(e *Evidence) { e.Ended, e.Interrupted = errors.New("enough"), true },
 			verdict: Interrupted, codes: []Code{CodeInterrupted}, text: "enough", exit: exit.StatusInvalid},
 		"the caller's deadline": {change: func(e *Evidence) {
@@ -155,6 +158,10 @@ func TestEachRuleAlone(t *testing.T) {
 			e.Record.Samples.Failed, e.Record.Samples.FailedByReason = 6, map[ledger.Reason]int64{"http_500": 6}
 		}, verdict: Invalid, codes: []Code{CodeFailedSamples}, text: "http_500 6; the test was ended: more samples failed",
 			exit: exit.StatusInvalid},
+		"failed at one of two endpoints": {change: func(e *Evidence) {
+			e.Record.Samples.Failed = 1
+			e.Record.Endpoints = []EndpointCounts{{URL: "http://a:1"}, {URL: "http://b:2", Failed: 1}}
+		}, verdict: Invalid, codes: []Code{CodeFailedSamples}, text: "all at http://b:2", exit: exit.StatusInvalid},
 		"failed in several ways": {change: func(e *Evidence) {
 			e.Record.Samples.Failed, e.Record.Samples.FailedByReason = 12,
 				map[ledger.Reason]int64{"reset": 3, "http_500": 6, "connect": 3}
@@ -223,6 +230,9 @@ func TestEachRuleAlone(t *testing.T) {
 		"an unfinished sample": {change: func(e *Evidence) { e.Record.Samples.Completed--; e.Record.Samples.FirstTokens-- },
 			verdict: Invalid, codes: []Code{CodeFailedSamples}, text: "100 samples were issued and 99 completed",
 			exit: exit.StatusInvalid},
+		"one sample": {change: func(e *Evidence) {
+			e.Record.Samples = SampleCounts{Issued: 1, Completed: 1, FirstTokens: 1}
+		}, verdict: Valid},
 		"no sample at all": {change: func(e *Evidence) { e.Record.Samples = SampleCounts{} }, verdict: Invalid,
 			codes: []Code{CodeFailedSamples}, exit: exit.StatusInvalid},
 		"an empty answer": {change: func(e *Evidence) { e.Record.Samples.Empty = 1 }, verdict: Invalid,
@@ -309,6 +319,11 @@ func TestEachRuleAlone(t *testing.T) {
 		"no score of a test that lacks its log's end": {change: func(e *Evidence) {
 			ofAccuracy(e).Record.Accuracy, e.Logs.Complete = NotScored("the test did not run to its end"), false
 		}, verdict: Invalid, codes: []Code{CodeLogIncomplete}, exit: exit.StatusEnvironment},
+		"no score and no log": {change: func(e *Evidence) { ofAccuracy(e).Record.Accuracy, e.Logs = nil, nil },
+			verdict: Invalid, codes: []Code{CodeLogIncomplete}, exit: exit.StatusEnvironment},
+		"no score of a test that a backend ended": {change: func(e *Evidence) {
+			ofAccuracy(e).Record.Accuracy, e.Ended = NotScored("the test was ended"), errors.New("the backend broke")
+		}, verdict: Invalid, codes: []Code{CodeFailedSamples}, text: "the backend broke", exit: exit.StatusInvalid},
 		"a score in reach": {change: func(e *Evidence) {
 			ofAccuracy(e).Result = &accuracy.Result{Metrics: []accuracy.Metric{{Name: "rouge1", Value: 39, Min: 38.39,
 				Pass: yes()}}}
