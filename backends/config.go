@@ -138,6 +138,7 @@ type LoopOptions struct {
 type ProbeOptions struct {
 	ProbeTokens int    // longest answer of a probe, in tokens; 0: 8
 	ModelFlag   string // of the command, for the served model's name; empty: --served-model
+	Benchmark   string // whose own model is asked for by default; empty: the user named the model
 	// Asking is called before each question, with the request and the longest time that the answer may take; nil: not
 	// called.
 	Asking func(request string, longest time.Duration)

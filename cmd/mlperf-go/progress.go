@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/plan"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // progress shows a running test on stderr: a bar on a terminal, a line every few seconds elsewhere.
@@ -59,8 +60,9 @@ func (g *progress) Preflighted(pre *run.Preflight, notes []string) {
 	if g.console.json { // the record has the breaches, and a campaign its table
 		return
 	}
-	for _, b := range g.plan.Breaches() {
-		g.log.Warn(b.String(), zap.String("code", b.Code))
+	breaches := g.plan.Breaches()
+	for i, text := range record.BreachTexts(breaches) {
+		g.log.Warn(text, zap.String("code", breaches[i].Code))
 	}
 }
 
@@ -96,15 +98,18 @@ func (g *progress) Progress(now run.Progress) {
 
 // describe returns the state in one line. A limit that cannot be met any more comes first: it decides the verdict.
 func describe(now run.Progress) string {
-	lost, late := "", ""
+	lost, late := []string{}, ""
 	for _, tail := range now.Tails {
 		if tail.Lost() {
-			lost += tail.What + ": " + tail.String() + ", "
+			lost = append(lost, tail.What+": "+tail.Count())
 		} else if tail.Over > 0 {
 			late += ", " + tail.What + ": " + tail.String()
 		}
 	}
-	text := lost + counts(now)
+	text := counts(now)
+	if len(lost) > 0 {
+		text = "already INVALID (" + strings.Join(lost, "; ") + "), " + text
+	}
 	for _, t := range tails(now) {
 		text += ", " + t
 	}

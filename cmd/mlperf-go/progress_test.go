@@ -19,10 +19,14 @@ func TestProgressNamesTheLimits(t *testing.T) {
 	require.Equal(t, &view{"12.3/s, 5 in flight, 0 failed, 1m1s left", []string{
 		"TTFT p99 2.5s: 17 queries over 2s, 0 allowed: already INVALID",
 		"TPOT p99 20ms: 1 query over 100ms, 3 allowed"}}, newView(now))
-	require.Equal(t, "time to first token: 17 queries over 2s, 0 allowed: already INVALID, "+
+	require.Equal(t, "already INVALID (time to first token: 17 queries over 2s, 0 allowed), "+
 		"12.3/s, 5 in flight, 0 failed, TTFT p99 2.5s, TPOT p99 20ms, 1m1s left, "+
 		"time per output token: 1 query over 100ms, 3 allowed", describe(now))
 
+	both := now
+	both.Tails = []record.Tail{ttft, {What: tpot.What, Limit: tpot.Limit, Over: 4, Bearable: 3}}
+	require.Contains(t, describe(both), "already INVALID (time to first token: 17 queries over 2s, 0 allowed; "+
+		"time per output token: 4 queries over 100ms, 3 allowed), 12.3/s")
 	now.TPOTp99 = 0
 	require.Equal(t, "time per output token: 1 query over 100ms, 3 allowed", newView(now).limits[1], "not measured yet")
 	now.Tails = nil

@@ -199,6 +199,11 @@ func TestFirstSignalKeepsWhatWasMeasured(t *testing.T) {
 				require.Equal(t, record.CodeInterrupted, r.Reasons[0].Code)
 				require.Len(t, r.Reasons, 1, "what the signal cancelled, and LoadGen's errors about it, are no causes")
 				require.NotContains(t, p.stdout.String(), record.CodeLoadGenErrors)
+				if r.Cancelled() > 0 {
+					require.Contains(t, p.stdout.String(), "no result: the test was interrupted\n")
+					require.Regexp(t, `\nfailures +0 of the [0-9]+ that had ended\ninterrupted +[1-9][0-9]* of [0-9]+ requests `+
+						`were cancelled; `, p.stdout.String())
+				}
 				require.Contains(t, p.stdout.String(), "\n  mlperf-go run --model llama3.1-8b ")
 				require.Contains(t, p.stdout.String(), " --resume\n")
 				require.Positive(t, r.Samples.Completed)

@@ -10,6 +10,18 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/truncate"
 )
 
+// truncated returns what was done with a log, in one line.
+func truncated(t truncate.Target) string {
+	path := foreign.Line(t.Path, 4096)
+	switch {
+	case t.Before != t.After:
+		return fmt.Sprintf("%s  %s  %d -> %d bytes", t.State, path, t.Before, t.After)
+	case t.State == truncate.Truncated:
+		return fmt.Sprintf("hashed  %s  %d bytes: too short to be cut", path, t.After)
+	}
+	return fmt.Sprintf("%s  %s  %d bytes, unchanged", t.State, path, t.After)
+}
+
 // truncateCommand cuts the accuracy logs of a tree to the size that the organisers require.
 type truncateCommand struct{ *program }
 
@@ -37,7 +49,7 @@ func (cmd truncateCommand) command() *cli.Command {
 				return nil
 			}
 			for _, t := range targets {
-				fmt.Fprintf(cmd.stdout, "%s  %s  %d -> %d bytes\n", t.State, foreign.Line(t.Path, 4096), t.Before, t.After)
+				fmt.Fprintln(cmd.stdout, truncated(t))
 			}
 			return nil
 		},

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -36,8 +37,7 @@ func printSummary(out page, r *record.Record) {
 	fmt.Fprintf(w, "output tokens/s\t%.2f (client)\n", t.OutputTokens)
 	fmt.Fprintf(w, "input tokens/s\t%.2f\n", t.InputTokens)
 	fmt.Fprintf(w, "requests/s\t%.2f\n", t.Requests)
-	fmt.Fprintf(w, "failures\t%d of %d (%.2f %%)%s\n", r.Samples.Failed, r.Samples.Issued, 100*r.Samples.FailureRate,
-		reasons(r.Samples.FailedByReason))
+	printFailures(w, r)
 	fmt.Fprintf(w, "duration\t%.2f s from the first query to the last answer (the rates refer to it)\n", r.DurationS)
 	printLatencies(w, r)
 	c := r.Client
@@ -51,6 +51,20 @@ func printSummary(out page, r *record.Record) {
 		}
 	}
 	w.Flush()
+}
+
+// printFailures prints what failed. What an interruption cancelled is no failure.
+func printFailures(w io.Writer, r *record.Record) {
+	s, cancelled := r.Samples, r.Cancelled()
+	if cancelled == 0 {
+		fmt.Fprintf(w, "failures\t%d of %d (%.2f %%)%s\n", s.Failed, s.Issued, 100*s.FailureRate, reasons(s.FailedByReason))
+		return
+	}
+	others := maps.Clone(s.FailedByReason)
+	delete(others, ledger.FailCancelled)
+	fmt.Fprintf(w, "failures\t%d of the %d that had ended%s\n", s.Failed-cancelled, s.Issued-cancelled, reasons(others))
+	fmt.Fprintf(w, "interrupted\t%d of %d requests were cancelled; only the gaps between their tokens (ITL) count below\n",
+		cancelled, s.Issued)
 }
 
 // dispatch returns how late the samples were sent. In Offline all are due at the start, and most of them wait until

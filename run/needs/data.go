@@ -11,6 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/run/score"
 )
 
@@ -178,6 +179,7 @@ func (s *Survey) ownData() bool {
 
 func (s *Survey) rehearsal(context.Context) Check {
 	var why []string
+	var breaches []record.Breach
 	for _, p := range s.Tests {
 		for _, text := range p.Rehearsal {
 			if p.IsDefault(text) {
@@ -189,14 +191,14 @@ func (s *Survey) rehearsal(context.Context) Check {
 		}
 		for _, b := range p.Breaches() {
 			// What is sent depends on the API, and so on the backend, which the servers may have refused.
-			if b.Missing() && (p.BackendUnchosen() || s.Refusal != nil) {
-				continue
-			}
-			if text := b.String(); !slices.Contains(why, text) {
-				why = append(why, text)
+			unclear := b.Missing() && (p.BackendUnchosen() || s.Refusal != nil)
+			if same := func(c record.Breach) bool { return c.Text() == b.Text() }; !unclear &&
+				!slices.ContainsFunc(breaches, same) {
+				breaches = append(breaches, b)
 			}
 		}
 	}
+	why = append(why, record.BreachTexts(breaches)...)
 	if len(why) == 0 {
 		return notNeeded("nothing here prevents a submission")
 	}

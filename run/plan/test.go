@@ -92,6 +92,14 @@ func (t *Test) findModel() error {
 	return t.Suggest(registry, "served-model", served)
 }
 
+// ownModel returns the benchmark if the requests name its own model, and "" if the user named one.
+func (t *Test) ownModel() string {
+	if t.Config.Origin("served-model").Layer == config.FromRegistry {
+		return t.Row.Name
+	}
+	return ""
+}
+
 // Suggest sets a value unless the user, or the caller of a rehearsal, has set one.
 func (t *Test) Suggest(from config.Origin, name, text string) error {
 	if text == "" || t.Config.IsSet(name) {

@@ -19,6 +19,9 @@ var headlines = []struct{ key, unit string }{
 
 // Headline returns the figure that a submission reports, or the number of answers of an accuracy test.
 func (r *Record) Headline() string {
+	if r.Cancelled() > 0 { // the figures in LoadGen's logs are those of a part of the test
+		return "no result: the test was interrupted"
+	}
 	if r.Mode == "accuracy" {
 		return plural.Count(r.Samples.Completed, "answer", "answers") + " in the accuracy log"
 	}

@@ -14,7 +14,7 @@ type LimitState struct {
 	Name     string // such as TTFT p99
 	P99      time.Duration
 	Measured bool
-	Own      bool // P99 is this program's, as LoadGen logged none
+	Own      bool // P99 is this program's, of answered requests, as LoadGen logged none or counts cancelled ones
 	Met      bool // P99 is strictly below the limit, as the submission checker requires
 }
 
@@ -42,7 +42,7 @@ func (r *Record) Limits() []LimitState {
 			ns, logged := number64(r.LoadGen.Result[known.key])
 			switch own := known.own(r); {
 			case own == nil && r.Samples.Issued > 0: // LoadGen also counts queries that have no answer
-			case logged:
+			case logged && r.Cancelled() == 0: // LoadGen also counts queries that the interruption cancelled
 				s.P99, s.Measured = time.Duration(ns), true
 			case own != nil:
 				s.P99, s.Measured, s.Own = time.Duration(own.P99*1e9), true, true

@@ -9,6 +9,13 @@ import (
 	"github.com/mlperf-go/mlperf-go/ledger"
 )
 
+// A source that several breaches share is named once.
+func TestBreachTexts(t *testing.T) {
+	a, b, c := NewBreach("a", "1", "2", "rules"), NewBreach("b", "", "3", "rules"), NewBreach("c", "4", "", "others")
+	require.Equal(t, []string{a.Text(), b.String(), c.String()}, BreachTexts([]Breach{a, b, c}))
+	require.Empty(t, BreachTexts(nil))
+}
+
 func TestLimitsAgainstLoadGensPercentiles(t *testing.T) {
 	r := &Record{Throughput: ledger.Throughput{Requests: 97.2}, LoadGen: LoadGenResult{Result: map[string]any{
 		"effective_scenario": "Server", "effective_target_qps": 100.0,
@@ -30,6 +37,13 @@ func TestLimitsAgainstLoadGensPercentiles(t *testing.T) {
 	r.Samples = SampleCounts{}
 	r.LatencyS.E2E = &ledger.Stats{P99: 0.5}
 	require.Equal(t, "latency p99 500 ms by the client, limit 1000 ms, ok", r.Limits()[2].String())
+	r.Verdict, r.Samples.FailedByReason = Interrupted, map[ledger.Reason]int64{ledger.FailCancelled: 7}
+	r.LatencyS.TTFT = &ledger.Stats{P99: 0.25}
+	require.Equal(t, "TTFT p99 250 ms by the client, limit 2000 ms, ok", r.Limits()[0].String(),
+		"LoadGen's percentile counts cancelled queries too")
+	require.Equal(t, "no result: the test was interrupted", r.Headline())
+	r.Verdict = Invalid
+	require.Equal(t, "TTFT p99 313 ms by LoadGen, limit 2000 ms, ok", r.Limits()[0].String())
 	short := Tail{What: "latency", Limit: time.Second, Queries: 100, Needed: 662, Over: 3}
 	r.Tails = []Tail{short}
 	require.Equal(t, "latency p99 500 ms by the client, limit 1000 ms, ok; LoadGen's criterion needs 662 queries, the "+

@@ -283,3 +283,16 @@ func (b Breach) Text() string {
 
 // String returns one sentence with the source.
 func (b Breach) String() string { return b.Text() + " (" + b.Source + ")" }
+
+// BreachTexts returns a sentence for each breach. Only the last one of a source names it.
+func BreachTexts(breaches []Breach) []string {
+	var texts []string
+	for i, b := range breaches {
+		if i+1 < len(breaches) && breaches[i+1].Source == b.Source {
+			texts = append(texts, b.Text())
+		} else {
+			texts = append(texts, b.String())
+		}
+	}
+	return texts
+}

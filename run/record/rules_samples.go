@@ -53,6 +53,14 @@ func (e *Evidence) cancelled() int64 {
 	return e.Record.Samples.FailedByReason[ledger.FailCancelled]
 }
 
+// Cancelled returns how many samples failed only because the test was interrupted.
+func (r *Record) Cancelled() int64 {
+	if r.Verdict != Interrupted {
+		return 0
+	}
+	return r.Samples.FailedByReason[ledger.FailCancelled]
+}
+
 // mostFirst returns the keys, those with large counts first.
 func mostFirst[K cmp.Ordered](counts map[K]int64) []K {
 	return slices.SortedFunc(maps.Keys(counts), func(a, b K) int {

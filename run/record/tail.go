@@ -28,11 +28,16 @@ func (t Tail) String() string {
 		return fmt.Sprintf("%s over %v; LoadGen needs %d, has %d", plural.Count(t.Over, "query", "queries"), t.Limit,
 			t.Needed, t.Queries)
 	}
-	text := fmt.Sprintf("%s over %v, %d allowed", plural.Count(t.Over, "query", "queries"), t.Limit, t.Bearable)
+	text := t.Count()
 	if t.Lost() {
 		text += ": already INVALID"
 	}
 	return text
+}
+
+// Count returns how many queries exceed the limit, and how many may.
+func (t Tail) Count() string {
+	return fmt.Sprintf("%s over %v, %d allowed", plural.Count(t.Over, "query", "queries"), t.Limit, t.Bearable)
 }
 
 // LimitLost is the cause of a test that --fail-fast ended because it could no longer become valid.

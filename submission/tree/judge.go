@@ -154,11 +154,7 @@ func (b *builder) breached(t *test) string {
 	if b.o.Division == layout.Open || t.rehearsal {
 		return ""
 	}
-	var breaches []string
-	for _, breach := range t.record.Breaches {
-		breaches = append(breaches, breach.String())
-	}
-	return strings.Join(breaches, "; ")
+	return strings.Join(record.BreachTexts(t.record.Breaches), "; ")
 }
 
 func (b *builder) incomplete(t *test) string {

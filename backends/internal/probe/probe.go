@@ -198,10 +198,13 @@ func (p *Prober) Must(ctx context.Context, path string, v any) (*nethttp.Reply, 
 // Serves rejects an endpoint whose list of models r does not contain the wanted one.
 func (p *Prober) Serves(r *nethttp.Reply) error {
 	if want := p.Config.ServedModel; want != "" && !slices.Contains(p.Found.Models, want) {
+		try := "Give one of these names with " + cmp.Or(p.Config.ModelFlag, "--served-model") +
+			", or start the server with the wanted model."
+		if of := p.Config.Benchmark; of != "" {
+			try = fmt.Sprintf("Is --model %s the benchmark that you mean? If so: give", of) + strings.TrimPrefix(try, "Give")
+		}
 		e := fault(r, backends.FaultWrongModel, fmt.Sprintf("the server does not serve %q, it serves %s", want,
-			quoted(p.Found.Models)),
-			"Give one of these names with "+cmp.Or(p.Config.ModelFlag, "--served-model")+
-				", or start the server with the wanted model.")
+			quoted(p.Found.Models)), try)
 		e.Models = p.Found.Models
 		return e
 	}
