@@ -129,6 +129,26 @@ func (c *Cluster) Apply(ctx context.Context, o runtime.Object) (*metav1.OwnerRef
 	return reference(got), nil
 }
 
+// ApplyShared applies objects that others may have made. A namespace that the user may not change is left as it is.
+func (c *Cluster) ApplyShared(ctx context.Context, all []runtime.Object) error {
+	for _, o := range all {
+		if _, err := c.Apply(ctx, o); err != nil {
+			if n, isNamespace := o.(*corev1.Namespace); isNamespace && c.namespaceExists(ctx, n.Name) {
+				continue
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// namespaceExists reports whether the service accounts of a namespace can be listed, which users without rights to
+// namespaces can ask.
+func (c *Cluster) namespaceExists(ctx context.Context, name string) bool {
+	_, err := c.Client.CoreV1().ServiceAccounts(name).List(ctx, metav1.ListOptions{Limit: 1})
+	return err == nil
+}
+
 func reference(u *unstructured.Unstructured) *metav1.OwnerReference {
 	return &metav1.OwnerReference{APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Name: u.GetName(), UID: u.GetUID()}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/httpstream"
 
@@ -54,6 +55,7 @@ var remedies = []struct {
 	{apierrors.IsUnauthorized, Access, "The cluster does not accept the credentials: log in again, or name another " +
 		"kubeconfig with --kubeconfig"},
 	{isQuota, Quota, "Ask for a larger quota of the namespace, or lower --cpu and --memory"},
+	{isEnding, Launcher, "Wait until the namespace is gone, or name another one"},
 	{apierrors.IsForbidden, Access, "Ask an administrator for the right that the message names; " +
 		"`mlperf-go kube rights` prints all that the launcher needs"},
 	{apierrors.IsRequestEntityTooLargeError, Quota, "Put large files on the volume instead of into the profile"},
@@ -63,6 +65,8 @@ var remedies = []struct {
 func isQuota(err error) bool {
 	return apierrors.IsForbidden(err) && bytes.Contains([]byte(err.Error()), []byte("exceeded quota"))
 }
+
+func isEnding(err error) bool { return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) }
 
 func isGone(err error) bool { return apierrors.IsNotFound(err) }
 

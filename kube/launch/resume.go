@@ -39,6 +39,7 @@ func Collect(ctx context.Context, c *cluster.Cluster, e Experiment, o Options) (
 	job := &jobs.Items[0]
 	o.Launch = launchOf(job, e)
 	r := newRunner(c, o)
+	r.job = job.UID
 	gone, err := r.podsEnded(ctx, job)
 	if err != nil {
 		return nil, err
@@ -81,7 +82,7 @@ func (r *runner) podsEnded(ctx context.Context, job *batchv1.Job) (bool, error) 
 	for i := range list.Items {
 		pods = append(pods, &list.Items[i])
 	}
-	if pods = newest(pods); r.Attempts > 0 && !finished(job) {
+	if pods = newest(r.own(pods)); r.Attempts > 0 && !finished(job) {
 		return false, nil // a pod runs, or another one follows
 	}
 	for _, p := range pods {

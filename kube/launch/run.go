@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/mlperf-go/mlperf-go/kube/cluster"
 	"github.com/mlperf-go/mlperf-go/kube/objects"
@@ -75,17 +76,16 @@ type runner struct {
 	Options
 	cluster   *cluster.Cluster
 	collector *collector
+	job       types.UID // of the launch; empty before it is created
 }
 
 // apply creates the objects. What others may have made is left as it is where the user may not change it.
 func (r *runner) apply(ctx context.Context) error {
-	for _, o := range r.Shared() {
-		if _, err := r.cluster.Apply(ctx, o); err != nil {
-			if _, namespace := o.(*corev1.Namespace); namespace && r.namespaceExists(ctx) {
-				continue
-			}
-			return err
-		}
+	if err := r.cluster.ApplyShared(ctx, r.Shared()); err != nil {
+		return err
+	}
+	if err := r.awaitEarlier(ctx); err != nil {
+		return err
 	}
 	var owner *metav1.OwnerReference
 	if len(r.Profiles) > 0 {
@@ -94,18 +94,13 @@ func (r *runner) apply(ctx context.Context) error {
 			return err
 		}
 	}
-	if _, err := r.cluster.Apply(ctx, r.Job(owner)); err != nil {
+	job, err := r.cluster.Apply(ctx, r.Job(owner))
+	if err != nil {
 		return errors.Join(err, r.remove(ctx))
 	}
+	r.job = job.UID
 	r.Notify(fmt.Sprintf("created the job %s with %d pods in the namespace %s", r.JobName(), r.Pods, r.Namespace))
 	return nil
-}
-
-// namespaceExists reports whether the namespace has a service account, which users without rights to namespaces can
-// ask.
-func (r *runner) namespaceExists(ctx context.Context) bool {
-	_, err := r.cluster.Client.CoreV1().ServiceAccounts(r.Namespace).List(ctx, listOne)
-	return err == nil
 }
 
 // follow waits for the pods, collects each one's results, and returns an error for the first that was lost.
@@ -122,7 +117,7 @@ func (r *runner) follow(ctx context.Context) (*Result, error) {
 	starting := r.startTimer(stop)
 	defer starting.Stop()
 	err := watch(ctx, r.cluster.Client, r.Namespace, r.Selector(), func(pods []*corev1.Pod) bool {
-		return f.see(newest(pods), starting)
+		return f.see(newest(r.own(pods)), starting)
 	})
 	if err == nil && f.err != nil {
 		stop(f.err) // what is still collected from other pods ends

@@ -44,7 +44,7 @@ var brokenReasons = map[string]string{
 	"ImagePullBackOff":           "Check --image and --pull-secret",
 	"ErrImageNeverPull":          "Put the image on the nodes, or change the pull policy",
 	"InvalidImageName":           "Check --image",
-	"RunContainerError":          "Check that the image has " + "/usr/local/bin/mlperf-go",
+	"RunContainerError":          "Check that the image has the program of the command",
 }
 
 // lostReasons are the reasons of ended pods and containers that are no result of the command.

@@ -62,8 +62,7 @@ func TestPage(t *testing.T) {
 	prepare := map[string]func(){
 		"collect -p bench ID": func() { left("--id", "one", "--wait-timeout", "0") },
 		"collect -p bench --pvc NAME --image registry.example/mlperf-go:1 ID": func() {
-			words["ID"] = "two" // the cluster may still be deleting the first one's pod
-			left("--id", "two", "--pvc", "workload-pvc", "--pvc-size", "1Gi")
+			left("--id", "one", "--pvc", "workload-pvc", "--pvc-size", "1Gi") // it waits for the end of the first one's pod
 		},
 	}
 	for _, line := range pageCommands(t, "kube.md") {

@@ -1,0 +1,96 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/mlperf-go/mlperf-go/kube/cluster"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+)
+
+// earlierPause is the time between two looks at what is left of an earlier launch.
+const earlierPause = 500 * time.Millisecond
+
+// awaitEarlier waits until the deleted objects of an earlier launch with the same id are gone. Its pods have the labels
+// of the new ones, and write into the same folders of a claim. Start bounds the wait.
+func (r *runner) awaitEarlier(ctx context.Context) error {
+	if r.Start > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, r.Start)
+		defer cancel()
+	}
+	for told := false; ; told = true {
+		left, err := r.earlier(ctx)
+		if err != nil || len(left) == 0 {
+			return err
+		}
+		if !told {
+			r.Notify(fmt.Sprintf("waiting for the end of an earlier launch with the id %s: %s", r.ID, strings.Join(left, ", ")))
+		}
+		select {
+		case <-time.After(earlierPause):
+		case <-ctx.Done():
+			if ctx.Err() == context.Canceled {
+				return context.Cause(ctx)
+			}
+			return exit.Environment(cluster.Timeout,
+				fmt.Sprintf("Look at it (kubectl -n %s describe pods -l %s); if its node is lost, delete the node; or pass "+
+					"another --id", r.Namespace, r.Selector()),
+				"an earlier launch with the id %s did not end within %s: %s", r.ID, r.Start, strings.Join(left, ", "))
+		}
+	}
+}
+
+// earlier lists what is left of a deleted launch with the same id. A launch that was not deleted is an error, except a
+// campaign that goes on: the new launcher follows it.
+func (r *runner) earlier(ctx context.Context) (left []string, err error) {
+	at := metav1.ListOptions{LabelSelector: r.Selector()}
+	jobs, err := r.cluster.Client.BatchV1().Jobs(r.Namespace).List(ctx, at)
+	if err != nil {
+		return nil, cluster.Explain(err, "looking for an earlier launch with the id %s", r.ID)
+	}
+	for i := range jobs.Items {
+		job := &jobs.Items[i]
+		switch {
+		case job.DeletionTimestamp != nil:
+			left = append(left, "job "+job.Name)
+		case r.continues(job):
+			return nil, nil
+		default:
+			return nil, exit.Usage(exit.CodeUsage, fmt.Sprintf("Collect its results with `mlperf-go kube collect -p %s %s`, "+
+				"remove it with `%s`, or pass another --id", r.Namespace, r.ID, r.removal()),
+				"the namespace %s already has a launch with the id %s: the job %s", r.Namespace, r.ID, job.Name)
+		}
+	}
+	pods, err := r.cluster.Client.CoreV1().Pods(r.Namespace).List(ctx, at)
+	if err != nil {
+		return nil, cluster.Explain(err, "looking for pods of an earlier launch with the id %s", r.ID)
+	}
+	for _, p := range pods.Items {
+		left = append(left, "pod "+p.Name)
+	}
+	return left, nil
+}
+
+// continues reports whether a job is the campaign of this launch and has not ended.
+func (r *runner) continues(job *batchv1.Job) bool {
+	return r.Attempts > 0 && job.Name == r.JobName() && !finished(job)
+}
+
+// own returns the pods of the launch's own job, without those of an earlier job with the same id.
+func (r *runner) own(pods []*corev1.Pod) []*corev1.Pod {
+	if r.job == "" {
+		return pods
+	}
+	return slices.DeleteFunc(pods, func(p *corev1.Pod) bool {
+		owner := metav1.GetControllerOf(p)
+		return owner == nil || owner.UID != r.job
+	})
+}
