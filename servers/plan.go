@@ -337,6 +337,9 @@ func (p *Plan) Shown() *Plan {
 // APIKey returns the bearer token that the servers require, or "".
 func (p *Plan) APIKey() string { return p.apiKey }
 
+// Environ returns the environment of every replica as KEY=VALUE, with its secrets.
+func (p *Plan) Environ() []string { return slices.Clone(p.environ) }
+
 // URLs returns the base URLs of the replicas, in order.
 func (p *Plan) URLs() []string {
 	var urls []string

@@ -222,6 +222,22 @@ func (c *Cluster) Logs(ctx context.Context, namespace, pod, container string, mo
 	return err
 }
 
+// LastLines returns the end of the log of a container; with previous, of its
+// last run before a restart.
+func (c *Cluster) LastLines(ctx context.Context, namespace, pod, container string, previous bool, lines int64) (string,
+	error) {
+	const most = 1 << 20 // bytes; lines may be long
+	text, err := c.Client.CoreV1().Pods(namespace).GetLogs(pod, &corev1.PodLogOptions{Container: container,
+		Previous: previous, TailLines: &lines}).Stream(ctx)
+	if err != nil {
+		return "", Explain(err, "reading the log of the pod %s", pod)
+	}
+	defer text.Close()
+	var last lastBytes
+	_, err = io.Copy(&last, io.LimitReader(text, most))
+	return last.String(), err
+}
+
 // Version asks the API server for its version, to notice a missing one early.
 func (c *Cluster) Version(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)

@@ -112,12 +112,7 @@ func (l *Launch) resultsDir() string {
 
 // Shared returns the objects that stay when the launch ends: others of the namespace use them too.
 func (l *Launch) Shared() []runtime.Object {
-	all := []runtime.Object{
-		&corev1.Namespace{TypeMeta: kind("v1", "Namespace"), ObjectMeta: metav1.ObjectMeta{Name: l.Namespace}},
-		&corev1.ServiceAccount{TypeMeta: kind("v1", "ServiceAccount"), AutomountServiceAccountToken: no(),
-			ObjectMeta: metav1.ObjectMeta{Name: l.ServiceAccount, Namespace: l.Namespace,
-				Labels: map[string]string{LabelManager: Manager}}},
-	}
+	all := home(l.Namespace, l.ServiceAccount)
 	if l.Storage.Claim != "" && !l.Storage.Existing {
 		all = append(all, l.claim())
 	}
@@ -174,17 +169,9 @@ func (l *Launch) Job(owner *metav1.OwnerReference) *batchv1.Job {
 }
 
 func (l *Launch) pod() corev1.PodSpec {
-	spec := corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: l.ServiceAccount,
-		AutomountServiceAccountToken: no(), EnableServiceLinks: no(), NodeSelector: l.NodeSelector,
-		SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: yes(),
-			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
-		Volumes: l.volumes(), Containers: []corev1.Container{l.container()}}
-	if l.FSGroup != 0 {
-		spec.SecurityContext.FSGroup = &l.FSGroup
-	}
-	for _, name := range l.PullSecrets {
-		spec.ImagePullSecrets = append(spec.ImagePullSecrets, corev1.LocalObjectReference{Name: name})
-	}
+	spec := restricted(l.ServiceAccount, l.PullSecrets, l.NodeSelector, l.FSGroup)
+	spec.RestartPolicy = corev1.RestartPolicyNever
+	spec.Volumes, spec.Containers = l.volumes(), []corev1.Container{l.container()}
 	return spec
 }
 
@@ -215,18 +202,10 @@ func (l *Launch) mounts() []corev1.VolumeMount {
 }
 
 func (l *Launch) container() corev1.Container {
-	resources := corev1.ResourceList{}
-	for name, q := range map[corev1.ResourceName]resource.Quantity{corev1.ResourceCPU: l.CPU,
-		corev1.ResourceMemory: l.Memory} {
-		if !q.IsZero() {
-			resources[name] = q
-		}
-	}
+	resources := quantities(l.CPU, l.Memory)
 	return corev1.Container{Name: Container, Image: l.Image, Command: []string{Program}, Args: l.args(), Env: l.env(),
 		WorkingDir: "/tmp", Resources: corev1.ResourceRequirements{Requests: resources, Limits: resources},
-		SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: no(), ReadOnlyRootFilesystem: yes(),
-			RunAsNonRoot: yes(), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}},
-		VolumeMounts: l.mounts()}
+		SecurityContext: restrictedContainer(), VolumeMounts: l.mounts()}
 }
 
 // args wraps the command into `worker run`, which keeps its results. An idle pod leaves nothing on the volume.
@@ -257,12 +236,7 @@ func (l *Launch) env() []corev1.EnvVar {
 	for _, name := range slices.Sorted(maps.Keys(l.variables())) {
 		all = append(all, corev1.EnvVar{Name: name, Value: l.variables()[name]})
 	}
-	for _, name := range slices.Sorted(maps.Keys(l.SecretEnv)) {
-		key := l.SecretEnv[name]
-		all = append(all, corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
-			LocalObjectReference: corev1.LocalObjectReference{Name: key.Secret}, Key: key.Key}}})
-	}
-	return all
+	return append(all, secretVariables(l.SecretEnv)...)
 }
 
 // variables are those of the contract with the shell launcher, and the user's, which take precedence.

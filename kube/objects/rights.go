@@ -26,6 +26,18 @@ func Rights(namespace, stack, user string) []runtime.Object {
 		rule("inference.networking.x-k8s.io", "inferencepools", "list"))...)
 }
 
+// ServerRights returns the Role with everything that `kube server` asks of the API server in a namespace, and its
+// binding to a user. The servers themselves need no rights.
+func ServerRights(namespace, user string) []runtime.Object {
+	apply := []string{"create", "get", "patch"}
+	return role("mlperf-go-servers", namespace, user,
+		rule("apps", "deployments", append(apply, "delete", "list")...),
+		rule("", "services", append(apply, "delete", "list")...),
+		rule("", "serviceaccounts", append(apply, "list")...),
+		rule("", "pods", "list"),
+		rule("", "pods/log", "get"))
+}
+
 func rule(group, resource string, verbs ...string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
 }

@@ -150,7 +150,8 @@ func (f *finder) list(ctx context.Context, k *kind, selector string) ([]candidat
 	var all []candidate
 	for _, u := range items {
 		c := candidate{u, k}
-		if u.GetLabels()[objects.LabelManager] != objects.Manager && (k.name != podKind || isReady(c)) {
+		_, measures := u.GetLabels()[objects.LabelRun]
+		if !measures && (k.name != podKind || isReady(c)) {
 			all = append(all, c)
 		}
 	}

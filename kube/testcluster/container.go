@@ -32,6 +32,10 @@ type container struct {
 	message string
 	done    chan struct{}
 	once    sync.Once
+	// of a container that is started again
+	restarts int32
+	last     *corev1.ContainerStateTerminated
+	ready    bool // by its probes; guarded by the pod
 }
 
 // order is what a new process needs to become a container. It travels in an environment variable.
@@ -273,24 +277,34 @@ func (c *container) signalGroup(s syscall.Signal) {
 func (c *container) status(reason string) corev1.ContainerStatus {
 	s := corev1.ContainerStatus{Name: c.spec.Name, Image: c.spec.Image, ImageID: c.spec.Image,
 		ContainerID: "test://" + string(c.pod.spec.UID) + "/" + c.spec.Name}
-	started := metav1.NewTime(c.started)
+	s.RestartCount, s.LastTerminationState.Terminated = c.restarts, c.last
 	select {
 	case <-c.done:
-		why := "Completed"
-		if c.code != 0 {
-			why = "Error"
-		}
-		if reason != "" && c.signal != 0 {
-			why = reason
-		}
-		s.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: int32(c.code), Signal: int32(c.signal),
-			Reason: why, Message: c.message, StartedAt: started, FinishedAt: metav1.NewTime(c.ended)}
+		s.State.Terminated = c.terminated(reason)
 	default:
-		s.Ready, s.State.Running = true, &corev1.ContainerStateRunning{StartedAt: started}
+		if c.started.IsZero() {
+			s.State.Waiting = &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "back-off restarting"}
+			return s
+		}
+		s.Ready = c.ready || c.spec.ReadinessProbe == nil
+		s.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(c.started)}
 		yes := true
 		s.Started = &yes
 	}
 	return s
+}
+
+// terminated describes the end of a container.
+func (c *container) terminated(reason string) *corev1.ContainerStateTerminated {
+	why := "Completed"
+	if c.code != 0 {
+		why = "Error"
+	}
+	if reason != "" && c.signal != 0 {
+		why = reason
+	}
+	return &corev1.ContainerStateTerminated{ExitCode: int32(c.code), Signal: int32(c.signal), Reason: why,
+		Message: c.message, StartedAt: metav1.NewTime(c.started), FinishedAt: metav1.NewTime(c.ended)}
 }
 
 // exec runs a command in the container with the streams of a client.

@@ -20,6 +20,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
+// GPU is a resource of which each node offers 8. They are only numbers.
+const GPU corev1.ResourceName = "nvidia.com/gpu"
+
 // Image is what a container finds beside the host's /usr and /etc.
 type Image struct {
 	Name       string
@@ -86,7 +89,7 @@ func (n *Node) Lose() {
 func (n *Node) register(ctx context.Context) error {
 	capacity := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("64"),
 		corev1.ResourceMemory: resource.MustParse("256Gi"), corev1.ResourcePods: resource.MustParse("200"),
-		corev1.ResourceEphemeralStorage: resource.MustParse("100Gi")}
+		corev1.ResourceEphemeralStorage: resource.MustParse("100Gi"), GPU: resource.MustParse("8")}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.name, Labels: map[string]string{
 		corev1.LabelHostname: n.name, corev1.LabelOSStable: "linux"}}}
 	if _, err := n.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {

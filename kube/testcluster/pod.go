@@ -94,9 +94,13 @@ func (p *pod) runContainers() {
 	}
 	p.mu.Unlock()
 	p.report(corev1.PodRunning, p.current())
+	var running sync.WaitGroup
+	for i := range p.containers {
+		running.Go(func() { p.supervise(i) })
+	}
+	running.Wait()
 	failed := false
 	for _, c := range p.containers {
-		c.wait()
 		failed = failed || c.code != 0
 	}
 	phase := corev1.PodSucceeded
@@ -201,6 +205,8 @@ func (p *pod) waiting(reason, message string) []corev1.ContainerStatus {
 }
 
 func (p *pod) current() []corev1.ContainerStatus {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	var all []corev1.ContainerStatus
 	for _, c := range p.containers {
 		all = append(all, c.status(p.reason))
@@ -226,7 +232,7 @@ func (p *pod) report(phase corev1.PodPhase, containers []corev1.ContainerStatus)
 			now.Status.Reason, now.Status.Message = "Evicted", p.evicted
 		}
 		ready := corev1.ConditionFalse
-		if phase == corev1.PodRunning {
+		if phase == corev1.PodRunning && allReady(containers) {
 			ready = corev1.ConditionTrue
 		}
 		conditions := map[corev1.PodConditionType]corev1.ConditionStatus{
@@ -239,6 +245,15 @@ func (p *pod) report(phase corev1.PodPhase, containers []corev1.ContainerStatus)
 			return
 		}
 	}
+}
+
+func allReady(containers []corev1.ContainerStatus) bool {
+	for _, c := range containers {
+		if !c.Ready {
+			return false
+		}
+	}
+	return true
 }
 
 func setConditions(status *corev1.PodStatus, values map[corev1.PodConditionType]corev1.ConditionStatus) {

@@ -116,7 +116,11 @@ func (s *nodeServer) logs(w http.ResponseWriter, r *http.Request) {
 	if c == nil {
 		return
 	}
-	log, err := os.Open(c.log)
+	path := c.log
+	if strings.EqualFold(r.URL.Query().Get("previous"), "true") {
+		path += previousLog
+	}
+	log, err := os.Open(path)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusNotFound)
 		return

@@ -102,3 +102,24 @@ func TestCampaignPage(t *testing.T) {
 		}
 	}
 }
+
+// TestServerPage renders every server of the page about servers. TestServer starts one.
+func TestServerPage(t *testing.T) {
+	words := map[string]string{"server.yaml": "../../../configs/backends/vllm.yaml", "chat.yaml": write(t, own)}
+	for _, line := range pageCommands(t, "kube-servers.md") {
+		switch {
+		case strings.HasPrefix(line, "server up"):
+			code, out, errs := kube(append(pageArguments(line, words), "--dry-run")...)
+			require.Zero(t, code, "%s: %s", line, errs)
+			require.Contains(t, out, "kind: Deployment")
+		case strings.HasPrefix(line, "run"):
+			code, out, errs := kube(pageArguments(line, words, "--dry-run")...)
+			require.Zero(t, code, "%s: %s", line, errs)
+			require.Contains(t, out, "kind: Job")
+		case strings.HasPrefix(line, "rights"):
+			code, out, errs := kube(pageArguments(line, words)...)
+			require.Zero(t, code, "%s: %s", line, errs)
+			require.Contains(t, out, "kind: Role\n")
+		}
+	}
+}

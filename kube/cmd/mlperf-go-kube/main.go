@@ -80,7 +80,7 @@ func (p *program) app() *cli.App {
 			&cli.BoolFlag{Name: "quiet", Usage: "print no progress", Destination: &p.quiet},
 		},
 		Commands: []*cli.Command{runCommand{p}.command(), submissionCommand{p}.command(), collectCommand{p}.command(),
-			rightsCommand{p}.command()},
+			serverCommand{p}.command(), rightsCommand{p}.command()},
 		ExitErrHandler: func(*cli.Context, error) {}, // mainCode handles errors
 		OnUsageError: func(_ *cli.Context, err error, _ bool) error {
 			return exit.Usage("usage", "`mlperf-go kube help` lists commands and flags", "%w", err)
@@ -93,6 +93,9 @@ func missingValue(app *cli.App, args []string) error {
 	known := slices.Clone(app.Flags)
 	for _, c := range app.Commands {
 		known = append(known, c.Flags...)
+		for _, sub := range c.Subcommands {
+			known = append(known, sub.Flags...)
+		}
 	}
 	err := config.MissingValue(args[min(1, len(args)):], func(name string) (isKnown, takes bool) {
 		i := slices.IndexFunc(known, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })

@@ -15,8 +15,12 @@ func (cmd rightsCommand) command() *cli.Command {
 		Flags: []cli.Flag{
 			contractFlag("namespace", namespaceUsage),
 			&cli.StringFlag{Name: "user", Usage: "user to bind it to", Value: "USER"},
+			&cli.BoolFlag{Name: "servers", Usage: "print the Role for `server up` and `server down` instead"},
 		},
 		Action: func(c *cli.Context) error {
+			if c.Bool("servers") {
+				return cmd.printObjects(objects.ServerRights(stackOf(c), c.String("user")))
+			}
 			return cmd.printObjects(objects.Rights(namespaceOf(c), stackOf(c), c.String("user")))
 		},
 	}

@@ -31,15 +31,20 @@ type runCommand struct{ *program }
 // namespaceUsage describes --namespace in the help of every command.
 const namespaceUsage = "namespace of the server and the pods, or of each: `STACK,HARNESS`"
 
-// clusterFlags select the cluster and the namespace.
-func clusterFlags() []cli.Flag {
+// accessFlags select the cluster and the namespace.
+func accessFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "kubeconfig",
 			Usage: "access to the cluster; default: KUBECONFIG, ~/.kube/config, or the pod's own"},
 		&cli.StringFlag{Name: "context", Usage: "context of the kubeconfig"},
 		contractFlag("namespace", namespaceUsage),
-		&cli.StringFlag{Name: "output", Aliases: []string{"r"}, Usage: "local folder of the results", Value: "results/kube"},
 	}
+}
+
+// clusterFlags select the cluster, the namespace and the folder of the results.
+func clusterFlags() []cli.Flag {
+	return append(accessFlags(),
+		&cli.StringFlag{Name: "output", Aliases: []string{"r"}, Usage: "local folder of the results", Value: "results/kube"})
 }
 
 // podFlags describe the pods of a launch.
@@ -109,11 +114,8 @@ func (cmd runCommand) run(c *cli.Context) error {
 		}
 		return cmd.printObjects(all)
 	}
-	access, err := cluster.Connect(c.String("kubeconfig"), c.String("context"))
+	access, err := connect(c)
 	if err != nil {
-		return err
-	}
-	if _, err := access.Version(c.Context); err != nil {
 		return err
 	}
 	targets, err := cmd.aim(c, access, v, list, launches)
@@ -251,9 +253,8 @@ func podsOf(c *cli.Context) (*objects.Launch, error) {
 		flag string
 		to   *resource.Quantity
 	}{{"cpu", &l.CPU}, {"memory", &l.Memory}, {"pvc-size", &l.Storage.Size}} {
-		if *q.to, err = resource.ParseQuantity(c.String(q.flag)); err != nil {
-			return nil, exit.Usage("usage", "Write it as Kubernetes does, such as 16, 500m or 32Gi", "--%s %q: %w", q.flag,
-				c.String(q.flag), err)
+		if err := quantity(c, q.flag, q.to); err != nil {
+			return nil, err
 		}
 	}
 	l.Storage.Claim, l.Storage.Class = c.String("pvc"), c.String("storage-class")
@@ -275,6 +276,18 @@ func podsOf(c *cli.Context) (*objects.Launch, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+// quantity reads a flag in the notation of Kubernetes; an empty one is zero.
+func quantity(c *cli.Context, flag string, to *resource.Quantity) (err error) {
+	text := c.String(flag)
+	if text == "" {
+		return nil
+	}
+	if *to, err = resource.ParseQuantity(text); err != nil {
+		return exit.Usage("usage", "Write it as Kubernetes does, such as 16, 500m or 32Gi", "--%s %q: %w", flag, text, err)
+	}
+	return nil
 }
 
 // namespaceOf returns the namespace of the pods: of STACK,HARNESS the second.

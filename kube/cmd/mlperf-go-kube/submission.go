@@ -58,11 +58,8 @@ func (cmd submissionCommand) run(c *cli.Context) error {
 		}
 		return cmd.printObjects(l.Objects())
 	}
-	access, err := cluster.Connect(c.String("kubeconfig"), c.String("context"))
+	access, err := connect(c)
 	if err != nil {
-		return err
-	}
-	if _, err := access.Version(c.Context); err != nil {
 		return err
 	}
 	if err := cmd.aim(c, access, l); err != nil {
