@@ -426,6 +426,24 @@ func TestSearchContinuesFromItsMeasurements(t *testing.T) {
 	require.Equal(t, Finished, again.Next().Kind)
 }
 
+// A run of the full length counts for more independent bursts than a probe of its hardest part: the same late queries
+// leave a narrower interval.
+func TestARunIsWorthMoreThanAProbe(t *testing.T) {
+	width := func(kinds ...Kind) float64 {
+		s := NewSearch(shape{ttft: 2, tpot: 0.1}.goal())
+		s.capacity, s.met = 100, 100
+		for _, k := range kinds {
+			full := 0.01 * float64(s.goal.Queries(50)) // as many as a valid run may have
+			s.measured = append(s.measured, Measured{Kind: k, Rate: 50, Counts: []Count{{Full: full}, {Full: full}}})
+		}
+		s.draw(10)
+		return s.quantile(0.9) - s.quantile(0.1)
+	}
+	require.Less(t, width(Confirm, Confirm), 0.9*width(Rate, Rate))
+	require.Less(t, width(Rate, Rate), 0.9*width(Rate), "one count alone may be stray")
+	require.Less(t, width(Rate), width(Reference), "a reference probe tells of drift only")
+}
+
 func TestDriftEndsTheSearch(t *testing.T) {
 	sh := shapes[0]
 	v := &virtual{shape: sh, rng: rand.New(rand.NewPCG(1, 7))}

@@ -1,0 +1,106 @@
+//go:build cgo && !noloadgen
+
+package sweep
+
+import (
+	"context"
+	"net"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	_ "github.com/mlperf-go/mlperf-go/backends/openai" // registers the protocols
+	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/plan"
+	"github.com/mlperf-go/mlperf-go/sim"
+)
+
+// events notes what a sweep reports.
+type events struct {
+	begun   []float64
+	number  []int
+	of      []int
+	repeats int
+	points  []Point
+	left    []time.Duration
+}
+
+func (*events) Waiting(string)                       {}
+func (*events) Preflighted(*run.Preflight, []string) {}
+func (*events) Progress(run.Progress)                {}
+func (e *events) Repeats(*Point)                     { e.repeats++ }
+
+func (e *events) Begins(load float64, number, of int, about time.Duration) {
+	e.begun, e.number, e.of = append(e.begun, load), append(e.number, number), append(e.of, of)
+}
+
+func (e *events) Measured(p *Point, left time.Duration) {
+	e.points, e.left = append(e.points, *p), append(e.left, left)
+}
+
+// simulate starts a server that sends the first token after 2 ms and each further one after 1 ms.
+func simulate(t *testing.T) string {
+	t.Helper()
+	config := sim.DefaultConfig()
+	config.TTFT, config.TPOT, config.Answers = 2*time.Millisecond, time.Millisecond, sim.AnswerRandom
+	s, err := sim.New(config)
+	require.NoError(t, err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, l) }()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+	})
+	return "http://" + l.Addr().String()
+}
+
+func options(t *testing.T, url, folder string, e *events, loads ...float64) Options {
+	t.Helper()
+	p, err := plan.New(plan.Settings{"model": "generic", "scenario": "Server", "endpoint": url,
+		"served-model": sim.DefaultConfig().Model, "max-tokens": "8"})
+	require.NoError(t, err)
+	return Options{Plan: p, Folder: folder, Loads: Loads{Kind: Concurrency, Values: loads}, Observer: e,
+		Length: Length{WarmupS: .05, Duration: .2, Queries: 5, Longest: 2}}
+}
+
+// A sweep measures its loads in the order of the list and keeps them in that of the loads. LoadGen reads one
+// configuration per process, so there is one such test.
+func TestRun(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "sweep")
+	url := simulate(t)
+	var first events
+	state, err := Run(t.Context(), options(t, url, folder, &first, 4, 1))
+	require.NoError(t, err)
+	require.Equal(t, []float64{4, 1}, first.begun)
+	require.Equal(t, [][]int{{1, 2}, {2, 2}}, [][]int{first.number, first.of})
+	require.Positive(t, first.left[0])
+	require.Zero(t, first.left[1])
+	require.Equal(t, []float64{1, 4}, loads(state))
+	require.Equal(t, 2, state.Result.Counted)
+	slow, fast := state.Points[0], state.Points[1]
+	require.Empty(t, slow.Spoiled)
+	require.Greater(t, fast.Queries, 2*slow.Queries, "four in flight")
+
+	written, err := ReadState(folder)
+	require.NoError(t, err)
+	require.Equal(t, loads(state), loads(written))
+	for _, name := range []string{TableName, CSVName, PlotName} {
+		require.FileExists(t, filepath.Join(folder, name))
+	}
+
+	_, err = Run(t.Context(), options(t, url, folder, &events{}, 4, 2, 1))
+	require.Equal(t, exit.CodeOutputUsed, exit.Classify(err).Code)
+}
+
+func loads(s *State) (list []float64) {
+	for _, p := range s.Points {
+		list = append(list, p.Load)
+	}
+	return list
+}
