@@ -109,11 +109,12 @@ func TestVerdictsAreKept(t *testing.T) {
 func TestRecordsThatLoadGenNeverWrites(t *testing.T) {
 	good := accuracyLog(hundred())
 	for name, c := range map[string]struct{ old, by, code string }{
-		"no sample":  {`"qsl_idx" : 7, `, ``, "record_broken"},
-		"negative":   {`"qsl_idx" : 7,`, `"qsl_idx" : -7,`, "record_broken"},
-		"repeated":   {`"seq_id" : 1,`, `"seq_id" : 0,`, "sequence_repeated"},
-		"odd size":   {`"64000000C8000000`, `"64000000C80000`, "record_broken"},
-		"not closed": {"\n]\n", ",\n", "log_truncated"},
+		"no sample":                {`"qsl_idx" : 7, `, ``, "record_broken"},
+		"negative":                 {`"qsl_idx" : 7,`, `"qsl_idx" : -7,`, "record_broken"},
+		"repeated":                 {`"seq_id" : 1,`, `"seq_id" : 0,`, "sequence_repeated"},
+		"odd size":                 {`"64000000C8000000`, `"64000000C80000`, "record_broken"},
+		"not closed":               {"\n]\n", ",\n", "log_truncated"},
+		"a comma before the first": {"[", "[,", "log_broken"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Contains(t, good, c.old)

@@ -74,3 +74,12 @@ func TestTargetsInWords(t *testing.T) {
 	require.Equal(t, "at least 4.5", Target{Min: 4.5}.String())
 	require.Empty(t, Target{}.String())
 }
+
+func TestCountsInWords(t *testing.T) {
+	require.Equal(t, "not fixed", count(0))
+	require.Equal(t, "13368", count(13368))
+	require.Equal(t, "none", firstToken(NoBOS))
+	require.Equal(t, "0", firstToken(0))
+	require.Equal(t, "none", list(nil))
+	require.Equal(t, "a, b", list([]string{"a", "b"}))
+}

@@ -224,6 +224,25 @@ func TestDescribe(t *testing.T) {
 		"100 queries and 10m0s, streamed", line)
 }
 
+// Lists show the benchmarks of today by name, then the retired ones by name, then the row for any other model.
+func TestOrderOfRows(t *testing.T) {
+	var names [2][]string
+	rows := Rows()
+	require.Equal(t, Generic, rows[len(rows)-1].Name)
+	for i, r := range rows[:len(rows)-1] {
+		require.False(t, i > 0 && rows[i-1].Retired && !r.Retired, r.Name)
+		group := 0
+		if r.Retired {
+			group = 1
+		}
+		names[group] = append(names[group], r.Name)
+	}
+	for _, group := range names {
+		require.NotEmpty(t, group)
+		require.IsIncreasing(t, group)
+	}
+}
+
 // Each limit equals the product that its source prints, to the last bit.
 func TestTargetsAreTheReferencesTimesTheFactor(t *testing.T) {
 	for _, r := range Rows() {

@@ -214,3 +214,35 @@ func TestDescribe(t *testing.T) {
 		models.Field{Name: "audits of v6.1", Value: "TEST07, TEST09", Source: sourceChecker})
 	require.Empty(t, Describe(row(t, "generic")))
 }
+
+func TestLimitsInWords(t *testing.T) {
+	second, none, some := time.Second, 0, 100
+	for want, l := range map[string]Limits{
+		"":                     {},
+		"p99 TTFT under 1s":    {TTFT: &second},
+		"p99 latency under 1s": {Latency: &second},
+		"p99 TPOT under 1s, the benchmark's data set, at least 100 queries": {TPOT: &second, Samples: &none,
+			MinQueries: &some},
+		"data set of 100, at least 0 queries": {Samples: &some, MinQueries: &none},
+	} {
+		require.Equal(t, want, l.String())
+	}
+}
+
+// Benchmarks that generate no text are known by their names, and by parts of what submitters call them.
+func TestBenchmarksThatAreNotJudged(t *testing.T) {
+	n := NotJudged{Names: []string{"resnet"}, Parts: []string{"bert"}}
+	for name, want := range map[string]bool{"resnet": true, "resnet50": false, "my-resnet": false, "bert": true,
+		"bert-99": true, "my-bert": true, "llama": false, "": false} {
+		require.Equal(t, want, n.Has(name), name)
+	}
+	require.False(t, NotJudged{Names: []string{""}, Parts: []string{""}}.Has(""), "a folder without a name")
+	for _, r := range all() {
+		for _, name := range append(r.NotJudged.Names, r.NotJudged.Parts...) {
+			require.True(t, r.NotJudged.Has(name), "%s of %s", name, r.Name)
+		}
+		for _, b := range r.Benchmarks {
+			require.False(t, r.NotJudged.Has(b.Name), "%s has rules in %s", b.Name, r.Name)
+		}
+	}
+}

@@ -25,6 +25,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/check"
+	"github.com/mlperf-go/mlperf-go/submission/describe"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 	"github.com/mlperf-go/mlperf-go/submission/truncate"
 )
@@ -269,9 +270,15 @@ func TestOpenTakesALowScore(t *testing.T) {
 	o.Division = layout.Open
 	o.Description.Names[benchmarkName] = "our-llama"
 	o.Description.Calibration = ""
-	e.write(filepath.Join(leafOf(models.Offline, layout.Accuracy).Folder(e.folder), scoreRecord), `{"missing": 3}`)
-	e.refused(o, "score@Offline/accuracy")
+	for _, score := range []string{`{"missing": 3}`, `{"unclaimed": ["3 samples have no answer"]}`,
+		`{"unscored": [{"subset": "code", "samples": 3, "why": "nothing runs them"}]}`} {
+		e.write(filepath.Join(leafOf(models.Offline, layout.Accuracy).Folder(e.folder), scoreRecord), score)
+		e.refused(o, "score@Offline/accuracy")
+	}
 	e.score(models.Offline, false)
+	o.Description.Names[benchmarkName] = "our llama"
+	e.refused(o, "benchmark_names@benchmark_names."+benchmarkName)
+	o.Description.Names[benchmarkName] = "our-llama"
 	r := e.build(o)
 	report := finish(t, r, check.Strict)
 	require.Equal(t, 2, report.Counts.Valid, "%v", report.Findings)
@@ -367,6 +374,42 @@ func TestTheMachineFillsTheSystemOfALocalServer(t *testing.T) {
 	require.Equal(t, "vllm 9.9", system["framework"])
 	require.Equal(t, "1x NVMe SSD", system["host_storage_type"])
 	require.Equal(t, "the machine of the run", r.Filled["host_storage_type"])
+}
+
+// The facts of this machine are those of the run only if both have the same processors and memory.
+func TestFactsOfAnotherMachine(t *testing.T) {
+	campaign, err := os.OpenRoot(t.TempDir())
+	require.NoError(t, err)
+	defer campaign.Close()
+	host := hostinfo.Facts{CPUModel: "Measured CPU", CPUs: 4, MemoryBytes: 1 << 34}
+	machine := func(change func(*hostinfo.Facts)) *hostinfo.Inventory {
+		m := &hostinfo.Inventory{Facts: host, Disks: []hostinfo.Disk{{Name: "nvme0", Bytes: 1e12}}}
+		change(&m.Facts)
+		return m
+	}
+	same := machine(func(*hostinfo.Facts) {})
+	const local = "http://localhost:8000"
+	for name, c := range map[string]struct {
+		machine  *hostinfo.Inventory
+		endpoint string
+		host     bool // its processor is described
+		disk     bool
+	}{
+		"the same":          {same, "http://[::1]:8000", true, true},
+		"another server":    {same, "http://10.0.0.2:8000", false, false},
+		"none":              {nil, "http://127.0.0.1:8000", true, false},
+		"another processor": {machine(func(f *hostinfo.Facts) { f.CPUModel = "Other CPU" }), local, true, false},
+		"more processors":   {machine(func(f *hostinfo.Facts) { f.CPUs = 8 }), local, true, false},
+		"more memory":       {machine(func(f *hostinfo.Facts) { f.MemoryBytes = 1 << 35 }), local, true, false},
+	} {
+		b := &builder{o: Options{Machine: c.machine}, campaign: campaign}
+		facts := b.facts(&test{record: &record.Record{Host: host, Endpoints: []record.EndpointCounts{{URL: c.endpoint}}}})
+		has := func(field string) bool {
+			return slices.ContainsFunc(facts, func(f describe.Fact) bool { return f.Field == field && f.Value != "" })
+		}
+		require.Equal(t, c.host, has("host_processor_model_name"), name)
+		require.Equal(t, c.disk, has("host_storage_type"), name)
+	}
 }
 
 // A build that ends anywhere is gone on with, and the tree is that of an undisturbed one.
@@ -503,6 +546,11 @@ func TestWhereTheDivisionComesFrom(t *testing.T) {
 		change(&o)
 		r := e.build(o)
 		require.Equal(t, []any{layout.Open, from}, []any{r.Division, r.From})
+		text, err := os.ReadFile(filepath.Join(r.Root, "open/ExampleOrg/systems", systemName+".json"))
+		require.NoError(t, err)
+		var system map[string]any
+		require.NoError(t, json.Unmarshal(text, &system))
+		require.Equal(t, []any{layout.Open, "ExampleOrg"}, []any{system["division"], system["submitter"]})
 		require.Equal(t, from != "the campaign", slices.ContainsFunc(r.Notes, func(n string) bool {
 			return n == "the campaign ran for the closed division, and its tree is for the open division"
 		}), r.Notes)

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -146,5 +147,36 @@ func TestTheBackupIsReadBack(t *testing.T) {
 			require.Equal(t, before, content(t, at.root))
 			require.Empty(t, layout.TruncationHash([]byte(at.read(t, txtName))))
 		})
+	}
+}
+
+// A tree has more logs than a process may open files: none stays open, and neither does the backup.
+func TestNothingStaysOpen(t *testing.T) {
+	at := scored(t, "")
+	for _, test := range []string{"TEST07", "TEST09"} {
+		more := tree{at.root, at.backup, filepath.Join(filepath.Dir(at.dir), test, "accuracy")}
+		require.NoError(t, os.MkdirAll(filepath.Join(at.root, more.dir), 0o755))
+		more.write(t, logName, pattern(30000))
+	}
+	openFiles := func() int {
+		list, err := os.ReadDir("/proc/self/fd")
+		require.NoError(t, err)
+		return len(list)
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // the collector closes what nothing refers to
+	before := openFiles()
+	for range 2 {
+		targets, err := Tree(context.Background(), at.root, Options{Submitter: submitter, Backup: at.backup})
+		require.NoError(t, err)
+		require.Len(t, targets, 3)
+		require.Equal(t, before, openFiles())
+	}
+}
+
+// A log that shrinks while it is read is an error, not a short log.
+func TestALogThatShrinks(t *testing.T) {
+	for _, size := range []int{100, endSize, 20000} {
+		_, err := shorten(strings.NewReader(pattern(size)), 30000)
+		require.ErrorIs(t, err, io.EOF, "%d bytes are left", size)
 	}
 }

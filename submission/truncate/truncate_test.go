@@ -146,6 +146,10 @@ func TestIsDoneOnce(t *testing.T) {
 			for i := range 3 {
 				got, _ := at.run(t)
 				require.Equal(t, []State{Truncated, Hashed, Hashed}[i], got.State, got.Reason)
+				if i == 0 {
+					require.EqualValues(t, size, got.Before)
+				}
+				require.EqualValues(t, len(at.read(t, logName)), got.After)
 				require.Equal(t, 1, strings.Count(at.read(t, txtName), "hash="))
 				require.Equal(t, sum(input), layout.TruncationHash([]byte(at.read(t, txtName))))
 			}
