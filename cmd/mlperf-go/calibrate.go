@@ -64,6 +64,9 @@ func (cmd calibrateCommand) do(c *cli.Context) error {
 	if err := os.MkdirAll(filepath.Dir(path), atomicfile.Shared.Folder()); err != nil {
 		return exit.Environment(exit.CodeOutput, "Choose another --calibration", "no folder for the calibration: %w", err)
 	}
+	if err := atomicfile.Replaceable(path); err != nil { // before half a minute is spent
+		return exit.Usage(exit.CodeOutput, "Choose another --calibration", "the calibration cannot be kept: %w", err)
+	}
 	got, err := calibrate.Run(c.Context, o)
 	if err != nil {
 		return err
