@@ -9,6 +9,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
@@ -74,14 +75,52 @@ func (l Load) Takes() (d time.Duration, sure bool) {
 
 // About returns an estimate in words.
 func About(d time.Duration, sure bool) string {
-	word := "about"
-	if !sure {
-		if d.Round(time.Second) == 0 {
-			return "an unknown time"
-		}
+	word, short := "about", d.Round(time.Second) == 0
+	switch {
+	case sure && short:
+		return "less than 1s"
+	case short:
+		return "an unknown time"
+	case !sure:
 		word = "at least"
 	}
 	return fmt.Sprintf("%s %v", word, d.Round(time.Second))
+}
+
+// simulatedTokens is about the length of the simulator's answers, which are those of a synthetic data set or shorter.
+const simulatedTokens = 128
+
+// LongestAnswer returns how many tokens an answer of a test may have.
+func LongestAnswer(p *plan.Plan) int {
+	tokens := p.Config.Int("max-tokens")
+	if p.UsesSimulator() {
+		tokens = min(tokens, simulatedTokens)
+	}
+	return tokens
+}
+
+// AnswerTime returns how long the slowest server takes for the longest answer of a test, alone, from the short answer of
+// the preflight; 0: unknown.
+func AnswerTime(servers *run.Preflight, p *plan.Plan) (longest time.Duration) {
+	if servers == nil {
+		return 0
+	}
+	tokens := time.Duration(LongestAnswer(p))
+	for _, e := range servers.Endpoints {
+		switch n := time.Duration(e.OutputTokens); {
+		case n > 1 && e.TTFT > 0 && e.Latency > e.TTFT:
+			longest = max(longest, e.TTFT+(tokens-1)*(e.Latency-e.TTFT)/(n-1))
+		case n > 1: // not streamed
+			longest = max(longest, tokens*e.Latency/n)
+		}
+	}
+	return longest
+}
+
+// Between returns an estimate that depends on how many answers a server can compute at once, in words.
+func Between(low, high, answer time.Duration) string {
+	return fmt.Sprintf("%v to %v: one answer alone takes up to %.2g s; how many the server can compute at once decides",
+		low.Round(time.Second), high.Round(time.Second), answer.Seconds())
 }
 
 // offered reports the rates of the schedules. A real server may not keep up with a rate that the user did not choose.
@@ -140,12 +179,19 @@ func (s *Survey) duration(context.Context) Check {
 		d, sure := LoadOf(p).Takes()
 		total, all = total+d, all && sure
 	}
+	answer := AnswerTime(s.Servers, s.Tests[0])
+	if l := LoadOf(s.Tests[0]); !all && len(s.Tests) == 1 && answer > 0 {
+		return found(Between(max(total, answer), max(total, time.Duration(l.Samples)*answer), answer))
+	}
 	if total == 0 {
 		return unknown("as long as the server needs for its answers")
 	}
 	text := About(total, all)
 	if len(s.Tests) == 1 {
 		text += LoadOf(s.Tests[0]).decides()
+		if s.Tests[0].Scenario.LoadGen == models.Server && answer >= time.Second {
+			text += fmt.Sprintf(", and up to %v for the last answers", answer.Round(time.Second))
+		}
 	}
 	return found(text)
 }

@@ -214,6 +214,18 @@ func TestWhatDecidesTheDuration(t *testing.T) {
 		row(t, survey(t, plan.Settings{"target-qps": "50", "min-duration": "15s"}), "duration").Found)
 }
 
+// What the preflight's answer shows about the server's speed bounds an Offline test, and the end of a Server test.
+func TestDurationFromAnAnswer(t *testing.T) {
+	offline := survey(t, plan.Settings{"scenario": "Offline", "target-qps": ""})
+	offline.Servers = answered(backends.Probe{OutputTokens: 8, TTFT: time.Second, Latency: 1700 * time.Millisecond})
+	require.Equal(t, Check{Name: "duration", State: OK, Found: "14s to 1h57m8s: one answer alone takes up to 14 s; how " +
+		"many the server can compute at once decides"}, row(t, offline, "duration"), "1 s and 127 tokens of 100 ms, 513 times")
+	server := survey(t, nil)
+	server.Servers = offline.Servers
+	require.Equal(t, "about 4m17s for 513 samples at 2/s (min-duration 10s), and up to 14s for the last answers",
+		row(t, server, "duration").Found)
+}
+
 // A performance test issues each of the three rows equally often.
 func TestLoads(t *testing.T) {
 	for name, c := range map[string]struct {

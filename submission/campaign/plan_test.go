@@ -104,6 +104,11 @@ func TestEstimate(t *testing.T) {
 	require.False(t, sure)
 	require.Equal(t, 220*time.Second, d, "a lower bound includes no overhead")
 
+	tuned := Task{Step: Step{models.Server, Tune}, Tuned: true, Load: needs.Load{Samples: 100, MinDuration: time.Minute}}
+	require.Equal(t, estimate{time.Minute, overhead / 2, false}, c.estimate(tuned), "at least the run that confirms it")
+	tuned.Test = "performance"
+	require.Equal(t, estimate{overhead, overhead, true}, c.estimate(tuned), "a copy of that run")
+
 	folder := c.folder(Step{models.Offline, "performance"})
 	require.NoError(t, os.MkdirAll(folder, 0o755))
 	require.NoError(t, atomicfile.WriteJSON(filepath.Join(folder, record.FileName),
@@ -129,9 +134,9 @@ func TestEstimateBeforeTheFirstTest(t *testing.T) {
 		"a server": {speed{answer: 2 * time.Second}, estimate{2 * time.Second, overhead, false},
 			estimate{8 * time.Second, overhead, false}}, // a quarter of 50 answers in 2 s
 		"a simulator": {speed{time.Second, 100}, estimate{10*time.Second + overhead, overhead, true},
-			estimate{4*time.Second + overhead, overhead, true}},
+			estimate{5*time.Second + overhead, overhead, true}}, // and a second for the last answers
 		"a fast simulator": {speed{time.Millisecond, 100}, estimate{10*time.Millisecond + overhead, overhead, true},
-			estimate{500*time.Millisecond + overhead, overhead, true}}, // no more than a rehearsal offers
+			estimate{501*time.Millisecond + overhead, overhead, true}}, // no more than a rehearsal offers
 	} {
 		c.speed = want.speed
 		require.Equal(t, []estimate{want.first, want.second}, []estimate{c.estimate(c.Tasks[0]), c.estimate(c.Tasks[1])},
@@ -140,6 +145,7 @@ func TestEstimateBeforeTheFirstTest(t *testing.T) {
 	require.NoError(t, os.MkdirAll(c.folder(offline), 0o755))
 	require.NoError(t, atomicfile.WriteJSON(filepath.Join(c.folder(offline), record.FileName),
 		&record.Record{Schema: record.Schema, DurationS: 5, Throughput: ledger.Throughput{Requests: 200}}))
+	c.speed = speed{}
 	done := c.state.Entry(offline)
 	done.Status, done.TookS = Done, 5.25
 	require.Equal(t, estimate{1250 * time.Millisecond, 250 * time.Millisecond, true}, c.estimate(c.Tasks[1]),
@@ -182,8 +188,8 @@ func TestRemaining(t *testing.T) {
 	}{
 		0:                   {90 * time.Second, true},
 		20 * time.Second:    {70 * time.Second, true},
-		time.Hour:           {29 * time.Second, false}, // longer than was reckoned
-		-time.Hour:          {90 * time.Second, true},  // the clock went back
+		time.Hour:           {30*time.Second - overhead, false}, // longer than was reckoned
+		-time.Hour:          {90 * time.Second, true},           // the clock went back
 		-240000 * time.Hour: {90 * time.Second, true},
 	} {
 		left, sure := Remaining(outcomes, started.Add(ago))
@@ -210,10 +216,10 @@ func TestTheStateContainsTheTimeOfEachStep(t *testing.T) {
 	require.NoError(t, err)
 	state, out, err := Inspect(s.Folder)
 	require.NoError(t, err)
-	require.InDelta(t, 101, state.Entry(Step{models.Server, "TEST06"}).TakesS, 0.01)
+	require.InDelta(t, 100+overhead.Seconds(), state.Entry(Step{models.Server, "TEST06"}).TakesS, 0.01)
 	left, sure := Remaining(out, time.Now())
 	require.True(t, sure)
-	require.Equal(t, 202*time.Second, left, "performance again, and the audit that needs it")
+	require.Equal(t, 2*(100*time.Second+overhead), left, "performance again, and the audit that needs it")
 }
 
 // Reading any text as a state ends, and in a state that was read every step has a name.

@@ -99,31 +99,14 @@ func (p *Plan) probed() models.Scenario {
 	return slices.MinFunc(p.plans, func(a, b *plan.Plan) int { return rank(a) - rank(b) }).Scenario.Scenario
 }
 
-// simulatedTokens is about the length of the simulator's answers, which are those of a synthetic data set or shorter.
-const simulatedTokens = 128
-
 // learnSpeed keeps how long an answer takes by itself, from the preflight's short answer, or from what the simulator is
 // known to do.
 func (p *Plan) learnSpeed(servers *run.Preflight) {
-	tokens := p.plans[0].Config.Int("max-tokens")
-	if !p.settings.Has("endpoint") || p.simulated {
-		tokens = min(tokens, simulatedTokens)
-	}
 	if !p.settings.Has("endpoint") {
-		p.speed = simulatorSpeed(rehearse.AnswerTime(tokens))
+		p.speed = simulatorSpeed(rehearse.AnswerTime(needs.LongestAnswer(p.plans[0])))
 		return
 	}
-	if servers == nil {
-		return
-	}
-	for _, e := range servers.Endpoints {
-		switch n := time.Duration(e.OutputTokens); {
-		case n > 1 && e.TTFT > 0 && e.Latency > e.TTFT:
-			p.speed.answer = max(p.speed.answer, e.TTFT+time.Duration(tokens-1)*(e.Latency-e.TTFT)/(n-1))
-		case n > 1: // not streamed
-			p.speed.answer = max(p.speed.answer, time.Duration(tokens)*e.Latency/n)
-		}
-	}
+	p.speed.answer = max(p.speed.answer, needs.AnswerTime(servers, p.plans[0]))
 	if p.simulated {
 		p.speed = simulatorSpeed(p.speed.answer)
 	}
@@ -155,10 +138,12 @@ func (p *Plan) takes() string {
 		parts = append(parts, string(t.Scenario)+" "+needs.About(of.total()))
 	}
 	d, sure := all.total()
+	tunes := func(t Task) bool { return t.Test == Tune && p.Look(t).Status != Done }
 	switch answer := p.speed.answer; {
+	case slices.ContainsFunc(p.Tasks, tunes):
+		return needs.About(d, sure) + ": a tune takes as many tests as it needs"
 	case !sure && answer > 0:
-		return fmt.Sprintf("%v to %v: one answer alone takes up to %.2g s; how many the server can compute at once decides",
-			shortest.Round(time.Second), p.takesAt(1/answer.Seconds()).Round(time.Second), answer.Seconds())
+		return needs.Between(shortest, p.takesAt(1/answer.Seconds()), answer)
 	case !sure && d.Round(time.Second) == 0:
 		return fmt.Sprintf("it follows from the server's speed: about %v at %d answers/s",
 			p.takesAt(exampleRate).Round(time.Second), exampleRate)
