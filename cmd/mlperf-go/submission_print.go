@@ -170,8 +170,25 @@ func (cmd submissionCommand) printResume(folder string, outcomes []campaign.Outc
 			"--division open%s` builds the tree from these runs.", folder, rehearsal)
 		return
 	}
+	if slow := overLimits(outcomes); len(slow) > 0 {
+		cmd.out.line("%s exceeded a latency limit, and may again at the same load. Offer less, such as with --set "+
+			"%s.target-qps=N, or leave the scenario out with --only if the round does not require it "+
+			"(docs/how-to/campaigns.md#required-and-optional-scenarios).", strings.Join(slow, " and "), slow[len(slow)-1])
+	}
 	cmd.out.line("Run the same command with --resume to complete the campaign (with make: ARGS=--resume). " +
 		"Finished steps are kept.")
+}
+
+// overLimits returns the scenarios with a test that is not done and exceeded a latency limit.
+func overLimits(outcomes []campaign.Outcome) (scenarios []string) {
+	for _, o := range outcomes {
+		isOver := func(l record.LimitState) bool { return l.Measured && !l.Met }
+		if name := string(o.Step.Scenario); o.Record != nil && o.Entry.Status != campaign.Done &&
+			slices.ContainsFunc(o.Record.Limits(), isOver) && !slices.Contains(scenarios, name) {
+			scenarios = append(scenarios, name)
+		}
+	}
+	return scenarios
 }
 
 // unjudged marks a score that is compared with no target, as the end of its line.

@@ -99,8 +99,8 @@ func LongestAnswer(p *plan.Plan) int {
 	return tokens
 }
 
-// AnswerTime returns how long the slowest server takes for the longest answer of a test, alone, from the short answer of
-// the preflight; 0: unknown.
+// AnswerTime returns how long the slowest server takes for the longest answer of a test, alone, from the short answer
+// of the preflight; 0: unknown.
 func AnswerTime(servers *run.Preflight, p *plan.Plan) (longest time.Duration) {
 	if servers == nil {
 		return 0
@@ -119,8 +119,12 @@ func AnswerTime(servers *run.Preflight, p *plan.Plan) (longest time.Duration) {
 
 // Between returns an estimate that depends on how many answers a server can compute at once, in words.
 func Between(low, high, answer time.Duration) string {
-	return fmt.Sprintf("%v to %v: one answer alone takes up to %.2g s; how many the server can compute at once decides",
-		low.Round(time.Second), high.Round(time.Second), answer.Seconds())
+	least := low.Round(time.Second).String()
+	if low < time.Second {
+		least = "less than 1s"
+	}
+	return fmt.Sprintf("%s to %v: one answer alone takes up to %.2g s; how many the server can compute at once decides",
+		least, high.Round(time.Second), answer.Seconds())
 }
 
 // offered reports the rates of the schedules. A real server may not keep up with a rate that the user did not choose.
