@@ -345,6 +345,10 @@ func TestWordsThatAreMissingAreAskedForInOneList(t *testing.T) {
 	o = e.options()
 	o.Description.Source = "no-such-folder"
 	e.refused(o, "source@source")
+	o = e.options()
+	o.Description.Source = t.TempDir()
+	e.write(filepath.Join(o.Description.Source, strings.Repeat("deep/", 250), "launch.sh"), "vllm serve")
+	e.refused(o, "source@source") // code that cannot be copied whole is not copied in part
 }
 
 // The machine speaks for the system only where the server ran on it.
