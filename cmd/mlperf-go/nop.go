@@ -1,18 +1,15 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 	"gopkg.in/yaml.v3"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
-	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/workload/startup"
 )
@@ -67,8 +64,7 @@ func (cmd nopCommand) do(c *cli.Context) error {
 		return nil
 	}
 	cmd.notice(r.Notes...)
-	printStart(cmd.out, r)
-	return nil
+	return r.WriteText(cmd.stdout)
 }
 
 // write keeps the report as the files of the nop harness.
@@ -86,45 +82,5 @@ func (cmd nopCommand) write(folder string, r *startup.Report) error {
 	if err := atomicfile.WriteBytes(filepath.Join(folder, "result.yaml"), text); err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(folder, "categories.log"), func(w io.Writer) error {
-		printStart(page{to: w}, r)
-		return nil
-	})
-}
-
-func printStart(out page, r *startup.Report) {
-	t := out.table()
-	for _, x := range []struct {
-		name  string
-		value float64
-		unit  string
-	}{
-		{"start to ready", r.Elapsed(), "s"}, {"load", r.Engine.Load.Time, "s"}, {"size", r.Engine.Load.Size, "GiB"},
-		{"transfer rate", r.Engine.Load.Rate, "GiB/s"}, {"dynamo", r.Engine.Dynamo, "s"},
-		{"load cached graph", r.Engine.CachedGraph, "s"}, {"compile graph", r.Engine.CompileGraph, "s"},
-		{"torch.compile", r.Engine.Compile, "s"}, {"init engine", r.Engine.InitEngine, "s"},
-		{"free memory at first", r.Engine.Memory.InitialFree, "GiB"},
-		{"free after profiling", r.Engine.Memory.AfterFree, "GiB"}, {"memory profiling", r.Engine.Memory.Time, "s"},
-	} {
-		if x.value > 0 {
-			t.row(x.name, fmt.Sprintf("%.3f %s", x.value, x.unit))
-		}
-	}
-	for _, s := range r.Sleeps {
-		t.row(s.Type, fmt.Sprintf("%.3f s, %.3f GiB freed, %.3f GiB in use", s.Time, s.Freed, s.InUse))
-	}
-	t.Flush()
-	for _, p := range r.Processes {
-		out.line("\n%s (process %d)", foreign.Line(p.Name, 64), p.PID)
-		t := out.table()
-		categoryRows(t, p.Categories, "")
-		t.Flush()
-	}
-}
-
-func categoryRows(t *table, list []startup.Category, indent string) {
-	for _, c := range list {
-		t.row(indent+c.Title, fmt.Sprintf("%.3f s", c.Elapsed))
-		categoryRows(t, c.Categories, indent+strings.Repeat(" ", 2))
-	}
+	return atomicfile.Write(filepath.Join(folder, "categories.log"), r.WriteText)
 }

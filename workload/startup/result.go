@@ -36,12 +36,15 @@ func (r *Report) Result() map[string]any {
 	if r.Ready != nil {
 		engine["vllm_ready_timestamp"], times["stop"] = *r.Ready, *r.Ready
 	}
-	return map[string]any{
-		"version": "0.1",
-		"scenario": map[string]any{
-			"load_format": r.LoadFormat, "sleep_mode": r.SleepMode, "model": map[string]any{"name": r.Model}, "gpus": r.GPUs,
-			"platform": map[string]any{"engines": []any{map[string]any{"name": r.Server, "version": r.Version, "args": r.Args}}},
-		},
-		"vllm_metrics": []any{engine}, "time": times,
+	platform := map[string]any{"name": r.Server, "version": r.Version, "args": r.Args}
+	scenario := map[string]any{
+		"load_format": r.LoadFormat, "sleep_mode": r.SleepMode, "model": map[string]any{"name": r.Model}, "gpus": r.GPUs,
+		"platform": map[string]any{"engines": []any{platform}},
 	}
+	if p := r.Pod; p != nil {
+		engine["pod_start"], scenario["deploy_methods"], platform["image"] = p.Start, "standalone", p.Image
+		engine["name"] = p.Name + " " + p.Container
+		platform["name"] = engine["name"]
+	}
+	return map[string]any{"version": "0.1", "scenario": scenario, "vllm_metrics": []any{engine}, "time": times}
 }

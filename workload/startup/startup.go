@@ -35,6 +35,7 @@ type Report struct {
 	SleepMode  bool       `json:"sleep_mode" yaml:"sleep_mode"`
 	Started    *time.Time `json:"started,omitempty" yaml:"started,omitempty"`
 	Ready      *time.Time `json:"ready,omitempty" yaml:"ready,omitempty"`
+	Pod        *Pod       `json:"pod,omitempty" yaml:"pod,omitempty"`
 	GPUs       []GPU      `json:"gpus,omitempty" yaml:"gpus,omitempty"`
 	Engine     Engine     `json:"engine" yaml:"engine"`
 	Sleeps     []Sleep    `json:"sleep_wake,omitempty" yaml:"sleep_wake,omitempty"`
@@ -59,6 +60,14 @@ type Engine struct {
 		AfterFree   float64 `json:"after_free_gib" yaml:"after_free"`
 		Time        float64 `json:"time_s" yaml:"time"`
 	} `json:"memory_profiling" yaml:"memory_profiling"`
+}
+
+// Pod is what a cluster records of a server in a pod, which its log lacks.
+type Pod struct {
+	Name      string  `json:"name" yaml:"name"`
+	Container string  `json:"container" yaml:"container"`
+	Image     string  `json:"image" yaml:"image"`
+	Start     float64 `json:"start_s" yaml:"start"` // seconds from the start of the pod until it was ready
 }
 
 // GPU is a processor that the log names.

@@ -70,6 +70,24 @@ func TestVLLM(t *testing.T) {
 	}, r.Processes)
 }
 
+// TestText writes the tables for people, and what a cluster knows of the pod.
+func TestText(t *testing.T) {
+	r, err := parse(composed, Options{})
+	require.NoError(t, err)
+	r.Pod = &Pod{Name: "p", Container: "server", Image: "i:1", Start: 41}
+	var text strings.Builder
+	require.NoError(t, r.WriteText(&text))
+	for _, want := range []string{"pod start             41 s\n", "transfer rate         2.500 GiB/s\n",
+		"sleep                 2.500 s, 50.500 GiB freed, 1.500 GiB in use\n", "\nEngineCore (process 20)\n",
+		"\nPytorch Compilation    8.000 s\n  Dynamo               3.000 s\n"} {
+		require.Contains(t, text.String(), want)
+	}
+	result := r.Result()
+	require.Equal(t, "standalone", result["scenario"].(map[string]any)["deploy_methods"])
+	engine := result["vllm_metrics"].([]any)[0].(map[string]any)
+	require.Equal(t, []any{"p server", 41.0}, []any{engine["name"], engine["pod_start"]})
+}
+
 func TestSGLang(t *testing.T) {
 	r, err := parse(`[2026-05-01 10:00:00] server_args=ServerArgs(model_path='org/s', load_format='auto')
 [2026-05-01 10:00:05 TP0] Init torch distributed begin.

@@ -80,7 +80,7 @@ func (p *program) app() *cli.App {
 			&cli.BoolFlag{Name: "quiet", Usage: "print no progress", Destination: &p.quiet},
 		},
 		Commands: []*cli.Command{runCommand{p}.command(), submissionCommand{p}.command(), collectCommand{p}.command(),
-			serverCommand{p}.command(), rightsCommand{p}.command()},
+			serverCommand{p}.command(), nopCommand{p}.command(), rightsCommand{p}.command()},
 		ExitErrHandler: func(*cli.Context, error) {}, // mainCode handles errors
 		OnUsageError: func(_ *cli.Context, err error, _ bool) error {
 			return exit.Usage("usage", "`mlperf-go kube help` lists commands and flags", "%w", err)

@@ -68,7 +68,11 @@ func serverFlags() []cli.Flag {
 }
 
 func (cmd serverCommand) up(c *cli.Context) error {
-	s, model, err := cmd.serverOf(c)
+	file, err := serverFile(c)
+	if err != nil {
+		return err
+	}
+	s, err := cmd.serverOf(c, file)
 	if err != nil {
 		return err
 	}
@@ -89,25 +93,20 @@ func (cmd serverCommand) up(c *cli.Context) error {
 		return err
 	}
 	if cmd.json {
-		cmd.print(map[string]any{"url": serve.URL(s), "name": s.Name, "namespace": s.Namespace, "model": model})
+		cmd.print(map[string]any{"url": serve.URL(s), "name": s.Name, "namespace": s.Namespace, "model": file.Served()})
 		return nil
 	}
 	fmt.Fprintln(cmd.stdout, serve.URL(s))
 	return nil
 }
 
-// serverOf makes a server from the server file and the flags. It returns the name that the server lists its model
-// under.
-func (cmd serverCommand) serverOf(c *cli.Context) (*objects.Server, string, error) {
-	file, err := serverFile(c)
-	if err != nil {
-		return nil, "", err
-	}
+// serverOf makes a server from the server file and the flags.
+func (cmd serverCommand) serverOf(c *cli.Context, file *servers.Config) (*objects.Server, error) {
 	if c.String("image") == "" {
-		return nil, "", exit.Usage(exit.CodeUsage, "Pass --image NAME, such as vllm/vllm-openai:TAG", "no image given")
+		return nil, exit.Usage(exit.CodeUsage, "Pass --image NAME, such as vllm/vllm-openai:TAG", "no image given")
 	}
 	if first := c.Args().First(); first != "" && !strings.HasPrefix(first, "-") {
-		return nil, "", exit.Usage(exit.CodeUsage, "Arguments of the engine follow --", "unexpected argument %q", first)
+		return nil, exit.Usage(exit.CodeUsage, "Arguments of the engine follow --", "unexpected argument %q", first)
 	}
 	s := &objects.Server{Name: serverName(c, file), Namespace: stackOf(c), Image: c.String("image"),
 		PullSecrets: c.StringSlice("pull-secret"), ServiceAccount: c.String("serviceaccount"),
@@ -116,7 +115,7 @@ func (cmd serverCommand) serverOf(c *cli.Context) (*objects.Server, string, erro
 	notes, err := serve.FromConfig(s, file, serve.Overrides{Model: c.String("model"), Replicas: c.Int("replicas"),
 		GPUsPerReplica: c.Int("gpus-per-replica"), Args: c.Args().Slice()})
 	if err != nil {
-		return nil, "", exit.Usage(exit.CodeServerConfig, "", "%w", err)
+		return nil, exit.Usage(exit.CodeServerConfig, "", "%w", err)
 	}
 	for _, note := range notes {
 		cmd.notify(note)
@@ -126,14 +125,14 @@ func (cmd serverCommand) serverOf(c *cli.Context) (*objects.Server, string, erro
 		to   *resource.Quantity
 	}{{"cpu", &s.CPU}, {"memory", &s.Memory}} {
 		if err := quantity(c, q.flag, q.to); err != nil {
-			return nil, "", err
+			return nil, err
 		}
 	}
 	if s.NodeSelector, err = pairs(c, "node-selector"); err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	s.SecretEnv, err = secretKeys(c)
-	return s, file.Served(), err
+	return s, err
 }
 
 func serverFile(c *cli.Context) (*servers.Config, error) {
