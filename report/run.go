@@ -86,10 +86,7 @@ func Read(folder string) (*Run, error) {
 		return err
 	})
 	if rec.Metrics != nil {
-		r.note("servers' metrics", func() error {
-			r.Metrics, err = series.Read(filepath.Join(folder, filepath.FromSlash(record.MetricsName)), series.IsSignal)
-			return err
-		})
+		r.AddMetrics(folder)
 	}
 	r.AddFailures(folder)
 	r.note("configuration", func() error {
@@ -98,6 +95,14 @@ func Read(folder string) (*Run, error) {
 		return err
 	})
 	return r, nil
+}
+
+// AddMetrics reads the servers' metrics of a run's folder.
+func (r *Run) AddMetrics(folder string) {
+	r.note("servers' metrics", func() (err error) {
+		r.Metrics, err = series.Read(filepath.Join(folder, filepath.FromSlash(record.MetricsName)), series.IsSignal)
+		return err
+	})
 }
 
 // note reads one part, and notes why it cannot be shown.

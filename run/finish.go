@@ -36,7 +36,7 @@ func (t *test) finish(ctx context.Context) (*record.Record, error) {
 		return nil, err
 	}
 	t.models.end(t.ended == nil)
-	metrics, notes := t.metrics.stop()
+	metrics, notes := t.metrics.Stop()
 	t.notes = append(t.notes, notes...)
 	lost := errors.Join(t.failures.close(), t.freeReserve())
 	gone, err := t.replaceLost()

@@ -14,9 +14,11 @@ import (
 	"github.com/mlperf-go/mlperf-go/ledger"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
+	"github.com/mlperf-go/mlperf-go/metrics/scrape"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/run/servermetrics"
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
 
@@ -64,12 +66,12 @@ type evidence struct {
 	live     *live
 	ends     ends
 	finishes finishes
-	models   *modelWatch          // nil: the test has not been built
-	caches   []record.PrefixCache // by endpoint; nil: no cache was emptied
-	lost     *record.LimitLost    // the limit that cannot be met any more; nil: none
-	ended    error                // why the test ended early
-	metrics  serverMetrics
-	outside  bool // a signal or the caller's context ended it
+	models   *modelWatch             // nil: the test has not been built
+	caches   []record.PrefixCache    // by endpoint; nil: no cache was emptied
+	lost     *record.LimitLost       // the limit that cannot be met any more; nil: none
+	ended    error                   // why the test ended early
+	metrics  *servermetrics.Recorder // nil: metrics were not asked for
+	outside  bool                    // a signal or the caller's context ended it
 }
 
 // keepDataset copies a synthetic data set from its temporary folder to the run's, for later scoring.
@@ -130,4 +132,21 @@ func (t *test) writeInputs() error {
 		return exit.Usage(exit.CodeLoadGenSetting, "", "%w", err)
 	}
 	return nil
+}
+
+// findMetrics lists the pages of --metrics and --metrics-url, which implies --metrics. They are recorded in the file at
+// path.
+func (e *evidence) findMetrics(path string) error {
+	c := e.plan.Config
+	if !c.Bool("metrics") && len(c.Strings("metrics-url")) == 0 {
+		return nil
+	}
+	targets, err := e.metricsPages()
+	e.metrics = &servermetrics.Recorder{Access: e.plan.Access(), Path: path, Targets: targets,
+		Interval: c.Duration("metrics-interval")}
+	return err
+}
+
+func (in *inputs) metricsPages() ([]scrape.Target, error) {
+	return servermetrics.Targets(in.config, in.plan.Config.Strings("metrics-url"), in.plan.Secrets)
 }

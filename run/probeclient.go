@@ -85,7 +85,7 @@ func (e *evidence) prepareProbes(ctx context.Context, folder string, assigned bo
 	if e.driver, e.config, err = p.OpenDriver(); err != nil {
 		return err
 	}
-	metrics := e.metrics.find(&e.inputs, free(filepath.Join(folder, record.MetricsName)))
+	metrics := e.findMetrics(free(filepath.Join(folder, record.MetricsName)))
 	if err := errors.Join(e.findKeys(), e.findCounter(ctx), metrics); err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (e *evidence) prepareProbes(ctx context.Context, folder string, assigned bo
 	if err := e.requests.load(indices); err != nil {
 		return err
 	}
-	e.metrics.start(ctx, p)
+	e.metrics.Start(ctx)
 	quiet(len(e.backends))
 	return nil
 }
@@ -135,7 +135,7 @@ func free(path string) string {
 func (c *ProbeClient) Look(p *Progress) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p.Servers = c.e.metrics.take()
+	p.Servers = c.e.takeSignals()
 	if c.ledger == nil {
 		return
 	}
@@ -357,7 +357,7 @@ func (c *ProbeClient) AwaitEndpoints(ctx context.Context) error {
 // Close frees the requests.
 func (c *ProbeClient) Close() error {
 	c.e.models.end(false)
-	_, lost := c.e.metrics.stop()
+	_, lost := c.e.metrics.Stop()
 	for _, note := range lost {
 		c.e.observer.Waiting(note)
 	}

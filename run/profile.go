@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/run/profile"
+	"github.com/mlperf-go/mlperf-go/run/servermetrics"
 )
 
 // newProfile returns the control of --profile-window; nil without it.
@@ -19,14 +20,14 @@ func (t *test) newProfile() (*profile.Control, error) {
 	if c.IsSet("profile-start") {
 		return profile.New(window, profile.Commands{Starts: c.String("profile-start"), Stops: c.String("profile-stop")}), nil
 	}
-	pages, err := metricsPages(t.config, nil) // they are reached in the same way
+	pages, err := servermetrics.Pages(t.config, nil) // they are reached in the same way
 	if err != nil {
 		return nil, err
 	}
 	var routes profile.Routes
 	for _, p := range pages {
-		routes.Servers = append(routes.Servers, profile.Server{URL: strings.TrimSuffix(p.URL, metricsPath), APIKey: p.APIKey,
-			Client: p.Client})
+		routes.Servers = append(routes.Servers, profile.Server{URL: strings.TrimSuffix(p.URL, servermetrics.PagePath),
+			APIKey: p.APIKey, Client: p.Client})
 	}
 	if c.String("backend") == "sglang" {
 		routes.Body = profile.SGLangBody(c.String("profile-dir"))

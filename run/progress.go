@@ -35,6 +35,22 @@ type Progress struct {
 	Servers    []ServerSignals // readings of the servers' metrics since the last call, with --metrics
 }
 
+// ServerSignals are the figures of one metrics page at one reading.
+type ServerSignals struct {
+	Number int // of the page
+	Page   string
+	At     time.Time
+	Values map[string]float64 // by the key of a signal (docs/reference/metrics.md#signals)
+}
+
+// takeSignals returns the readings since the last call.
+func (e *evidence) takeSignals() (list []ServerSignals) {
+	for _, s := range e.metrics.Take() {
+		list = append(list, ServerSignals(s))
+	}
+	return list
+}
+
 // Failure is a failed attempt at a sample.
 type Failure struct {
 	At       time.Time
@@ -104,7 +120,7 @@ func (w *watcher) progress(recent *ledger.Rate) Progress {
 	p.Left = w.left(&p, now)
 	p.Ended, p.Names, p.EndedUntil = w.ends.look(w.ledger, now), w.ledger.Names(), w.ends.till
 	p.TPOTp99 = time.Duration(w.ends.tpot.Quantile(.99))
-	p.Failures, p.Servers = w.failures.take(), w.metrics.take()
+	p.Failures, p.Servers = w.failures.take(), w.takeSignals()
 	return p
 }
 

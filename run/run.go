@@ -93,7 +93,7 @@ func (t *test) prepare(ctx context.Context) error {
 		return err
 	}
 	t.config, t.driver = c, driver
-	if err := cmp.Or(t.findKeys(), t.metrics.find(&t.inputs, t.path(record.MetricsName))); err != nil {
+	if err := cmp.Or(t.findKeys(), t.findMetrics(t.path(record.MetricsName))); err != nil {
 		return err
 	}
 	if err := t.findCounter(ctx); err != nil {

@@ -36,7 +36,7 @@ func (t *test) run(ctx context.Context) (*record.Record, error) {
 	if err := results.Point(t.folder); err != nil && results.Check(t.folder) == nil { // else preflight.json has it
 		t.notes = append(t.notes, err.Error())
 	}
-	t.metrics.start(ctx, t.plan)
+	t.metrics.Start(ctx)
 	quiet(len(t.backends))
 	t.started = time.Now()
 	t.failures.start = t.started.UnixNano()
@@ -63,7 +63,7 @@ func (t *test) run(ctx context.Context) (*record.Record, error) {
 	stopProgress()
 	if err != nil {
 		t.logs.stop()
-		_, _ = t.metrics.stop()
+		_, _ = t.metrics.Stop()
 		_, _ = t.endProfile()
 		return nil, t.notStarted(err)
 	}

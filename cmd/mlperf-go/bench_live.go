@@ -12,10 +12,10 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/contract"
 )
 
-// pageFlags are the flags of the live page and of the counters.
-func pageFlags() []cli.Flag {
+// watchFlags are the flags of the servers' metrics, of the live page and of the counters.
+func watchFlags() []cli.Flag {
 	var flags []cli.Flag
-	for _, name := range []string{"live", "live-control", "serve-metrics"} {
+	for _, name := range []string{"metrics", "metrics-interval", "metrics-url", "live", "live-control", "serve-metrics"} {
 		flags = append(flags, runSetting(name))
 	}
 	return flags
@@ -33,7 +33,7 @@ type benchWatch struct {
 
 // watched opens the pages, calls all with them and closes them.
 func (cmd benchCommand) watched(c *cli.Context, list []contract.Rendered, all func(*benchWatch) error) error {
-	e, err := flagSettings(c, pageFlags())
+	e, err := flagSettings(c, watchFlags())
 	if err != nil {
 		return err
 	}
@@ -95,6 +95,9 @@ func progressOf(p *bench.Progress) run.Progress {
 		Left: max(p.Expected-p.Elapsed, 0), Ended: p.Latest, EndedUntil: p.LatestUntil}
 	for _, f := range p.Failures {
 		now.Failures = append(now.Failures, run.Failure(f))
+	}
+	for _, s := range p.Servers {
+		now.Servers = append(now.Servers, run.ServerSignals(s))
 	}
 	return now
 }

@@ -57,6 +57,7 @@ func printBench(out page, r *bench.Record, m *measure.Measured) {
 	if r.Calibration != nil {
 		fmt.Fprintf(w, "client's floor\t%s\n", foreign.Line(r.Calibration.String(), 600))
 	}
+	printServerMetrics(w, r.Metrics)
 	w.Flush()
 }
 

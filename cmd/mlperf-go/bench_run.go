@@ -62,7 +62,7 @@ func (cmd benchCommand) run() *cli.Command {
 
 // runFlags are those of every command that runs a workload.
 func runFlags() []cli.Flag {
-	return append(append(profileFlags(), pageFlags()...),
+	return append(append(profileFlags(), watchFlags()...),
 		&cli.StringFlag{Name: "model", Aliases: []string{"m"}, Category: serversGroup,
 			Usage: "name of the model in requests; default: the profile's, or the first that the server lists"},
 		&cli.StringFlag{Name: "backend", Category: serversGroup, Value: "auto",
@@ -147,7 +147,13 @@ func (cmd benchCommand) options(c *cli.Context, v *contract.Invocation, r contra
 		Transport: backends.Transport{CAFile: c.String("ca-file"), InsecureSkipVerify: c.Bool("insecure-skip-verify")},
 		Timeouts:  backends.Deadlines{RequestTimeout: c.Duration("request-timeout")}, Shards: c.Int("shards"),
 		Force: c.Bool("force"), Command: cmd.commandLine(), Secrets: cmd.secrets}
-	var err error
+	e, err := flagSettings(c, watchFlags())
+	if err != nil {
+		return nil, err
+	}
+	if o.MetricsURLs = e.Strings("metrics-url"); e.Bool("metrics") || len(o.MetricsURLs) > 0 {
+		o.MetricsEvery = e.Duration("metrics-interval")
+	}
 	if o.Part, err = partOf(c.String("part")); err != nil {
 		return nil, err
 	}

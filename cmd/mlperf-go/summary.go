@@ -43,14 +43,20 @@ func printSummary(out page, r *record.Record) {
 	c := r.Client
 	fmt.Fprintf(w, "\nclient\tissue lag p99 %.0f us, %s, %.0f us CPU per sample, %d threads, %d MiB\n",
 		c.IssueLagUS.P99, dispatch(r), c.CPUUSPerSample, c.ThreadsMax, c.RSSMaxBytes>>20)
-	if r.Metrics != nil {
-		printSignals(w, r.Metrics.Signals)
-		if m := r.Metrics; m.EnergyJ > 0 {
-			fmt.Fprintf(w, "energy\t%.3f kJ of this machine's GPUs, %.3f output tokens per joule\n", m.EnergyJ/1e3,
-				m.TokensPerJoule)
-		}
-	}
+	printServerMetrics(w, r.Metrics)
 	w.Flush()
+}
+
+// printServerMetrics prints the figures of the servers' metrics pages, if they were recorded.
+func printServerMetrics(w io.Writer, m *record.ServerMetrics) {
+	if m == nil {
+		return
+	}
+	printSignals(w, m.Signals)
+	if m.EnergyJ > 0 {
+		fmt.Fprintf(w, "energy\t%.3f kJ of this machine's GPUs, %.3f output tokens per joule\n", m.EnergyJ/1e3,
+			m.TokensPerJoule)
+	}
 }
 
 // printFailures prints what failed. What an interruption cancelled is no failure.

@@ -21,7 +21,8 @@ import (
 )
 
 // finish computes the figures, judges the run and writes its record.
-func (t *trial) finish(o *engine.Outcome, process hostinfo.Process, drift time.Duration) (*Record, error) {
+func (t *trial) finish(o *engine.Outcome, process hostinfo.Process, drift time.Duration,
+	metrics *record.ServerMetrics) (*Record, error) {
 	p := t.Profile
 	if p.Load.Sweep != nil { // the profile in the folder has the stages that took place
 		own := *p
@@ -39,7 +40,9 @@ func (t *trial) finish(o *engine.Outcome, process hostinfo.Process, drift time.D
 	}
 	r := &Record{Schema: Schema, Rehearsal: t.Rehearsal, Tool: record.ThisTool(), Host: hostinfo.Collect(),
 		Command: t.Command, ID: t.id(), Profile: p.Name, UseCase: p.UseCase, Seed: p.Seed, Model: t.config.ServedModel,
-		Backend: t.name, API: p.API.Kind, Started: t.started, Notes: t.notes, Measured: m, Source: p.Source}
+		Backend: t.name, API: p.API.Kind, Started: t.started, Notes: t.notes, Measured: m, Source: p.Source,
+		Metrics: metrics}
+	metrics.Yield(m.Total.Tokens.Output)
 	traffic := t.traffic()
 	r.describe(t, o, &traffic)
 	r.Client = client(o, m, process, drift)

@@ -7,6 +7,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/secret"
 	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/run/servermetrics"
 	"github.com/mlperf-go/mlperf-go/workload/engine"
 	"github.com/mlperf-go/mlperf-go/workload/floor"
 	"github.com/mlperf-go/mlperf-go/workload/measure"
@@ -43,7 +44,11 @@ type Options struct {
 	Part     engine.Part
 	Control  string
 	Observer Observer
-	Details  bool // the observer's Progress has single requests and failures
+	// MetricsEvery is the time between two readings of the servers' metrics pages; 0: they are not recorded. MetricsURLs
+	// are further pages.
+	MetricsEvery time.Duration
+	MetricsURLs  []string
+	Details      bool // the observer's Progress has single requests and failures
 }
 
 // Observer receives what happens. Its methods are called one at a time.
@@ -69,7 +74,9 @@ type Progress struct {
 	// call returns.
 	Latest      iter.Seq2[*ledger.Entry, int64]
 	LatestUntil time.Time // every request that ended before has been in Latest
-	Failures    []Failure // failed attempts since the last call, at most 20, with Details
+	// Servers are the readings of the servers' metrics pages since the last call.
+	Servers  []servermetrics.Signals
+	Failures []Failure // failed attempts since the last call, at most 20, with Details
 }
 
 // Failure is a failed attempt at a request.

@@ -37,6 +37,9 @@ func Report(folder string) (*report.Run, error) {
 		run.Requests = nil
 		run.Notes = append(run.Notes, "the event log has no request")
 	}
+	if r.Metrics != nil {
+		run.AddMetrics(folder)
+	}
 	run.AddFailures(folder)
 	text, err := atomicfile.ReadBelow(folder, ProfileName, mostProfile)
 	if err != nil {
@@ -55,7 +58,8 @@ func reported(r *Record) *record.Record {
 		Samples: record.SampleCounts{Issued: n.Total, Completed: n.OK + n.Failed, Failed: n.Failed, Retried: n.Retried},
 		LatencyS: record.Latencies{TTFT: stats(l["ttft"]), TPOT: stats(l["tpot"]), ITL: stats(l["itl"]),
 			E2E: stats(l["e2e"]), NTPOT: stats(l["ntpot"])},
-		Client: record.Client{DispatchLagUS: r.Client.ClientDelayUS, CPUUSPerSample: r.Client.CPUUSPerRequest}}
+		Metrics: r.Metrics,
+		Client:  record.Client{DispatchLagUS: r.Client.ClientDelayUS, CPUUSPerSample: r.Client.CPUUSPerRequest}}
 	rec.Throughput.Requests, rec.Throughput.OutputTokens = m.Throughput.Requests, m.Throughput.OutputTokens
 	rec.Throughput.InputTokens = m.Throughput.InputTokens
 	if r.Rehearsal != "" {

@@ -22,6 +22,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/child"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/run/servermetrics"
 	"github.com/mlperf-go/mlperf-go/workload/engine"
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
 	"github.com/mlperf-go/mlperf-go/workload/shard"
@@ -56,6 +57,10 @@ func Run(ctx context.Context, o Options) (*Record, error) {
 	if err := t.reserve(o.Profile); err != nil {
 		return nil, err
 	}
+	r := &trial{Options: o, target: t}
+	if err := r.watchServers(); err != nil {
+		return nil, err
+	}
 	lock, err := child.Acquire(ctx, o.Folder, child.Owner{What: "workload's run", File: lockName, Busy: exit.CodeRunActive,
 		Hint: "Wait for its end, or choose another --output"})
 	if err != nil {
@@ -65,7 +70,6 @@ func Run(ctx context.Context, o Options) (*Record, error) {
 	if err := Check(o.Folder, o.Force); err != nil { // another run may have ended meanwhile
 		return nil, err
 	}
-	r := &trial{Options: o, target: t}
 	if err := r.prepare(); err != nil {
 		return nil, err
 	}
@@ -79,7 +83,8 @@ type trial struct {
 	started  time.Time
 	log      *eventlog.Writer
 	failures failures
-	recent   *recent // nil without Details
+	recent   *recent                 // nil without Details
+	metrics  *servermetrics.Recorder // nil: they are not recorded
 	engine   *engine.Engine
 	gate     *shard.Gate // nil: stages start by themselves
 }
@@ -89,7 +94,7 @@ func (t *trial) path(name string) string { return filepath.Join(t.Folder, name) 
 // prepare removes what an earlier run left, and opens the files of this one.
 func (t *trial) prepare() error {
 	for _, name := range []string{RecordName, eventlog.FileName, ProfileName, FailedName, SummaryName,
-		record.ReportName} {
+		record.ReportName, record.MetricsName} {
 		atomicfile.RemoveUnfinished(t.path(name))
 		if err := os.Remove(t.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return exit.Environment(exit.CodeOutputDir, "Choose another --output", "an earlier run cannot be removed: %w", err)
@@ -110,6 +115,17 @@ func (t *trial) prepare() error {
 	for _, e := range t.config.Endpoints {
 		t.failures.urls = append(t.failures.urls, e.URL)
 	}
+	return err
+}
+
+// watchServers finds the metrics pages of the servers, if they are to be recorded.
+func (t *trial) watchServers() error {
+	if t.MetricsEvery == 0 {
+		return nil
+	}
+	targets, err := servermetrics.Targets(t.config, t.MetricsURLs, t.Secrets)
+	t.metrics = &servermetrics.Recorder{Access: atomicfile.Shared, Path: t.path(record.MetricsName), Targets: targets,
+		Interval: t.MetricsEvery}
 	return err
 }
 
@@ -213,9 +229,12 @@ func (t *trial) run(ctx context.Context) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.metrics.Start(ctx)
 	stop := t.watch()
 	outcome, broken := t.engine.Run(ctx)
 	stop()
+	metrics, notes := t.metrics.Stop()
+	t.notes = append(t.notes, notes...)
 	drift, err := clock.Stop()
 	process, unread := sampler.Stop()
 	end := eventlog.End{Complete: broken == nil && outcome != nil && outcome.Ended == nil}
@@ -231,7 +250,7 @@ func (t *trial) run(ctx context.Context) (*Record, error) {
 	if err := errors.Join(err, unread); err != nil {
 		return nil, err
 	}
-	return t.finish(outcome, process, drift)
+	return t.finish(outcome, process, drift, metrics)
 }
 
 // watch reports the progress until the returned function is called.
@@ -260,6 +279,7 @@ func (t *trial) watch() (stop func()) {
 			p := Progress{Live: t.engine.Live(), Stages: len(t.Profile.Load.Stages), Elapsed: now.Sub(t.started),
 				Expected: plan.Duration, Requests: int(plan.Requests)}
 			p.RatePerS = rate.PerSecond(now, p.Ended)
+			p.Servers = t.metrics.Take()
 			t.recent.take(&p)
 			t.Observer.Progress(p)
 		}

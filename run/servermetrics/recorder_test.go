@@ -1,4 +1,4 @@
-package run
+package servermetrics
 
 import (
 	"os"
@@ -30,19 +30,16 @@ func TestGPUsAreRecorded(t *testing.T) {
 		pages := withGPUs(nil, []backends.Endpoint{{URL: "http://192.0.2.1"}, {URL: url}})
 		require.Equal(t, want, len(pages) > 0 && pages[len(pages)-1].Name == gpusName, url)
 	}
-	m := serverMetrics{pages: withGPUs(nil, []backends.Endpoint{{URL: "http://127.0.0.1:1"}}),
-		path: filepath.Join(t.TempDir(), "metrics", "server.jsonl.zst")}
-	var err error
-	m.collector, err = scrape.Start(t.Context(), scrape.Options{Access: atomicfile.Shared, Path: m.path, Targets: m.pages,
-		Interval: scrape.MinInterval, Seen: m.add})
-	require.NoError(t, err)
+	m := &Recorder{Access: atomicfile.Shared, Path: filepath.Join(t.TempDir(), "metrics", "server.jsonl.zst"),
+		Targets: withGPUs(nil, []backends.Endpoint{{URL: "http://127.0.0.1:1"}}), Interval: scrape.MinInterval}
+	m.Start(t.Context())
 	began := time.Now()
 	time.Sleep(300 * time.Millisecond)
-	r, notes := m.stop()
+	r, notes := m.Stop()
 	require.Empty(t, notes)
 	require.Equal(t, 500.0, r.Signals["gpu_power"].Mean)
 	require.InDelta(t, 500*time.Since(began).Seconds(), r.EnergyJ, 100)
-	require.Equal(t, 500.0, m.take()[0].Values["gpu_power"], "for the live page")
+	require.Equal(t, 500.0, m.Take()[0].Values["gpu_power"], "for the live page")
 	r.Yield(1000)
 	require.InDelta(t, 1000/r.EnergyJ, r.TokensPerJoule, 1e-9)
 }
