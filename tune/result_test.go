@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
@@ -70,4 +71,30 @@ func TestTheClientsOwnLimitEndsATune(t *testing.T) {
 	require.Equal(t, "the client itself is the limit (saturate: 128 in flight): the client was late", o.Why)
 	require.False(t, o.Confirmed)
 	require.Zero(t, o.High, "the server's limit is unknown")
+}
+
+// What is shown of the rest: a few probes and a confirming run, until one is valid.
+func TestTimeThatIsLeft(t *testing.T) {
+	g := shape{ttft: 2, tpot: 0.1}.goal()
+	tn := &tuner{search: NewSearch(g), state: &State{Goal: *g},
+		Options: Options{Plan: &plan.Plan{Test: &plan.Test{Scenario: &models.ScenarioRow{}}}}}
+	require.Zero(t, tn.left(), "nothing is known")
+	tn.search.capacity, tn.search.met, tn.search.answer = 100, 100, time.Second
+	tn.search.draw(10)
+	run := tn.about(Step{Kind: Confirm, Rate: tn.search.guess()})
+	probe := tn.about(Step{Kind: Rate, Answer: time.Second})
+	require.Greater(t, run, 10*time.Minute)
+	require.Equal(t, run+4*probe, tn.left())
+	for range 3 {
+		tn.search.measured = append(tn.search.measured, Measured{Kind: Rate})
+	}
+	require.Equal(t, run+2*probe, tn.left(), "two at least")
+	tn.search.measured = append(tn.search.measured, Measured{Kind: Confirm})
+	require.Equal(t, run+2*probe, tn.left(), "an INVALID run is followed by others")
+	tn.search.measured = append(tn.search.measured, Measured{Kind: Confirm, Valid: true})
+	require.Zero(t, tn.left())
+
+	require.Equal(t, 5*time.Second, tn.about(Step{Kind: Saturate, Queries: 40, Concurrency: 16, Answer: 2 * time.Second}))
+	tn.search.measured = append(tn.search.measured, Measured{Kind: Idle, Answer: 4 * time.Second})
+	require.Equal(t, 10*time.Second, tn.about(Step{Kind: Saturate, Queries: 40, Concurrency: 16, Answer: 2 * time.Second}))
 }

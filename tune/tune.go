@@ -394,7 +394,7 @@ func (t *tuner) about(step Step) time.Duration {
 	case Confirm:
 		return t.state.Goal.Duration(step.Rate) + answer
 	case Idle, Saturate:
-		return time.Duration(float64(step.Queries)/float64(step.Concurrency)) * answer
+		return time.Duration(float64(step.Queries) / float64(step.Concurrency) * float64(answer))
 	case Reference:
 		return time.Duration(float64(step.Queries)/step.Rate*float64(time.Second)) + (fill+1)*answer
 	}

@@ -1,0 +1,89 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/internal/mllog"
+	"github.com/mlperf-go/mlperf-go/run/child"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/plan"
+	"github.com/mlperf-go/mlperf-go/run/record"
+)
+
+// The lines of LoadGen's log that a search leaves.
+const (
+	foundOne = "generic_message FindPeakPerformance: Found peak performance field: 0.75"
+	tooHigh  = "error_runtime FindPeakPerformance: Initial lower bound does not satisfy performance constraints, msg: " +
+		"Reduce target QPS."
+)
+
+// How a search ends follows from its process, its log, the budget and what cancelled it, in this order of precedence:
+// cancelled, found, a start that fails, the budget, any other end of the process.
+func TestEndOfAPeak(t *testing.T) {
+	enough := errors.New("enough")
+	for name, c := range map[string]struct {
+		log    string
+		end    child.Ended
+		budget time.Duration
+		cause  error
+		found  float64
+		why    string
+		exit   int // of the error; 0: none
+	}{
+		"found":                   {log: foundOne, found: 0.75},
+		"found beyond the budget": {log: foundOne, budget: 1, found: 0.75},
+		"ended":                   {log: foundOne, cause: enough, why: "enough", exit: exit.StatusUsage},
+		"the start fails":         {log: tooHigh, why: "the lower bound of 3 QPS misses a limit"},
+		"the budget is over":      {budget: 1, end: child.Ended{Exit: exit.StatusBug}, why: "the budget of 1ns is over"},
+		"the process is ended":    {end: child.Ended{Exit: exit.StatusTerminate}, why: "the budget of 1h0m0s is over"},
+		"no result":               {why: "", exit: exit.StatusInvalid},
+		"found, and it broke": {log: foundOne, end: child.Ended{Exit: exit.StatusEnvironment, Code: exit.CodeDiskFull,
+			Why: "no space"}, why: "no space", exit: exit.StatusEnvironment},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			if c.log != "" {
+				key, text, _ := strings.Cut(c.log, " ")
+				log := filepath.Join(folder, record.LogFolder, mllog.DetailName)
+				require.NoError(t, os.MkdirAll(filepath.Dir(log), 0o700))
+				require.NoError(t, os.WriteFile(log, fmt.Appendf(nil, ":::MLLOG {%s, %q: %q, \"value\": %q, %s}\n",
+					`"time_ms": 1.5, "namespace": "mlperf::logging", "event_type": "POINT_IN_TIME"`, "key", key, text,
+					`"metadata": {"is_error": false, "is_warning": false, "file": "loadgen.cc", "line_no": 1, "pid": 1, "tid": 2}`),
+					0o600))
+			}
+			ctx, cancel := context.WithCancelCause(context.Background())
+			defer cancel(nil)
+			if c.cause != nil {
+				cancel(c.cause)
+			}
+			if c.budget == 0 {
+				c.budget = time.Hour
+			}
+			s := &Peak{Schema: PeakSchema, Kind: peakKind, LowerQPS: 3, Started: time.Now().Add(-time.Second)}
+			err := s.finish(ctx, &Options{Plan: &plan.Plan{Test: &plan.Test{Config: config.New(config.RunSettings())}},
+				Folder: folder, Budget: c.budget}, c.end)
+			require.Equal(t, c.found, s.Result.FoundQPS)
+			require.Contains(t, s.Result.Why, c.why)
+			require.Equal(t, c.why == "", s.Result.Why == "")
+			if c.exit == 0 {
+				require.NoError(t, err)
+			} else {
+				require.Equal(t, c.exit, exit.Classify(err).Exit, err)
+			}
+			written, err := ReadPeak(folder)
+			require.NoError(t, err)
+			require.Equal(t, s.Result, written.Result)
+			require.GreaterOrEqual(t, written.TookS, 1.0)
+		})
+	}
+}
