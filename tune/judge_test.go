@@ -82,6 +82,31 @@ func TestMeterTakesAnyOrder(t *testing.T) {
 	require.Equal(t, 4, m.Counts()[0].Queries)
 }
 
+// The late queries of the rest of a schedule, by hand: the easier half of the parts goes on falling as from the harder
+// half to it, in two parts by seven tenths.
+func TestExtrapolate(t *testing.T) {
+	for name, c := range map[string]struct {
+		late, queries []int
+		full          int
+		want          float64
+	}{
+		"no part was begun":      {[]int{0, 0}, []int{0, 0}, 100, 0},
+		"the whole schedule":     {[]int{4, 2}, []int{50, 50}, 100, 6},
+		"two parts are left":     {[]int{4, 2}, []int{50, 50}, 200, 6 + 1.4 + .98},
+		"half a part is left":    {[]int{4, 2}, []int{50, 50}, 125, 6 + 1.4/2},
+		"three parts":            {[]int{9, 6, 3}, []int{50, 50, 50}, 200, 18 + 4.5*.6},
+		"four parts":             {[]int{8, 8, 2, 2}, []int{10, 10, 10, 10}, 60, 20 + 1 + .5},
+		"it never rises":         {[]int{1, 1, 4}, []int{10, 10, 10}, 40, 6 + 2.5},
+		"a part not begun":       {[]int{4, 2, 0}, []int{50, 50, 0}, 150, 6 + 1.4},
+		"a part hardly begun":    {[]int{4, 2, 0}, []int{50, 50, 10}, 160, 6 + 1.4},
+		"a part begun by half":   {[]int{8, 4, 2}, []int{50, 50, 25}, 125, 14},
+		"one part and no second": {[]int{4}, []int{50}, 100, 4 + 2.8},
+		"nothing was late":       {[]int{0, 0, 0}, []int{10, 10, 10}, 100, 0},
+	} {
+		require.InDelta(t, c.want, extrapolate(c.late, c.queries, c.full), 1e-9, name)
+	}
+}
+
 // A probe that passed fails after all, if queries that were in flight then are late.
 func TestTheLastAnswersCount(t *testing.T) {
 	g := &Goal{Percentile: 0.99, Confidence: 0.95, Limits: []Limit{{TTFT, time.Second}},
