@@ -206,6 +206,9 @@ func (t *trial) listen() error {
 // garbageRoom is how many bytes the timed phase may allocate before a collection.
 const garbageRoom = 64 << 20
 
+// figuresGarbage is the share of the memory in percent that the figures may allocate before a collection.
+const figuresGarbage = 25
+
 func (t *trial) run(ctx context.Context) (*Record, error) {
 	err := t.open()
 	if t.gate != nil {
@@ -235,6 +238,8 @@ func (t *trial) run(ctx context.Context) (*Record, error) {
 	stop()
 	metrics, notes := t.metrics.Stop()
 	t.notes = append(t.notes, notes...)
+	t.engine.Arrivals = nil // the figures need the memory
+	debug.SetGCPercent(figuresGarbage)
 	drift, err := clock.Stop()
 	process, unread := sampler.Stop()
 	end := eventlog.End{Complete: broken == nil && outcome != nil && outcome.Ended == nil}

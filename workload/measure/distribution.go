@@ -42,7 +42,10 @@ type values struct {
 	most    int
 }
 
-func newValues(most int) *values { return &values{most: most, min: math.Inf(1), max: math.Inf(-1)} }
+// newValues returns an empty collection with room for some values: one that grows by copying needs twice the memory.
+func newValues(most, room int) *values {
+	return &values{most: most, min: math.Inf(1), max: math.Inf(-1), list: make([]float64, 0, min(room, most))}
+}
 
 func (v *values) add(s, weight float64) {
 	v.count++

@@ -70,11 +70,12 @@ type pot struct {
 	counting bool // this pass counts requests too
 }
 
-func newPot(metrics []Metric, limits []Limit, most int, counting bool) *pot {
+// newPot returns an empty pot with room for the values of some requests.
+func newPot(metrics []Metric, limits []Limit, most int, counting bool, room int) *pot {
 	p := &pot{metrics: metrics, counting: counting, goods: goods{limits: limits, each: make([]int64, len(limits))}}
 	p.Requests.ByCause, p.Latency = map[string]int64{}, map[string]*Distribution{}
 	for range metrics {
-		p.values = append(p.values, newValues(most))
+		p.values = append(p.values, newValues(most, room))
 	}
 	return p
 }
@@ -199,7 +200,7 @@ type group struct {
 // mostGroups bounds how many groups of one kind have figures of their own.
 const mostGroups = 1000
 
-func (g *group) add(r *request, fresh func() *pot) {
+func (g *group) add(r *request, fresh func(key int) *pot) {
 	key, ok := g.by(r)
 	if !ok {
 		return
@@ -209,7 +210,7 @@ func (g *group) add(r *request, fresh func() *pot) {
 		if len(g.pots) == mostGroups {
 			return
 		}
-		p = fresh()
+		p = fresh(key)
 		g.pots[key] = p
 	}
 	p.add(r)

@@ -70,7 +70,7 @@ func measure(read reader, o Options) (*Measured, error) {
 		if err := m.total(read, d, &o, w, metrics, counting); err != nil {
 			return nil, err
 		}
-		if err := m.parts(read, d, &o, metrics, counting); err != nil {
+		if err := m.parts(read, d, &o, w, metrics, counting); err != nil {
 			return nil, err
 		}
 	}
@@ -80,7 +80,7 @@ func measure(read reader, o Options) (*Measured, error) {
 
 // total adds metrics of the whole run.
 func (m *Measured) total(read reader, d *Definition, o *Options, w *windows, metrics []Metric, counting bool) error {
-	p := newPot(metrics, o.Limits, o.most, counting)
+	p := newPot(metrics, o.Limits, o.most, counting, w.room(w.requests))
 	left := int64(0)
 	end, err := read(func(h *eventlog.Header, r *eventlog.Request) error {
 		m.Header = *h
@@ -97,7 +97,7 @@ func (m *Measured) total(read reader, d *Definition, o *Options, w *windows, met
 }
 
 // parts adds metrics of each stage, turn and group.
-func (m *Measured) parts(read reader, d *Definition, o *Options, metrics []Metric, counting bool) error {
+func (m *Measured) parts(read reader, d *Definition, o *Options, w *windows, metrics []Metric, counting bool) error {
 	groups := []struct {
 		group
 		into *[]Part
@@ -109,10 +109,15 @@ func (m *Measured) parts(read reader, d *Definition, o *Options, metrics []Metri
 	for i := range groups {
 		groups[i].pots = map[int]*pot{}
 	}
-	fresh := func() *pot { return newPot(metrics, o.Limits, o.most, counting) }
 	_, err := read(func(_ *eventlog.Header, r *eventlog.Request) error {
 		for i := range groups {
-			groups[i].add(r, fresh)
+			groups[i].add(r, func(key int) *pot {
+				room := int64(0)
+				if i == 0 {
+					room = w.stages[key].requests
+				}
+				return newPot(metrics, o.Limits, o.most, counting, w.room(room))
+			})
 		}
 		return nil
 	})
@@ -133,6 +138,14 @@ type windows struct {
 	requests int64
 	load     *profile.Load
 	stages   map[int]*extent
+}
+
+// room returns for how many values a pass makes room from the start; 0: the pass computes many metrics.
+func (w *windows) room(requests int64) int {
+	if w.requests <= manyRequests {
+		return 0
+	}
+	return int(requests)
 }
 
 // extent is the time of one stage.
@@ -300,7 +313,7 @@ func (s *Steady) fill(read reader, d *Definition, o *Options) error {
 	main := slices.DeleteFunc(slices.Clone(d.Metrics), func(m Metric) bool {
 		return m.Name != nameTTFT && m.Name != nameTPOT && m.Name != nameE2E
 	})
-	p := newPot(main, nil, o.most/len(main), false)
+	p := newPot(main, nil, o.most/len(main), false, 0)
 	tokens, ends := 0, 0
 	_, err := read(func(_ *eventlog.Header, r *eventlog.Request) error {
 		if r.Stage != s.Stage {

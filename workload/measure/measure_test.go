@@ -205,7 +205,7 @@ func TestSteadyWindow(t *testing.T) {
 // Above the bound, percentiles come from a histogram, within its error.
 func TestManyValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	exact, rough := newValues(100_000), newValues(1000)
+	exact, rough := newValues(100_000, 10), newValues(1000, 0)
 	for range 50_000 {
 		v := r.ExpFloat64()
 		exact.add(v, 1)
@@ -231,7 +231,7 @@ func TestPassesAgree(t *testing.T) {
 	require.NoError(t, err)
 	for i := range d.Metrics {
 		require.NoError(t, m.total(logOf(small()...), d, &Options{most: Most}, w, d.Metrics[i:i+1], i == 0))
-		require.NoError(t, m.parts(logOf(small()...), d, &Options{most: Most}, d.Metrics[i:i+1], i == 0))
+		require.NoError(t, m.parts(logOf(small()...), d, &Options{most: Most}, w, d.Metrics[i:i+1], i == 0))
 	}
 	require.Equal(t, one.Total, m.Total)
 	require.Equal(t, one.Stages, m.Stages)
