@@ -92,6 +92,7 @@ func TestInterruptedCampaignKeepsWhatWasMeasured(t *testing.T) {
 	r := p.record()
 	require.Equal(t, record.Interrupted, r.Verdict)
 	require.Positive(t, r.Samples.Completed)
+	require.Regexp(t, `performance +failed +INTERRUPTED +0 +`, p.stdout.String(), "what the signal cancelled did not fail")
 	require.NoDirExists(t, filepath.Join(filepath.Dir(p.folder), "accuracy"), "nothing is started after a signal")
 
 	_, verdicts := resume(t, folder)

@@ -68,7 +68,7 @@ func printCampaign(p page, outcomes []campaign.Outcome) {
 	for _, o := range outcomes {
 		verdict, result, failed := "-", "-", "-"
 		if r := o.Record; r != nil {
-			verdict, result, failed = string(r.Verdict), r.Headline(), fmt.Sprint(r.Samples.Failed)
+			verdict, result, failed = string(r.Verdict), r.Headline(), fmt.Sprint(r.Samples.Failed-r.Cancelled())
 			runs = true
 		}
 		if o.Score != nil {
