@@ -298,6 +298,13 @@ func TestFollowASample(t *testing.T) {
 	require.EqualValues(t, 1, l.Counts().Unknown)
 }
 
+func TestARequestsFileThatIsMissing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "requests.jsonl")
+	_, err := ReadRequests(path)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.ErrorIs(t, EachAnswer(path, func(Answer) {}), os.ErrNotExist)
+}
+
 // Finish reasons are the server's words: their number and length are bounded, and the file stays JSON.
 func TestFinishReasonsAreBounded(t *testing.T) {
 	l := New(1, 0)

@@ -74,6 +74,17 @@ func TestStatsOfManyAnswers(t *testing.T) {
 		test.Entries = append(test.Entries, Entry{Seq: int32(i), IssuedNS: base, OutputTokens: 1,
 			DoneNS: base + int64(i*7%n+1)*ms}) // 7 and 2000 have no common factor
 	}
+	var h Histogram
+	for i := range int64(n) {
+		h.Record((i + 1) * ms)
+	}
+	coarse := h.Stats() // its error is 0.8 %
+	for _, c := range []struct{ want, got float64 }{{1.0005, coarse.Mean}, {1.001, coarse.P50}, {1.801, coarse.P90},
+		{1.901, coarse.P95}, {1.981, coarse.P99}, {1.999, coarse.P999}, {2, coarse.Max}} {
+		require.InEpsilon(t, c.want, c.got, .008)
+	}
+	require.InEpsilonSlice(t, []float64{2, 1.001, .001}, h.Percentiles([]float64{100, 50, 0}), .008)
+	require.Nil(t, new(Histogram).Percentiles([]float64{50}))
 	s := test.Metrics().E2E
 	for _, c := range []struct{ want, got float64 }{{1.0005, s.Mean}, {1.001, s.P50}, {1.801, s.P90},
 		{1.901, s.P95}, {1.981, s.P99}, {1.999, s.P999}, {2, s.Max}} {

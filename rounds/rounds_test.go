@@ -202,6 +202,11 @@ func TestInvalidRoundFiles(t *testing.T) {
 	}
 }
 
+func TestARoundNeedsACodeFolder(t *testing.T) {
+	_, err := read(fstest.MapFS{"v6.2.yaml": {Data: []byte("seeds: {qsl: 1}\n")}})
+	require.ErrorContains(t, err, "it needs seeds and layout.code")
+}
+
 func TestDescribe(t *testing.T) {
 	fields := Describe(row(t, "qwen3-vl-235b-a22b"))
 	require.Contains(t, fields, models.Field{Name: "round v6.1, datacenter",

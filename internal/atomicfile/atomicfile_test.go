@@ -110,6 +110,7 @@ func TestFullDiskAtTheEndOfCompression(t *testing.T) {
 		require.NoError(t, l.Append(1))
 		require.ErrorIs(t, l.Close(), syscall.ENOSPC, name)
 		require.ErrorIs(t, l.Append(2), syscall.ENOSPC)
+		require.ErrorIs(t, l.Flush(), syscall.ENOSPC, name)
 		require.NoFileExists(t, path)
 	}
 }

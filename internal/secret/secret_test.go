@@ -22,7 +22,7 @@ func TestName(t *testing.T) {
 		"", "--", "--max-tokens", "--tokenizer", "--tokenizer-mode", "--api-key-file", "HF_TOKEN_PATH", "SSH_AUTH_SOCK",
 		"PWD", "OLDPWD", "OLD_PWD", "KEYBOARD", "MONKEY", "PATH", "XAUTHORITY",
 		"--lb-key", "MLPERF_GO_LB_KEY", "eos_token", "--stop-token", "first_token", "--seed", "TOKENIZERS_PARALLELISM",
-		"--return-tokens-as-token-ids", "GIT_AUTHOR", "--compass",
+		"--return-tokens-as-token-ids", "GIT_AUTHOR", "--compass", "value", "text", "some_value",
 	} {
 		require.False(t, Name(name), name)
 	}
