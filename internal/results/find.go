@@ -15,8 +15,10 @@ const (
 	findEntries = 20_000
 )
 
-// runFile marks the folder of a finished run.
-const runFile = "run.json"
+// runFiles mark the folder of a finished run: a test's, and a workload's.
+var runFiles = []string{"run.json", "bench.json"}
+
+func marksRun(e fs.DirEntry) bool { return e.Type().IsRegular() && slices.Contains(runFiles, e.Name()) }
 
 // FindRuns returns at most most folders of finished runs in a folder and below it, the newest first. It follows no
 // links and stops after a bounded number of entries, so runs may be missing in a large tree.
@@ -39,8 +41,8 @@ func findRuns(folder string, most, left int) []string {
 		if err != nil {
 			continue // the user may not read it
 		}
-		if i := slices.IndexFunc(entries, func(e fs.DirEntry) bool { return e.Name() == runFile }); i >= 0 {
-			if info, err := entries[i].Info(); err == nil && info.Mode().IsRegular() {
+		if i := slices.IndexFunc(entries, marksRun); i >= 0 {
+			if info, err := entries[i].Info(); err == nil {
 				runs = append(runs, found{at.folder, info.ModTime()})
 			}
 			continue
@@ -71,7 +73,11 @@ func LatestRun() string {
 	newest := ""
 	for _, home := range homes {
 		folder := Latest(filepath.Join(Root, home.Name()))
-		if info, err := os.Lstat(filepath.Join(folder, runFile)); folder == "" || err != nil || !info.Mode().IsRegular() {
+		if folder == "" {
+			continue
+		}
+		entries, err := os.ReadDir(folder)
+		if err != nil || !slices.ContainsFunc(entries, marksRun) {
 			continue
 		}
 		if newest == "" || filepath.Base(folder) > filepath.Base(newest) {

@@ -11,9 +11,13 @@ import (
 
 // plantRun makes the folder of a finished run, older than noon by the given minutes.
 func plantRun(t *testing.T, folder string, minutes int) string {
+	return plantFile(t, folder, "run.json", minutes)
+}
+
+func plantFile(t *testing.T, folder, name string, minutes int) string {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(folder, 0o755))
-	file := filepath.Join(folder, "run.json")
+	file := filepath.Join(folder, name)
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	at := noon.Add(-time.Duration(minutes) * time.Minute)
 	require.NoError(t, os.Chtimes(file, at, at))
@@ -36,6 +40,9 @@ func TestFindRuns(t *testing.T) {
 	require.Equal(t, []string{young}, FindRuns(young, 5), "the folder itself")
 
 	require.Equal(t, []string{young}, findRuns(root, 5, 9), "a large tree is left")
+
+	workload := plantFile(t, filepath.Join(root, "w"), "bench.json", 0)
+	require.Equal(t, []string{workload, young}, FindRuns(root, 2))
 }
 
 func TestLatestRun(t *testing.T) {
@@ -50,4 +57,8 @@ func TestLatestRun(t *testing.T) {
 		require.NoError(t, Point(folder))
 	}
 	require.Equal(t, "results/offline/20261123T110000.007Z", LatestRun())
+	workload := New(filepath.Join(Root, "bench-chat"), noon.Add(24*time.Hour))
+	plantFile(t, workload, "bench.json", 0)
+	require.NoError(t, Point(workload))
+	require.Equal(t, workload, LatestRun())
 }

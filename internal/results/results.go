@@ -22,7 +22,7 @@ const timeForm = "20060102T150405.000Z"
 
 // kinds are the results that a folder may hold, by the file that marks them.
 var kinds = map[string]string{
-	runFile: "run", "campaign.json": "campaign", "tune.json": "tune", "sweep.json": "sweep", "probe.json": "probe",
+	"run.json": "run", "campaign.json": "campaign", "tune.json": "tune", "sweep.json": "sweep", "probe.json": "probe",
 	"bench.json": "bench", "experiment.json": "experiment", "find-peak.json": "search by LoadGen",
 }
 
