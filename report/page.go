@@ -192,13 +192,16 @@ func latencies(r *record.Record) table {
 func counts(r *record.Record) []row {
 	list := []row{
 		{"requests", strconv.FormatInt(r.Samples.Issued, 10)},
-		{"failed", strconv.FormatInt(r.Samples.Failed, 10)},
+		{"failed", strconv.FormatInt(r.Samples.Failed-r.Cancelled(), 10)},
 		{"repeated", strconv.FormatInt(r.Samples.Retried, 10)},
 		{"duration", short(r.DurationS) + " s"},
 		{"requests/s", short(r.Throughput.Requests)},
 		{"output tokens/s", short(r.Throughput.OutputTokens)},
 		{"input tokens/s", short(r.Throughput.InputTokens)},
 		{"client CPU per sample", short(r.Client.CPUUSPerSample) + " us"},
+	}
+	if n := r.Cancelled(); n > 0 {
+		list = slices.Insert(list, 2, row{"cancelled by the interruption", strconv.FormatInt(n, 10)})
 	}
 	if m := r.Metrics; m != nil && m.EnergyJ > 0 {
 		list = append(list, row{"energy of this machine's GPUs", short(m.EnergyJ/1e3) + " kJ"},

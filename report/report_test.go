@@ -280,3 +280,12 @@ func TestExamplesAreCut(t *testing.T) {
 	require.Len(t, r.Failures[0].Body, maxExample+len("..."))
 	require.Len(t, r.Failures[0].Detail, maxExample+len("..."))
 }
+
+// TestInterruptedCounts: what an interruption cancelled is no failure.
+func TestInterruptedCounts(t *testing.T) {
+	r := &record.Record{Verdict: record.Interrupted, Samples: record.SampleCounts{Issued: 100, Failed: 25,
+		FailedByReason: map[ledger.Reason]int64{ledger.FailCancelled: 20, ledger.FailReset: 5}}}
+	require.Equal(t, []row{{"requests", "100"}, {"failed", "5"}, {"cancelled by the interruption", "20"}}, counts(r)[:3])
+	r.Verdict = record.Invalid
+	require.Equal(t, []row{{"requests", "100"}, {"failed", "25"}, {"repeated", "0"}}, counts(r)[:3])
+}
