@@ -62,10 +62,10 @@ func simulate(t *testing.T) string {
 	return "http://" + l.Addr().String()
 }
 
-func options(t *testing.T, url, folder string, e *events, loads ...float64) Options {
+func options(t *testing.T, url, model, folder string, e *events, loads ...float64) Options {
 	t.Helper()
 	p, err := plan.New(plan.Settings{"model": "generic", "scenario": "Server", "endpoint": url,
-		"served-model": sim.DefaultConfig().Model, "max-tokens": "8"})
+		"served-model": model, "max-tokens": "8"})
 	require.NoError(t, err)
 	return Options{Plan: p, Folder: folder, Loads: Loads{Kind: Concurrency, Values: loads}, Observer: e,
 		Length: Length{WarmupS: .05, Duration: .2, Queries: 5, Longest: 2}}
@@ -85,8 +85,11 @@ func TestRun(t *testing.T) {
 	}
 	folder := filepath.Join(t.TempDir(), "sweep")
 	url := simulate(t)
+	_, err := Run(t.Context(), options(t, url, "another", filepath.Join(t.TempDir(), "other"), &events{}, 1))
+	require.ErrorContains(t, err, `the server does not serve "another"`)
+	model := sim.DefaultConfig().Model
 	var first events
-	state, err := Run(t.Context(), options(t, url, folder, &first, 4, 1))
+	state, err := Run(t.Context(), options(t, url, model, folder, &first, 4, 1))
 	require.NoError(t, err)
 	require.Equal(t, []float64{4, 1}, first.begun)
 	require.Equal(t, [][]int{{1, 2}, {2, 2}}, [][]int{first.number, first.of})
@@ -108,7 +111,7 @@ func TestRun(t *testing.T) {
 		require.FileExists(t, filepath.Join(folder, name))
 	}
 
-	_, err = Run(t.Context(), options(t, url, folder, &events{}, 4, 2, 1))
+	_, err = Run(t.Context(), options(t, url, model, folder, &events{}, 4, 2, 1))
 	require.Equal(t, exit.CodeOutputUsed, exit.Classify(err).Code)
 }
 

@@ -3,6 +3,7 @@ package sweep
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -117,6 +118,28 @@ func TestGoodputByHand(t *testing.T) {
 	require.Equal(t, 4, st.Result.Counted)
 	require.Equal(t, 1, st.Result.Spoiled)
 	require.Contains(t, st.Sentence(), "The highest goodput is 2.7 queries/s at 4 in flight, where 90 % of the queries")
+}
+
+// A query meets a limit up to the limit itself, and misses one on a time that it does not have.
+func TestQueriesThatMeetTheLimits(t *testing.T) {
+	nan := math.NaN()
+	limits := Limits{TTFT: 2 * time.Second, TPOT: 100 * time.Millisecond}
+	for _, c := range []struct {
+		limits Limits
+		times  ledger.Times
+		want   bool
+	}{
+		{limits, ledger.Times{TTFT: 2, TPOT: .1, E2E: 99}, true},
+		{limits, ledger.Times{TTFT: 2.001, TPOT: .1}, false},
+		{limits, ledger.Times{TTFT: 2, TPOT: .101}, false},
+		{limits, ledger.Times{TTFT: nan, TPOT: .1}, false},
+		{limits, ledger.Times{TTFT: 2, TPOT: nan}, false},
+		{Limits{Answer: time.Second}, ledger.Times{TTFT: 9, TPOT: 9, E2E: 1}, true},
+		{Limits{Answer: time.Second}, ledger.Times{E2E: 1.001}, false},
+		{Limits{}, ledger.Times{TTFT: nan}, true},
+	} {
+		require.Equal(t, c.want, c.limits.met(c.times), "%+v", c)
+	}
 }
 
 // state is a sweep with points.
