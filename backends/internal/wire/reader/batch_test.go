@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -54,6 +55,54 @@ func TestBatchJudgesEachPart(t *testing.T) {
 	require.Equal(t, []backends.Reason{backends.OK, backends.FailAborted, backends.FailTruncated, backends.FailBadEvent},
 		reasons)
 	require.Equal(t, []int32{1, 2}, o.Parts[0].Tokens)
+}
+
+// each is a decoder that returns an event by its document.
+type each map[string]Event
+
+func (each) Forget()                                                {}
+func (each) DecodeBatch([]byte, *Event, func(), func(*Event)) error { return nil }
+func (e each) Decode(doc []byte, to *Event) error {
+	event, ok := e[string(doc)]
+	if !ok {
+		return errors.New("unknown")
+	}
+	event.Choices, event.Prompt, event.Produced = 1, -1, -1
+	*to = event
+	return nil
+}
+
+// The events of a stream belong to the part with their index: each brings news of its own, and the batch is done when
+// every part is.
+func TestBatchStream(t *testing.T) {
+	stop := []byte("stop")
+	b := NewBatch(&backends.Config{RequestOptions: backends.RequestOptions{Batch: 2}}, Options{Terms: Terms{Count: "usage", Parts: "choices"}}, each{
+		"a": {Index: 1, IDs: []int32{7, 8}, HasIDs: true},
+		"b": {Index: 0, IDs: []int32{9}, HasIDs: true, Finish: stop},
+		"c": {Index: 1, IDs: []int32{6}, HasIDs: true, Finish: stop},
+	})
+	b.Begin("text/event-stream")
+	rest := []byte("data: a\n\ndata: b\n\ndata: c\n\ndata: [DONE]\n\n")
+	var news [][2]int
+	for len(rest) > 0 {
+		var n int
+		if n, rest = b.Feed(rest); n == 0 {
+			break
+		}
+		for _, one := range b.News() {
+			news = append(news, [2]int{one.Part, one.N})
+		}
+	}
+	require.Equal(t, [][2]int{{1, 2}, {0, 1}, {1, 1}}, news)
+	require.True(t, b.Settled())
+	var o backends.Outcome
+	b.Finish(&o, backends.OK)
+	require.Equal(t, backends.OK, o.Reason)
+	require.Len(t, o.Parts, 2)
+	for _, p := range o.Parts {
+		require.Equal(t, backends.OK, p.Reason)
+		require.Equal(t, map[int][]int32{0: {9}, 1: {7, 8, 6}}[p.Index], p.Tokens)
+	}
 }
 
 func TestBatchIsBounded(t *testing.T) {
