@@ -76,7 +76,8 @@ func (e each) Decode(doc []byte, to *Event) error {
 // every part is.
 func TestBatchStream(t *testing.T) {
 	stop := []byte("stop")
-	b := NewBatch(&backends.Config{RequestOptions: backends.RequestOptions{Batch: 2}}, Options{Terms: Terms{Count: "usage", Parts: "choices"}}, each{
+	c := &backends.Config{RequestOptions: backends.RequestOptions{Batch: 2}}
+	b := NewBatch(c, Options{Terms: Terms{Count: "usage", Parts: "choices"}}, each{
 		"a": {Index: 1, IDs: []int32{7, 8}, HasIDs: true},
 		"b": {Index: 0, IDs: []int32{9}, HasIDs: true, Finish: stop},
 		"c": {Index: 1, IDs: []int32{6}, HasIDs: true, Finish: stop},
