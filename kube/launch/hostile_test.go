@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -153,6 +154,68 @@ func TestDeletedNamespace(t *testing.T) {
 	_, err := Run(t.Context(), kubetest.Connect(t, tc.Admin()), o)
 	requireError(t, err, cluster.Launcher, "somebody deleted the pod, or its namespace")
 	requireClean(t, tc, &l)
+}
+
+// TestLostNode cuts the power of a pod's node while its command runs: the launch ends with what happened. With a single
+// node, the cluster would take itself for disconnected, and evict nothing.
+func TestLostNode(t *testing.T) {
+	tc := testcluster.Start(t)
+	image := kubetest.Image(t)
+	nodes := map[string]*testcluster.Node{"node-1": tc.Node("node-1", image), "node-2": tc.Node("node-2", image)}
+	l := kubetest.Launch("power", "sim", "--listen", "127.0.0.1:0")
+	o := options(t, l)
+	o.Started = func(_ context.Context, pods []*corev1.Pod) error {
+		nodes[pods[0].Spec.NodeName].Lose()
+		return nil
+	}
+	_, err := Run(t.Context(), kubetest.Connect(t, tc.Admin()), o)
+	requireError(t, err, cluster.Launcher, "inference-perf-power-0-", "its node was lost", "DeletionByTaintManager")
+	requireClean(t, tc, &l)
+}
+
+// TestLostNodeOfCampaign cuts the power of the node of a campaign, and marks it as out of service, as its administrator
+// or the cloud does. The next pod runs on another node, with the same claim.
+func TestLostNodeOfCampaign(t *testing.T) {
+	tc := testcluster.Start(t)
+	image := kubetest.Image(t)
+	nodes := map[string]*testcluster.Node{}
+	for _, name := range []string{"node-1", "node-2"} {
+		nodes[name] = tc.Node(name, image)
+	}
+	tc.Provision()
+	l := kubetest.Launch("moved", "sim", "--listen", "127.0.0.1:0")
+	l.Attempts, l.Storage.Claim, l.Storage.Size = 1, "workload-pvc", mustParse("1Gi")
+	o := options(t, l)
+	lost := ""
+	o.Started = func(ctx context.Context, pods []*corev1.Pod) error {
+		lost = pods[0].Spec.NodeName
+		nodes[lost].Lose()
+		_, err := tc.Client().CoreV1().Nodes().Patch(ctx, lost, types.StrategicMergePatchType,
+			[]byte(`{"spec":{"taints":[{"key":"node.kubernetes.io/out-of-service","value":"x","effect":"NoExecute"}]}}`),
+			metav1.PatchOptions{})
+		return err
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	running := map[string]bool{}
+	var told []string
+	var mu sync.Mutex
+	o.Notify = func(s string) {
+		mu.Lock()
+		defer mu.Unlock()
+		t.Log(s)
+		told = append(told, s)
+		if name, ok := strings.CutSuffix(s, ": running"); ok {
+			running[name] = true
+		}
+		if len(running) == 2 {
+			stop() // the test has seen enough
+		}
+	}
+	_, err := Run(ctx, kubetest.Connect(t, tc.Admin()), o)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Len(t, running, 2, "%v", told)
+	require.Contains(t, strings.Join(told, "\n"), "its node was lost")
 }
 
 // cutter dials, and cuts all connections at once.

@@ -60,6 +60,15 @@ var lostReasons = map[string]string{
 	"UnexpectedAdmissionError": "its node refused it",
 }
 
+// disruptionReasons are the reasons of the condition DisruptionTarget, which precedes the deletion of a pod.
+var disruptionReasons = map[string]string{
+	"DeletionByTaintManager": "its node was lost, or got a taint that the pod does not tolerate",
+	"DeletionByPodGC":        "its node is gone",
+	"EvictionByEvictionAPI":  "it was evicted, as by a drain of its node",
+	"PreemptionByScheduler":  "a pod of a higher priority took its place",
+	"TerminationByKubelet":   "its node ended it: the node lacked resources or was shut down",
+}
+
 // Judge returns what the status of a pod means at a time.
 func Judge(p *corev1.Pod, now time.Time) State {
 	if s, ok := judgeDisruption(p); ok {
@@ -99,7 +108,8 @@ func judgeDisruption(p *corev1.Pod) (State, bool) {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
 			return State{Phase: Failed, Class: cluster.Launcher,
-				Text: sentence(p, "the cluster took the pod away ("+c.Reason+")", c.Message)}, true
+				Text: sentence(p, cmp.Or(disruptionReasons[c.Reason], "the cluster took the pod away")+" ("+c.Reason+")",
+					c.Message)}, true
 		}
 	}
 	if p.DeletionTimestamp != nil && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {

@@ -65,7 +65,7 @@ func TestJudge(t *testing.T) {
 		"disrupted": {func(p *corev1.Pod) {
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
 				Reason: "PreemptionByScheduler"}}
-		}, State{Phase: Failed, Class: cluster.Launcher}, "PreemptionByScheduler"},
+		}, State{Phase: Failed, Class: cluster.Launcher}, "a higher priority took its place (PreemptionByScheduler)"},
 		"image":         {waitingFor("ImagePullBackOff"), State{Phase: Broken, Class: cluster.Launcher}, "--pull-secret"},
 		"configuration": {waitingFor("CreateContainerConfigError"), State{Phase: Broken, Class: cluster.Launcher}, "Secret"},
 		"name":          {waitingFor("InvalidImageName"), State{Phase: Broken, Class: cluster.Launcher}, "--image"},
