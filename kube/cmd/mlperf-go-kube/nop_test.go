@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,8 +39,8 @@ exec /usr/local/bin/mlperf-go sim --listen 0.0.0.0:$port
 (APIServer pid=10) INFO 01-01 00:00:33 [launcher.py:36] Route: /metrics, Methods: GET
 `}
 
-// TestNop reports the start of a server in a pod for each load format of the contract. The variables of the standalone
-// pod select the format and the command that runs before the server.
+// TestNop reports the start of a server in a pod for each load format of the contract, with a command that runs before
+// the server.
 func TestNop(t *testing.T) {
 	tc := testcluster.Start(t)
 	image := kubetest.Image(t)
@@ -48,55 +49,64 @@ func TestNop(t *testing.T) {
 	}
 	tc.Node("node-1", image)
 	serving(t, tc)
-	t.Setenv("LLMDBENCH_VLLM_STANDALONE_PREPROCESS", "source /usr/local/bin/prepare.sh ; touch /tmp/preprocessed")
-	file := write(t, "backend: vllm\nmodel: org/m\nlaunch_command: [/bin/sh, /usr/local/bin/engine]\nstop_timeout: 5s\n")
-	for _, format := range []string{"safetensors", "tensorizer", "runai_streamer", "fastsafetensors"} {
-		t.Run(format, func(t *testing.T) {
-			t.Setenv("LLMDBENCH_VLLM_STANDALONE_VLLM_LOAD_FORMAT", format)
-			folder := t.TempDir()
-			code, out, errs := kube("nop", "--kubeconfig", tc.UserKubeconfig(false), "-p", "serving", "--image",
-				kubetest.ImageName, "--server-config", file, "-r", folder, "--wait-timeout", "1m")
-			require.Zero(t, code, errs)
-			require.Regexp(t, `transfer rate +2\.500 GiB/s`, out)
-			require.Regexp(t, `Model Loading +5\.000 s`, out)
-			var result struct {
-				Scenario struct {
-					Format string `yaml:"load_format"`
-					Deploy string `yaml:"deploy_methods"`
-				}
-				Metrics []struct {
-					Name  string
-					Start *float64 `yaml:"pod_start"`
-				} `yaml:"vllm_metrics"`
-			}
-			text, err := os.ReadFile(filepath.Join(folder, "result.yaml"))
-			require.NoError(t, err)
-			require.NoError(t, yaml.Unmarshal(text, &result))
-			require.Equal(t, []string{format, "standalone"}, []string{result.Scenario.Format, result.Scenario.Deploy})
-			require.NotNil(t, result.Metrics[0].Start)
-			require.Contains(t, string(text), "image: "+kubetest.ImageName)
-			require.Contains(t, string(text), "title: Model Loading")
-			dir := filepath.Join(folder, strings.ReplaceAll(result.Metrics[0].Name, " ", "_"))
-			categories, err := os.ReadFile(filepath.Join(dir, "categories.log"))
-			require.NoError(t, err)
-			require.Equal(t, out, string(categories))
-			require.FileExists(t, filepath.Join(dir, "vllm.log"))
-			requireNoServer(t, tc)
-		})
+	kubeconfig := tc.UserKubeconfig(false)
+	nop := func(t *testing.T, name string, more ...string) (folder string, code int, out, errs string) {
+		file := write(t, fmt.Sprintf("backend: vllm\nmodel: org/m\nlaunch_command: [/bin/sh, /usr/local/bin/engine]\n"+
+			"stop_timeout: 5s\nport: %d\n", tc.Port()))
+		folder = t.TempDir()
+		code, out, errs = kube(append([]string{"nop", "--kubeconfig", kubeconfig, "-p", "serving", "--image",
+			kubetest.ImageName, "--server-config", file, "-r", folder, "--wait-timeout", "1m", "--name", name}, more...)...)
+		return folder, code, out, errs
 	}
-	t.Setenv("LLMDBENCH_VLLM_STANDALONE_PREPROCESS", "touch /tmp/other")
-	code, _, errs := kube("nop", "--kubeconfig", tc.UserKubeconfig(false), "-p", "serving", "--image", kubetest.ImageName,
-		"--server-config", file, "-r", t.TempDir())
-	require.Equal(t, exit.StatusEnvironment, code, errs)
-	require.Contains(t, errs, "the server ended with code 9, 2 times; the end of its log:\n  | not prepared")
+	t.Run("formats", func(t *testing.T) {
+		for i, format := range []string{"safetensors", "tensorizer", "runai_streamer", "fastsafetensors"} {
+			t.Run(format, func(t *testing.T) {
+				t.Parallel()
+				folder, code, out, errs := nop(t, fmt.Sprintf("nop-%d", i), "--load-format", format, "--preprocess",
+					"source /usr/local/bin/prepare.sh ; touch /tmp/preprocessed")
+				require.Zero(t, code, errs)
+				require.Regexp(t, `transfer rate +2\.500 GiB/s`, out)
+				require.Regexp(t, `Model Loading +5\.000 s`, out)
+				var result struct {
+					Scenario struct {
+						Format string `yaml:"load_format"`
+						Deploy string `yaml:"deploy_methods"`
+					}
+					Metrics []struct {
+						Name  string
+						Start *float64 `yaml:"pod_start"`
+					} `yaml:"vllm_metrics"`
+				}
+				text, err := os.ReadFile(filepath.Join(folder, "result.yaml"))
+				require.NoError(t, err)
+				require.NoError(t, yaml.Unmarshal(text, &result))
+				require.Equal(t, []string{format, "standalone"}, []string{result.Scenario.Format, result.Scenario.Deploy})
+				require.NotNil(t, result.Metrics[0].Start)
+				require.Contains(t, string(text), "image: "+kubetest.ImageName)
+				require.Contains(t, string(text), "title: Model Loading")
+				dir := filepath.Join(folder, strings.ReplaceAll(result.Metrics[0].Name, " ", "_"))
+				categories, err := os.ReadFile(filepath.Join(dir, "categories.log"))
+				require.NoError(t, err)
+				require.Equal(t, out, string(categories))
+				require.FileExists(t, filepath.Join(dir, "vllm.log"))
+			})
+		}
+		t.Run("not prepared", func(t *testing.T) {
+			t.Parallel()
+			_, code, _, errs := nop(t, "nop-9", "--preprocess", "touch /tmp/other")
+			require.Equal(t, exit.StatusEnvironment, code, errs)
+			require.Contains(t, errs, "the server ended with code 9, 2 times; the end of its log:\n  | not prepared")
+		})
+	})
 	requireNoServer(t, tc)
 }
 
 // TestNopObjects prints what nop starts: one pod that logs everything, under a name of its own.
 func TestNopObjects(t *testing.T) {
 	t.Setenv("LLMDBENCH_VLLM_COMMON_VLLM_LOAD_FORMAT", "tensorizer")
+	t.Setenv("LLMDBENCH_VLLM_STANDALONE_PREPROCESS", "source a.sh ; b.py")
 	at := []string{"nop", "-n", "-p", "serving", "--image", "i", "--server-config", "../../../configs/backends/vllm.yaml"}
-	code, out, errs := kube(append(at, "--preprocess", "source a.sh ; b.py")...)
+	code, out, errs := kube(at...)
 	require.Zero(t, code, errs)
 	for _, want := range []string{"name: vllm-nop\n", "- --load-format\n        - tensorizer\n", "value: DEBUG\n",
 		"source a.sh ; b.py\n", "replicas: 1\n"} {

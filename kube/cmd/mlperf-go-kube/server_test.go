@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -128,35 +130,41 @@ func TestServerFailures(t *testing.T) {
 	tc := testcluster.Start(t)
 	tc.Node("node-1", kubetest.Image(t))
 	serving(t, tc)
-	at := []string{"server", "up", "--kubeconfig", tc.UserKubeconfig(false), "-p", "serving", "--name", "s"}
+	at := []string{"server", "up", "--kubeconfig", tc.UserKubeconfig(false), "-p", "serving"}
 	file, image := simFile(t, tc.Port()), []string{"--image", kubetest.ImageName}
+	with := func(args ...string) []string { return slices.Concat(image, args) }
 	ends := write(t, "backend: sim\nmodel: m\nlaunch_command: [/bin/sh, -c, 'echo loading; "+
 		"printf \"%s_%s\\n\" hf abcdefghijklmnopqrst; exit 7']\n")
-	for name, e := range map[string]struct {
+	failures := map[string]struct {
 		args []string
 		want []string
 	}{
 		"image": {[]string{"--server-config", file, "--image", "example/unknown"}, []string{"ErrImagePull",
 			"Check --image"}},
-		"secret": {append(image, "--server-config", file, "--secret-env", "HF_TOKEN=none:key"), []string{`"none" not found`}},
-		"ends": {append(image, "--server-config", ends), []string{
+		"secret": {with("--server-config", file, "--secret-env", "HF_TOKEN=none:key"), []string{`"none" not found`}},
+		"ends": {with("--server-config", ends), []string{
 			"the server ended with code 7, 2 times; the end of its log:", "  | loading\n  | ***"}},
-		"gpus": {append(image, "--server-config", file, "--gpus-per-replica", "9", "--wait-timeout", "5"),
+		"gpus": {with("--server-config", file, "--gpus-per-replica", "9", "--wait-timeout", "5"),
 			[]string{"was not ready within 5s", "no node takes the pod", "Insufficient nvidia.com/gpu"}},
-		"never ready": {append(image, "--server-config", file, "--health-path", "/never", "--wait-timeout", "8"),
+		"never ready": {with("--server-config", file, "--health-path", "/never", "--wait-timeout", "8"),
 			[]string{"was not ready within 8s", "the server is starting"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			code, out, errs := kube(append(at, e.args...)...)
-			require.Equal(t, exit.StatusEnvironment, code, errs)
-			require.Empty(t, out)
-			for _, want := range e.want {
-				require.Contains(t, errs, want)
-			}
-			require.NotContains(t, errs, "abcdefghijkl")
-			requireNoServer(t, tc)
-		})
 	}
+	t.Run("all", func(t *testing.T) {
+		for name, e := range failures {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				code, out, errs := kube(slices.Concat(at, e.args, []string{"--name", strings.ReplaceAll(name, " ", "-")})...)
+				require.Equal(t, exit.StatusEnvironment, code, errs)
+				require.Empty(t, out)
+				for _, want := range e.want {
+					require.Contains(t, errs, want)
+				}
+				require.NotContains(t, errs, "abcdefghijkl")
+			})
+		}
+	})
+	requireNoServer(t, tc)
+	at = append(at, "--name", "s")
 	_, err := tc.Client().CoreV1().ResourceQuotas("serving").Create(t.Context(), &corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{Name: "none"}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{
 			corev1.ResourcePods: resource.MustParse("0")}}}, metav1.CreateOptions{})
