@@ -351,8 +351,8 @@ func (r *Report) judge(threshold float64) *Gate {
 				if why := p.ungated(row, threshold); why != "" {
 					fail("%s: %s", p.name(), why)
 				}
-			case row.Interval != nil && row.loss() > max(threshold, 0):
-				fail("%s: %s is worse by %s", p.name(), row.Name, percents(row.loss(), row.spread()))
+			case row.failure(threshold) != "":
+				fail("%s: %s", p.name(), row.failure(threshold))
 			case row.Interval == nil && row.decisive:
 				fail("%s: the result has no interval: %s", p.name(), row.Why)
 			}
@@ -372,6 +372,14 @@ func (p *Pair) ungated(result *Row, threshold float64) string {
 		return "nothing can be judged: the result follows from the target rate, and no latency has an interval"
 	}
 	return ""
+}
+
+// failure states by how much a row is worse, if that is more than the threshold for certain; otherwise it is empty.
+func (row *Row) failure(threshold float64) string {
+	if row.Interval == nil || row.loss() <= max(threshold, 0) {
+		return ""
+	}
+	return fmt.Sprintf("%s is worse by %s", row.Name, percents(row.loss(), row.spread()))
 }
 
 // spread is the largest loss in the interval.

@@ -37,10 +37,7 @@ func (r *Report) Text(w io.Writer) error {
 		out.WriteString("\n" + IntervalNote(r.Confidence))
 	}
 	if g := r.Gate; g != nil {
-		for _, f := range g.Failures {
-			fmt.Fprintf(out, "\ngate: %s", f)
-		}
-		fmt.Fprintf(out, "\ngate: %s (threshold %.4g %%)\n", g.Word(), 100*g.Threshold)
+		out.WriteString(g.Text())
 	}
 	for line := range strings.Lines(out.String()) {
 		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " \n")); err != nil {
@@ -78,6 +75,16 @@ func wrapped(indent, text string) string {
 		length += utf8.RuneCountInString(word)
 	}
 	return b.String() + "\n"
+}
+
+// Text is what the gate found, and its answer.
+func (g *Gate) Text() string {
+	var out strings.Builder
+	for _, f := range g.Failures {
+		fmt.Fprintf(&out, "\ngate: %s", f)
+	}
+	fmt.Fprintf(&out, "\ngate: %s (threshold %.4g %%)\n", g.Word(), 100*g.Threshold)
+	return out.String()
 }
 
 // Word is the answer of the gate.
@@ -190,8 +197,11 @@ func (row *Row) ChangeText() string {
 	if row.Change == nil {
 		return ""
 	}
-	return signed(*row.Change) + " %"
+	return Percent(*row.Change)
 }
+
+// Percent is a change in percent with its sign.
+func Percent(change float64) string { return signed(change) + " %" }
 
 // IntervalText is the interval in percent.
 func (row *Row) IntervalText() string {
@@ -201,7 +211,8 @@ func (row *Row) IntervalText() string {
 	return signed(row.Interval.Low) + " to " + signed(row.Interval.High) + " %"
 }
 
-func signed(share float64) string { return fmt.Sprintf("%+.1f", 100*share) }
+// signed is a share in percent. A rounded zero is positive.
+func signed(share float64) string { return fmt.Sprintf("%+.1f", math.Round(1000*share)/10+0) }
 
 // digits returns four significant digits, and all of whole numbers.
 func digits(v *float64) string {

@@ -1,5 +1,7 @@
 package compare
 
+import "slices"
+
 // Requests are the requests of a workload's run in the order in which they were sent.
 type Requests struct {
 	Seq     []int // numbers of the requests in the profile
@@ -42,6 +44,31 @@ const (
 
 // JudgeWorkload computes the changes and intervals of rows with a confidence of all of them together.
 func JudgeWorkload(rows []*Row, confidence float64) { judgeAll(rows, confidence) }
+
+// NewGate returns a gate that nothing has failed yet.
+func NewGate(threshold float64) *Gate {
+	return &Gate{Passed: true, Threshold: threshold, Failures: []string{}}
+}
+
+// AddWorkload adds a pair of runs of a workload, which is not ranked for the reasons in why. It passes if it is ranked,
+// at least one row has an interval, and no row got worse by more than the threshold for certain.
+func (g *Gate) AddWorkload(name string, why []string, rows []*Row) {
+	fail := func(text string) { g.Passed, g.Failures = false, append(g.Failures, name+": "+text) }
+	for _, w := range why {
+		fail("not ranked: " + w)
+	}
+	if len(why) > 0 {
+		return
+	}
+	if !slices.ContainsFunc(rows, func(row *Row) bool { return row.Interval != nil }) {
+		fail("nothing can be judged: no figure has an interval")
+	}
+	for _, row := range rows {
+		if text := row.failure(g.Threshold); text != "" {
+			fail(text)
+		}
+	}
+}
 
 // flow returns what a run delivered over time. The seconds of a request are by how much it moved the time of the last
 // answer so far.

@@ -47,3 +47,36 @@ func TestFlowOfFailures(t *testing.T) {
 	require.Equal(t, flow{[]float64{1, 0, 1}, []float64{1, 2, 0}}, r.flow(RequestRate))
 	require.Equal(t, flow{[]float64{4, 0, 6}, []float64{1, 2, 0}}, r.flow(OutputRate))
 }
+
+func TestWorkloadGate(t *testing.T) {
+	rows := func(b *Requests) []*Row {
+		list := []*Row{WorkloadRow("e2e", 0.5, 1, 1, requestsOf(400, 1, 1), b)}
+		JudgeWorkload(list, DefaultConfidence)
+		return list
+	}
+	same, slower, few := rows(requestsOf(400, 1, 2)), rows(requestsOf(400, 1.2, 2)), rows(requestsOf(12, 1.2, 2))
+	for _, c := range []struct {
+		name      string
+		threshold float64
+		why       []string
+		rows      []*Row
+		failure   string // regular expression; empty: the gate passes
+	}{
+		{"no difference", 0, nil, same, ""},
+		{"slower", 0, nil, slower, `^b against a: e2e is worse by 1\d\.\d % to 2\d\.\d %$`},
+		{"slower within the threshold", 0.3, nil, slower, ""},
+		{"not ranked", 0.3, []string{"other rules"}, same, `^b against a: not ranked: other rules$`},
+		{"too few requests", 0.3, nil, few, `^b against a: nothing can be judged`},
+		{"no figures", 0.3, nil, nil, `^b against a: nothing can be judged`},
+	} {
+		g := NewGate(c.threshold)
+		g.AddWorkload("b against a", c.why, c.rows)
+		require.Equal(t, c.failure == "", g.Passed, c.name)
+		if c.failure != "" {
+			require.Len(t, g.Failures, 1, c.name)
+			require.Regexp(t, c.failure, g.Failures[0], c.name)
+		}
+		g.AddWorkload("c against a", nil, same)
+		require.Equal(t, c.failure == "", g.Passed, "a later pair changes nothing of %s", c.name)
+	}
+}

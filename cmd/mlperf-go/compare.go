@@ -54,10 +54,12 @@ func (cmd compareCommand) run(c *cli.Context) error {
 		return exit.Usage(exit.CodeGateThreshold, "Give a share such as 0.02", "--gate-threshold %v is not between 0 and 1",
 			threshold)
 	}
+	settings := compare.Settings{Percentiles: percentiles, Confidence: confidence, Gate: c.Bool("gate"),
+		Threshold: threshold}
 	if workloads, err := areWorkloads(c.Args().Slice()); err != nil {
 		return err
 	} else if workloads {
-		return cmd.compareWorkloads(c.Args().Slice(), confidence)
+		return cmd.compareWorkloads(c, settings)
 	}
 	var sources []*compare.Source
 	for _, folder := range c.Args().Slice() {
@@ -68,8 +70,7 @@ func (cmd compareCommand) run(c *cli.Context) error {
 		}
 		sources = append(sources, s)
 	}
-	r := compare.Compare(sources, compare.Settings{Percentiles: percentiles, Confidence: confidence, Gate: c.Bool("gate"),
-		Threshold: threshold})
+	r := compare.Compare(sources, settings)
 	if r.Gate != nil && !r.Gate.Passed {
 		cmd.exit = run.ExitInvalid
 	}

@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/compare"
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
@@ -37,65 +40,111 @@ type workloadRow struct {
 }
 
 // compareWorkloads compares each run of a workload with the first.
-func (cmd compareCommand) compareWorkloads(folders []string, confidence float64) error {
+func (cmd compareCommand) compareWorkloads(c *cli.Context, o compare.Settings) error {
+	if err := workloadFlags(c, &o); err != nil {
+		return err
+	}
 	var runs []*workloadRun
-	for _, folder := range folders {
-		r, err := bench.Read(folder)
+	for _, folder := range c.Args().Slice() {
+		r, err := readWorkload(folder)
 		if err != nil {
 			return err
 		}
-		run := &workloadRun{Record: r}
-		if s, err := bench.ReadSeries(folder); err == nil {
-			run.requests = (*compare.Requests)(s)
-		} else {
-			run.why = "the event log cannot be used: " + err.Error()
-		}
-		runs = append(runs, run)
+		runs = append(runs, r)
 	}
-	var pairs []workloadPair
-	for i := range runs[1:] {
-		p := pairOf(runs[0], runs[i+1], confidence)
-		p.A, p.B = filepath.Clean(folders[0]), filepath.Clean(folders[i+1])
-		pairs = append(pairs, p)
+	result := struct {
+		Workloads []workloadPair `json:"workloads"`
+		Gate      *compare.Gate  `json:"gate,omitempty"`
+	}{}
+	if o.Gate {
+		result.Gate = compare.NewGate(o.Threshold)
+	}
+	for _, other := range runs[1:] {
+		p := pairOf(runs[0], other, &o)
+		if o.Gate {
+			result.Gate.AddWorkload(foreign.Line(p.B, 100)+" against "+foreign.Line(p.A, 100), p.Why, p.rows())
+		}
+		result.Workloads = append(result.Workloads, p)
+	}
+	if o.Gate && !result.Gate.Passed {
+		cmd.exit = exit.StatusInvalid
 	}
 	if cmd.json {
-		cmd.writeJSON(map[string]any{"workloads": pairs})
+		cmd.writeJSON(result)
 		return nil
 	}
-	for i := range pairs {
-		cmd.printPair(&pairs[i])
+	if cmd.quiet {
+		return nil
 	}
-	cmd.out.line("\n%s", strings.TrimSpace(compare.IntervalNote(confidence)))
+	for i := range result.Workloads {
+		cmd.printPair(&result.Workloads[i])
+	}
+	cmd.out.line("\n%s", strings.TrimSpace(compare.IntervalNote(o.Confidence)))
+	if o.Gate {
+		cmd.out.line("%s", strings.TrimRight(result.Gate.Text(), "\n"))
+	}
+	return nil
+}
+
+// workloadFlags rejects what comparisons of workloads do not have, and completes the settings.
+func workloadFlags(c *cli.Context, o *compare.Settings) error {
+	if c.IsSet("html") {
+		return exit.Usage(exit.CodeHTML, "`mlperf-go report A B --output FILE` puts runs of workloads on one page",
+			"--html is for the results of LoadGen")
+	}
+	if len(o.Percentiles) == 0 {
+		o.Percentiles = compare.DefaultPercentiles
+	}
+	for _, p := range o.Percentiles {
+		if !slices.Contains(measure.Percents, p) {
+			return exit.Usage(exit.CodePercentiles, "Choose some of "+strings.Trim(fmt.Sprint(measure.Percents), "[]"),
+				"the record of a workload has no percentile %g", p)
+		}
+	}
 	return nil
 }
 
 // workloadRun is a run of a workload with its requests; nil: why they cannot be used.
 type workloadRun struct {
 	*bench.Record
+	folder   string
 	requests *compare.Requests
 	why      string
 }
 
+func readWorkload(folder string) (*workloadRun, error) {
+	r, err := bench.Read(folder)
+	if err != nil {
+		return nil, err
+	}
+	run := &workloadRun{Record: r, folder: filepath.Clean(folder)}
+	if s, err := bench.ReadSeries(folder); err == nil {
+		run.requests = (*compare.Requests)(s)
+	} else {
+		run.why = "the event log cannot be used: " + err.Error()
+	}
+	return run, nil
+}
+
 // pairOf compares two runs, with a confidence of all intervals together.
-func pairOf(a, b *workloadRun, confidence float64) workloadPair {
-	p := workloadPair{}
+func pairOf(a, b *workloadRun, o *compare.Settings) workloadPair {
+	p := workloadPair{A: a.folder, B: b.folder}
 	for _, r := range []*workloadRun{a, b} {
 		if r.Verdict != record.Valid {
 			p.Why = append(p.Why, fmt.Sprintf("a run of %s is %s", foreign.Line(r.Profile, 60), r.Verdict))
 		}
 	}
-	if a.Profile != b.Profile || a.Seed != b.Seed || len(a.Stages) != len(b.Stages) {
-		p.Why = append(p.Why, "the runs have different profiles or seeds")
+	if (a.Rehearsal == "") != (b.Rehearsal == "") {
+		p.Why = append(p.Why, "only one of them is a rehearsal")
+	}
+	if d, err := bench.ProfileDifferences(a.folder, b.folder); err != nil {
+		p.Why = append(p.Why, "their profiles cannot be compared: "+err.Error())
+	} else if len(d) > 0 {
+		p.Why = append(p.Why, "the profiles differ: "+strings.Join(d, "; "))
 	}
 	p.Ranked = len(p.Why) == 0
-	p.addFigures(a, b)
-	var judged []*compare.Row
-	for i := range p.Figures {
-		if row := p.Figures[i].shown; row != nil {
-			judged = append(judged, row)
-		}
-	}
-	compare.JudgeWorkload(judged, confidence)
+	p.addFigures(a, b, o.Percentiles)
+	compare.JudgeWorkload(p.rows(), o.Confidence)
 	for i := range p.Figures {
 		f := &p.Figures[i]
 		switch {
@@ -110,8 +159,18 @@ func pairOf(a, b *workloadRun, confidence float64) workloadPair {
 	return p
 }
 
+// rows are those that have an interval, or a reason for none.
+func (p *workloadPair) rows() (list []*compare.Row) {
+	for i := range p.Figures {
+		if row := p.Figures[i].shown; row != nil {
+			list = append(list, row)
+		}
+	}
+	return list
+}
+
 // addFigures adds the figures that both runs have.
-func (p *workloadPair) addFigures(a, b *workloadRun) {
+func (p *workloadPair) addFigures(a, b *workloadRun, percentiles []float64) {
 	add := func(name, figure string, percent float64, of func(*measure.Figures) (float64, bool)) {
 		x, inA := of(&a.Measured.Total)
 		y, inB := of(&b.Measured.Total)
@@ -124,6 +183,7 @@ func (p *workloadPair) addFigures(a, b *workloadRun) {
 		}
 		if figure != "" && a.requests != nil && b.requests != nil {
 			row.shown = compare.WorkloadRow(figure, percent/100, x, y, a.requests, b.requests)
+			row.shown.Name = name
 		}
 		p.Figures = append(p.Figures, row)
 	}
@@ -133,7 +193,7 @@ func (p *workloadPair) addFigures(a, b *workloadRun) {
 		func(f *measure.Figures) (float64, bool) { return f.Throughput.OutputTokens, true })
 	add("failures %", "", 0, func(f *measure.Figures) (float64, bool) { return 100 * f.Requests.FailureRate, true })
 	for _, metric := range []string{"ttft", "ttfo", "tpot", "itl", "e2e", "ttft_due", "e2e_due"} {
-		for _, percent := range compare.DefaultPercentiles {
+		for _, percent := range percentiles {
 			percentile := measure.PercentileName(percent)
 			add(metric+" "+percentile+" ms", metric, percent, func(f *measure.Figures) (float64, bool) {
 				d := f.Latency[metric]
@@ -147,14 +207,15 @@ func (p *workloadPair) addFigures(a, b *workloadRun) {
 }
 
 func (cmd compareCommand) printPair(p *workloadPair) {
+	cmd.out.line("A  %s\nB  %s\n", foreign.Line(p.A, 200), foreign.Line(p.B, 200))
 	w := cmd.out.table()
-	fmt.Fprintf(w, "figure\t%s\t%s\tchange\tinterval\t\n", foreign.Line(p.A, 60), foreign.Line(p.B, 60))
+	w.row("figure", "A", "B", "change", "interval", "")
 	var reasons []string
 	without := map[string][]string{}
 	for _, f := range p.Figures {
 		change, interval, word := "-", "", ""
 		if p.Ranked && f.A != 0 {
-			change = fmt.Sprintf("%+.1f %%", 100*f.Change)
+			change = compare.Percent(f.Change)
 		}
 		if p.Ranked && f.shown != nil {
 			interval, word = f.shown.IntervalText(), f.shown.Word()

@@ -22,8 +22,8 @@ type Distribution struct {
 	Exact      bool               `json:"exact"` // false: percentiles are within 0.8 %
 }
 
-// percents are the percentiles of every distribution.
-var percents = []float64{0.1, 1, 5, 10, 25, 50, 75, 80, 90, 95, 97, 99, 99.9}
+// Percents are the percentiles of every distribution.
+var Percents = []float64{0.1, 1, 5, 10, 25, 50, 75, 80, 90, 95, 97, 99, 99.9}
 
 // PercentileName returns the key of a percentile, such as p99.9.
 func PercentileName(percent float64) string { return fmt.Sprintf("p%g", percent) }
@@ -88,7 +88,7 @@ func (v *values) distribution(by rule) *Distribution {
 		d.StdDev = math.Sqrt(v.squares / v.weight)
 	}
 	at := v.percentiles(by)
-	for _, p := range percents {
+	for _, p := range Percents {
 		d.Percentile[PercentileName(p)] = at(p / 100)
 	}
 	return d
