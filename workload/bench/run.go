@@ -28,15 +28,29 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/shard"
 )
 
-// Check rejects a folder that holds an earlier run, unless force is set, or something else.
+// written are the files that a run replaces in its folder.
+var written = []string{RecordName, eventlog.FileName, ProfileName, FailedName, SummaryName, record.ReportName,
+	record.MetricsName}
+
+// Check rejects a folder that holds an earlier run, unless force is set, or something else, such as a file that a run
+// would replace although no run wrote it.
 func Check(folder string, force bool) error {
 	if other := results.Holds(folder, "bench"); other != "" {
 		return exit.Usage(exit.CodeOutputUsed, "Choose another --output", "the output folder %s is the folder of a %s",
 			folder, other)
 	}
-	if Holds(folder) && !force {
+	if Holds(folder) {
+		if force {
+			return nil
+		}
 		return exit.Usage(exit.CodeOutputUsed, "Choose another --output, or give --force",
 			"the output folder %s holds an earlier run", folder)
+	}
+	for _, name := range written {
+		if _, err := os.Lstat(filepath.Join(folder, name)); err == nil {
+			return exit.Usage(exit.CodeOutputUsed, "Choose another --output",
+				"the output folder %s has a %s that is not a run's, and would be replaced", folder, name)
+		}
 	}
 	return nil
 }
@@ -93,8 +107,7 @@ func (t *trial) path(name string) string { return filepath.Join(t.Folder, name) 
 
 // prepare removes what an earlier run left, and opens the files of this one.
 func (t *trial) prepare() error {
-	for _, name := range []string{RecordName, eventlog.FileName, ProfileName, FailedName, SummaryName,
-		record.ReportName, record.MetricsName} {
+	for _, name := range written {
 		atomicfile.RemoveUnfinished(t.path(name))
 		if err := os.Remove(t.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return exit.Environment(exit.CodeOutputDir, "Choose another --output", "an earlier run cannot be removed: %w", err)
