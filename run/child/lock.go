@@ -55,11 +55,15 @@ func Acquire(ctx context.Context, folder string, o Owner) (*Lock, error) {
 			}
 			return l, nil
 		}
-		holder := holder(f)
-		if !errors.Is(err, syscall.EWOULDBLOCK) || holder.alive() || time.Now().After(deadline) {
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			_ = f.Close() // only read
-			return nil, exit.Usage(o.Busy, o.Hint,
-				"the folder %s is in use by another %s (%s): %w", folder, o.What, holder, err)
+			return nil, exit.Environment(exit.CodeOutputDir, "Choose another --output-dir on a file system with locks",
+				"cannot lock the %s's folder %s: %w", o.What, folder, err)
+		}
+		if holder := holder(f); holder.alive() || time.Now().After(deadline) {
+			_ = f.Close() // only read
+			return nil, exit.Usage(o.Busy, o.Hint, "the folder %s is in use by another %s (process %d)", folder, o.What,
+				holder.pid)
 		}
 		select {
 		case <-time.After(50 * time.Millisecond):

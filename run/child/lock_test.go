@@ -24,7 +24,8 @@ func TestTwoCampaignsInOneFolder(t *testing.T) {
 	require.True(t, campaign.Running(folder))
 	_, err = Acquire(context.Background(), folder, campaign)
 	require.Equal(t, exit.StatusUsage, exit.Classify(err).Exit)
-	require.ErrorContains(t, err, fmt.Sprintf("is in use by another campaign (process %d", os.Getpid()))
+	require.EqualError(t, err,
+		fmt.Sprintf("the folder %s is in use by another campaign (process %d)", folder, os.Getpid()))
 	first.Release()
 	require.False(t, campaign.Running(folder))
 	second, err := Acquire(context.Background(), folder, campaign)
