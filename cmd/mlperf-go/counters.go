@@ -6,7 +6,6 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/metrics/publish"
 	"github.com/mlperf-go/mlperf-go/run"
-	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
@@ -22,9 +21,7 @@ func (p *program) serveCounters(c *config.Effective, labels map[string]string) (
 	}
 	s, err := publish.Start(c.String("serve-metrics"), labels)
 	if err != nil {
-		return nil, exit.Environment(exit.CodeLive,
-			"Give --serve-metrics a free address of this machine, such as 127.0.0.1:9400",
-			"the counters cannot be served: %w", err)
+		return nil, notServed(err, "the counters", "serve-metrics", c.String("serve-metrics"), "127.0.0.1:9400")
 	}
 	fmt.Fprintf(p.messages, "counters: %s\n", s.URL())
 	p.counters = s

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,13 +45,22 @@ func (p *program) openPage(ctx context.Context, c *config.Effective, o live.Opti
 	}
 	s, err := live.Start(o)
 	if err != nil {
-		return nil, nil, exit.Environment(exit.CodeLive, "Give --live a free address of this machine, such as 127.0.0.1:8090",
-			"the live page cannot be served: %w", err)
+		return nil, nil, notServed(err, "the live page", "live", o.Address, "127.0.0.1:8090")
 	}
 	if !strings.HasPrefix(o.Address, "unix:") { // of a child, whose parent shows it
 		fmt.Fprintf(p.messages, "live page: %s\n", s.URL())
 	}
 	return ctx, &livePage{Server: s}, nil
+}
+
+// notServed is the error of a page that cannot be served at the address of a flag: wrong usage if that is malformed.
+func notServed(err error, page, flag, address, example string) error {
+	if malformed := (*net.AddrError)(nil); errors.As(err, &malformed) {
+		return exit.Usage(exit.CodeLive, fmt.Sprintf("Write --%s host:port, such as %s", flag, example),
+			"%q is no address to serve %s at", address, page)
+	}
+	hint := fmt.Sprintf("Give --%s a free address of this machine, such as %s", flag, example)
+	return exit.Environment(exit.CodeLive, hint, "%s cannot be served: %w", page, err)
 }
 
 // followChildren shows the tests of child processes, and returns the value of --live for each of them.

@@ -2,7 +2,6 @@ package publish
 
 import (
 	"bytes"
-	"fmt"
 	"maps"
 	"net"
 	"net/http"
@@ -38,11 +37,12 @@ const (
 	maxHeader     = 16 << 10 // bytes
 )
 
-// Start listens at host:port, without a host on loopback. Every sample gets the labels.
+// Start listens at host:port, without a host on loopback. Every sample gets the labels. A *net.AddrError is within the
+// error if the address is malformed.
 func Start(address string, labels map[string]string) (*Server, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no address: write host:port, such as 127.0.0.1:9400", address)
+		return nil, err
 	}
 	if host == "" {
 		host = "127.0.0.1"

@@ -1,7 +1,9 @@
 package publish
 
 import (
+	"errors"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -43,11 +45,15 @@ func TestPage(t *testing.T) {
 
 func TestAddresses(t *testing.T) {
 	_, err := Start("9400", nil)
-	require.ErrorContains(t, err, `"9400" is no address: write host:port`)
+	var malformed *net.AddrError
+	require.ErrorAs(t, err, &malformed)
 	first, err := Start("127.0.0.1:0", nil)
 	require.NoError(t, err)
 	defer first.Close()
+	_, err = Start("127.0.0.1:99999", nil)
+	require.ErrorAs(t, err, &malformed)
 	_, err = Start(first.address, nil)
+	require.False(t, errors.As(err, &malformed))
 	require.ErrorContains(t, err, "address already in use")
 	var none *Server
 	none.Set(nil)

@@ -3,8 +3,10 @@ package live
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"io"
 	"math"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -276,9 +278,11 @@ func TestHosts(t *testing.T) {
 		require.Equal(t, want, code, host)
 	}
 	_, err := Start(Options{Address: "nothing"})
-	require.ErrorContains(t, err, "write host:port")
+	var malformed *net.AddrError
+	require.ErrorAs(t, err, &malformed)
 	_, err = Start(Options{Address: s.address})
 	require.ErrorContains(t, err, "address already in use")
+	require.False(t, errors.As(err, &malformed))
 	loopback, err := Start(Options{Address: ":0"})
 	require.NoError(t, err)
 	t.Cleanup(loopback.close)

@@ -50,7 +50,8 @@ type Server struct {
 	viewers atomic.Int32
 }
 
-// Start listens and serves the page until Finish or End.
+// Start listens and serves the page until Finish or End. A *net.AddrError is within the error if the address is
+// malformed.
 func Start(o Options) (*Server, error) {
 	s := &Server{feed: newFeed(&o), options: o}
 	s.page.Control = o.Stop != nil
@@ -75,7 +76,7 @@ func (s *Server) listen() (net.Listener, error) {
 	}
 	host, port, err := net.SplitHostPort(s.options.Address)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no address: write host:port, such as 127.0.0.1:8090", s.options.Address)
+		return nil, err
 	}
 	if host == "" {
 		host = "127.0.0.1"
