@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
 // Formats for Options.Format. By default the content decides, not the file name.
@@ -91,11 +93,9 @@ func formatOf(wanted string, frames *framer, p *plan) (string, error) {
 			ErrOption, wanted, strings.Join(known, ", "))
 	}
 	head := frames.head(24)
-	for _, h := range heads {
-		if bytes.HasPrefix(head, []byte(h.begins)) {
-			return "", &fileError{fault: &fault{found: h.what,
-				expected: "a data set in JSON, JSON Lines, CSV, Parquet, .npy or pickle", try: h.try}}
-		}
+	if what, try := foreign.Kind(head); what != "" {
+		return "", &fileError{fault: &fault{found: what,
+			expected: "a data set in JSON, JSON Lines, CSV, Parquet, .npy or pickle", try: try}}
 	}
 	if bytes.HasPrefix(head, []byte("\xef\xbb\xbf")) {
 		frames.take(3)
@@ -116,16 +116,4 @@ func formatOf(wanted string, frames *framer, p *plan) (string, error) {
 		return FormatCSV, nil
 	}
 	return FormatJSON, nil
-}
-
-// heads are the first bytes of unsupported files.
-var heads = []struct{ begins, what, try string }{
-	{"PARE", "an encrypted Parquet file", "write it without encryption"},
-	{"PK\x03\x04", "a zip archive", "unpack it"},
-	{"\xff\xfe", "UTF-16 text", "write the file again in UTF-8"},
-	{"\xfe\xff", "UTF-16 text", "write the file again in UTF-8"},
-	{"version https://git-lfs", "a Git LFS pointer, not the file itself", "fetch the file with git lfs pull"},
-	{"<", "HTML or XML", "check where the file was downloaded from"},
-	{"\x1f\x8b", "a gzip file inside a compressed file", "unpack it once"},
-	{"\x28\xb5\x2f\xfd", "a zstd file inside a compressed file", "unpack it once"},
 }

@@ -4,6 +4,7 @@
 //	foreign.Line(body, 200)   // one line of at most 200 bytes, for a message
 //	foreign.Lines(text, 4096) // several lines
 //	foreign.Writer(os.Stdout) // everything that a command prints
+//	foreign.Kind(head)        // "HTML or XML", of a file that should be data
 //
 // It escapes control characters, invisible characters and those that change the writing direction as \uXXXX. Escaped
 // text cannot steer a terminal, hide a part of itself or start a line that looks like the program's own output. The

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/tokenizer"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 )
@@ -270,6 +271,10 @@ func (c *collector) json(form profile.Format, r *bufio.Reader) error {
 	l, err := c.columns(form)
 	if err != nil {
 		return err
+	}
+	head, _ := r.Peek(24) // of a shorter file, all of it
+	if what, remedy := foreign.Kind(head); what != "" {
+		return fmt.Errorf("found %s, expected JSON or JSON Lines; %s", what, remedy)
 	}
 	bound := &limited{r: r}
 	in := json.NewDecoder(bound)

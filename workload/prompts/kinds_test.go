@@ -299,6 +299,7 @@ func TestBadFiles(t *testing.T) {
 		{"jsonl", "{\"a\":1}\n", "has no prompts that fit; 1 rows were read"},
 		{"jsonl", "{\"prompt\":\"a\"}\n{\"prompt\":", "row 2:"},
 		{"json", "[1]", "row 1:"},
+		{"json", "<html></html>", "x: found HTML or XML, expected JSON or JSON Lines; check where the file was"},
 		{"csv", "a,b\n1,2\n", "no column is called prompt"},
 		{"parquet", "", "dataset convert"},
 		{"visionarena", "", "use data.images"},

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 )
 
@@ -109,6 +110,9 @@ func parse(f *profile.TraceFile, r io.Reader, size int64) (*Trace, error) {
 		line := bytes.TrimSpace(lines.Bytes())
 		if n == 1 {
 			line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
+			if what, remedy := foreign.Kind(line); what != "" {
+				return nil, fmt.Errorf("trace %s: found %s, expected a trace of format %s; %s", f.Path, what, f.Format, remedy)
+			}
 		}
 		if len(line) == 0 || p.isHeading(line) {
 			continue

@@ -64,6 +64,8 @@ func TestBadTraces(t *testing.T) {
 		{"mooncake", "{}\n", "lacks timestamp"},
 		{"mooncake", "[1]\n", "expected an object with timestamp"},
 		{"jsonl", `{"input": 1}`, "lacks seconds"},
+		{"jsonl", "<!DOCTYPE html>\n", "found HTML or XML, expected a trace of format jsonl; check where the file was"},
+		{"azure", "<html>\n", "found HTML or XML, expected a trace of format azure"},
 		{"csv", "", "no reader for format"},
 		{"jsonl", strings.Repeat("x", longestLine+1), "token too long"},
 	} {

@@ -1,0 +1,30 @@
+package foreign
+
+import (
+	"bytes"
+	"slices"
+)
+
+// heads are the first bytes of files that hold no data set.
+var heads = []struct{ begins, what, remedy string }{
+	{"PARE", "an encrypted Parquet file", "write it without encryption"},
+	{"PK\x03\x04", "a zip archive", "unpack it"},
+	{"\xff\xfe", "UTF-16 text", "write the file again in UTF-8"},
+	{"\xfe\xff", "UTF-16 text", "write the file again in UTF-8"},
+	{"version https://git-lfs", "a Git LFS pointer, not the file itself", "fetch the file with git lfs pull"},
+	{"<", "HTML or XML", "check where the file was downloaded from"},
+	{"\x1f\x8b", "gzip data", "unpack the file"},
+	{"\x28\xb5\x2f\xfd", "zstd data", "unpack the file"},
+}
+
+// Kind returns what a file with these first 24 bytes is if it holds no data, and what to do about it; empty: it may be
+// data.
+func Kind(head []byte) (what, remedy string) {
+	i := slices.IndexFunc(heads, func(h struct{ begins, what, remedy string }) bool {
+		return bytes.HasPrefix(head, []byte(h.begins))
+	})
+	if i < 0 {
+		return "", ""
+	}
+	return heads[i].what, heads[i].remedy
+}
