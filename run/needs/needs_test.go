@@ -104,6 +104,7 @@ func TestRefusals(t *testing.T) {
 		require.Equal(t, exit.StatusEnvironment, exit.Classify(table.Err()).Exit)
 		for _, got := range table {
 			require.Equal(t, got.Name == c.row, got.State == Missing, "%s: %+v", c.row, got)
+			require.False(t, got.Name == "rehearsal" && got.State != Unknown, "%s: %+v", c.row, got)
 		}
 	}
 }
