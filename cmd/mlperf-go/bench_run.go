@@ -315,7 +315,8 @@ func (b *benchProgress) Progress(p bench.Progress) {
 		return
 	}
 	b.last = time.Now()
-	text := fmt.Sprintf("stage %d of %d: %d sent, %d answered", p.Stage+1, p.Stages, p.Sent, p.Ended-p.Failed)
+	text := fmt.Sprintf("stage %d (%d of %d): %d sent, %d answered", p.Stage, p.Stage+1, p.Stages, p.Sent,
+		p.Ended-p.Failed)
 	if p.Failed > 0 {
 		text += fmt.Sprintf(", %d failed", p.Failed)
 	}

@@ -196,9 +196,8 @@ func (cmd runCommand) progress() func(shard.Progress) {
 			return
 		}
 		last = time.Now()
-		cmd.notify(fmt.Sprintf("stage %d: %d sent, %d answered, %d failed, %d output tokens", p.Stage+1, p.Sent,
-			p.Ended-p.Failed,
-			p.Failed, p.Output))
+		cmd.notify(fmt.Sprintf("stage %d: %d sent, %d answered, %d failed, %d output tokens", p.Stage, p.Sent,
+			p.Ended-p.Failed, p.Failed, p.Output))
 	}
 }
 
