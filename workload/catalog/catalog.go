@@ -75,10 +75,14 @@ func bare(name string) string {
 
 // Find returns the profile of a name: that of HARNESS/NAME below one of the folders, or a predefined one. The suffixes
 // .yaml and .yaml.in may be absent, and "-" equals "_". An empty harness means any. A name that contains a slash is the
-// path of a file.
+// path of a file, or HARNESS/NAME where there is no such file.
 func Find(harness, name string, folders ...string) (*File, error) {
 	if strings.ContainsRune(name, filepath.Separator) {
-		return Open(harness, name)
+		from, bareName, isName := cutHarness(harness, name)
+		if _, err := os.Stat(name); !isName || !errors.Is(err, fs.ErrNotExist) {
+			return Open(harness, name)
+		}
+		harness, name = from, bareName
 	}
 	want, from := fold(bare(name)), fold(harness)
 	for _, folder := range folders {
@@ -119,6 +123,13 @@ func Find(harness, name string, folders ...string) (*File, error) {
 			name, strict.DidYouMean(name, known))
 	}
 	return nil, fmt.Errorf("no profile %.60q; those of %s are %s", name, harness, strings.Join(here, ", "))
+}
+
+// cutHarness splits HARNESS/NAME. It returns false for other text, and if another harness is asked for.
+func cutHarness(wanted, text string) (harness, name string, ok bool) {
+	harness, name, _ = strings.Cut(text, "/")
+	isKnown := slices.ContainsFunc(Harnesses(), func(h string) bool { return fold(h) == fold(harness) })
+	return harness, name, isKnown && !strings.Contains(name, "/") && (wanted == "" || fold(wanted) == fold(harness))
 }
 
 // Open reads a profile file of at most 1 MiB. The path may begin with ~/.
