@@ -9,6 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 )
 
 // Pair is a key of a profile and its new value.
@@ -141,7 +142,7 @@ func override(root *yaml.Node, key string, value *yaml.Node, roots []string, als
 		}
 	}
 	if n := setLeaves(root, name, value); n > 0 {
-		return fmt.Sprintf("override %s: set %s at %d places", key, name, n), nil
+		return fmt.Sprintf("override %s: set %s at %s", key, name, plural.Count(n, "place", "places")), nil
 	}
 	if slices.Contains(roots, name) {
 		return "", set(root, []string{name}, value)

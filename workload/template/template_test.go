@@ -89,7 +89,7 @@ func TestOverride(t *testing.T) {
 		{"total_count=200", "override total_count: read as data.rows", "", []any{"data", "rows"}, 200},
 		{"data.input.max=5", "override data.input.max: read as data.input_distribution.max", "",
 			[]any{"data", "input_distribution", "max"}, 5},
-		{"rates=3", "override rates: set rate at 1 places", "", []any{"load", "stages", 0, "rate"}, 3},
+		{"rates=3", "override rates: set rate at 1 place", "", []any{"load", "stages", 0, "rate"}, 3},
 		{"minn=20", "", "override minn: the profile has no such key; did you mean min?", nil, nil},
 		{"qqqqqqqq=20", "", "the profile has data, input_distribution, load", nil, nil},
 		{"data.inputt_distribution.min=1", "", "there is no key inputt_distribution; did you mean input_distribution", nil,
