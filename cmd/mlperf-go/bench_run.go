@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -232,7 +233,8 @@ func (cmd benchCommand) runOne(c *cli.Context, o *bench.Options, w *benchWatch) 
 		}
 	}
 	w.begin(o)
-	o.Observer, o.Details = &benchProgress{console: cmd.console, page: w.page}, w.asked
+	show := &benchProgress{console: cmd.console, page: w.page}
+	o.Observer, o.Details = show, w.asked
 	r, err := bench.Run(c.Context, *o)
 	if err != nil {
 		results.Discard(o.Folder)
@@ -242,6 +244,9 @@ func (cmd benchCommand) runOne(c *cli.Context, o *bench.Options, w *benchWatch) 
 		cmd.notice(err.Error())
 	}
 	w.result(r)
+	for _, n := range r.Notes {
+		show.Note(n) // what was found during the run
+	}
 	cmd.exit = r.ExitCode()
 	if i, ok := context.Cause(c.Context).(run.Interrupt); ok && r.Verdict == record.Interrupted {
 		cmd.exit = i.ExitCode()
@@ -299,12 +304,18 @@ func (cmd benchCommand) printBenchRecord(r *bench.Record, m *measure.Measured, f
 // benchProgress prints a line every few seconds, and feeds the pages.
 type benchProgress struct {
 	*console
-	page *livePage
-	last time.Time
+	page  *livePage
+	last  time.Time
+	noted []string
 }
 
-// Note prints a sentence.
-func (b *benchProgress) Note(text string) { b.notice("note: " + text) }
+// Note prints a sentence once.
+func (b *benchProgress) Note(text string) {
+	if !slices.Contains(b.noted, text) {
+		b.noted = append(b.noted, text)
+		b.notice("note: " + text)
+	}
+}
 
 // Progress prints what was sent and answered so far.
 func (b *benchProgress) Progress(p bench.Progress) {

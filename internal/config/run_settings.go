@@ -320,7 +320,7 @@ var outputSettings = []Setting{
 	{Name: "metrics-interval", Kind: Duration, Range: Range{Positive: true}, Default: "1s",
 		Usage: "time between two readings of a metrics page"},
 	{Name: "metrics-url", Kind: Strings,
-		Usage: "further metrics pages to record with --metrics, such as a gateway's or a GPU exporter's"},
+		Usage: "further metrics pages to record, such as a gateway's or a GPU exporter's; implies --metrics"},
 	{Name: "serve-metrics", Kind: String, Bare: "127.0.0.1:0",
 		Usage: "serve this program's own counters at http://host:port/metrics for Prometheus, and print the URL; without " +
 			"a value on loopback"},
