@@ -55,7 +55,7 @@ func printBench(out page, r *bench.Record, m *measure.Measured) {
 	fmt.Fprintf(w, "\nclient\tp99 %.0f us from ready to sent, %.0f us CPU per request, %d MiB\n", c.ClientDelayUS.P99,
 		c.CPUUSPerRequest, c.RSSMaxBytes>>20)
 	if r.Calibration != nil {
-		fmt.Fprintf(w, "client's floor\t%s\n", foreign.Line(r.Calibration.String(), 600))
+		fmt.Fprintf(w, "client alone\t%s\n", foreign.Line(r.Calibration.String(), 600))
 	}
 	printServerMetrics(w, r.Metrics)
 	w.Flush()

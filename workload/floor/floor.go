@@ -168,6 +168,7 @@ func (u *Use) String() string {
 	if len(u.Foreign) > 0 {
 		where = "calibrated elsewhere (" + strings.Join(u.Foreign, "; ") + ")"
 	}
-	return fmt.Sprintf("%.0f requests/s, %.0f tokens/s, TTFT %.3f ms, events %.3f ms late %s; this run used %.2g %%",
-		u.Highest.Requests, u.Highest.Tokens, u.TTFT.Mean*1e3, u.Event.Mean*1e3, where, 100*u.Share)
+	return fmt.Sprintf("at most %.0f requests/s and %.0f tokens/s, TTFT from %.3f ms, events %.3f ms late %s; this run "+
+		"had %.2g %% of the highest rate", u.Highest.Requests, u.Highest.Tokens, u.TTFT.Mean*1e3, u.Event.Mean*1e3, where,
+		100*u.Share)
 }

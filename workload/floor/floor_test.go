@@ -25,8 +25,8 @@ func TestBeside(t *testing.T) {
 	here := hostinfo.Facts{CPUModel: "Example CPU", CPUsAllowed: 8, Kernel: "6.1", Arch: "amd64"}
 	c := sample(&here)
 	use := Beside(c, &here, record.Tool{Version: "1.0"}, Rates{Requests: 200, Tokens: 25_600}, 1)
-	require.Equal(t, "40000 requests/s, 2000000 tokens/s, TTFT 0.080 ms, events 0.030 ms late on this machine; this run "+
-		"used 1.3 %", use.String())
+	require.Equal(t, "at most 40000 requests/s and 2000000 tokens/s, TTFT from 0.080 ms, events 0.030 ms late "+
+		"on this machine; this run had 1.3 % of the highest rate", use.String())
 	require.Empty(t, use.Foreign)
 	require.InDelta(t, 0.0128, use.Share, 1e-9, "tokens are the larger share")
 	require.InDelta(t, 0.5, Beside(c, &here, c.Tool, Rates{Requests: 20_000, Tokens: 20_000}, 1).Share, 1e-9)
