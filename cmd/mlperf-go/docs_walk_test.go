@@ -41,7 +41,7 @@ func TestTheWalkToARehearsalOnOnesOwnServer(t *testing.T) {
 	for url, judged := range map[string]bool{known: true, foreign: false} {
 		out := walkFirstServer(t, url)
 		require.Equal(t, judged, !strings.Contains(out, "Offline/score: not_judged: "), out)
-		require.Contains(t, out, "The tree is a rehearsal and has no other errors:")
+		require.Contains(t, out, "The tree is a rehearsal and has no other errors. What makes it one:")
 	}
 }
 

@@ -335,7 +335,7 @@ func printVerdict(w page, r *check.Report) error {
 		return nil
 	}
 	if r.Rehearsal {
-		w.labelled(yellow, "The tree is a rehearsal", "and has no other errors:")
+		w.labelled(yellow, "The tree is a rehearsal", "and has no other errors. What makes it one:")
 		printShortfalls(w, r)
 		return nil
 	}
