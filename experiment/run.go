@@ -50,7 +50,8 @@ type Options struct {
 
 // owner is an experiment as the owner of its folder.
 var owner = child.Owner{What: "experiment", File: ".experiment.lock", Busy: exit.CodeExperimentRunning,
-	Hint: "Wait for its end, or choose another --output-dir"}
+	Access: atomicfile.Shared,
+	Hint:   "Wait for its end, or choose another --output-dir"}
 
 // made are the settings that an experiment makes itself, or that only name its folder.
 var made = map[string]bool{"output-dir": true, "resume": true, "force": true, "offline-strategy": true,

@@ -46,7 +46,8 @@ type Options struct {
 
 // owner is a sweep as the owner of its folder.
 var owner = child.Owner{What: "sweep", File: ".sweep.lock", Busy: exit.CodeSweepRunning,
-	Hint: "Wait for its end, or choose another --output-dir"}
+	Access: atomicfile.Shared,
+	Hint:   "Wait for its end, or choose another --output-dir"}
 
 // made are the settings that a sweep makes itself, or that only name its folder.
 var made = map[string]bool{"target-qps": true, "output-dir": true, "resume": true, "force": true}

@@ -52,7 +52,8 @@ type Options struct {
 
 // owner is a tune as the owner of its folder.
 var owner = child.Owner{What: "tune", File: ".tune.lock", Busy: exit.CodeTuneRunning,
-	Hint: "Wait for its end, or choose another --output-dir"}
+	Access: atomicfile.Shared,
+	Hint:   "Wait for its end, or choose another --output-dir"}
 
 // made are the settings that a tune makes for its confirming runs.
 var made = map[string]bool{"target-qps": true, "output-dir": true, "resume": true, "force": true, "mode": true,

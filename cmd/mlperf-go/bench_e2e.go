@@ -18,9 +18,10 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/contract"
 )
 
-// e2eServerFlags select the servers. The flag --backend is that of every run.
+// e2eServerFlags select the servers, apart from the flags that every run has.
 func e2eServerFlags() []cli.Flag {
-	return slices.DeleteFunc(serverFlags(), func(f cli.Flag) bool { return f.Names()[0] == "backend" })
+	every := runFlags()
+	return slices.DeleteFunc(serverFlags(), func(f cli.Flag) bool { return flagNamed(every, f.Names()[0]) != nil })
 }
 
 func (cmd benchCommand) e2e() *cli.Command {
@@ -94,7 +95,7 @@ type stack struct {
 
 // standUp starts the servers of the flags, or the simulator with a model's name, and waits until they serve.
 func (cmd benchCommand) standUp(c *cli.Context, model string) (*stack, error) {
-	e, cfg, err := serverSettings(c, append(e2eServerFlags(), runSetting("backend")))
+	e, cfg, err := serverSettings(c, serverFlags())
 	if err != nil {
 		return nil, err
 	}

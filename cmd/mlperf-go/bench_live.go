@@ -12,10 +12,11 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/contract"
 )
 
-// watchFlags are the flags of the servers' metrics, of the live page and of the counters.
+// watchFlags are the flags of the servers' metrics, of the live page, of the counters and of who may read the results.
 func watchFlags() []cli.Flag {
 	var flags []cli.Flag
-	for _, name := range []string{"metrics", "metrics-interval", "metrics-url", "live", "live-control", "serve-metrics"} {
+	for _, name := range []string{"metrics", "metrics-interval", "metrics-url", "live", "live-control", "serve-metrics",
+		"shared-output"} {
 		flags = append(flags, runSetting(name))
 	}
 	return flags

@@ -155,6 +155,9 @@ func (cmd benchCommand) options(c *cli.Context, v *contract.Invocation, r contra
 	if o.MetricsURLs = e.Strings("metrics-url"); e.Bool("metrics") || len(o.MetricsURLs) > 0 {
 		o.MetricsEvery = e.Duration("metrics-interval")
 	}
+	if e.Bool("shared-output") {
+		o.Access = atomicfile.Shared
+	}
 	if o.Part, err = partOf(c.String("part")); err != nil {
 		return nil, err
 	}
@@ -257,7 +260,7 @@ func (cmd benchCommand) runOne(c *cli.Context, o *bench.Options, w *benchWatch) 
 			return err
 		}
 	}
-	err = atomicfile.Write(filepath.Join(o.Folder, bench.SummaryName), func(w io.Writer) error {
+	err = o.Access.Write(filepath.Join(o.Folder, bench.SummaryName), func(w io.Writer) error {
 		printBench(page{to: w}, r, m)
 		return nil
 	})
@@ -272,7 +275,7 @@ func (cmd benchCommand) rehearse(o *bench.Options) error {
 	if err := bench.Check(o.Folder, o.Force); err != nil {
 		return err
 	}
-	small, notes, err := bench.Rehearse(o.Profile, filepath.Join(o.Folder, bench.MadeUpName))
+	small, notes, err := bench.Rehearse(o.Profile, filepath.Join(o.Folder, bench.MadeUpName), o.Access)
 	if err != nil {
 		return exit.Environment(exit.CodeOutputDir, "Choose another --output", "%w", err)
 	}

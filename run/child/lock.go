@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
@@ -21,7 +22,8 @@ type Owner struct {
 	File string // name of the lock file in the folder
 	Hint string // what a user may do while another one works in the folder
 
-	Busy exit.Code // of the error if another one works in the folder
+	Busy   exit.Code         // of the error if another one works in the folder
+	Access atomicfile.Access // of a folder that is created
 }
 
 // lockWait is how long the children of a killed owner may take to end. They get their signal when it dies.
@@ -34,7 +36,7 @@ type Lock struct{ file *os.File }
 // Acquire creates the folder and takes its lock. A lock held by a live owner is an error of usage; it waits for the
 // children of a dead one.
 func Acquire(ctx context.Context, folder string, o Owner) (*Lock, error) {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	if err := os.MkdirAll(folder, o.Access.Folder()); err != nil {
 		return nil, exit.Environment(exit.CodeOutputDir, "Choose another --output-dir, or change its permissions",
 			"cannot create the %s's folder: %w", o.What, err)
 	}

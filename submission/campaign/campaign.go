@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/internal/statefile"
 	"github.com/mlperf-go/mlperf-go/models"
@@ -104,7 +105,8 @@ func (c *Campaign) report(s Step, code, format string, args ...any) {
 
 // owner is a campaign as the owner of its folder.
 var owner = child.Owner{What: "campaign", File: ".campaign.lock", Busy: exit.CodeCampaignRunning,
-	Hint: "Wait for its end, or choose another --output-dir; `mlperf-go submission status` shows its progress"}
+	Access: atomicfile.Shared,
+	Hint:   "Wait for its end, or choose another --output-dir; `mlperf-go submission status` shows its progress"}
 
 // Open takes the folder's lock and reads its state. Without campaign.json the runs in the folder are the state. The
 // folder of another campaign is an error, and is left as it is.

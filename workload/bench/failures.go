@@ -16,6 +16,7 @@ const mostFailures = 10_000
 // failures writes failures.jsonl: one line for each failed attempt. The first one creates the file.
 type failures struct {
 	path    string
+	access  atomicfile.Access
 	urls    []string
 	start   int64
 	secrets *secret.Redactor
@@ -47,7 +48,7 @@ func (f *failures) add(a backends.Attempt) {
 		return
 	}
 	if f.lines == nil {
-		if f.lines, f.err = atomicfile.Shared.CreateLines(f.path); f.err != nil {
+		if f.lines, f.err = f.access.CreateLines(f.path); f.err != nil {
 			return
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
@@ -52,7 +51,7 @@ func (t *trial) finish(o *engine.Outcome, process hostinfo.Process, drift time.D
 		r.Notes = append(r.Notes, "no request was sent")
 	}
 	r.Verdict, r.Reasons = t.judge(r, o, &traffic, drift)
-	return r, atomicfile.WriteJSON(t.path(RecordName), r)
+	return r, t.Access.WriteJSON(t.path(RecordName), r)
 }
 
 // describe adds the stages and the servers.

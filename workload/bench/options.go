@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/secret"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/run/servermetrics"
@@ -27,7 +28,8 @@ type Options struct {
 	Timeouts  backends.Deadlines
 	Shards    int // event loops; 0: 1
 
-	Folder    string // of the results; it must not hold an earlier run unless Force is set
+	Folder    string            // of the results; it must not hold an earlier run unless Force is set
+	Access    atomicfile.Access // who may read the results
 	Force     bool
 	Command   []string
 	Secrets   *secret.Redactor

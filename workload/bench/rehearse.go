@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 	"github.com/mlperf-go/mlperf-go/workload/recording"
 )
@@ -29,8 +30,9 @@ const (
 const RehearsalReason = "a few requests of each kind, with short prompts and answers (--rehearse)"
 
 // Rehearse returns a small version of a profile: it sends a few short requests in the profile's way, within seconds.
-// In place of files that do not exist, it writes made-up ones into a folder; the notes name them.
-func Rehearse(p *profile.Profile, folder string) (*profile.Profile, []string, error) {
+// In place of files that do not exist, it writes made-up ones into a folder, which access lets others read; the notes
+// name them.
+func Rehearse(p *profile.Profile, folder string, access atomicfile.Access) (*profile.Profile, []string, error) {
 	text, err := p.Encode()
 	if err != nil {
 		return nil, nil, err
@@ -41,7 +43,7 @@ func Rehearse(p *profile.Profile, folder string) (*profile.Profile, []string, er
 	}
 	shrinkLoad(&small.Load)
 	shrinkData(&small.Data)
-	r := rehearsal{folder: folder}
+	r := rehearsal{folder: folder, access: access}
 	if err := r.supply(small); err != nil {
 		return nil, nil, fmt.Errorf("the made-up data of the rehearsal cannot be written: %w", err)
 	}
@@ -125,6 +127,7 @@ func shrink(d **profile.Distribution, most float64) {
 
 // rehearsal supplies files that do not exist.
 type rehearsal struct {
+	access atomicfile.Access
 	folder string
 	notes  []string
 }
@@ -212,7 +215,7 @@ func (r *rehearsal) file(path *string, name string, write func(io.Writer) error)
 	if _, err := os.Stat(*path); err == nil {
 		return nil
 	}
-	if err := os.MkdirAll(r.folder, 0o755); err != nil {
+	if err := os.MkdirAll(r.folder, r.access.Folder()); err != nil {
 		return err
 	}
 	to := filepath.Join(r.folder, "rehearsal-"+name)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	_ "github.com/mlperf-go/mlperf-go/backends/openai" // registers the protocols
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/schema/schematest"
 	"github.com/mlperf-go/mlperf-go/sim"
@@ -56,7 +57,7 @@ func TestEveryProfileRehearses(t *testing.T) {
 				t.Skip("it sends nothing")
 			}
 			folder := t.TempDir()
-			small, notes, err := bench.Rehearse(p, filepath.Join(folder, bench.MadeUpName))
+			small, notes, err := bench.Rehearse(p, filepath.Join(folder, bench.MadeUpName), atomicfile.Private)
 			require.NoError(t, err)
 			isFile := p.Data.Path != "" || p.Data.Trace != nil
 			require.Equal(t, isFile, len(notes) > 0, "%v", notes)

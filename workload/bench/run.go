@@ -76,7 +76,7 @@ func Run(ctx context.Context, o Options) (*Record, error) {
 		return nil, err
 	}
 	lock, err := child.Acquire(ctx, o.Folder, child.Owner{What: "workload's run", File: lockName, Busy: exit.CodeRunActive,
-		Hint: "Wait for its end, or choose another --output"})
+		Access: o.Access, Hint: "Wait for its end, or choose another --output"})
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,10 @@ func (t *trial) prepare() error {
 	t.started = time.Now()
 	t.log, err = eventlog.Create(t.path(eventlog.FileName), eventlog.Header{ID: t.id(), StartNS: t.started.UnixNano(),
 		Model: t.config.ServedModel})
-	t.failures = failures{path: t.path(FailedName), start: t.started.UnixNano(), secrets: t.Secrets}
+	if err == nil && t.Access != atomicfile.Private {
+		err = os.Chmod(t.path(eventlog.FileName), t.Access.File())
+	}
+	t.failures = failures{path: t.path(FailedName), access: t.Access, start: t.started.UnixNano(), secrets: t.Secrets}
 	if t.Details {
 		t.recent = new(recent)
 		t.failures.recent = t.recent
@@ -137,7 +140,7 @@ func (t *trial) watchServers() error {
 		return nil
 	}
 	targets, err := servermetrics.Targets(t.config, t.MetricsURLs, t.Secrets)
-	t.metrics = &servermetrics.Recorder{Access: atomicfile.Shared, Path: t.path(record.MetricsName), Targets: targets,
+	t.metrics = &servermetrics.Recorder{Access: t.Access, Path: t.path(record.MetricsName), Targets: targets,
 		Interval: t.MetricsEvery}
 	return err
 }
@@ -145,7 +148,7 @@ func (t *trial) watchServers() error {
 func (t *trial) keepProfile() error {
 	text, err := t.Profile.Encode()
 	if err == nil {
-		err = atomicfile.WriteBytes(t.path(ProfileName), text)
+		err = t.Access.WriteBytes(t.path(ProfileName), text)
 	}
 	return err
 }

@@ -52,7 +52,7 @@ type Writer struct {
 
 // Create starts a new file. It is an error if there is one.
 func Create(path string, h Header) (*Writer, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
