@@ -56,15 +56,15 @@ func reportLag(e *Evidence) *Cause {
 
 // ownLag compares with the latencies that were measured.
 func (e *Evidence) ownLag() *Cause {
-	of := e.Record.LatencyS.TTFT
+	of, name := e.Record.LatencyS.TTFT, "time to first token"
 	if of == nil {
-		of = e.Record.LatencyS.E2E
+		of, name = e.Record.LatencyS.E2E, "time per request"
 	}
 	if of == nil {
 		return nil
 	}
 	return e.lag(e.Record.Client.DispatchLagUS.P99, time.Duration(of.P99*float64(time.Second)), "from scheduled to sent",
-		"the 99th percentile that was measured")
+		"the 99th percentile of the "+name+" that was measured")
 }
 
 // tokenTime returns a limit per token, or 0 if LoadGen does not measure first tokens.
@@ -81,9 +81,9 @@ func (e *Evidence) lag(us float64, limit time.Duration, what, of string) *Cause 
 	if !e.measures() || limit <= 0 || us <= most {
 		return nil
 	}
-	return &Cause{Code: CodeClientLag, Text: fmt.Sprintf("the 99th percentile %s is %.0f us, above a tenth of %s: the "+
-		"client is too slow for this load. Is another program using this machine, or the server? Give the client cores of "+
-		"its own", what, us, of), Value: us, Limit: most}
+	return &Cause{Code: CodeClientLag, Text: fmt.Sprintf("the 99th percentile %s is %.0f us, above %.0f us, a tenth "+
+		"of %s: the client is too slow for this load. Is another program using this machine, or the server? Give the "+
+		"client cores of its own", what, us, most, of), Value: us, Limit: most}
 }
 
 func number64(v any) (float64, bool) {
