@@ -89,7 +89,7 @@ func runFlags() []cli.Flag {
 		&cli.StringFlag{Name: "output", Aliases: []string{"r"}, Category: figuresGroup,
 			DefaultText: "results/bench-NAME/TIME", Usage: "folder of the results"},
 		&cli.StringFlag{Name: "calibration", Category: figuresGroup, DefaultText: "what `mlperf-go calibrate` kept",
-			Usage: "file with the client's own floor, which is printed beside the result"},
+			Usage: "file with the client's own limits, which are printed beside the result"},
 		&cli.BoolFlag{Name: "rehearse", Category: workloadGroup,
 			Usage: "send a few short requests only, and make up data files that do not exist"},
 		&cli.BoolFlag{Name: "force", Category: figuresGroup, Usage: "overwrite an earlier run in that folder"})

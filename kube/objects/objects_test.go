@@ -34,18 +34,24 @@ func init() {
 	launches["idle"] = idle
 }
 
+// golden compares objects with testdata/NAME.yaml; -update writes it anew.
+func golden(t *testing.T, name string, text []byte) {
+	t.Helper()
+	path := "testdata/" + name + ".yaml"
+	if *update {
+		require.NoError(t, os.WriteFile(path, text, 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(text), name)
+}
+
 // TestGoldenYAML compares all objects of a launch with what was reviewed once; -update writes them anew.
 func TestGoldenYAML(t *testing.T) {
 	for name, l := range launches {
 		text, err := YAML(l.Objects())
 		require.NoError(t, err)
-		path := "testdata/" + name + ".yaml"
-		if *update {
-			require.NoError(t, os.WriteFile(path, text, 0o644))
-		}
-		want, err := os.ReadFile(path)
-		require.NoError(t, err)
-		require.Equal(t, string(want), string(text), name)
+		golden(t, name, text)
 		spec := l.Job(nil).Spec.Template.Spec
 		described := Described(&spec)
 		require.Equal(t, l.resultsDir(), described.Storage.ResultsDir)

@@ -1,7 +1,6 @@
 package objects
 
 import (
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -33,13 +32,7 @@ func TestGoldenServers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			text, err := YAML(s.Objects())
 			require.NoError(t, err)
-			file := "testdata/" + name + ".yaml"
-			if *update {
-				require.NoError(t, os.WriteFile(file, text, 0o644))
-			}
-			want, err := os.ReadFile(file)
-			require.NoError(t, err)
-			require.Equal(t, string(want), string(text))
+			golden(t, name, text)
 			require.NotContains(t, string(text), "replaced", "the Secret's variable precedes")
 		})
 	}

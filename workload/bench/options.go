@@ -38,7 +38,7 @@ type Options struct {
 	// Vocabulary is the number of token ids that prompts may contain; 0: the default.
 	Vocabulary int
 	Rehearsal  string // why this run is a rehearsal; empty: it is not
-	// Calibration is the client's own floor, with which the record compares the run; nil: unknown.
+	// Calibration has the client's own limits, with which the record compares the run; nil: unknown.
 	Calibration *floor.Calibration
 	ServerDir   string // folder of the servers that were started for the run; empty: others started them
 	// Part is the share of the workload that this process sends; the zero value: all. Control is the Unix socket on which

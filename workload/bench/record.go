@@ -51,7 +51,7 @@ type Record struct {
 	Spread    *Spread               `json:"spread,omitempty"`  // of a run that several processes made
 	Servers   *servers.Facts        `json:"servers,omitempty"` // that were started for the run
 	Metrics   *record.ServerMetrics `json:"server_metrics,omitempty"`
-	// Calibration is what the client's own floor was, if it was calibrated.
+	// Calibration has the client's own limits, if it was calibrated.
 	Calibration *floor.Use `json:"calibration,omitempty"`
 }
 

@@ -2,7 +2,7 @@
 // one machine: the highest rates that it holds, the error of its time stamps, and its shortest latencies.
 //
 //	c, err := floor.Read("calibration.json")
-//	use := floor.Beside(c, host, tool, floor.Rates{Requests: 210, Tokens: 26_000})
+//	use := floor.Beside(c, host, tool, floor.Rates{Requests: 210, Tokens: 26_000}, shards)
 //	fmt.Println(use)
 //
 // A calibration belongs to one machine and one version of the program. Use.Foreign reports any other, so that its
