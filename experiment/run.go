@@ -13,7 +13,6 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/crash"
-	"github.com/mlperf-go/mlperf-go/internal/statefile"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/metrics/series"
 	"github.com/mlperf-go/mlperf-go/models"
@@ -23,7 +22,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/probe"
 	"github.com/mlperf-go/mlperf-go/run/record"
-	"github.com/mlperf-go/mlperf-go/run/rehearse"
+	"github.com/mlperf-go/mlperf-go/run/study"
 )
 
 // Observer receives the progress of an experiment. Its methods are never called concurrently.
@@ -58,7 +57,7 @@ var made = map[string]bool{"output-dir": true, "resume": true, "force": true, "o
 	"metrics-interval": true, "concurrency": true}
 
 // meaningless are the settings of a run that an experiment could only ignore, with what to do instead.
-var meaningless = []struct{ name, instead string }{
+var meaningless = [][2]string{
 	{"concurrency", "Use --windows or --window"}, {"offline-strategy", "Leave it out: the strategies are compared"},
 	{"batch-size", "Use --batches"}, {"target-qps", "Leave it out"}, {"min-duration", "Use --samples and --repeats"},
 	{"min-queries", "Use --samples"}, {"max-duration", "Use --samples"}, {"max-queries", "Use --samples"},
@@ -85,36 +84,24 @@ func Run(ctx context.Context, o Options) (*State, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	lock, err := child.Acquire(ctx, o.Folder, owner)
-	if err != nil {
-		return nil, err
-	}
-	defer lock.Release()
-	before, err := o.earlier()
-	if err != nil {
-		return nil, err
-	}
-	rehearsal, err := rehearse.Start(ctx, o.Plan, rehearse.Options{Folder: o.Folder})
-	if err != nil {
-		return nil, err
-	}
-	defer rehearsal.Stop()
-	from := plan.ProgramOrigin("made by an experiment")
-	if err := errors.Join(o.Plan.Suggest(from, "offline-strategy", "all"), o.Plan.Suggest(from, "concurrency", "0"),
-		o.Plan.Suggest(from, "metrics-interval", readMetrics)); err != nil {
-		return nil, err
-	}
-	open := run.OpenProbes
-	if o.Of == Partition {
-		open = run.OpenAssigned
-	}
-	if x.client, err = open(ctx, run.FromPlan(o.Plan), o.Observer, o.Folder); err != nil {
-		return nil, err
-	}
-	if err = x.begin(before); err == nil {
-		err = x.run(ctx)
-	}
-	return x.state, errors.Join(err, x.client.Close())
+	var before *State
+	err := o.study().Run(ctx, func() (err error) {
+		before, err = o.earlier()
+		return err
+	}, func(client *run.ProbeClient) error {
+		x.client = client
+		if err := x.begin(before); err != nil {
+			return err
+		}
+		return x.run(ctx)
+	})
+	return x.state, err
+}
+
+func (o *Options) study() *study.Study {
+	return &study.Study{Owner: owner, Folder: o.Folder, Plan: o.Plan, Resume: o.Resume, Observer: o.Observer,
+		Unreadable: exit.CodeExperimentState, Assigned: o.Of == Partition,
+		Suggest: [][2]string{{"offline-strategy", "all"}, {"concurrency", "0"}, {"metrics-interval", readMetrics}}}
 }
 
 // Check rejects what no experiment can measure, and a folder in use. It reads no server.
@@ -124,10 +111,8 @@ func (o *Options) Check() error {
 		return exit.Usage(exit.CodeScenario, "Give --scenario Offline, or none, and no --mode",
 			"an experiment measures performance in Offline, not in %s %s", p.Scenario.Scenario, p.Mode)
 	}
-	for _, m := range meaningless {
-		if p.Config.IsSet(m.name) {
-			return exit.Usage(exit.CodeSetting, m.instead, "--%s has no meaning in an experiment", m.name)
-		}
+	if err := study.Reject(p, "an experiment", meaningless); err != nil {
+		return err
 	}
 	if o.Repeats < 1 || o.Repeats > MaxRepeats {
 		return exit.Usage(exit.CodeRepeats, "Give --repeats from 2 to 1000: one pass has no confidence interval",
@@ -156,15 +141,8 @@ func (o *Options) Check() error {
 // earlier returns the state of the folder, if it has one that Resume continues.
 func (o *Options) earlier() (*State, error) {
 	before, err := ReadState(o.Folder)
-	switch {
-	case errors.Is(err, statefile.ErrNone):
-		return nil, run.CheckFolder(o.Folder, false)
-	case err != nil && o.Resume:
-		return nil, exit.Usage(exit.CodeExperimentState, "Choose another --output-dir",
-			"the experiment cannot be continued: %w", err)
-	case !o.Resume:
-		return nil, exit.Usage(exit.CodeOutputUsed, "Choose another --output-dir, or give --resume; --force does not "+
-			"replace an experiment", "the output folder %s holds an earlier experiment", o.Folder)
+	if continues, err := o.study().Continues(err); !continues {
+		return nil, err
 	}
 	return before, nil
 }
@@ -175,8 +153,8 @@ func (x *experimenter) begin(before *State) error {
 	for _, index := range probe.NewOrder(c.SampleSeed(), c.Samples(), 0).Next(c.Samples()) {
 		x.items = append(x.items, item{index, c.Length(index)})
 	}
-	x.state = &State{Schema: Schema, Kind: "experiment", Experiment: x.Of, Model: x.Plan.Row.Name, Settings: x.settings(),
-		Replicas: c.Endpoints(), Samples: len(x.items), Seed: c.SampleSeed(), Repeats: x.Repeats,
+	x.state = &State{Schema: Schema, Kind: "experiment", Experiment: x.Of, Model: x.Plan.Row.Name,
+		Settings: study.Settings(x.Plan, made), Replicas: c.Endpoints(), Samples: len(x.items), Seed: c.SampleSeed(), Repeats: x.Repeats,
 		Arrangements: x.Arrangements, Rehearsal: append([]string{}, x.Plan.Rehearsal...), Notes: []string{},
 		Started: time.Now(), Trials: []Trial{}}
 	if before != nil {
@@ -188,18 +166,6 @@ func (x *experimenter) begin(before *State) error {
 		x.state.continues(before)
 	}
 	return x.save()
-}
-
-// settings returns the client's settings as flags, without the simulator's address, which differs from time to time.
-func (x *experimenter) settings() []string {
-	except := map[string]bool{}
-	for name := range made {
-		except[name] = true
-	}
-	if x.Plan.Config.Origin("endpoint") == plan.SimulatorOrigin {
-		except["endpoint"] = true
-	}
-	return append([]string{}, child.Flags(x.Plan.Config, except)...)
 }
 
 func (x *experimenter) access() atomicfile.Access { return x.Plan.Access() }

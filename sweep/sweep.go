@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
-	"github.com/mlperf-go/mlperf-go/internal/statefile"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
@@ -19,7 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/probe"
 	"github.com/mlperf-go/mlperf-go/run/record"
-	"github.com/mlperf-go/mlperf-go/run/rehearse"
+	"github.com/mlperf-go/mlperf-go/run/study"
 )
 
 // Observer receives the progress of a sweep. Its methods are never called concurrently.
@@ -53,7 +52,7 @@ var owner = child.Owner{What: "sweep", File: ".sweep.lock", Busy: exit.CodeSweep
 var made = map[string]bool{"target-qps": true, "output-dir": true, "resume": true, "force": true}
 
 // meaningless are the settings of a run that a sweep could only ignore, with what to do instead.
-var meaningless = []struct{ name, instead string }{
+var meaningless = [][2]string{
 	{"target-qps", "Use --rates"}, {"concurrency", "Use --concurrencies"},
 	{"min-duration", "Use --point-duration"}, {"min-queries", "Use --point-queries"},
 	{"max-duration", "Use --point-longest"}, {"max-queries", "Use --point-longest"}, {"audit-config", "Leave it out"},
@@ -74,30 +73,23 @@ func Run(ctx context.Context, o Options) (*State, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	lock, err := child.Acquire(ctx, o.Folder, owner)
-	if err != nil {
-		return nil, err
-	}
-	defer lock.Release()
-	before, err := o.earlier()
-	if err != nil {
-		return nil, err
-	}
-	rehearsal, err := rehearse.Start(ctx, o.Plan, rehearse.Options{Folder: o.Folder})
-	if err != nil {
-		return nil, err
-	}
-	defer rehearsal.Stop()
-	if err := o.Plan.Suggest(plan.ProgramOrigin("made by sweep"), "target-qps", "1"); err != nil {
-		return nil, err
-	}
-	if s.client, err = run.OpenProbes(ctx, run.FromPlan(o.Plan), o.Observer, o.Folder); err != nil {
-		return nil, err
-	}
-	if err = s.begin(before); err == nil {
-		err = s.run(ctx)
-	}
-	return s.state, errors.Join(err, s.client.Close())
+	var before *State
+	err := o.study().Run(ctx, func() (err error) {
+		before, err = o.earlier()
+		return err
+	}, func(client *run.ProbeClient) error {
+		s.client = client
+		if err := s.begin(before); err != nil {
+			return err
+		}
+		return s.run(ctx)
+	})
+	return s.state, err
+}
+
+func (o *Options) study() *study.Study {
+	return &study.Study{Owner: owner, Folder: o.Folder, Plan: o.Plan, Suggest: [][2]string{{"target-qps", "1"}},
+		Resume: o.Resume, Unreadable: exit.CodeSweepState, Observer: o.Observer}
 }
 
 // Check rejects what no sweep can measure, and a folder in use. It reads no server.
@@ -107,10 +99,8 @@ func (o *Options) Check() error {
 		return exit.Usage(exit.CodeScenario, "Give --scenario Server or --scenario Interactive, and no --mode",
 			"a sweep measures performance in Server or Interactive, not in %s %s", p.Scenario.Scenario, p.Mode)
 	}
-	for _, m := range meaningless {
-		if p.Config.IsSet(m.name) {
-			return exit.Usage(exit.CodeSetting, m.instead, "--%s has no meaning in a sweep", m.name)
-		}
+	if err := study.Reject(p, "a sweep", meaningless); err != nil {
+		return err
 	}
 	if !(n.WarmupS >= 0 && n.Duration > 0 && n.Longest >= n.Duration) || n.Queries < 1 || n.Longest > longestPoint {
 		return exit.Usage(exit.CodePointLength, "Give --point-duration above 0 and --point-longest at least as long, of at "+
@@ -152,15 +142,8 @@ func (o *Options) AboutPoint(load float64) time.Duration {
 // earlier returns the state of the folder, if it has one that Resume continues.
 func (o *Options) earlier() (*State, error) {
 	before, err := ReadState(o.Folder)
-	switch {
-	case errors.Is(err, statefile.ErrNone):
-		return nil, run.CheckFolder(o.Folder, false)
-	case err != nil && o.Resume:
-		return nil, exit.Usage(exit.CodeSweepState, "Choose another --output-dir", "the sweep cannot be continued: %w", err)
-	case !o.Resume:
-		return nil, exit.Usage(exit.CodeOutputUsed,
-			"Choose another --output-dir, or give --resume; --force does not replace "+
-				"a sweep", "the output folder %s holds an earlier sweep", o.Folder)
+	if continues, err := o.study().Continues(err); !continues {
+		return nil, err
 	}
 	return before, nil
 }
@@ -173,7 +156,7 @@ func (s *sweeper) begin(before *State) error {
 		values = []float64{}
 	}
 	s.state = &State{Schema: Schema, Kind: "sweep", Model: p.Row.Name, Scenario: string(p.Scenario.Scenario),
-		Settings: s.settings(), Load: s.Loads.Kind, Auto: s.Loads.Auto, Values: values, Length: s.Length,
+		Settings: study.Settings(p, made), Load: s.Loads.Kind, Auto: s.Loads.Auto, Values: values, Length: s.Length,
 		Limits: Limits{terms.TTFTLimit, terms.TPOTLimit, terms.AnswerLimit}, Accelerators: s.Accelerators,
 		Rehearsal: append([]string{}, p.Rehearsal...), Started: time.Now(), Points: []Point{}}
 	position := 0
@@ -189,18 +172,6 @@ func (s *sweeper) begin(before *State) error {
 	}
 	s.bench = &bench{s.client, probe.NewOrder(s.client.SampleSeed(), s.client.Samples(), position), s.Observer}
 	return s.save()
-}
-
-// settings returns the client's settings as flags, without the simulator's address, which differs from time to time.
-func (s *sweeper) settings() []string {
-	except := map[string]bool{}
-	for name := range made {
-		except[name] = true
-	}
-	if s.Plan.Config.Origin("endpoint") == plan.SimulatorOrigin {
-		except["endpoint"] = true
-	}
-	return append([]string{}, child.Flags(s.Plan.Config, except)...)
 }
 
 func (s *sweeper) save() error { return s.state.write(s.Folder, s.access()) }

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -108,7 +107,7 @@ func (cmd experimentCommand) measure(c *cli.Context, of experiment.Of, list []ex
 	o := experiment.Options{Plan: p, Of: of, Arrangements: list, Repeats: c.Int("repeats"),
 		Resume: p.Config.Bool("resume")}
 	o.Folder = results.Choose(p.Config.String("output-dir"), fmt.Sprintf("%s-%s", p.Row.Name, of), o.Resume, time.Now())
-	o.Observer = &experimentProgress{cmd.newProgress(p), sync.OnceFunc(func() { cmd.point(o.Folder) })}
+	o.Observer = &experimentProgress{newStudyProgress(cmd.program, p, o.Folder)}
 	if err := o.Check(); err != nil {
 		return err
 	}
@@ -148,10 +147,7 @@ func (cmd experimentCommand) print(s *experiment.State, folder string) error {
 }
 
 // experimentProgress shows an experiment on stderr: a line for each trial, and the trial in progress.
-type experimentProgress struct {
-	*progress
-	point func() // makes the link latest
-}
+type experimentProgress struct{ *studyProgress }
 
 // Begins reports the next trial.
 func (g *experimentProgress) Begins(name string, round, of int) {
@@ -165,15 +161,12 @@ func (g *experimentProgress) Begins(name string, round, of int) {
 
 // Repeats reports a trial that does not count.
 func (g *experimentProgress) Repeats(t *experiment.Trial) {
-	g.end()
-	g.log.Warn(fmt.Sprintf("%s does not count, and is repeated: %s", g.title, t.Spoiled[0].Text))
+	g.repeats(t.Spoiled)
 }
 
 // Measured reports what a trial has shown.
 func (g *experimentProgress) Measured(t *experiment.Trial, left time.Duration) {
-	g.end()
-	if len(t.Spoiled) > 0 {
-		g.log.Warn(fmt.Sprintf("%s is spoiled: %s", g.title, t.Spoiled[0].Text))
+	if g.spoiled(t.Spoiled) {
 		return
 	}
 	g.log.Info(fmt.Sprintf("%s: %.4g samples/s, %.4g tokens/s, %s; about %v left", g.title, t.SamplesPerS,

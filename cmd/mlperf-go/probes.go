@@ -1,12 +1,16 @@
 package main
 
 import (
+	"fmt"
+	"sync"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // probePlan resolves the settings of a command that measures by probes: a tune, a sweep or an experiment. The scenario
@@ -53,4 +57,30 @@ func checkProbes(p *plan.Plan) error {
 		return err
 	}
 	return checkDataset(p)
+}
+
+// studyProgress shows the measurements of a sweep or an experiment on stderr.
+type studyProgress struct {
+	*progress
+	point func() // makes the link latest
+}
+
+func newStudyProgress(cmd *program, p *plan.Plan, folder string) *studyProgress {
+	return &studyProgress{cmd.newProgress(p), sync.OnceFunc(func() { cmd.point(folder) })}
+}
+
+// repeats reports a measurement that does not count.
+func (g *studyProgress) repeats(spoiled []record.Cause) {
+	g.end()
+	g.log.Warn(fmt.Sprintf("%s does not count, and is repeated: %s", g.title, spoiled[0].Text))
+}
+
+// spoiled ends the line of a measurement. It reports and returns whether something spoiled it.
+func (g *studyProgress) spoiled(causes []record.Cause) bool {
+	g.end()
+	if len(causes) == 0 {
+		return false
+	}
+	g.log.Warn(fmt.Sprintf("%s is spoiled: %s", g.title, causes[0].Text))
+	return true
 }

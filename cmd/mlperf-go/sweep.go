@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -74,7 +73,7 @@ func (cmd sweepCommand) sweep(c *cli.Context) error {
 	}
 	o.Folder = results.Choose(p.Config.String("output-dir"), fmt.Sprintf("%s-%s-sweep", p.Row.Name, p.Scenario.Scenario),
 		o.Resume, time.Now())
-	progress := &sweepProgress{cmd.newProgress(p), o.Loads.Kind, sync.OnceFunc(func() { cmd.point(o.Folder) })}
+	progress := &sweepProgress{newStudyProgress(cmd.program, p, o.Folder), o.Loads.Kind}
 	if err := o.Check(); err != nil {
 		return err
 	}
@@ -181,9 +180,8 @@ func (cmd sweepCommand) print(s *sweep.State, folder string) error {
 
 // sweepProgress shows a sweep on stderr: a line for each point, and the point in progress.
 type sweepProgress struct {
-	*progress
-	kind  sweep.Kind
-	point func() // makes the link latest
+	*studyProgress
+	kind sweep.Kind
 }
 
 // Begins reports the next point.
@@ -198,15 +196,12 @@ func (g *sweepProgress) Begins(load float64, number, of int, about time.Duration
 
 // Repeats reports a point that does not count.
 func (g *sweepProgress) Repeats(p *sweep.Point) {
-	g.end()
-	g.log.Warn(fmt.Sprintf("%s does not count, and is repeated: %s", g.title, p.Spoiled[0].Text))
+	g.repeats(p.Spoiled)
 }
 
 // Measured reports what a point has shown.
 func (g *sweepProgress) Measured(p *sweep.Point, left time.Duration) {
-	g.end()
-	if len(p.Spoiled) > 0 {
-		g.log.Warn(fmt.Sprintf("%s is spoiled: %s", g.title, p.Spoiled[0].Text))
+	if g.spoiled(p.Spoiled) {
 		return
 	}
 	text := fmt.Sprintf("%s: %.4g tokens/s, %.4g answers/s", g.title, p.OutputTokensPerS, p.RequestsPerS)
