@@ -2,7 +2,6 @@ package accuracy
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -44,24 +43,4 @@ func mbxpSolution(language, response string) string {
 		solution = strings.TrimLeftFunc(solution, pySpace)
 	}
 	return strings.ReplaceAll(solution, `\_`, "_")
-}
-
-// mbxpStop are the tokens after which a code answer ends.
-var mbxpStop = []int32{13, 13940, 28832, 13}
-
-// trimMixtral returns an answer's tokens as the reference reports them: without trailing end and padding tokens, and
-// for MBXP only up to the first stop sequence.
-func trimMixtral(subset string, ids []int32) []int32 {
-	for len(ids) > 0 && (ids[len(ids)-1] == 2 || ids[len(ids)-1] == 0) {
-		ids = ids[:len(ids)-1]
-	}
-	if subset != "MBXP" {
-		return ids
-	}
-	for i := 0; i+len(mbxpStop) <= len(ids); i++ {
-		if slices.Equal(ids[i:i+len(mbxpStop)], mbxpStop) {
-			return ids[:i+len(mbxpStop)]
-		}
-	}
-	return ids
 }

@@ -56,15 +56,6 @@ func AtMost(n, late int, share float64) float64 {
 	return min(1, cumulative(n, late, share))
 }
 
-// AtLeast returns the probability of late late ones or more.
-func AtLeast(n, late int, share float64) float64 {
-	if late <= 0 {
-		return 1
-	}
-	// From the other side, because 1 - AtMost has no digits left for the small probabilities that decide.
-	return min(1, cumulative(n, n-late, 1-share))
-}
-
 func passes(percentile float64, n, late int) bool {
 	return n > late && accepted(percentile, n-late, late)
 }

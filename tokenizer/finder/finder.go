@@ -102,11 +102,6 @@ func (f *Found) Decode(ctx context.Context, ids []int32, skipSpecial bool) (stri
 	return f.remote.decode(ctx, ids, skipSpecial)
 }
 
-// Given wraps a tokenizer that is already loaded, such as that of synthetic data.
-func Given(t *tokenizer.Tokenizer, place string) *Found {
-	return &Found{Source: Source{Way: ByPath, Place: place}, Tokenizer: t}
-}
-
 // search is one call of Find; tried lists the failed attempts for the error message.
 type search struct {
 	o     Options

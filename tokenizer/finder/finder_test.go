@@ -164,11 +164,8 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	}
 }
 
-func TestGiven(t *testing.T) {
-	tok, err := tokenizer.Parse(made(t), nil)
-	require.NoError(t, err)
-	f := Given(tok, "made here")
-	require.Equal(t, "tokenizer: made here (path)", f.String())
+func TestSourceString(t *testing.T) {
+	require.Equal(t, "tokenizer: made here (path)", (&Found{Source: Source{Way: ByPath, Place: "made here"}}).String())
 	require.Equal(t, "tokenizer: p (hugging-face-cache, revision abc)",
 		Source{Way: ByCache, Place: "p", Revision: "abc"}.String())
 }
