@@ -124,10 +124,7 @@ func (e *llamaEncoder) tail(dst []byte, r *reply) []byte {
 		dst, mark = openEvent(dst)
 		dst = closeEvent(append(dst, llamaError(engineFailure)...), mark)
 	}
-	if t.terminator {
-		dst = append(dst, "0\r\n\r\n"...)
-	}
-	return dst
+	return t.endChunks(dst)
 }
 
 // body returns one document, or a list of them for several prompts.

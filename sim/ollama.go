@@ -136,10 +136,7 @@ func (e *ollamaEncoder) tail(dst []byte, r *reply) []byte {
 		dst, mark = openChunk(dst)
 		dst = closeChunk(append(append(dst, ollamaError(engineFailure)...), '\n'), mark)
 	}
-	if t.terminator {
-		dst = append(dst, "0\r\n\r\n"...)
-	}
-	return dst
+	return t.endChunks(dst)
 }
 
 func (e *ollamaEncoder) body(r *reply) []byte {

@@ -163,14 +163,7 @@ func (e *shapedOpenAI) tail(dst []byte, r *reply) []byte {
 		dst, mark = openEvent(dst)
 		dst = closeEvent(append(dst, r.fail(engineFailure)...), mark)
 	}
-	if t.done {
-		dst, mark = openEvent(dst)
-		dst = closeEvent(append(dst, "[DONE]"...), mark)
-	}
-	if t.terminator {
-		dst = append(dst, "0\r\n\r\n"...)
-	}
-	return dst
+	return t.end(dst)
 }
 
 // body returns the JSON of a reply that is not streamed.

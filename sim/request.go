@@ -249,8 +249,14 @@ func (s *Server) chatPrompt(raw json.RawMessage) ([]prompt, *apiError) {
 // imageText replaces an image in a prompt.
 const imageText = "<image>"
 
-// contentText returns the text of a message's content: a string, null, or a list of parts, text or images.
+// contentText returns the text of the content of a chat message.
 func contentText(raw json.RawMessage) (string, error) {
+	return textOf(raw, "messages", []string{"text"}, []string{"image_url"})
+}
+
+// textOf returns the text of a message's content: a string, null, or a list of parts, text or images. texts and images
+// are the types of parts. Errors name field.
+func textOf(raw json.RawMessage, field string, texts, images []string) (string, error) {
 	var text *string
 	if len(raw) == 0 || json.Unmarshal(raw, &text) == nil {
 		if text == nil {
@@ -263,17 +269,18 @@ func contentText(raw json.RawMessage) (string, error) {
 		Text string `json:"text"`
 	}
 	if json.Unmarshal(raw, &parts) != nil {
-		return "", &fieldError{"messages", "content must be text or a list of parts"}
+		return "", &fieldError{field, "content must be text or a list of parts"}
 	}
 	var b strings.Builder
 	for _, p := range parts {
-		switch p.Type {
-		case "text":
+		switch {
+		case slices.Contains(texts, p.Type):
 			b.WriteString(p.Text)
-		case "image_url":
+		case slices.Contains(images, p.Type):
 			b.WriteString(imageText)
 		default:
-			return "", &fieldError{"messages", "this server takes parts of type text and image_url, got type " + p.Type}
+			return "", &fieldError{field, fmt.Sprintf("this server takes parts of type %s and %s, got type %s", texts[0],
+				images[0], p.Type)}
 		}
 	}
 	return b.String(), nil

@@ -203,14 +203,7 @@ func (e *generateEncoder) tail(dst []byte, r *reply) []byte {
 		dst = append(appendEscaped(append(dst, `{"error":{"message":"`...), engineFailure.message), `","type":"`...)
 		dst = closeEvent(append(dst, `InternalServerError","code":500,"retryable":false}}`...), mark)
 	}
-	if t.done {
-		dst, mark = openEvent(dst)
-		dst = closeEvent(append(dst, "[DONE]"...), mark)
-	}
-	if t.terminator {
-		dst = append(dst, "0\r\n\r\n"...)
-	}
-	return dst
+	return t.end(dst)
 }
 
 // body returns one document, or a list of them for several prompts.

@@ -5,7 +5,6 @@ package sim
 import (
 	"encoding/json"
 	"strconv"
-	"strings"
 )
 
 // messagesFields and responsesFields are the fields of vLLM's routes for Anthropic's messages and OpenAI's responses
@@ -63,7 +62,10 @@ func adoptTyped(q *wireRequest, field string) *apiError {
 		list = append([]typedMessage{{"system", q.System}}, list...)
 	}
 	for i := range list {
-		content, err := typedText(list[i].Content)
+		if len(list[i].Content) == 0 {
+			return malformed(&fieldError{field, "content is required"})
+		}
+		content, err := textOf(list[i].Content, "content", typedText, typedImage)
 		if err != nil {
 			return malformed(&fieldError{field, err.Error()})
 		}
@@ -73,32 +75,11 @@ func adoptTyped(q *wireRequest, field string) *apiError {
 	return nil
 }
 
-// typedText returns the text of a content: a text, or blocks of text and images.
-func typedText(raw json.RawMessage) (string, error) {
-	var text *string
-	if json.Unmarshal(raw, &text) == nil && text != nil {
-		return *text, nil
-	}
-	var blocks []struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}
-	if json.Unmarshal(raw, &blocks) != nil {
-		return "", &fieldError{"content", "a text or a list of blocks is needed"}
-	}
-	var b strings.Builder
-	for _, p := range blocks {
-		switch p.Type {
-		case "text", "input_text", "output_text":
-			b.WriteString(p.Text)
-		case "image", "input_image":
-			b.WriteString(imageText)
-		default:
-			return "", &fieldError{"content", "this server takes blocks of text and images, got type " + p.Type}
-		}
-	}
-	return b.String(), nil
-}
+// typedText and typedImage are the types of blocks of both APIs.
+var (
+	typedText  = []string{"text", "input_text", "output_text"}
+	typedImage = []string{"image", "input_image"}
+)
 
 // messagesError is the form of an error of Anthropic's API.
 func messagesError(e *apiError) []byte {
@@ -155,10 +136,7 @@ func ending(dst []byte, r *reply) []byte {
 		dst, mark = openNamed(dst, "error")
 		dst = closeEvent(append(dst, messagesError(engineFailure)...), mark)
 	}
-	if r.plan.tail.terminator {
-		dst = append(dst, "0\r\n\r\n"...)
-	}
-	return dst
+	return r.plan.tail.endChunks(dst)
 }
 
 // messagesEncoder writes Anthropic's messages as vLLM does.

@@ -56,6 +56,23 @@ func openEvent(dst []byte) ([]byte, int) {
 
 func closeEvent(dst []byte, mark int) []byte { return closeChunk(append(dst, "\n\n"...), mark) }
 
+// end appends the end of a stream of vLLM, SGLang or OpenAI: [DONE] and the end of the chunks.
+func (t *tail) end(dst []byte) []byte {
+	if t.done {
+		var mark int
+		dst, mark = openEvent(dst)
+		dst = closeEvent(append(dst, "[DONE]"...), mark)
+	}
+	return t.endChunks(dst)
+}
+
+func (t *tail) endChunks(dst []byte) []byte {
+	if t.terminator {
+		dst = append(dst, "0\r\n\r\n"...)
+	}
+	return dst
+}
+
 // openChunk begins a chunk; closeChunk ends it.
 func openChunk(dst []byte) ([]byte, int) {
 	mark := len(dst)
@@ -191,14 +208,7 @@ func (e *openAI) tail(dst []byte, r *reply) []byte {
 		dst, mark = openEvent(dst)
 		dst = closeEvent(append(dst, engineFailure.body()...), mark)
 	}
-	if t.done {
-		dst, mark = openEvent(dst)
-		dst = closeEvent(append(dst, "[DONE]"...), mark)
-	}
-	if t.terminator {
-		dst = append(dst, "0\r\n\r\n"...)
-	}
-	return dst
+	return t.end(dst)
 }
 
 var engineFailure = &apiError{status: 500, kind: "InternalServerError",

@@ -13,6 +13,11 @@ func SHA256(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return sumOf(f)
+}
+
+// sumOf hashes the rest of a file and closes it.
+func sumOf(f *os.File) (string, error) {
 	defer f.Close()
 	sum, fill := copyFill(f)
 	if err := fill(io.Discard); err != nil {

@@ -186,12 +186,7 @@ func SHA256In(root *os.Root, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
-	sum, fill := copyFill(f)
-	if err := fill(io.Discard); err != nil {
-		return "", err
-	}
-	return sum(), nil
+	return sumOf(f)
 }
 
 // WriteIn replaces name below root with what fill writes, readable by everybody. Its folder must exist.
