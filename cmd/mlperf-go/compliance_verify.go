@@ -96,7 +96,7 @@ func (cmd verifyCommand) run(c *cli.Context) error {
 		}
 		in.Scenario = s
 	}
-	return cmd.verifyAudit(in, c.String("test"), c.String("output-dir"))
+	return cmd.judge(in, c.String("test"), c.String("output-dir"))
 }
 
 // maxEvaluation limits the output of an evaluation in bytes.
@@ -115,8 +115,8 @@ func smallFile(path string) (string, error) {
 	return string(text), err
 }
 
-// verifyAudit judges an audit's logs. A failed audit sets exit code 1, like an invalid run.
-func (p *program) verifyAudit(in compliance.Input, test, folder string) error {
+// judge judges an audit's logs. A failed audit sets exit code 1, like an invalid run.
+func (cmd verifyCommand) judge(in compliance.Input, test, folder string) error {
 	in.Now = time.Now()
 	r, err := compliance.Verify(test, in)
 	if err != nil {
@@ -133,10 +133,10 @@ func (p *program) verifyAudit(in compliance.Input, test, folder string) error {
 		}
 	}
 	if !r.OK() {
-		p.exit = run.ExitInvalid
+		cmd.exit = run.ExitInvalid
 	}
-	if p.json {
-		p.writeJSON(r.Verdict())
+	if cmd.json {
+		cmd.writeJSON(r.Verdict())
 		return nil
 	}
 	official, strict := "FAIL", "FAIL"
@@ -146,13 +146,13 @@ func (p *program) verifyAudit(in compliance.Input, test, folder string) error {
 	if r.OK() {
 		strict = "PASS"
 	}
-	p.out.paint(plain, r.Test+"  official reading ")
-	p.out.paint(colourOf[official], official)
-	p.out.paint(plain, ", strict reading ")
-	p.out.paint(colourOf[strict], strict)
-	p.out.line("")
+	cmd.out.paint(plain, r.Test+"  official reading ")
+	cmd.out.paint(colourOf[official], official)
+	cmd.out.paint(plain, ", strict reading ")
+	cmd.out.paint(colourOf[strict], strict)
+	cmd.out.line("")
 	for _, f := range r.Strict {
-		p.out.line("  %s %s: %s", f.Severity, f.Code, f.Words())
+		cmd.out.line("  %s %s: %s", f.Severity, f.Code, f.Words())
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ type settings struct {
 
 // testSettings reads the settings of a command whose arguments after -- belong to the servers' engine.
 func (p *program) testSettings(c *cli.Context) (*settings, error) {
-	s, err := p.readSettings(c)
+	s, err := settingsReader{p, c}.read()
 	if err != nil {
 		return nil, err
 	}
@@ -100,8 +100,15 @@ func (p *program) testSettings(c *cli.Context) (*settings, error) {
 	return s, nil
 }
 
-// readSettings layers the configuration file, the environment and the flags of a command.
-func (p *program) readSettings(c *cli.Context) (*settings, error) {
+// settingsReader reads the settings of a command of the program.
+type settingsReader struct {
+	*program
+	c *cli.Context
+}
+
+// read layers the configuration file, the environment and the flags.
+func (r settingsReader) read() (*settings, error) {
+	c := r.c
 	e := config.New(config.RunSettings())
 	if path := c.String("config"); path != "" {
 		if err := e.LoadYAMLFile(path); err != nil {
@@ -109,7 +116,7 @@ func (p *program) readSettings(c *cli.Context) (*settings, error) {
 				"Its keys are the flags of `mlperf-go run --help` without the leading dashes", "%w", err)
 		}
 	}
-	if err := e.SetEnviron(p.environ, otherNames(c.App.Commands)...); err != nil {
+	if err := e.SetEnviron(r.environ, otherNames(c.App.Commands)...); err != nil {
 		return nil, exit.Usage(exit.CodeEnvironment, "", "%w", err)
 	}
 	for _, s := range e.Table() {
@@ -119,26 +126,26 @@ func (p *program) readSettings(c *cli.Context) (*settings, error) {
 			}
 		}
 	}
-	if err := p.applyOld(e); err != nil {
+	if err := r.applyOld(e); err != nil {
 		return nil, err
 	}
-	s, err := p.readServers(c, e)
+	s, err := r.readServers(e)
 	for _, row := range e.Table() {
 		if row.Secret {
-			p.secrets.Add(e.String(row.Name))
+			r.secrets.Add(e.String(row.Name))
 		}
 	}
 	return s, err
 }
 
 // applyOld applies the older harness's --debug-mode and --host.
-func (p *program) applyOld(e *config.Effective) error {
-	for _, n := range p.oldNotes {
+func (r settingsReader) applyOld(e *config.Effective) error {
+	for _, n := range r.oldNotes {
 		e.Note(n)
 	}
 	if e.Bool("debug-mode") {
-		p.logLevel = "debug"
-		if err := p.setLog(); err != nil {
+		r.logLevel = "debug"
+		if err := r.setLog(); err != nil {
 			return err
 		}
 	}
@@ -150,8 +157,8 @@ func (p *program) applyOld(e *config.Effective) error {
 
 // readServers plans the servers of --server-config or --model-path, unless an endpoint is given, and sets what the
 // client must know about them.
-func (p *program) readServers(c *cli.Context, e *config.Effective) (*settings, error) {
-	s := &settings{Effective: e, engineArgs: c.Args().Slice()}
+func (r settingsReader) readServers(e *config.Effective) (*settings, error) {
+	s := &settings{Effective: e, engineArgs: r.c.Args().Slice()}
 	cfg, err := servers.ConfigFrom(e)
 	if err != nil {
 		return nil, serverError(exit.CodeServerConfig, err)
@@ -160,7 +167,7 @@ func (p *program) readServers(c *cli.Context, e *config.Effective) (*settings, e
 		return s, nil
 	}
 	if !e.IsSet("endpoint") {
-		if s.servers, err = p.planServers(c, e, cfg); err != nil {
+		if s.servers, err = r.planServers(r.c, e, cfg); err != nil {
 			return nil, err
 		}
 	}

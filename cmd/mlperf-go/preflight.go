@@ -28,7 +28,7 @@ func (cmd preflightCommand) command() *cli.Command {
 			if err := noArguments(c); err != nil {
 				return err
 			}
-			s, err := cmd.readSettings(c)
+			s, err := settingsReader{cmd.program, c}.read()
 			if err != nil {
 				return err
 			}

@@ -59,7 +59,7 @@ func (cmd checkCommand) command() *cli.Command {
 }
 
 func (cmd checkCommand) run(c *cli.Context) error {
-	root, err := cmd.oneTree(c)
+	root, err := oneTree(cmd.program, c)
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func readIDs(path string) (map[string]int, error) {
 }
 
 // oneTree returns the submission tree that a command got. For the folder of a campaign, this is the tree in it.
-func (p *program) oneTree(c *cli.Context) (string, error) {
+func oneTree(p *program, c *cli.Context) (string, error) {
 	root, err := oneArgument(c, "submission tree", "TREE")
 	if err != nil {
 		return "", err

@@ -39,7 +39,7 @@ func (cmd packCommand) command() *cli.Command {
 }
 
 func (cmd packCommand) run(c *cli.Context) error {
-	root, err := cmd.oneTree(c)
+	root, err := oneTree(cmd.program, c)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func (cmd truncateCommand) command() *cli.Command {
 			&cli.StringSliceFlag{Name: "skip", Usage: "scenario folders to skip"},
 		},
 		Action: func(c *cli.Context) error {
-			root, err := cmd.oneTree(c)
+			root, err := oneTree(cmd.program, c)
 			if err != nil {
 				return err
 			}
