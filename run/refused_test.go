@@ -62,15 +62,8 @@ func TestInterruptedPreflight(t *testing.T) {
 func TestRefusedSettingsLeaveNothing(t *testing.T) {
 	server := simulate(t)
 	folder := filepath.Join(t.TempDir(), "run")
-	cmd := exec.Command(program(t), "run", "--no-progress", "--model", "llama3.1-8b", "--endpoint", server.url,
-		"--samples", "16",
-		"--min-queries", "0", "--min-duration", "0", "--output-dir", folder)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	require.Error(t, cmd.Run())
-	require.Equal(t, ExitUsage, cmd.ProcessState.ExitCode(), stderr.String())
-	require.Contains(t, stderr.String(), "is refused")
-	require.NoDirExists(t, folder)
+	requireRefused(t, folder, "is refused", "--model", "llama3.1-8b", "--endpoint", server.url, "--samples", "16",
+		"--min-queries", "0")
 }
 
 // A name that LoadGen cannot write into its lines is found before hours are spent, and leaves nothing.
@@ -79,15 +72,21 @@ func TestADataSetWhoseNameBreaksLoadGensLog(t *testing.T) {
 	rows := filepath.Join(t.TempDir(), "rows\".jsonl")
 	require.NoError(t, os.WriteFile(rows, []byte("{\"tok_input\":[4,5,6]}\n"), 0o644))
 	folder := filepath.Join(t.TempDir(), "run")
-	cmd := exec.Command(program(t), "run", "--no-progress", "--model", "generic", "--served-model", "m", "--backend",
-		"vllm",
-		"--endpoint", serveFaults(t, (*call).good).url, "--dataset", rows,
-		"--max-tokens", "4", "--min-queries", "4", "--min-duration", "0", "--no-preflight-query", "--output-dir", folder)
+	requireRefused(t, folder, "contains a quote", "--model", "generic", "--served-model", "m", "--backend", "vllm",
+		"--endpoint", serveFaults(t, (*call).good).url, "--dataset", rows, "--max-tokens", "4", "--min-queries", "4",
+		"--no-preflight-query")
+}
+
+// requireRefused requires that a run with these flags fails as wrong usage, and leaves no folder.
+func requireRefused(t *testing.T, folder, text string, flags ...string) {
+	t.Helper()
+	cmd := exec.Command(program(t), append([]string{"run", "--no-progress", "--min-duration", "0", "--output-dir", folder},
+		flags...)...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	require.Error(t, cmd.Run())
 	require.Equal(t, ExitUsage, cmd.ProcessState.ExitCode(), stderr.String())
-	require.Contains(t, stderr.String(), "contains a quote")
+	require.Contains(t, stderr.String(), text)
 	require.NoDirExists(t, folder)
 }
 

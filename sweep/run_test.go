@@ -3,8 +3,6 @@
 package sweep
 
 import (
-	"context"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
+	"github.com/mlperf-go/mlperf-go/run/runtest"
 	"github.com/mlperf-go/mlperf-go/sim"
 )
 
@@ -43,25 +42,6 @@ func (e *events) Measured(p *Point, left time.Duration) {
 	e.points, e.left = append(e.points, *p), append(e.left, left)
 }
 
-// simulate starts a server that sends the first token after 2 ms and each further one after 1 ms.
-func simulate(t *testing.T) string {
-	t.Helper()
-	config := sim.DefaultConfig()
-	config.TTFT, config.TPOT, config.Answers = 2*time.Millisecond, time.Millisecond, sim.AnswerRandom
-	s, err := sim.New(config)
-	require.NoError(t, err)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ctx, l) }()
-	t.Cleanup(func() {
-		cancel()
-		<-ended
-	})
-	return "http://" + l.Addr().String()
-}
-
 func options(t *testing.T, url, model, folder string, e *events, loads ...float64) Options {
 	t.Helper()
 	p, err := plan.New(plan.Settings{"model": "generic", "scenario": "Server", "endpoint": url,
@@ -84,7 +64,7 @@ func TestRun(t *testing.T) {
 		return
 	}
 	folder := filepath.Join(t.TempDir(), "sweep")
-	url := simulate(t)
+	url, _ := runtest.Simulate(t, 2*time.Millisecond, time.Millisecond)
 	_, err := Run(t.Context(), options(t, url, "another", filepath.Join(t.TempDir(), "other"), &events{}, 1))
 	require.ErrorContains(t, err, `the server does not serve "another"`)
 	model := sim.DefaultConfig().Model

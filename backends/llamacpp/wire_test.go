@@ -2,9 +2,6 @@ package llamacpp_test
 
 import (
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -102,20 +99,6 @@ func TestEndsWithoutDone(t *testing.T) {
 	}
 }
 
-func serve(t *testing.T, pages map[string]string) string {
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		page, ok := pages[r.URL.Path]
-		if !ok {
-			w.WriteHeader(http.StatusNotFound)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		io.WriteString(w, page)
-	}))
-	t.Cleanup(s.Close)
-	return s.URL
-}
-
 func TestProbe(t *testing.T) {
 	pages := map[string]string{
 		"/health": `{"status":"ok"}`, "/props": `{"build_info":"b7000-abc","total_slots":4,"default_generation_settings":{"n_ctx":2048}}`,
@@ -125,7 +108,7 @@ func TestProbe(t *testing.T) {
 	}
 	c := &backends.Config{RequestOptions: backends.RequestOptions{ServedModel: "m",
 		Sampling: models.Sampling{MaxTokens: 128, MinTokens: 2}}, AnswerOptions: backends.AnswerOptions{NeedIDs: true}}
-	p, err := llamacpp.Driver{}.Probe(t.Context(), backends.Endpoint{URL: serve(t, pages)}, c,
+	p, err := llamacpp.Driver{}.Probe(t.Context(), backends.Endpoint{URL: wiretest.Pages(t, pages)}, c,
 		&datasets.Sample{InputIDs: []int32{1, 2}}, true)
 	require.NoError(t, err)
 	require.Equal(t, []any{"llama.cpp", "b7000-abc", 2048, 3, true, true, 2},
@@ -137,7 +120,7 @@ func TestProbe(t *testing.T) {
 
 	delete(pages, "/props")
 	pages["/v1/models"] = `{"data":[{"id":"other"}]}`
-	_, err = llamacpp.Driver{}.Probe(t.Context(), backends.Endpoint{URL: serve(t, pages)}, c, nil, false)
+	_, err = llamacpp.Driver{}.Probe(t.Context(), backends.Endpoint{URL: wiretest.Pages(t, pages)}, c, nil, false)
 	var e *backends.EndpointError
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, backends.FaultWrongModel, e.Fault)

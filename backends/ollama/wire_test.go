@@ -1,9 +1,6 @@
 package ollama_test
 
 import (
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -99,20 +96,6 @@ func TestLinesInPieces(t *testing.T) {
 	}
 }
 
-func serve(t *testing.T, pages map[string]string) string {
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		page, ok := pages[r.URL.Path]
-		if !ok {
-			w.WriteHeader(http.StatusNotFound)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		io.WriteString(w, page)
-	}))
-	t.Cleanup(s.Close)
-	return s.URL
-}
-
 func TestProbe(t *testing.T) {
 	pages := map[string]string{
 		"/api/version": `{"version":"0.17.4"}`, "/api/tags": `{"models":[{"name":"tiny:latest","model":"tiny:latest"},{"name":"other:7b","model":"other:7b"}]}`,
@@ -121,8 +104,8 @@ func TestProbe(t *testing.T) {
 	ask := func(served string, needIDs bool) (*backends.Probe, error) {
 		c := &backends.Config{RequestOptions: backends.RequestOptions{ServedModel: served,
 			Sampling: models.Sampling{MaxTokens: 128, MinTokens: 2}}, AnswerOptions: backends.AnswerOptions{NeedIDs: needIDs}}
-		return ollama.Driver{}.Probe(t.Context(), backends.Endpoint{URL: serve(t, pages)}, c, &datasets.Sample{Input: "a b"},
-			true)
+		return ollama.Driver{}.Probe(t.Context(), backends.Endpoint{URL: wiretest.Pages(t, pages)}, c,
+			&datasets.Sample{Input: "a b"}, true)
 	}
 	p, err := ask("tiny", false)
 	require.NoError(t, err)

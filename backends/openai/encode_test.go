@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/models"
 )
@@ -255,34 +257,10 @@ func FuzzAnswer(f *testing.F) {
 	f.Add([]byte("data: "+vllmEvent+"\n\ndata: [DONE]\n\n"), true, 7)
 	f.Add([]byte(`{"choices":[{"text":"a","finish_reason":"stop"}],"usage":{"completion_tokens":1}}`), false, 3)
 	f.Fuzz(func(t *testing.T, body []byte, stream bool, step int) {
-		step = max(step, 1)
-		kind := "application/json"
-		if stream {
-			kind = "text/event-stream"
-		}
-		read := func(step int) (o backends.Outcome, detail string) {
-			a := newAnswer(&vllm, &backends.Config{RequestOptions: backends.RequestOptions{Stream: stream},
+		wiretest.SameInSteps(t, func() wire.Answer {
+			return newAnswer(&vllm, &backends.Config{RequestOptions: backends.RequestOptions{Stream: stream},
 				AnswerOptions: backends.AnswerOptions{KeepText: true, Vocabulary: 1000}})
-			a.Begin(kind)
-			for at := 0; at < len(body); at += min(step, len(body)) {
-				p := body[at:min(at+step, len(body))]
-				for n := 1; n > 0; {
-					n, p = a.Feed(p)
-				}
-			}
-			detail = a.Finish(&o, backends.OK)
-			return o, detail
-		}
-		whole, why := read(len(body) + 1)
-		pieces, _ := read(step)
-		require.Equal(t, whole.Reason, pieces.Reason)
-		require.Equal(t, whole.NTokens, pieces.NTokens)
-		require.Equal(t, string(whole.Text), string(pieces.Text))
-		require.Equal(t, whole.Reason == backends.OK, why == "")
-		if whole.Reason == backends.OK {
-			require.Positive(t, whole.NTokens)
-			require.NotEmpty(t, whole.FinishReason)
-		}
+		}, stream, body, step)
 	})
 }
 

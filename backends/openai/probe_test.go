@@ -6,14 +6,13 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 	_ "github.com/mlperf-go/mlperf-go/backends/llamacpp" // names the owner in lists of models
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/models"
@@ -34,26 +33,8 @@ type page struct {
 	location   string
 }
 
-// posted are the bodies of the requests that a server received.
-type posted struct {
-	mu     sync.Mutex
-	bodies []string
-}
-
-func (p *posted) add(body string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.bodies = append(p.bodies, body)
-}
-
-func (p *posted) all() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Clone(p.bodies)
-}
-
 // server answers like vLLM, except for the given pages.
-func server(t *testing.T, bodies *posted, pages map[string]page) string {
+func server(t *testing.T, bodies *wiretest.Bodies, pages map[string]page) string {
 	all := map[string]page{
 		"/health":         {status: 200},
 		"/version":        {status: 200, kind: "application/json", body: `{"version":"0.23.0"}`},
@@ -66,7 +47,7 @@ func server(t *testing.T, bodies *posted, pages map[string]page) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if bodies != nil && r.Method == http.MethodPost {
-			bodies.add(string(body))
+			bodies.Add(string(body))
 		}
 		p, ok := all[r.URL.Path]
 		if !ok {
@@ -99,7 +80,7 @@ func probeConfig() *backends.Config {
 }
 
 func TestProbe(t *testing.T) {
-	var bodies posted
+	var bodies wiretest.Bodies
 	p, err := probe(t, server(t, &bodies, nil), probeConfig(), true)
 	require.NoError(t, err)
 	require.Positive(t, p.TTFT)
@@ -111,13 +92,13 @@ func TestProbe(t *testing.T) {
 		Client:    "epoll",
 		Generated: true, TokenIDPrompt: true, ReturnsTokenIDs: true, Usage: true, Streams: true, OutputTokens: 2,
 	}, p)
-	require.Equal(t, []string{`{"model":"m","prompt":[1,2],"max_tokens":8,"min_tokens":8,"stream":true,"stream_options":{"include_usage":true},"return_token_ids":true}`}, bodies.all())
+	require.Equal(t, []string{`{"model":"m","prompt":[1,2],"max_tokens":8,"min_tokens":8,"stream":true,"stream_options":{"include_usage":true},"return_token_ids":true}`}, bodies.All())
 
 	c := probeConfig()
 	c.ProbeTokens = 16
 	_, err = probe(t, server(t, &bodies, nil), c, true)
 	require.NoError(t, err)
-	require.Contains(t, bodies.all()[1], `"max_tokens":16,"min_tokens":16`)
+	require.Contains(t, bodies.All()[1], `"max_tokens":16,"min_tokens":16`)
 
 	c = probeConfig()
 	c.Stream = false
@@ -131,7 +112,7 @@ func TestProbe(t *testing.T) {
 	p, err = probe(t, server(t, &bodies, nil), c, false)
 	require.NoError(t, err)
 	require.False(t, p.Generated)
-	require.Len(t, bodies.all(), 2, "no generation was asked for")
+	require.Len(t, bodies.All(), 2, "no generation was asked for")
 }
 
 // TestProbeOfOtherServers accepts routes that servers of OpenAI's family lack or have elsewhere

@@ -13,6 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 )
 
 // usual is an event as SGLang sends it, with all ids so far.
@@ -263,34 +264,10 @@ func FuzzAnswer(f *testing.F) {
 	}
 	f.Add([]byte(usual), false, 3)
 	f.Fuzz(func(t *testing.T, body []byte, streamed bool, step int) {
-		step = max(step, 1)
-		kind := "application/json"
-		if streamed {
-			kind = "text/event-stream"
-		}
-		read := func(step int) (o backends.Outcome, detail string) {
-			a := newAnswer(&backends.Config{RequestOptions: backends.RequestOptions{Stream: streamed},
+		wiretest.SameInSteps(t, func() wire.Answer {
+			return newAnswer(&backends.Config{RequestOptions: backends.RequestOptions{Stream: streamed},
 				AnswerOptions: backends.AnswerOptions{KeepText: true, Vocabulary: 1000}})
-			a.Begin(kind)
-			for at := 0; at < len(body); at += min(step, len(body)) {
-				p := body[at:min(at+step, len(body))]
-				for n := 1; n > 0; {
-					n, p = a.Feed(p)
-				}
-			}
-			detail = a.Finish(&o, backends.OK)
-			return o, detail
-		}
-		whole, why := read(len(body) + 1)
-		pieces, _ := read(step)
-		require.Equal(t, whole.Reason, pieces.Reason)
-		require.True(t, slices.Equal(whole.Tokens, pieces.Tokens))
-		require.Equal(t, string(whole.Text), string(pieces.Text))
-		require.Equal(t, whole.Reason == backends.OK, why == "")
-		if whole.Reason == backends.OK {
-			require.Positive(t, whole.NTokens)
-			require.NotEmpty(t, whole.FinishReason)
-		}
+		}, streamed, body, step)
 	})
 }
 

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -33,25 +31,7 @@ func pages() map[string]string {
 	}
 }
 
-// posted are the bodies of the requests for an answer.
-type posted struct {
-	mu     sync.Mutex
-	bodies []string
-}
-
-func (p *posted) add(body string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.bodies = append(p.bodies, body)
-}
-
-func (p *posted) all() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Clone(p.bodies)
-}
-
-func server(t *testing.T, pages map[string]string, bodies *posted) string {
+func server(t *testing.T, pages map[string]string, bodies *wiretest.Bodies) string {
 	pages = maps.Clone(pages) // the test changes its own map while the server still reads
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		page, ok := pages[r.URL.Path]
@@ -62,7 +42,7 @@ func server(t *testing.T, pages map[string]string, bodies *posted) string {
 			time.Sleep(1100 * time.Millisecond)
 		case page == "stream":
 			body, _ := io.ReadAll(r.Body)
-			bodies.add(string(body))
+			bodies.Add(string(body))
 			w.Header().Set("Content-Type", "text/event-stream")
 			io.WriteString(w, event("5", 1, running)+event("5,6", 2, `{"type":"stop","matched":6}`)+wiretest.Done)
 		case page == "increments":
@@ -77,7 +57,7 @@ func server(t *testing.T, pages map[string]string, bodies *posted) string {
 	return s.URL
 }
 
-func probe(t *testing.T, pages map[string]string, bodies *posted, vocabulary int) (*backends.Probe, error) {
+func probe(t *testing.T, pages map[string]string, bodies *wiretest.Bodies, vocabulary int) (*backends.Probe, error) {
 	c := &backends.Config{
 		RequestOptions: backends.RequestOptions{ServedModel: "m", Stream: true, Sampling: models.Sampling{MaxTokens: 128}},
 		AnswerOptions:  backends.AnswerOptions{NeedIDs: true, Vocabulary: vocabulary},
@@ -89,7 +69,7 @@ func probe(t *testing.T, pages map[string]string, bodies *posted, vocabulary int
 // TestProbe waits for a health check of more than a second.
 func TestProbe(t *testing.T) {
 	t.Parallel()
-	var bodies posted
+	var bodies wiretest.Bodies
 	slow := pages()
 	slow["/health"] = "slow"
 	p, err := probe(t, slow, &bodies, 1000)
@@ -102,14 +82,14 @@ func TestProbe(t *testing.T) {
 		Generated: true, TokenIDPrompt: true, ReturnsTokenIDs: true, Usage: true, Streams: true,
 		StreamMode: backends.StreamCumulative, OutputTokens: 2, Identity: map[string]string{"model_path": "some/model"},
 	}, p)
-	require.Len(t, bodies.all(), 1)
+	require.Len(t, bodies.All(), 1)
 	require.Regexp(t, `^{"rid":"[0-9a-f]{32}","input_ids":\[1,2\],"sampling_params":{"max_new_tokens":8},"stream":true}$`,
-		bodies.all()[0])
+		bodies.All()[0])
 }
 
 func TestProbeOfOlderAndOtherServers(t *testing.T) {
 	t.Parallel()
-	var bodies posted
+	var bodies wiretest.Bodies
 	old := pages()
 	old["/get_server_info"], old["/get_model_info"] = old["/server_info"], old["/model_info"]
 	delete(old, "/server_info")
@@ -150,7 +130,7 @@ func TestProbeOfStreams(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			var bodies posted
+			var bodies wiretest.Bodies
 			all := pages()
 			all["/server_info"], all["/generate"] = `{"version":"0.5.23",`+c.info+`}`, c.answer
 			p, err := probe(t, all, &bodies, 1000)
@@ -179,7 +159,7 @@ func TestProbeFaults(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			var bodies posted
+			var bodies wiretest.Bodies
 			all := pages()
 			all[c.path] = c.page
 			_, err := probe(t, all, &bodies, 1000)
@@ -189,8 +169,8 @@ func TestProbeFaults(t *testing.T) {
 			require.Contains(t, e.Text, c.text)
 		})
 	}
-	var bodies posted
+	var bodies wiretest.Bodies
 	_, err := probe(t, pages(), &bodies, 2)
 	require.ErrorContains(t, err, "prompt id 2 at position 1 is outside the vocabulary of 2 ids: it is not sent")
-	require.Empty(t, bodies.all(), "it is not sent")
+	require.Empty(t, bodies.All(), "it is not sent")
 }

@@ -34,8 +34,8 @@ func TestTheWalkToARehearsalOnOnesOwnServer(t *testing.T) {
 	if testing.Short() || !loadgen.Built {
 		t.Skip("measures a whole rehearsal, which needs LoadGen")
 	}
-	data := filepath.Join(t.TempDir(), "prompts.json")
-	require.NoError(t, exec.Command("mlperf-go", "dataset", "synth", "--samples", "512", "--output", data).Run())
+	data := synthetic(t, "llama3.1-8b", 512)
+
 	known, _ := startSim(deferring{t}, filepath.Join(t.TempDir(), "ready"), "--dataset", data)
 	foreign, _ := startSim(deferring{t}, filepath.Join(t.TempDir(), "ready"), "--dialect", "vllm")
 	for url, judged := range map[string]bool{known: true, foreign: false} {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -25,9 +24,7 @@ func TestAnExperimentSurvives(t *testing.T) {
 		t.Skip("built without LoadGen")
 	}
 	dir := t.TempDir()
-	set, folder := filepath.Join(dir, "d.json"), filepath.Join(dir, "out")
-	require.NoError(t, exec.Command("mlperf-go", "--quiet", "dataset", "synth", "--model", "generic", "--samples", "61",
-		"--output", set).Run())
+	set, folder := synthetic(t, "generic", 61), filepath.Join(dir, "out")
 	sim := []string{"--benchmark", "generic", "--dataset", set, "--model", "m", "--max-num-seqs", "4", "--tpot", "4ms"}
 	first, _ := startSim(deferring{t}, filepath.Join(dir, "ready"), sim...)
 	second, replica := startSim(deferring{t}, filepath.Join(dir, "ready2"), sim...)

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"os/exec"
-	"path/filepath"
 	"syscall"
 	"testing"
 
@@ -16,8 +15,7 @@ import (
 // The simulator reports at its start what it answers: random answers fail accuracy tests.
 func TestTheSimulatorReportsWhatItAnswers(t *testing.T) {
 	t.Parallel()
-	rows := filepath.Join(t.TempDir(), "rows.json")
-	require.NoError(t, exec.Command("mlperf-go", "dataset", "synth", "--samples", "3", "--output", rows).Run())
+	rows := synthetic(t, "llama3.1-8b", 3)
 	for want, flags := range map[string][]string{
 		"it plays vllm and answers with random tokens, because there is no --dataset: accuracy tests will fail": nil,
 		"it plays ollama and answers with the reference outputs of 3 prompts (quality 0.5)": {"--dialect", "ollama",

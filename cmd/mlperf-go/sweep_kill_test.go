@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -23,9 +22,7 @@ func TestAKilledSweepContinues(t *testing.T) {
 		t.Skip("built without LoadGen")
 	}
 	dir := t.TempDir()
-	set, folder := filepath.Join(dir, "d.json"), filepath.Join(dir, "out")
-	require.NoError(t, exec.Command("mlperf-go", "--quiet", "dataset", "synth", "--model", "generic", "--samples", "64",
-		"--output", set).Run())
+	set, folder := synthetic(t, "generic", 64), filepath.Join(dir, "out")
 	url, _ := startSim(deferring{t}, filepath.Join(dir, "ready"), "--benchmark", "generic", "--dataset", set, "--model",
 		"m")
 	args := []string{"--json", "--no-progress", "sweep", "--model", "generic", "--endpoint", url, "--served-model", "m",

@@ -3,6 +3,7 @@ package main
 import (
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -31,11 +32,17 @@ func newTuned(t *testing.T) *tuned {
 // newUnserved is newTuned without the server.
 func newUnserved(t *testing.T) *tuned {
 	t.Helper()
-	d := &tuned{t: t, dataset: filepath.Join(t.TempDir(), "d.json"), folder: filepath.Join(t.TempDir(), "out")}
-	out, err := exec.Command("mlperf-go", "--quiet", "dataset", "synth", "--model", "generic", "--samples", "256",
-		"--output", d.dataset).CombinedOutput()
+	return &tuned{t: t, dataset: synthetic(t, "generic", 256), folder: filepath.Join(t.TempDir(), "out")}
+}
+
+// synthetic returns the path of a new synthetic data set.
+func synthetic(t *testing.T, model string, samples int) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "d.json")
+	out, err := exec.Command("mlperf-go", "--quiet", "dataset", "synth", "--model", model, "--samples",
+		strconv.Itoa(samples), "--output", path).CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	return d
+	return path
 }
 
 func (d *tuned) serve(more ...string) (url string, server *exec.Cmd) {

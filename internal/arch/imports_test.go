@@ -9,7 +9,7 @@ import (
 // importers are rooms that only some may import. internal/golden, internal/race and the C++ worker are for tests, whose
 // imports are not looked at.
 var importers = map[string][]string{
-	"sim":                         {"cmd", "run/rehearse"},
+	"sim":                         {"cmd", "run/rehearse", "run/runtest"},
 	"schema":                      {"cmd", "submission"},
 	"internal/sandbox":            {"accuracy", "cmd", "run"},
 	"internal/golden":             {"backends/internal/wirecase"}, // itself for tests
@@ -19,6 +19,7 @@ var importers = map[string][]string{
 	"internal/arch":               {"scripts"},
 	"run/runtest":                 {}, // for tests, as schema/schematest is
 	"schema/schematest":           {},
+	"submission/treetest":         {},
 	"cmd":                         {},
 	"scripts":                     {},
 	"loadgen-cgo/internal/cppsut": {},

@@ -10,23 +10,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/submission/treetest"
 )
-
-// secret is in the content and in the names of everything that lies outside of the tree.
-const secret = "LEAKED"
-
-// entriesOf gives every file and folder below the root, folders first.
-func entriesOf(t testing.TB, root string) []string {
-	t.Helper()
-	var names []string
-	require.NoError(t, filepath.WalkDir(root, func(name string, _ fs.DirEntry, err error) error {
-		if rel, _ := filepath.Rel(root, name); rel != "." {
-			names = append(names, rel)
-		}
-		return err
-	}))
-	return names
-}
 
 // poisoned makes a copy of a file or folder that holds the secret in each file, and a result of its own name in each
 // folder.
@@ -37,16 +23,16 @@ func poisoned(t testing.TB, from, to string) {
 		rel, err := filepath.Rel(from, name)
 		require.NoError(t, err)
 		if e.IsDir() {
-			return os.MkdirAll(filepath.Join(to, rel, secret), 0o755)
+			return os.MkdirAll(filepath.Join(to, rel, treetest.Secret), 0o755)
 		}
-		return os.WriteFile(filepath.Join(to, rel), []byte(secret+` {"status": "`+secret+`"}`), 0o644)
+		return os.WriteFile(filepath.Join(to, rel), []byte(treetest.Secret+` {"status": "`+treetest.Secret+`"}`), 0o644)
 	}))
 }
 
 // Whatever component of whatever path is a link that leads out of the tree: nothing behind it is read, and the strict
 // rules refuse it.
 func TestNoLinkLeadsOutOfTheTree(t *testing.T) {
-	for _, name := range entriesOf(t, baseTree(t)) {
+	for _, name := range treetest.Entries(t, baseTree(t)) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			root, outside := baseTree(t), filepath.Join(t.TempDir(), "outside")
@@ -63,7 +49,7 @@ func TestNoLinkLeadsOutOfTheTree(t *testing.T) {
 					require.NoError(t, err)
 					var all bytes.Buffer
 					require.NoError(t, r.JSON(&all))
-					require.NotContains(t, all.String(), secret)
+					require.NotContains(t, all.String(), treetest.Secret)
 					require.False(t, r.Valid && mode == Strict)
 					// A folder that is looked for results in hides them.
 					if depth := strings.Count(name, "/"); depth < 2 || strings.HasPrefix(name, home+"results") && depth < 5 {
@@ -77,7 +63,7 @@ func TestNoLinkLeadsOutOfTheTree(t *testing.T) {
 
 // Links inside of the tree are followed, as the official checker follows them.
 func TestLinksInsideOfTheTreeAreFollowed(t *testing.T) {
-	for _, name := range entriesOf(t, baseTree(t)) {
+	for _, name := range treetest.Entries(t, baseTree(t)) {
 		if strings.Count(name, "/") < 2 {
 			continue // a link to a folder below itself
 		}

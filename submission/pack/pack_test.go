@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path"
@@ -24,7 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/submission/treetest"
 )
 
 // tree is a small one with odd but allowed names.
@@ -49,19 +48,6 @@ func put(t testing.TB, root, name, text string) {
 	at := filepath.Join(root, name)
 	require.NoError(t, os.MkdirAll(filepath.Dir(at), 0o755))
 	require.NoError(t, os.WriteFile(at, []byte(text), 0o640))
-}
-
-func sums(t testing.TB, root string) map[string]string {
-	t.Helper()
-	files := map[string]string{}
-	require.NoError(t, filepath.WalkDir(root, func(name string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		files[strings.TrimPrefix(name, root)], err = atomicfile.SHA256(name)
-		return err
-	}))
-	return files
 }
 
 func tool(t testing.TB, folder, script string) string {
@@ -97,7 +83,7 @@ func TestTheOrganisersCanUnpackIt(t *testing.T) {
 				to
 		}
 		tool(t, out, unpack)
-		require.Equal(t, sums(t, root), sums(t, to))
+		require.Equal(t, treetest.Sums(t, root), treetest.Sums(t, to))
 		tool(t, to, "sha256sum -c "+r.List)
 	}
 }

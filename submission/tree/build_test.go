@@ -17,7 +17,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/mlperf-go/mlperf-go/compliance"
-	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 	"github.com/mlperf-go/mlperf-go/models"
@@ -27,6 +26,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/check"
 	"github.com/mlperf-go/mlperf-go/submission/describe"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
+	"github.com/mlperf-go/mlperf-go/submission/treetest"
 	"github.com/mlperf-go/mlperf-go/submission/truncate"
 )
 
@@ -64,20 +64,6 @@ func finish(t testing.TB, r *Result, mode check.Mode) *check.Report {
 	report, err := check.Check(context.Background(), r.Root, check.Options{Round: r.Round, Mode: mode})
 	require.NoError(t, err)
 	return report
-}
-
-// snapshot is every file of a tree with its hash.
-func snapshot(t testing.TB, root string) map[string]string {
-	t.Helper()
-	files := map[string]string{}
-	require.NoError(t, filepath.WalkDir(root, func(name string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		files[strings.TrimPrefix(name, root)], err = atomicfile.SHA256(name)
-		return err
-	}))
-	return files
 }
 
 // The runs of the recorded tree, laid out, truncated and checked, come out without a finding in every round and
@@ -421,7 +407,7 @@ func TestAnInterruptedBuildIsGoneOnWith(t *testing.T) {
 	e := campaign(t)
 	whole := e.options()
 	whole.Output = filepath.Join(t.TempDir(), "whole")
-	want := snapshot(t, e.build(whole).Root)
+	want := treetest.Sums(t, e.build(whole).Root)
 
 	output := filepath.Join(t.TempDir(), "tree")
 	ctx, end := context.WithCancelCause(context.Background())
@@ -449,7 +435,7 @@ func TestAnInterruptedBuildIsGoneOnWith(t *testing.T) {
 	o.Output = output
 	r := e.build(o)
 	require.Equal(t, len(all)/2-1, r.Reused)
-	require.Equal(t, want, snapshot(t, output))
+	require.Equal(t, want, treetest.Sums(t, output))
 	require.NoDirExists(t, part)
 }
 
@@ -467,7 +453,7 @@ func TestExistingTreeIsReplacedOnlyWithForce(t *testing.T) {
 	o.Force = true
 	again := e.build(o)
 	require.Equal(t, r.Files+2, again.Files, "power files come from other tools, and stay")
-	files := snapshot(t, r.Root)
+	files := treetest.Sums(t, r.Root)
 	require.Contains(t, files, "/closed/ExampleOrg/results/"+systemName+"/"+benchmarkName+
 		"/Server/performance/power/ptd_out.txt")
 	require.NotContains(t, files, "/closed/ExampleOrg/systems/other.json")

@@ -13,23 +13,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
+	"github.com/mlperf-go/mlperf-go/submission/treetest"
 )
-
-// secret is in every file that a planted link leads to.
-const secret = "LEAKED"
-
-// below gives every file and folder below a root, by its path below it.
-func below(t testing.TB, root string) []string {
-	t.Helper()
-	var names []string
-	require.NoError(t, filepath.WalkDir(root, func(name string, _ fs.DirEntry, err error) error {
-		if rel, _ := filepath.Rel(root, name); rel != "." {
-			names = append(names, rel)
-		}
-		return err
-	}))
-	return names
-}
 
 // plant replaces a file or folder by a link to a copy of it outside, in which every file has the secret at its end.
 func plant(t testing.TB, at string) {
@@ -42,7 +27,7 @@ func plant(t testing.TB, at string) {
 		}
 		f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
 		require.NoError(t, err)
-		_, err = f.WriteString(secret)
+		_, err = f.WriteString(treetest.Secret)
 		require.NoError(t, err)
 		return f.Close()
 	}))
@@ -51,7 +36,7 @@ func plant(t testing.TB, at string) {
 
 // Whatever component of whatever path of a campaign is a link: what lies behind it gets into no tree.
 func TestNoLinkOfACampaignIsFollowed(t *testing.T) {
-	for _, name := range below(t, campaign(t).folder) {
+	for _, name := range treetest.Entries(t, campaign(t).folder) {
 		if !strings.Contains(name, "Server") && strings.Count(name, "/") > 1 {
 			continue // Offline is like it
 		}
@@ -63,15 +48,15 @@ func TestNoLinkOfACampaignIsFollowed(t *testing.T) {
 			o.Output = filepath.Join(t.TempDir(), "tree")
 			r, err := Build(context.Background(), o)
 			if err != nil {
-				require.NotContains(t, err.Error(), secret)
+				require.NotContains(t, err.Error(), treetest.Secret)
 				require.NoDirExists(t, o.Output)
 				return
 			}
 			require.NotContains(t, name, mllog.DetailName, "a log that lacks is no tree")
-			for file := range snapshot(t, r.Root) {
+			for file := range treetest.Sums(t, r.Root) {
 				text, err := os.ReadFile(filepath.Join(r.Root, file))
 				require.NoError(t, err)
-				require.NotContains(t, string(text), secret, file)
+				require.NotContains(t, string(text), treetest.Secret, file)
 			}
 		})
 	}
@@ -82,7 +67,7 @@ func TestNoLinkInTheOutputIsFollowed(t *testing.T) {
 	e := campaign(t)
 	whole := e.options()
 	whole.Output = filepath.Join(t.TempDir(), "whole")
-	names := append(below(t, e.build(whole).Root), ".")
+	names := append(treetest.Entries(t, e.build(whole).Root), ".")
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -102,7 +87,7 @@ func TestNoLinkInTheOutputIsFollowed(t *testing.T) {
 			var known *run.Error
 			require.ErrorAs(t, err, &known)
 			require.Equal(t, run.ExitEnvironment, known.Exit)
-			for _, left := range below(t, outside) {
+			for _, left := range treetest.Entries(t, outside) {
 				require.Equal(t, "victim", left)
 				text, err := os.ReadFile(target)
 				require.NoError(t, err)
@@ -124,7 +109,7 @@ func TestNoLinkOfTheReplacedTreeIsFollowed(t *testing.T) {
 		o := e.options()
 		o.Force = true
 		again := e.build(o)
-		files := snapshot(t, again.Root)
+		files := treetest.Sums(t, again.Root)
 		kept := filepath.Join("/closed/ExampleOrg/results", systemName, benchmarkName, "Server", layout.Performance,
 			layout.PowerName)
 		require.NotContains(t, files, filepath.Join(kept, "ptd_out.txt"))

@@ -1,8 +1,6 @@
 package bench_test
 
 import (
-	"context"
-	"net"
 	"path/filepath"
 	"testing"
 	"time"
@@ -12,6 +10,7 @@ import (
 	_ "github.com/mlperf-go/mlperf-go/backends/openai" // registers the protocols
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/run/runtest"
 	"github.com/mlperf-go/mlperf-go/schema/schematest"
 	"github.com/mlperf-go/mlperf-go/sim"
 	"github.com/mlperf-go/mlperf-go/workload/bench"
@@ -28,21 +27,7 @@ func simulate(t *testing.T) string {
 
 // simulator is simulate with another time per token, and returns the server too.
 func simulator(t *testing.T, tpot time.Duration) (string, *sim.Server) {
-	t.Helper()
-	config := sim.DefaultConfig()
-	config.TTFT, config.TPOT, config.Answers = time.Millisecond, tpot, sim.AnswerRandom
-	s, err := sim.New(config)
-	require.NoError(t, err)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ctx, l) }()
-	t.Cleanup(func() {
-		cancel()
-		<-ended
-	})
-	return "http://" + l.Addr().String(), s
+	return runtest.Simulate(t, time.Millisecond, tpot)
 }
 
 // TestEveryProfileRehearses sends a few requests of every predefined profile to the simulator. None fails, and a

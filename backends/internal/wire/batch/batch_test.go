@@ -203,22 +203,29 @@ func TestFaults(t *testing.T) {
 				url, _ := serve(t, backend == "sglang", c.change)
 				config, d := config(t, backend, url, 3)
 				r := ask(t, config, d, 3)
-				failed := 0
-				for id, res := range r.Results {
-					if res.Reason == backends.OK {
-						require.Equal(t, []int32{int32(id) - 1, 7}, res.Tokens, "its own answer")
-						continue
-					}
-					failed++
-					require.Equal(t, c.want, res.Reason)
-				}
-				require.Equal(t, c.failed, failed)
-				require.Len(t, r.Attempts, failed, "each failed sample has its record")
-				for _, a := range r.Attempts {
-					require.Contains(t, a.Detail, c.text)
-				}
+				requireFailed(t, r, c.want, c.failed, c.text)
 			})
 		}
+	}
+}
+
+// requireFailed requires that so many samples of a batch failed, for the given reason, and that each of the others has
+// its own answer.
+func requireFailed(t *testing.T, r *wiretest.Recorder, want backends.Reason, failed int, text string) {
+	t.Helper()
+	n := 0
+	for id, res := range r.Results {
+		if res.Reason == backends.OK {
+			require.Equal(t, []int32{int32(id) - 1, 7}, res.Tokens, "its own answer")
+			continue
+		}
+		n++
+		require.Equal(t, want, res.Reason)
+	}
+	require.Equal(t, failed, n)
+	require.Len(t, r.Attempts, failed, "each failed sample has its record")
+	for _, a := range r.Attempts {
+		require.Contains(t, a.Detail, text)
 	}
 }
 

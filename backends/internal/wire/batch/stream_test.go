@@ -231,20 +231,7 @@ func TestStreamFaults(t *testing.T) {
 				config, d := config(t, backend, url, 3)
 				config.Stream = true
 				r := ask(t, config, d, 3)
-				failed := 0
-				for id, res := range r.Results {
-					if res.Reason == backends.OK {
-						require.Equal(t, []int32{int32(id) - 1, 7}, res.Tokens, "its own answer")
-						continue
-					}
-					failed++
-					require.Equal(t, c.want, res.Reason)
-				}
-				require.Equal(t, c.failed, failed)
-				require.Len(t, r.Attempts, failed, "each failed sample has its record")
-				for _, a := range r.Attempts {
-					require.Contains(t, a.Detail, c.text)
-				}
+				requireFailed(t, r, c.want, c.failed, c.text)
 			})
 		}
 	}
