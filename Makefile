@@ -19,7 +19,7 @@ ARGS ?=
 FUZZTIME ?= 30s
 FUZZ ?=
 
-.PHONY: help build setup run submission test test-real test-browser kube test-kube test-mlflow release test-release chaos bench mutate lint fuzz clean tools-check
+.PHONY: help build setup run submission test test-real test-browser kube test-kube test-mlflow nvtx test-nvtx release test-release chaos bench mutate lint fuzz clean tools-check
 
 # A variable or target that nothing reads is an error: a misspelled ENDPOINT would measure the simulator.
 given := $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $v))),$v))
@@ -81,6 +81,14 @@ test-kube: build
 ## make test-mlflow  test metrics upload against a real MLflow server, installed from its package (900 MB)
 test-mlflow: setup
 	@bash scripts/test-mlflow.sh
+
+## make nvtx         build bin/mlperf-go-nvtx, which marks the parts of each request for NVIDIA's Nsight
+nvtx: setup
+	@go build -trimpath -tags nvtx -ldflags "-X github.com/mlperf-go/mlperf-go/run/record.version=$(VERSION)" -o $(BIN)-nvtx ./cmd/mlperf-go
+
+## make test-nvtx    test that program with NVIDIA's library, installed from its package (0.4 MB)
+test-nvtx: build nvtx
+	@bash scripts/test-nvtx.sh
 
 ## make chaos        run RUNS=1000 tests against servers with random faults, and judge each by the servers' logs: [SEED=N] [JOBS=N]
 RUNS ?= 1000

@@ -114,6 +114,19 @@ type Sink interface {
 	Failed(a Attempt)
 }
 
+// SentMarker is a Sink that marks ranges of requests. Only programs with the build tag nvtx call it.
+type SentMarker interface {
+	// Sent reports that an attempt's request was written. stream: the answer is to be a stream.
+	Sent(q loadgen.Query, stream bool)
+}
+
+// MarkSent reports to a sink that an attempt's request was written, if the sink marks ranges.
+func MarkSent(s Sink, q loadgen.Query, stream bool) {
+	if m, ok := s.(SentMarker); ok {
+		m.Sent(q, stream)
+	}
+}
+
 // Outcome is the result of one query.
 type Outcome struct {
 	Reason       Reason

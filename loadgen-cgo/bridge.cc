@@ -39,6 +39,11 @@ void go_load_samples(uintptr_t handle, const uint64_t* indices, size_t n);
 void go_unload_samples(uintptr_t handle, const uint64_t* indices, size_t n);
 }
 
+#ifdef LG_NVTX
+void (*lg_on_issue)(uint64_t seq);
+void (*lg_on_flush)(void);
+#endif
+
 namespace {
 
 static_assert(sizeof(mlperf::QuerySampleIndex) == sizeof(uint64_t), "sample indices cross as 64-bit words");
@@ -100,6 +105,7 @@ struct lg_sut : public mlperf::SystemUnderTest {
   void IssueQuery(const std::vector<mlperf::QuerySample>& samples) override {
     const int64_t now = NowNS();
     for (const mlperf::QuerySample& sample : samples) {
+      LG_MARK(lg_on_issue, seq_);
       Push(LeastOutstanding(), lg_query{sample.id, sample.index, seq_++, calls_, now});
     }
     calls_++;
@@ -109,6 +115,7 @@ struct lg_sut : public mlperf::SystemUnderTest {
   }
 
   void FlushQueries() override {
+    LG_MARK(lg_on_flush);
     flushes_.push_back(calls_);
     __atomic_store_n(&flushed_, seq_, __ATOMIC_SEQ_CST);
   }

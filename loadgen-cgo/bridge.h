@@ -125,6 +125,16 @@ typedef struct {
   int32_t realtime;  // 1: SCHED_FIFO
 } lg_thread_info;
 
+// Programs with the build tag nvtx call these C functions on the StartTest thread: lg_on_issue before a consumer can
+// take a sample, and lg_on_flush after the last one.
+#ifdef LG_NVTX
+extern void (*lg_on_issue)(uint64_t seq);
+extern void (*lg_on_flush)(void);
+#define LG_MARK(hook, ...) hook(__VA_ARGS__)
+#else
+#define LG_MARK(hook, ...)
+#endif
+
 lg_sut* lg_sut_new(const char* name, size_t rings, size_t ring_capacity);
 void lg_sut_free(lg_sut* sut);
 lg_ring* lg_sut_ring(lg_sut* sut, size_t i);

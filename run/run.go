@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mlperf-go/mlperf-go/internal/nvtx"
 	"github.com/mlperf-go/mlperf-go/internal/results"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/run/exit"
@@ -70,11 +71,24 @@ func (silent) Waiting(string)                   {}
 func (silent) Preflighted(*Preflight, []string) {}
 func (silent) Progress(Progress)                {}
 
+// checkProgram rejects a program without LoadGen, and loads NVTX's library if the program marks ranges.
+func checkProgram() error {
+	if !loadgen.Built {
+		return exit.Environment(exit.CodeNoLoadGen, "Build it with 'make build'", "this program was built without LoadGen")
+	}
+	err := nvtx.Open()
+	if err == nil {
+		return nil
+	}
+	return exit.Environment(exit.CodeNVTX, "Install it (`pip install nvidia-nvtx-cu12`, or CUDA), and add its folder to "+
+		"LD_LIBRARY_PATH; or use a program that was built without the tag nvtx", "%w", err)
+}
+
 // prepare does everything that can fail before the test: first the input, then the machine and the endpoints, and files
 // last.
 func (t *test) prepare(ctx context.Context) error {
-	if !loadgen.Built {
-		return exit.Environment(exit.CodeNoLoadGen, "Build it with 'make build'", "this program was built without LoadGen")
+	if err := checkProgram(); err != nil {
+		return err
 	}
 	p := t.plan
 	var err error

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/nvtx"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
@@ -23,7 +24,10 @@ type sink struct {
 	now         func() int64
 }
 
-var _ backends.Sink = (*sink)(nil)
+var (
+	_ backends.Sink       = (*sink)(nil)
+	_ backends.SentMarker = (*sink)(nil)
+)
 
 // wallClock returns a clock of ns since 1970 that reads only the monotonic clock, at half the cost. A step of the wall
 // clock is detected elsewhere and makes the result invalid.
@@ -35,8 +39,18 @@ func wallClock() func() int64 {
 
 // FirstToken reports a sample's first token to LoadGen. The ledger refuses a second one.
 func (s *sink) FirstToken(q loadgen.Query, tokens []int32, atNS int64) {
+	nvtx.Next(q.Seq, nvtx.Stream)
 	if s.ledger.FirstToken(q.Seq, atNS) && s.firstTokens {
 		s.loadgen.FirstTokenComplete(q.ID, tokens)
+	}
+}
+
+// Sent begins the range of the answer, in programs that mark ranges.
+func (s *sink) Sent(q loadgen.Query, stream bool) {
+	if stream {
+		nvtx.Next(q.Seq, nvtx.FirstToken)
+	} else {
+		nvtx.Next(q.Seq, nvtx.Answer)
 	}
 }
 
@@ -48,6 +62,7 @@ func (s *sink) Failed(a backends.Attempt) { s.failed(a) }
 
 // Complete ends a sample. The ledger decides whether it is the first completion; LoadGen never sees a second.
 func (s *sink) Complete(q loadgen.Query, o *backends.Outcome) {
+	nvtx.Next(q.Seq, nvtx.Complete)
 	reason := o.Reason
 	told := s.ledger.HasFirstToken(q.Seq) // the backend's call counts, not the time in the outcome
 	if reason == backends.OK && s.firstTokens && !told {
@@ -74,6 +89,7 @@ func (s *sink) Complete(q loadgen.Query, o *backends.Outcome) {
 	default:
 		s.loadgen.QuerySamplesComplete(q.ID, o.Tokens, o.NTokens)
 	}
+	nvtx.Next(q.Seq, nvtx.End)
 	s.counts.ended.Add(1)
 	if reason == backends.OK && !usualFinish(o.FinishReason) {
 		s.unusual(o.FinishReason)
@@ -122,6 +138,7 @@ func (s *source) note(queries []loadgen.Query) {
 		time.Sleep(stoppedPace)
 	}
 	for i := range queries {
+		nvtx.Next(queries[i].Seq, nvtx.Send)
 		s.ledger.Issue(queries[i].Seq, queries[i].Index, queries[i].IssuedNS)
 	}
 	s.counts.taken.Add(int64(len(queries)))

@@ -88,6 +88,7 @@ const (
 	CodeModelFile         Code = "model_file"
 	CodeNoLoadGen         Code = "no_loadgen"
 	CodeNoServers         Code = "no_servers"
+	CodeNVTX              Code = "nvtx"
 	CodeNotPacked         Code = "not_packed"
 	CodeNotReady          Code = "not_ready"
 	CodeNotScored         Code = "not_scored"

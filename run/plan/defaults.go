@@ -9,6 +9,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/internal/nvtx"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 )
@@ -39,6 +40,9 @@ func (p *Plan) Bind(rows int) error {
 	p.addShortfalls(p.settingShortfalls())
 	if text := p.Config.String("profile-window"); text != "" {
 		p.addShortfalls([]shortfall{{"profile-window", "profiled: --profile-window " + text + " profiles the servers"}})
+	}
+	if nvtx.On {
+		p.addShortfalls([]shortfall{{"", "profiled: the client marks ranges for NVTX (build tag nvtx)"}})
 	}
 	if why := Profiled(p.Profilers); why != "" {
 		p.addShortfalls([]shortfall{{"", why}})

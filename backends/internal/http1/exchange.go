@@ -8,6 +8,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
+	"github.com/mlperf-go/mlperf-go/internal/nvtx"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
@@ -85,7 +86,11 @@ func (e *exchanges) start(c *conn, x *exchange) {
 	c.answering, c.drained = false, 0
 	c.deadline, c.phase, c.over = x.deadline, x.firstBy, policy.FirstTokenOver
 	e.pool.watch(c)
-	e.written(c, e.sender.start(c, &e.report.targets[c.endpoint]))
+	err := e.sender.start(c, &e.report.targets[c.endpoint])
+	if nvtx.On {
+		backends.MarkSent(e.report.sink, x.query, e.config.Stream)
+	}
+	e.written(c, err)
 }
 
 // written handles the error of a write, if there is one. There may still be an answer that the server sent before it

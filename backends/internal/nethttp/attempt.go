@@ -17,6 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
+	"github.com/mlperf-go/mlperf-go/internal/nvtx"
 )
 
 // trace collects what net/http reports about one attempt, from its own goroutines.
@@ -27,6 +28,7 @@ type trace struct {
 	sentNS      atomic.Int64
 	firstByteNS atomic.Int64
 	connected   func()        // called for each new connection
+	mark        func()        // called for each connection, in programs that mark ranges
 	written     chan struct{} // receives a value when the whole request was written
 	body        *body
 }
@@ -37,6 +39,9 @@ func (t *trace) hooks() *httptrace.ClientTrace {
 			t.sentNS.Store(time.Now().UnixNano())
 			t.reused.Store(i.Reused)
 			t.conns.Add(1)
+			if nvtx.On {
+				t.mark()
+			}
 			if !i.Reused {
 				t.connected()
 			}
@@ -112,6 +117,9 @@ func (w *worker) try(r *request, a *attempt, deadline time.Time) {
 	}
 	endpoint := a.endpoint
 	t := trace{connected: func() { c.Connected(endpoint) }, written: make(chan struct{}, 1)}
+	if nvtx.On {
+		t.mark = func() { backends.MarkSent(w.shard.sink, r.query, c.config.Stream) }
+	}
 	t.sentNS.Store(time.Now().UnixNano()) // used if no connection is made
 	response, err := w.send(httptrace.WithClientTrace(ctx, t.hooks()), r, a, &t)
 	r.out.SentNS, r.out.FirstByteNS = t.sentNS.Load(), t.firstByteNS.Load()

@@ -219,6 +219,13 @@ func (s *shard) FirstToken(loadgen.Query, []int32, int64) {}
 // Tokens is not called either.
 func (s *shard) Tokens(loadgen.Query, int, int64, int64) {}
 
+// Sent marks each sample of the batch.
+func (s *shard) Sent(batch loadgen.Query, stream bool) {
+	for _, q := range s.backend.group(batch.Index).queries {
+		backends.MarkSent(s.sink, q, stream)
+	}
+}
+
 // Failed records the attempt for each sample of the batch, with the server's answer for the first sample only.
 func (s *shard) Failed(a backends.Attempt) {
 	queries := s.backend.group(a.Query.Index).queries
