@@ -1,16 +1,20 @@
 package kubetest
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/mlperf-go/mlperf-go/kube/cluster"
@@ -41,12 +45,48 @@ func Program(t testing.TB) string {
 	return path
 }
 
+// Cluster is the control plane that the tests of a package share. It has two nodes with Image, and makes a volume for
+// every claim.
+func Cluster(t testing.TB) *testcluster.Cluster {
+	t.Helper()
+	program := Program(t)
+	return testcluster.Share(t, func(c *testcluster.Cluster) {
+		image := imageIn(t, c.Dir("image"), program)
+		c.Node("node-1", image)
+		c.Node("node-2", image)
+		c.Provision()
+	})
+}
+
+// Namespace returns the name of a namespace for one test, which does not exist. It is deleted after the test.
+func Namespace(t testing.TB, c *testcluster.Cluster) string {
+	t.Helper()
+	name := fmt.Sprintf("%s-%d", strings.ToLower(strings.Map(func(r rune) rune {
+		if r == '/' || r == '_' {
+			return '-'
+		}
+		return r
+	}, t.Name())), namespaces.Add(1))
+	t.Cleanup(func() {
+		c.Client().CoreV1().Namespaces().Delete(context.Background(), name, metav1.DeleteOptions{}) // if it was made
+	})
+	return name
+}
+
+// namespaces counts the namespaces of the process.
+var namespaces atomic.Int64
+
 // Image is the image of the program: a folder with it in the place of /usr/local/bin.
 func Image(t testing.TB) testcluster.Image {
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(dir, 0o755))
-	data, err := os.ReadFile(Program(t))
+	return imageIn(t, dir, Program(t))
+}
+
+func imageIn(t testing.TB, dir, program string) testcluster.Image {
+	t.Helper()
+	data, err := os.ReadFile(program)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "mlperf-go"), data, 0o755))
 	return testcluster.Image{Name: ImageName, Entrypoint: []string{objects.Program},
@@ -81,9 +121,9 @@ func Connect(t testing.TB, config *rest.Config) *cluster.Cluster {
 	return c
 }
 
-// Launch returns a launch of one small pod in the namespace "bench".
-func Launch(id string, args ...string) objects.Launch {
-	return objects.Launch{ID: id, Namespace: "bench", Harness: "inference-perf", Image: ImageName,
+// Launch returns a launch of one small pod in a namespace.
+func Launch(namespace, id string, args ...string) objects.Launch {
+	return objects.Launch{ID: id, Namespace: namespace, Harness: "inference-perf", Image: ImageName,
 		ServiceAccount: "mlperf-go",
 		Pods:           1, CPU: resource.MustParse("1"), Memory: resource.MustParse("1Gi"), Hold: time.Hour,
 		Profiles: map[string]string{"chat.yaml": "{}\n"}, Args: args}

@@ -32,17 +32,17 @@ func options(t *testing.T, l objects.Launch) Options {
 // TestRun runs a LoadGen test in a pod for a user who has the rights of Rights alone. The namespace enforces the
 // restricted Pod Security Standard; the pod has an arbitrary user id and a read-only root.
 func TestRun(t *testing.T) {
-	tc := testcluster.Start(t)
-	tc.Node("node-1", kubetest.Image(t))
-	tc.Provision()
+	t.Parallel()
+	tc := kubetest.Cluster(t)
 	url := kubetest.Simulator(t)
-	prepareNamespace(t, tc)
+	ns := prepareNamespace(t, tc)
 	c := kubetest.Connect(t, tc.User())
 	args := []string{"run", "--model", "llama3.1-8b", "--scenario", "Offline", "--samples", "64", "--min-queries", "64",
 		"--endpoint", url, "--output-dir", "$(RESULTS)/run", "--no-progress"}
 	for name, claim := range map[string]string{"temporary": "", "claim": "workload-pvc"} {
 		t.Run(name, func(t *testing.T) {
-			l := kubetest.Launch(name, args...)
+			t.Parallel()
+			l := kubetest.Launch(ns, name, args...)
 			l.Storage.Claim, l.Storage.Size = claim, mustParse("4Gi")
 			o := options(t, l)
 			result, err := Run(t.Context(), c, o)
@@ -57,42 +57,43 @@ func TestRun(t *testing.T) {
 			logs, err := os.ReadDir(filepath.Join(o.Output, "logs"))
 			require.NoError(t, err)
 			require.Len(t, logs, 1)
-			jobs, err := tc.Client().BatchV1().Jobs("bench").List(t.Context(), metav1.ListOptions{LabelSelector: l.Selector()})
+			jobs, err := tc.Client().BatchV1().Jobs(ns).List(t.Context(), metav1.ListOptions{LabelSelector: l.Selector()})
 			require.NoError(t, err)
 			require.Empty(t, jobs.Items, "the launch is deleted")
 		})
 	}
 
 	// without any right, the message names the missing one and the command that prints all
-	_, err := Run(t.Context(), c, options(t,
-		func() objects.Launch { l := kubetest.Launch("x"); l.Namespace = "other"; return l }()))
+	_, err := Run(t.Context(), c, options(t, kubetest.Launch("other", "x")))
 	require.ErrorContains(t, err, "forbidden")
 	require.ErrorContains(t, err, "mlperf-go kube rights")
 }
 
 // prepareNamespace makes the namespace and gives the user the rights of a launcher there.
-func prepareNamespace(t *testing.T, tc *testcluster.Cluster) {
+func prepareNamespace(t *testing.T, tc *testcluster.Cluster) (name string) {
 	t.Helper()
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "bench",
+	name = kubetest.Namespace(t, tc)
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name,
 		Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
 	_, err := tc.Client().CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{})
 	require.NoError(t, err)
-	for _, o := range objects.Rights("bench", "bench", "user") {
+	for _, o := range objects.Rights(name, name, "user") {
 		switch o := o.(type) {
 		case *rbacv1.Role:
-			_, err = tc.Client().RbacV1().Roles("bench").Create(t.Context(), o, metav1.CreateOptions{})
+			_, err = tc.Client().RbacV1().Roles(name).Create(t.Context(), o, metav1.CreateOptions{})
 		case *rbacv1.RoleBinding:
-			_, err = tc.Client().RbacV1().RoleBindings("bench").Create(t.Context(), o, metav1.CreateOptions{})
+			_, err = tc.Client().RbacV1().RoleBindings(name).Create(t.Context(), o, metav1.CreateOptions{})
 		}
 		require.NoError(t, err)
 	}
+	return name
 }
 
 // TestEnds lists how pods end otherwise than well: the class of the error, and what is said.
 func TestEnds(t *testing.T) {
-	tc := testcluster.Start(t)
-	node := tc.Node("node-1", kubetest.Image(t))
-	c := kubetest.Connect(t, tc.Admin())
+	t.Parallel()
+	tc := kubetest.Cluster(t)
+	ns, c := kubetest.Namespace(t, tc), kubetest.Connect(t, tc.Admin())
 	sleep := []string{"sim", "--listen", "127.0.0.1:0"} // a command that goes on
 	running := func(f func(pod string)) func(context.Context, []*corev1.Pod) error {
 		return func(_ context.Context, pods []*corev1.Pod) error {
@@ -111,17 +112,18 @@ func TestEnds(t *testing.T) {
 		{"secret", func(o *Options) { o.SecretEnv = map[string]objects.SecretKey{"TOKEN": {Secret: "none", Key: "k"}} },
 			cluster.Launcher, "none"},
 		{"killed", func(o *Options) {
-			o.Args, o.Started = sleep, running(func(pod string) { node.Kill("bench", pod, "OOMKilled") })
+			o.Args, o.Started = sleep, running(func(pod string) { tc.Kill(ns, pod, "OOMKilled") })
 		}, cluster.Launcher, "it needed more than its memory"},
 		{"evicted", func(o *Options) {
-			o.Args, o.Started = sleep, running(func(pod string) { node.Evict("bench", pod, "The node was low on memory.") })
+			o.Args, o.Started = sleep, running(func(pod string) { tc.Evict(ns, pod, "The node was low on memory.") })
 		}, cluster.Launcher, "evicted"},
 		{"slow", func(o *Options) { o.Args, o.Wait = sleep, 6*time.Second }, cluster.Timeout, "did not end within 6s"},
 		{"unschedulable", func(o *Options) { o.NodeSelector, o.Start = map[string]string{"gpu": "none"}, 3*time.Second },
 			cluster.Timeout, "did not start within 3s"},
 	} {
 		t.Run(e.name, func(t *testing.T) {
-			o := options(t, kubetest.Launch(e.name, "version"))
+			t.Parallel()
+			o := options(t, kubetest.Launch(ns, e.name, "version"))
 			e.change(&o)
 			result, err := Run(t.Context(), c, o)
 			if e.code == "" { // a command that fails is a result
@@ -140,18 +142,18 @@ func TestEnds(t *testing.T) {
 
 // TestCollectLater collects what a launch left that did not wait.
 func TestCollectLater(t *testing.T) {
-	tc := testcluster.Start(t)
-	tc.Node("node-1", kubetest.Image(t))
-	c := kubetest.Connect(t, tc.Admin())
-	o := options(t, kubetest.Launch("later", "version"))
+	t.Parallel()
+	tc := kubetest.Cluster(t)
+	ns, c := kubetest.Namespace(t, tc), kubetest.Connect(t, tc.Admin())
+	o := options(t, kubetest.Launch(ns, "later", "version"))
 	o.Wait, o.Keep = 0, true
 	_, err := Run(t.Context(), c, o)
 	require.NoError(t, err)
 	out := t.TempDir()
-	result, err := Collect(t.Context(), c, Experiment{ID: "later", Namespace: "bench"}, Options{Output: out})
+	result, err := Collect(t.Context(), c, Experiment{ID: "later", Namespace: ns}, Options{Output: out})
 	require.NoError(t, err)
 	require.Len(t, result.Pods, 1)
 	require.FileExists(t, filepath.Join(out, "later_0", "worker.json"))
-	_, err = Collect(t.Context(), c, Experiment{ID: "never", Namespace: "bench"}, Options{Output: out})
+	_, err = Collect(t.Context(), c, Experiment{ID: "never", Namespace: ns}, Options{Output: out})
 	require.ErrorContains(t, err, `no experiment "never"`)
 }

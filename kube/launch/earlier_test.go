@@ -20,9 +20,9 @@ import (
 )
 
 // hold keeps the only pod of the namespace in the state Terminating, until the returned function is called.
-func hold(t *testing.T, tc *testcluster.Cluster) (release func()) {
+func hold(t *testing.T, tc *testcluster.Cluster, namespace string) (release func()) {
 	t.Helper()
-	pods := tc.Client().CoreV1().Pods("bench")
+	pods := tc.Client().CoreV1().Pods(namespace)
 	list, err := pods.List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	require.Len(t, list.Items, 1)
@@ -37,23 +37,23 @@ func hold(t *testing.T, tc *testcluster.Cluster) (release func()) {
 // TestRelaunch starts a launch under the id of an earlier one: while that one runs, while its pod is still ending, and
 // once it is gone.
 func TestRelaunch(t *testing.T) {
-	tc := testcluster.Start(t)
-	tc.Node("node-1", kubetest.Image(t))
-	c := kubetest.Connect(t, tc.Admin())
-	first := options(t, kubetest.Launch("again", "sim", "--listen", "127.0.0.1:0"))
+	t.Parallel()
+	tc := kubetest.Cluster(t)
+	ns, c := kubetest.Namespace(t, tc), kubetest.Connect(t, tc.Admin())
+	first := options(t, kubetest.Launch(ns, "again", "sim", "--listen", "127.0.0.1:0"))
 	first.Wait, first.Keep = 0, true
 	_, err := Run(t.Context(), c, first)
 	require.NoError(t, err)
 
-	second := options(t, kubetest.Launch("again", "version"))
+	second := options(t, kubetest.Launch(ns, "again", "version"))
 	second.Profiles = map[string]string{"other.yaml": "{}\n"}
 	_, err = Run(t.Context(), c, second)
 	known := exit.Classify(err)
 	require.Equal(t, exit.StatusUsage, known.Exit, "%v", err)
-	require.ErrorContains(t, err, "the namespace bench already has a launch with the id again")
-	require.Contains(t, known.Hint, "kube collect -p bench again")
+	require.ErrorContains(t, err, "the namespace "+ns+" already has a launch with the id again")
+	require.Contains(t, known.Hint, "kube collect -p "+ns+" again")
 
-	release := hold(t, tc)
+	release := hold(t, tc, ns)
 	require.NoError(t, newRunner(c, first).remove(t.Context()))
 	second.Start = 3 * time.Second
 	_, err = Run(t.Context(), c, second)
@@ -103,7 +103,7 @@ func TestOwnPods(t *testing.T) {
 		"nothing is there": {"", 0, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := kubetest.Launch("x")
+			l := kubetest.Launch("bench", "x")
 			l.Attempts = e.attempts
 			client := fake.NewClientset()
 			if e.job != "" {

@@ -3,6 +3,7 @@ package launch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -72,13 +73,12 @@ func TestFullDisks(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can mount a small disk")
 	}
-	tc := testcluster.Start(t)
-	tc.Node("node-1", kubetest.Image(t))
-	tc.Provision()
+	t.Parallel()
+	tc := kubetest.Cluster(t)
 	url := kubetest.Simulator(t)
-	c := kubetest.Connect(t, tc.Admin())
+	ns, c := kubetest.Namespace(t, tc), kubetest.Connect(t, tc.Admin())
 
-	full := kubetest.Launch("full", "bench", "run", "--workload", "/workspace/profiles/inference-perf/chat.yaml",
+	full := kubetest.Launch(ns, "full", "bench", "run", "--workload", "/workspace/profiles/inference-perf/chat.yaml",
 		"--endpoint-url", url, "--output", "$(RESULTS)/run")
 	full.Profiles = map[string]string{"chat.yaml": longRun}
 	full.Storage.Claim, full.Storage.Size = "small", mustParse("20Ki")
@@ -92,13 +92,13 @@ func TestFullDisks(t *testing.T) {
 	require.Contains(t, strings.Join(said, "\n"), "no space left on device", "the launcher repeats why")
 	requireClean(t, tc, &full)
 
-	local := kubetest.Launch("local", loadgen(url)...)
+	local := kubetest.Launch(ns, "local", loadgen(url)...)
 	o = options(t, local)
 	require.NoError(t, unix.Mount("tmpfs", o.Output, "tmpfs", 0, "size=16k"))
 	t.Cleanup(func() { unix.Unmount(o.Output, unix.MNT_DETACH) })
 	_, err = Run(t.Context(), c, o)
 	requireError(t, err, cluster.Collection, "no space left on device", "--output names another folder")
-	result, err = Collect(t.Context(), c, Experiment{"local", "bench"}, Options{Output: t.TempDir()})
+	result, err = Collect(t.Context(), c, Experiment{"local", ns}, Options{Output: t.TempDir()})
 	require.NoError(t, err, "the results were left")
 	require.Zero(t, result.Exit())
 	requireClean(t, tc, &local)
@@ -107,62 +107,82 @@ func TestFullDisks(t *testing.T) {
 // TestExpiredToken ends the validity of the user's token while a command runs. The collection that is going on ends
 // well; what cannot be deleted is named.
 func TestExpiredToken(t *testing.T) {
-	tc := testcluster.Start(t)
-	tc.Node("node-1", kubetest.Image(t))
-	prepareNamespace(t, tc)
-	ctx, accounts := t.Context(), tc.Client().CoreV1().ServiceAccounts("bench")
+	t.Parallel()
+	tc := kubetest.Cluster(t)
+	ns := prepareNamespace(t, tc)
+	ctx, accounts := t.Context(), tc.Client().CoreV1().ServiceAccounts(ns)
 	_, err := accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "alice"}},
 		metav1.CreateOptions{})
 	require.NoError(t, err)
-	_, err = tc.Client().RbacV1().RoleBindings("bench").Create(ctx, &rbacv1.RoleBinding{
+	_, err = tc.Client().RbacV1().RoleBindings(ns).Create(ctx, &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "alice"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "Role", Name: "mlperf-go-launcher"},
-		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Name: "alice", Namespace: "bench"}}}, metav1.CreateOptions{})
+		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Name: "alice", Namespace: ns}}}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	token, err := accounts.CreateToken(ctx, "alice", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	config := tc.User()
 	config.BearerToken = token.Status.Token
-	l := kubetest.Launch("expired", "sim", "--listen", "127.0.0.1:0")
+	l := kubetest.Launch(ns, "expired", "sim", "--listen", "127.0.0.1:0")
 	o := options(t, l)
-	o.Wait = 30 * time.Second // API servers remember a valid token for some seconds
+	o.Wait = 20 * time.Second // API servers remember a valid token for some seconds
 	o.Started = func(ctx context.Context, _ []*corev1.Pod) error {
 		return accounts.Delete(ctx, "alice", metav1.DeleteOptions{})
 	}
 	_, err = Run(ctx, kubetest.Connect(t, config), o)
-	requireError(t, err, cluster.Timeout, "did not end within 30s", "kube collect -p bench expired")
+	requireError(t, err, cluster.Timeout, "did not end within 20s", "kube collect -p "+ns+" expired")
 
 	// with another login, the remains are seen and removed
 	o.Started, o.Wait = nil, 5*time.Second
-	_, err = Collect(ctx, kubetest.Connect(t, config), Experiment{"expired", "bench"}, o)
+	_, err = Collect(ctx, kubetest.Connect(t, config), Experiment{"expired", ns}, o)
 	requireError(t, err, cluster.Access, "log in again")
 	r := newRunner(kubetest.Connect(t, config), o)
 	err = r.remove(ctx)
 	requireError(t, err, cluster.Access, "log in again")
-	require.ErrorContains(t, err, "kubectl -n bench delete job,configmap -l mlperf-go/run=expired")
+	require.ErrorContains(t, err, "kubectl -n "+ns+" delete job,configmap -l mlperf-go/run=expired")
 }
 
 // TestDeletedNamespace deletes the namespace while a command runs.
 func TestDeletedNamespace(t *testing.T) {
-	tc := testcluster.Start(t)
-	tc.Node("node-1", kubetest.Image(t))
-	l := kubetest.Launch("gone", "sim", "--listen", "127.0.0.1:0")
+	t.Parallel()
+	tc := kubetest.Cluster(t)
+	ns := kubetest.Namespace(t, tc)
+	l := kubetest.Launch(ns, "gone", "sim", "--listen", "127.0.0.1:0")
 	o := options(t, l)
 	o.Started = func(ctx context.Context, _ []*corev1.Pod) error {
-		return tc.Client().CoreV1().Namespaces().Delete(ctx, "bench", metav1.DeleteOptions{})
+		return tc.Client().CoreV1().Namespaces().Delete(ctx, ns, metav1.DeleteOptions{})
 	}
 	_, err := Run(t.Context(), kubetest.Connect(t, tc.Admin()), o)
 	requireError(t, err, cluster.Launcher, "somebody deleted the pod, or its namespace")
 	requireClean(t, tc, &l)
 }
 
-// TestLostNode cuts the power of a pod's node while its command runs: the launch ends with what happened. With a single
-// node, the cluster would take itself for disconnected, and evict nothing.
+// reserved registers nodes that take the pods with the placement of on alone.
+func reserved(t *testing.T, tc *testcluster.Cluster, key string, n int) map[string]*testcluster.Node {
+	t.Helper()
+	image, nodes := kubetest.Image(t), map[string]*testcluster.Node{}
+	for i := range n {
+		name := fmt.Sprintf("%s-%d", key, i)
+		nodes[name] = tc.Reserved(key, name, image)
+	}
+	return nodes
+}
+
+// on places pods on the nodes of reserved.
+func on(key string) objects.Placement {
+	return objects.Placement{NodeSelector: map[string]string{key: ""},
+		Tolerations: []corev1.Toleration{{Key: key, Operator: corev1.TolerationOpExists,
+			Effect: corev1.TaintEffectNoSchedule}}}
+}
+
+// TestLostNode cuts the power of a pod's node while its command runs: the launch ends with what happened.
+// The other nodes stay: a cluster that loses most of its nodes takes itself for disconnected, and evicts nothing.
 func TestLostNode(t *testing.T) {
-	tc := testcluster.Start(t)
-	image := kubetest.Image(t)
-	nodes := map[string]*testcluster.Node{"node-1": tc.Node("node-1", image), "node-2": tc.Node("node-2", image)}
-	l := kubetest.Launch("power", "sim", "--listen", "127.0.0.1:0")
+	t.Parallel()
+	tc := kubetest.Cluster(t)
+	nodes := reserved(t, tc, "power", 1)
+	l := kubetest.Launch(kubetest.Namespace(t, tc), "power", "sim", "--listen", "127.0.0.1:0")
+	l.Placement = on("power")
 	o := options(t, l)
 	o.Started = func(_ context.Context, pods []*corev1.Pod) error {
 		nodes[pods[0].Spec.NodeName].Lose()
@@ -176,14 +196,11 @@ func TestLostNode(t *testing.T) {
 // TestLostNodeOfCampaign cuts the power of the node of a campaign, and marks it as out of service, as its administrator
 // or the cloud does. The next pod runs on another node, with the same claim.
 func TestLostNodeOfCampaign(t *testing.T) {
-	tc := testcluster.Start(t)
-	image := kubetest.Image(t)
-	nodes := map[string]*testcluster.Node{}
-	for _, name := range []string{"node-1", "node-2"} {
-		nodes[name] = tc.Node(name, image)
-	}
-	tc.Provision()
-	l := kubetest.Launch("moved", "sim", "--listen", "127.0.0.1:0")
+	t.Parallel()
+	tc := kubetest.Cluster(t)
+	nodes := reserved(t, tc, "campaign", 2)
+	l := kubetest.Launch(kubetest.Namespace(t, tc), "moved", "sim", "--listen", "127.0.0.1:0")
+	l.Placement = on("campaign")
 	l.Attempts, l.Storage.Claim, l.Storage.Size = 1, "workload-pvc", mustParse("1Gi")
 	o := options(t, l)
 	lost := ""
@@ -247,13 +264,13 @@ func (c *cutter) cut() {
 // TestDroppedWatch cuts all connections to the API server while a command runs, its watch and the stream of its results
 // among them: the launch goes on as if nothing had happened.
 func TestDroppedWatch(t *testing.T) {
-	tc := testcluster.Start(t)
-	tc.Node("node-1", kubetest.Image(t))
+	t.Parallel()
+	tc := kubetest.Cluster(t)
 	url := kubetest.Simulator(t)
 	connections := &cutter{}
 	config := tc.Admin()
 	config.Dial = connections.dial
-	l := kubetest.Launch("cut", loadgen(url)...)
+	l := kubetest.Launch(kubetest.Namespace(t, tc), "cut", loadgen(url)...)
 	o := options(t, l)
 	o.Started = func(context.Context, []*corev1.Pod) error {
 		connections.cut()
@@ -286,7 +303,7 @@ func TestTimeouts(t *testing.T) {
 			p.Namespace, p.Labels = "bench", map[string]string{objects.LabelRun: "late"}
 			access := &cluster.Cluster{Client: fake.NewClientset(p),
 				Dynamic: dynamicfake.NewSimpleDynamicClient(scheme.Scheme)}
-			o := Options{Launch: kubetest.Launch("late"), Start: c.start, Wait: c.wait, Output: t.TempDir()}
+			o := Options{Launch: kubetest.Launch("bench", "late"), Start: c.start, Wait: c.wait, Output: t.TempDir()}
 			_, err := newRunner(access, o).follow(t.Context())
 			requireError(t, err, c.code, c.text)
 			if c.code == cluster.Timeout {

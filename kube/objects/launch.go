@@ -44,15 +44,15 @@ type Launch struct {
 	Storage        Storage
 	Env            map[string]string    // plain variables
 	SecretEnv      map[string]SecretKey // variables whose values stay in a Secret
-	NodeSelector   map[string]string
-	Deadline       time.Duration // after which the cluster ends the pods; 0: none
-	Hold           time.Duration // how long a pod stays after its command, for the collection of its results
-	Control        bool          // the pods wait for a start instant
-	Attempts       int           // pods that may follow a killed one, in its place; they continue in its folder
-	FSGroup        int64         // group that owns the volumes; 0: the cluster's choice
-	Idle           bool          // the pods run no command; they stay for Hold
-	Expire         time.Duration // after which the cluster deletes an ended job; 0: never
-	Target         string        // what is measured, in one line; recorded with the objects; empty: not recorded
+	Placement
+	Deadline time.Duration // after which the cluster ends the pods; 0: none
+	Hold     time.Duration // how long a pod stays after its command, for the collection of its results
+	Control  bool          // the pods wait for a start instant
+	Attempts int           // pods that may follow a killed one, in its place; they continue in its folder
+	FSGroup  int64         // group that owns the volumes; 0: the cluster's choice
+	Idle     bool          // the pods run no command; they stay for Hold
+	Expire   time.Duration // after which the cluster deletes an ended job; 0: never
+	Target   string        // what is measured, in one line; recorded with the objects; empty: not recorded
 }
 
 // Storage is where results are kept.
@@ -169,7 +169,7 @@ func (l *Launch) Job(owner *metav1.OwnerReference) *batchv1.Job {
 }
 
 func (l *Launch) pod() corev1.PodSpec {
-	spec := restricted(l.ServiceAccount, l.PullSecrets, l.NodeSelector, l.FSGroup)
+	spec := restricted(l.ServiceAccount, l.PullSecrets, l.Placement, l.FSGroup)
 	spec.RestartPolicy = corev1.RestartPolicyNever
 	spec.Volumes, spec.Containers = l.volumes(), []corev1.Container{l.container()}
 	return spec
@@ -256,9 +256,9 @@ func kind(version, name string) metav1.TypeMeta {
 func yes() *bool { v := true; return &v }
 func no() *bool  { v := false; return &v }
 
-// Described returns what the specification of a pod records about its launch: image, account, storage, node labels.
+// Described returns what the specification of a pod records about its launch: image, account, storage, nodes.
 func Described(spec *corev1.PodSpec) Launch {
-	l := Launch{ServiceAccount: spec.ServiceAccountName, NodeSelector: spec.NodeSelector,
+	l := Launch{ServiceAccount: spec.ServiceAccountName, Placement: Placement{spec.NodeSelector, spec.Tolerations},
 		Storage: Storage{ResultsDir: DefaultResultsDir}}
 	if c := spec.SecurityContext; c != nil && c.FSGroup != nil {
 		l.FSGroup = *c.FSGroup

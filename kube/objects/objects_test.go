@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
@@ -23,7 +24,9 @@ var launches = map[string]Launch{
 		Profiles: map[string]string{"chat.yaml": "name: chat\n"}, Args: []string{"bench", "run"}, Pods: 8, Attempts: 2,
 		Storage:     Storage{Claim: "workload-pvc", Size: resource.MustParse("20Gi"), Class: "fast", ResultsDir: "/results"},
 		PullSecrets: []string{"registry"}, Env: map[string]string{"TZ": "CET"}, Deadline: 90 * time.Second,
-		SecretEnv: map[string]SecretKey{"HF_TOKEN": {"hf", "token"}}, NodeSelector: map[string]string{"pool": "clients"}},
+		SecretEnv: map[string]SecretKey{"HF_TOKEN": {"hf", "token"}},
+		Placement: Placement{NodeSelector: map[string]string{"pool": "clients"},
+			Tolerations: []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpExists}}}},
 }
 
 func init() {
@@ -56,9 +59,9 @@ func TestGoldenYAML(t *testing.T) {
 		described := Described(&spec)
 		require.Equal(t, l.resultsDir(), described.Storage.ResultsDir)
 		require.Equal(t, l.Storage.Claim, described.Storage.Claim)
-		require.Equal(t, []any{l.Image, l.ServiceAccount, l.PullSecrets, l.FSGroup, l.NodeSelector},
+		require.Equal(t, []any{l.Image, l.ServiceAccount, l.PullSecrets, l.FSGroup, l.Placement},
 			[]any{described.Image, described.ServiceAccount, described.PullSecrets, described.FSGroup,
-				described.NodeSelector})
+				described.Placement})
 	}
 }
 

@@ -20,10 +20,17 @@ func home(namespace, account string) []runtime.Object {
 	}
 }
 
+// Placement is on which nodes pods may run.
+type Placement struct {
+	NodeSelector map[string]string   // labels of the nodes
+	Tolerations  []corev1.Toleration // of taints of the nodes
+}
+
 // restricted returns a pod without containers that fits the restricted Pod Security Standard, with an arbitrary user.
-func restricted(account string, pullSecrets []string, nodes map[string]string, group int64) corev1.PodSpec {
+func restricted(account string, pullSecrets []string, place Placement, group int64) corev1.PodSpec {
 	spec := corev1.PodSpec{ServiceAccountName: account, AutomountServiceAccountToken: no(), EnableServiceLinks: no(),
-		NodeSelector: nodes, SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: yes(),
+		NodeSelector: place.NodeSelector, Tolerations: place.Tolerations,
+		SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: yes(),
 			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}}}
 	if group != 0 {
 		spec.SecurityContext.FSGroup = &group

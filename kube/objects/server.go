@@ -35,13 +35,13 @@ type Server struct {
 	GPUResource    string            // name of the resource, such as nvidia.com/gpu
 	CPU, Memory    resource.Quantity // requests and limits; zero: not set
 	CacheClaim     string            // existing claim for weights; empty: each pod's own temporary volume
-	NodeSelector   map[string]string
-	FSGroup        int64         // group that owns the volumes; 0: the cluster's choice
-	User           int64         // user of the pods; 0: the image's, or the cluster's choice
-	Startup        time.Duration // until the health path must answer
-	Stop           time.Duration // between SIGTERM and SIGKILL
-	Probe          time.Duration // between two probes of a ready server
-	Silence        time.Duration // without an answer after which a server gets no requests
+	Placement
+	FSGroup int64         // group that owns the volumes; 0: the cluster's choice
+	User    int64         // user of the pods; 0: the image's, or the cluster's choice
+	Startup time.Duration // until the health path must answer
+	Stop    time.Duration // between SIGTERM and SIGKILL
+	Probe   time.Duration // between two probes of a ready server
+	Silence time.Duration // without an answer after which a server gets no requests
 }
 
 // Paths and names inside the pods of a server.
@@ -126,15 +126,15 @@ func digest(spec corev1.PodSpec) string {
 func seconds(d time.Duration) int32 { return int32((d + time.Second - 1) / time.Second) }
 
 func (s *Server) pod() corev1.PodSpec {
-	spec := restricted(s.ServiceAccount, s.PullSecrets, s.NodeSelector, s.FSGroup)
+	spec := restricted(s.ServiceAccount, s.PullSecrets, s.Placement, s.FSGroup)
 	if s.User != 0 {
 		spec.SecurityContext.RunAsUser = &s.User
 	}
 	grace := int64(seconds(s.Stop))
 	spec.TerminationGracePeriodSeconds = &grace
 	if s.GPUs > 0 { // the convention for nodes with accelerators
-		spec.Tolerations = []corev1.Toleration{{Key: s.GPUResource, Operator: corev1.TolerationOpExists,
-			Effect: corev1.TaintEffectNoSchedule}}
+		spec.Tolerations = append(slices.Clip(spec.Tolerations), corev1.Toleration{Key: s.GPUResource,
+			Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule})
 	}
 	empty := func(name string, medium corev1.StorageMedium) corev1.Volume {
 		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{

@@ -10,12 +10,12 @@ import (
 )
 
 // kill kills the second pod of the namespace and returns its name.
-func kill(t *testing.T, tc *testcluster.Cluster, node *testcluster.Node) string {
+func kill(t *testing.T, tc *testcluster.Cluster, namespace string) string {
 	t.Helper()
-	pods, err := tc.Client().CoreV1().Pods("bench").List(t.Context(), metav1.ListOptions{})
+	pods, err := tc.Client().CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	require.Len(t, pods.Items, 3)
 	name := pods.Items[1].Name
-	require.NoError(t, node.Kill("bench", name, ""))
+	tc.Kill(namespace, name, "")
 	return name
 }

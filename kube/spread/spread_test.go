@@ -48,8 +48,8 @@ func plan(t *testing.T, folder string) map[int]string {
 	return all
 }
 
-func spreadOptions(t *testing.T, id, url string, shards int) Options {
-	l := kubetest.Launch(id)
+func spreadOptions(t *testing.T, namespace, id, url string, shards int) Options {
+	l := kubetest.Launch(namespace, id)
 	l.Profiles = map[string]string{"spread.yaml": workload}
 	l.Pods, l.Control = shards, true
 	l.Args = Args([]string{"bench", "run", "--workload", l.ProfilePath("spread.yaml"), "--endpoint-url", url, "--output",
@@ -62,12 +62,11 @@ func spreadOptions(t *testing.T, id, url string, shards int) Options {
 // TestEightShards sends one workload from eight pods and from one process: both send the same requests, and the merged
 // run counts each of them.
 func TestEightShards(t *testing.T) {
-	tc := testcluster.Start(t)
-	tc.Node("node-1", kubetest.Image(t))
-	tc.Node("node-2", kubetest.Image(t))
+	t.Parallel()
+	tc := kubetest.Cluster(t)
 	url := kubetest.Simulator(t, "--ttft", "2ms", "--tpot", "1ms")
 	alone := runAlone(t, url)
-	o := spreadOptions(t, "eight", url, 8)
+	o := spreadOptions(t, kubetest.Namespace(t, tc), "eight", url, 8)
 	var last shard.Progress
 	o.Progress = func(p shard.Progress) { last = p }
 	r, err := Run(t.Context(), kubetest.Connect(t, tc.Admin()), o)
@@ -104,15 +103,16 @@ func runAlone(t *testing.T, url string) string {
 
 // TestLostShard kills one of three pods: the launch ends with an error that names it, and leaves no smaller result.
 func TestLostShard(t *testing.T) {
-	tc := testcluster.Start(t)
-	node := tc.Node("node-1", kubetest.Image(t))
+	t.Parallel()
+	tc := kubetest.Cluster(t)
 	url := kubetest.Simulator(t)
-	o := spreadOptions(t, "lost", url, 3)
+	ns := kubetest.Namespace(t, tc)
+	o := spreadOptions(t, ns, "lost", url, 3)
 	killed := ""
 	o.Notify = func(text string) {
 		t.Log(text)
 		if strings.Contains(text, "shards have started") {
-			killed = kill(t, tc, node)
+			killed = kill(t, tc, ns)
 		}
 	}
 	_, err := Run(t.Context(), kubetest.Connect(t, tc.Admin()), o)

@@ -186,6 +186,7 @@ func resourceOf(u *unstructured.Unstructured) schema.GroupVersionResource {
 
 // TestFind finds servers in a namespace with the real kinds, for a user who has the rights of Rights alone.
 func TestFind(t *testing.T) {
+	t.Parallel() // each has a control plane: kinds are the whole cluster's
 	tc := testcluster.Start(t)
 	tc.Node("node-1", testcluster.Image{Name: "example/shell:1"})
 	admin, err := dynamic.NewForConfig(tc.Admin())
@@ -260,6 +261,7 @@ func TestFind(t *testing.T) {
 
 // TestFindWithoutGateways finds a Service in a cluster that lacks the Gateway API.
 func TestFindWithoutGateways(t *testing.T) {
+	t.Parallel() // each has a control plane: kinds are the whole cluster's
 	tc := testcluster.Start(t)
 	access := kubetest.Connect(t, tc.Admin())
 	prepare(t, access)

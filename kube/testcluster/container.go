@@ -62,7 +62,11 @@ func Main(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "container:", becomeContainer(text))
 		os.Exit(127)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if shared.plane != nil {
+		shared.plane.stop(code != 0)
+	}
+	os.Exit(code)
 }
 
 // becomeContainer makes the root folder, enters it and executes the command. It returns only on failure.

@@ -50,6 +50,18 @@ type Node struct {
 // Node registers a node with the cluster and runs pods on it until the test ends, or Lose.
 func (c *Cluster) Node(name string, images ...Image) *Node {
 	c.t.Helper()
+	return c.node(name, nil, images)
+}
+
+// Reserved registers a node that takes only pods with a toleration for a taint with the key, and a label of that name:
+// a test may lose it without the pods of others.
+func (c *Cluster) Reserved(key, name string, images ...Image) *Node {
+	c.t.Helper()
+	return c.node(name, []corev1.Taint{{Key: key, Effect: corev1.TaintEffectNoSchedule}}, images)
+}
+
+func (c *Cluster) node(name string, taints []corev1.Taint, images []Image) *Node {
+	c.t.Helper()
 	n := &Node{cluster: c, name: name, dir: filepath.Join(c.dir, name), client: c.admin,
 		images: map[string]Image{}, pods: map[types.UID]*pod{}}
 	for _, i := range images {
@@ -64,12 +76,18 @@ func (c *Cluster) Node(name string, images ...Image) *Node {
 	if n.server, err = newNodeServer(n); err != nil {
 		c.t.Fatal(err)
 	}
-	if err := n.register(ctx); err != nil {
+	if err := n.register(ctx, taints); err != nil {
 		c.t.Fatal(err)
 	}
+	c.mu.Lock()
+	c.nodes = append(c.nodes, n)
+	c.mu.Unlock()
 	n.wait.Go(func() { n.beat(ctx) })
 	n.wait.Go(func() { n.watch(ctx) })
-	c.t.Cleanup(n.Lose)
+	c.atEnd(func() {
+		n.Lose()
+		c.admin.CoreV1().Nodes().Delete(context.Background(), name, metav1.DeleteOptions{}) // or it counts as unhealthy
+	})
 	return n
 }
 
@@ -86,12 +104,16 @@ func (n *Node) Lose() {
 	n.wait.Wait()
 }
 
-func (n *Node) register(ctx context.Context) error {
+func (n *Node) register(ctx context.Context, taints []corev1.Taint) error {
 	capacity := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("64"),
 		corev1.ResourceMemory: resource.MustParse("256Gi"), corev1.ResourcePods: resource.MustParse("200"),
 		corev1.ResourceEphemeralStorage: resource.MustParse("100Gi"), GPU: resource.MustParse("8")}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.name, Labels: map[string]string{
 		corev1.LabelHostname: n.name, corev1.LabelOSStable: "linux"}}}
+	for _, t := range taints {
+		node.Labels[t.Key] = ""
+	}
+	node.Spec.Taints = taints
 	if _, err := n.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
 		return err
 	}
@@ -193,33 +215,47 @@ func (n *Node) forget(o any) {
 
 // find returns the running pod of a namespace and name.
 func (n *Node) find(namespace, name string) (*pod, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, p := range n.pods {
-		if p.spec.Namespace == namespace && p.spec.Name == name {
-			return p, nil
-		}
+	if p := n.pod(namespace, name); p != nil {
+		return p, nil
 	}
 	return nil, fmt.Errorf("node %s runs no pod %s/%s", n.name, namespace, name)
 }
 
-// Kill kills the containers of a pod with SIGKILL. With a reason, such as OOMKilled, the containers' status has it.
-func (n *Node) Kill(namespace, name, reason string) error {
-	p, err := n.find(namespace, name)
-	if err != nil {
-		return err
+// pod returns the running pod of a namespace and name; nil: the node runs none.
+func (n *Node) pod(namespace, name string) *pod {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, p := range n.pods {
+		if p.spec.Namespace == namespace && p.spec.Name == name {
+			return p
+		}
 	}
-	p.killWith(reason)
 	return nil
 }
 
+// Kill kills the containers of a pod with SIGKILL. With a reason, such as OOMKilled, the containers' status has it.
+func (c *Cluster) Kill(namespace, name, reason string) {
+	c.t.Helper()
+	c.pod(namespace, name).killWith(reason)
+}
+
 // Evict ends a pod as a kubelet under pressure does: its status is Failed, for the reason Evicted.
-func (n *Node) Evict(namespace, name, message string) error {
-	p, err := n.find(namespace, name)
-	if err != nil {
-		return err
+func (c *Cluster) Evict(namespace, name, message string) {
+	c.t.Helper()
+	c.pod(namespace, name).evict(message)
+}
+
+// pod returns a pod that runs; without it the test fails.
+func (c *Cluster) pod(namespace, name string) *pod {
+	c.t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, n := range c.nodes {
+		if p := n.pod(namespace, name); p != nil {
+			return p
+		}
 	}
-	p.evict(message)
+	c.t.Fatalf("no node runs the pod %s/%s", namespace, name)
 	return nil
 }
 

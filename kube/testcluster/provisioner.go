@@ -13,7 +13,7 @@ import (
 )
 
 // Provision makes a volume for every pending claim: a folder, which is a tmpfs of the claim's size where the
-// test runs as root, so that a claim can be filled. It works until the test ends.
+// test runs as root, so that a claim can be filled. It works until the test ends, or the shared control plane.
 func (c *Cluster) Provision() {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -28,7 +28,7 @@ func (c *Cluster) Provision() {
 			}
 		}
 	}()
-	c.t.Cleanup(func() {
+	c.atEnd(func() {
 		stop()
 		<-done
 		for _, dir := range mounted {

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/kube/kubetest"
-	"github.com/mlperf-go/mlperf-go/kube/testcluster"
 )
 
 // pageCommands returns the lines of a page's fenced blocks that begin with `mlperf-go kube`, up to a pipe.
@@ -44,16 +43,17 @@ func pageArguments(line string, words map[string]string, flags ...string) []stri
 }
 
 // TestPage runs every command of the page about load from many nodes. Two models would be two servers, so that the
-// command with both is a dry run.
+// command with both is a dry run, and no node has the taint of the other dry run.
 func TestPage(t *testing.T) {
-	tc := testcluster.Start(t)
-	tc.Node("node-1", kubetest.Image(t))
-	tc.Provision()
+	t.Parallel()
+	tc := kubetest.Cluster(t)
 	access, output := []string{"--kubeconfig", tc.UserKubeconfig(true)}, t.TempDir()
 	small := slices.Concat(access, []string{"--cpu", "1", "--memory", "1Gi", "-r", output})
-	words := map[string]string{"registry.example/mlperf-go:1": kubetest.ImageName, "NAME": "workload-pvc", "ID": "one",
-		"http://vllm.serving:8000": kubetest.Simulator(t), "chat.yaml": write(t, own)}
-	startServer(t, tc, "vllm-0")
+	stack, ns := kubetest.Namespace(t, tc), kubetest.Namespace(t, tc)
+	words := map[string]string{"bench": ns, "serving,bench": stack + "," + ns, "NAME": "workload-pvc", "ID": "one",
+		"registry.example/mlperf-go:1": kubetest.ImageName,
+		"http://vllm.serving:8000":     kubetest.Simulator(t), "chat.yaml": write(t, own)}
+	startServer(t, tc, stack, "vllm-0")
 	left := func(flags ...string) { // what an earlier launcher left
 		line := "run -w chat.yaml -U http://vllm.serving:8000 -p bench --image registry.example/mlperf-go:1"
 		code, _, errs := kube(pageArguments(line, words, append(flags, small...)...)...)
@@ -72,7 +72,7 @@ func TestPage(t *testing.T) {
 			flags = nil
 		case strings.HasPrefix(line, "collect"):
 			flags = append(slices.Clone(access), "-r", t.TempDir())
-		case strings.Contains(line, "model-a,model-b"):
+		case strings.Contains(line, "model-a,model-b"), strings.Contains(line, "--toleration"):
 			flags = append(slices.Clone(small), "--dry-run")
 		}
 		if before := prepare[line]; before != nil {

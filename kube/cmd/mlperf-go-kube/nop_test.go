@@ -11,7 +11,6 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/mlperf-go/mlperf-go/kube/kubetest"
-	"github.com/mlperf-go/mlperf-go/kube/testcluster"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
@@ -42,20 +41,23 @@ exec /usr/local/bin/mlperf-go sim --listen 0.0.0.0:$port
 // TestNop reports the start of a server in a pod for each load format of the contract, with a command that runs before
 // the server.
 func TestNop(t *testing.T) {
-	tc := testcluster.Start(t)
+	t.Parallel()
+	tc := kubetest.Cluster(t)
 	image := kubetest.Image(t)
+	image.Name = "example/engine:1"
 	for name, text := range engineFiles {
 		require.NoError(t, os.WriteFile(filepath.Join(image.Folders["/usr/local/bin"], name), []byte(text), 0o755))
 	}
-	tc.Node("node-1", image)
-	serving(t, tc)
+	tc.Reserved("nop", "nop", image)
+	ns := serving(t, tc)
 	kubeconfig := tc.UserKubeconfig(false)
 	nop := func(t *testing.T, name string, more ...string) (folder string, code int, out, errs string) {
 		file := write(t, fmt.Sprintf("backend: vllm\nmodel: org/m\nlaunch_command: [/bin/sh, /usr/local/bin/engine]\n"+
 			"stop_timeout: 5s\nport: %d\n", tc.Port()))
 		folder = t.TempDir()
-		code, out, errs = kube(append([]string{"nop", "--kubeconfig", kubeconfig, "-p", "serving", "--image",
-			kubetest.ImageName, "--server-config", file, "-r", folder, "--wait-timeout", "1m", "--name", name}, more...)...)
+		code, out, errs = kube(append([]string{"nop", "--kubeconfig", kubeconfig, "-p", ns, "--image",
+			image.Name, "--node-selector", "nop=", "--toleration", "nop:NoSchedule",
+			"--server-config", file, "-r", folder, "--wait-timeout", "1m", "--name", name}, more...)...)
 		return folder, code, out, errs
 	}
 	t.Run("formats", func(t *testing.T) {
@@ -82,7 +84,7 @@ func TestNop(t *testing.T) {
 				require.NoError(t, yaml.Unmarshal(text, &result))
 				require.Equal(t, []string{format, "standalone"}, []string{result.Scenario.Format, result.Scenario.Deploy})
 				require.NotNil(t, result.Metrics[0].Start)
-				require.Contains(t, string(text), "image: "+kubetest.ImageName)
+				require.Contains(t, string(text), "image: "+image.Name)
 				require.Contains(t, string(text), "title: Model Loading")
 				dir := filepath.Join(folder, strings.ReplaceAll(result.Metrics[0].Name, " ", "_"))
 				categories, err := os.ReadFile(filepath.Join(dir, "categories.log"))
@@ -98,7 +100,7 @@ func TestNop(t *testing.T) {
 			require.Contains(t, errs, "the server ended with code 9, 2 times; the end of its log:\n  | not prepared")
 		})
 	})
-	requireNoServer(t, tc)
+	requireNoServer(t, tc, ns)
 }
 
 // TestNopObjects prints what nop starts: one pod that logs everything, under a name of its own.

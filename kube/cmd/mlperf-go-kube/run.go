@@ -49,7 +49,7 @@ func clusterFlags() []cli.Flag {
 
 // podFlags describe the pods of a launch.
 func podFlags() []cli.Flag {
-	return []cli.Flag{
+	return append(placementFlags(),
 		&cli.StringFlag{Name: "image", Usage: "image of mlperf-go", Required: true},
 		&cli.StringSliceFlag{Name: "pull-secret", Usage: "name of a Secret for the image's registry"},
 		contractFlag("serviceaccount", "service account of the pods"),
@@ -61,13 +61,12 @@ func podFlags() []cli.Flag {
 		contractFlag("start-timeout", "how long the pods may take to start (seconds or a duration)"),
 		&cli.StringSliceFlag{Name: "env", Usage: "variable of the pods: NAME=VALUE"},
 		&cli.StringSliceFlag{Name: "secret-env", Usage: "variable of the pods from a Secret: NAME=SECRET:KEY"},
-		&cli.StringSliceFlag{Name: "node-selector", Usage: "label of the nodes: KEY=VALUE"},
 		&cli.Int64Flag{Name: "fs-group", Usage: "group that owns the volumes; 0: the cluster's choice, as on OpenShift",
 			Value: 65532},
 		contractFlag("id", "id of the experiment; default: TIME-RANDOM"),
 		&cli.BoolFlag{Name: "keep", Usage: "leave the objects in the cluster"},
 		&cli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Usage: "print all objects, and create none"},
-	}
+	)
 }
 
 func (cmd runCommand) command() *cli.Command {
@@ -268,7 +267,7 @@ func podsOf(c *cli.Context) (*objects.Launch, error) {
 	if l.Env, err = pairs(c, "env"); err != nil {
 		return nil, err
 	}
-	if l.NodeSelector, err = pairs(c, "node-selector"); err != nil {
+	if l.Placement, err = placementOf(c); err != nil {
 		return nil, err
 	}
 	if l.SecretEnv, err = secretKeys(c); err != nil {

@@ -96,6 +96,9 @@ func TestProfiles(t *testing.T) {
 		want []string
 		jobs int
 	}{
+		"tolerations": {append(predefined, "--toleration", "gpu", "--toleration", "pool=bench:NoExecute"), nil,
+			[]string{"- key: gpu\n        operator: Exists\n",
+				"- effect: NoExecute\n        key: pool\n        operator: Equal\n        value: bench\n"}, 1},
 		"file": {[]string{"-w", own, "-U", "http://h:1"}, nil, []string{"name: own", "- http://h:1"}, 1},
 		"name": {predefined, nil, []string{"name: sanity_random", "arrival: scattered",
 			"serviceAccountName: inference-perf-runner"}, 1},
@@ -143,6 +146,8 @@ func TestBadCommandLines(t *testing.T) {
 		"did you mean sanity":  {"-l", "inference-perf", "-w", "sanity_randon", "-U", "http://h:1"},
 		"do not fit together": {"-l", "inference-perf", "-w", "sanity_random", "-U", "http://h:1", "-j", "2",
 			"--shards", "2"},
+		"expected KEY[=VALUE][:EFFECT]": {"-l", "inference-perf", "-w", "sanity_random", "-U", "http://h:1", "--toleration",
+			"a:Never"},
 		"is not absolute":       {"-l", "inference-perf", "-w", "sanity_random", "--results-dir", "x"},
 		"expected KEY=VALUE":    {"-l", "inference-perf", "-w", "sanity_random", "-U", "http://h:1", "-o", "min"},
 		"cannot read the treat": {"-l", "inference-perf", "-w", "sanity_random", "-U", "http://h:1", "-e", "absent.yaml"},
@@ -156,15 +161,15 @@ func TestBadCommandLines(t *testing.T) {
 
 // TestTreatments runs two treatments of a predefined profile in pods, one after the other.
 func TestTreatments(t *testing.T) {
-	tc := testcluster.Start(t)
-	tc.Node("node-1", kubetest.Image(t))
+	t.Parallel()
+	tc := kubetest.Cluster(t)
 	url := kubetest.Simulator(t, "--ttft", "2ms", "--tpot", "1ms")
 	treatments := write(t, "treatments:\n- {name: few, load.stages.0.duration: 1s}\n"+
 		"- {name: more, load.stages.0.duration: 2s}\n")
 	output := t.TempDir()
-	code, _, errs := kube("run", "--kubeconfig", tc.UserKubeconfig(true), "-p", "bench", "--image", kubetest.ImageName,
-		"--cpu", "1", "--memory", "1Gi", "-r", output, "-l", "inference-perf", "-w", "sanity-random", "-e", treatments,
-		"-o", "load.stages.0.rate=20", "-U", url, "--id", "both")
+	code, _, errs := kube("run", "--kubeconfig", tc.UserKubeconfig(true), "-p", kubetest.Namespace(t, tc),
+		"--image", kubetest.ImageName, "--cpu", "1", "--memory", "1Gi", "-r", output, "-l", "inference-perf",
+		"-w", "sanity-random", "-e", treatments, "-o", "load.stages.0.rate=20", "-U", url, "--id", "both")
 	require.LessOrEqual(t, code, 1, errs) // a busy machine makes a run INVALID
 	for folder, requests := range map[string]int{"sanity_random-few": 20, "sanity_random-more": 40} {
 		found, err := filepath.Glob(filepath.Join(output, folder, "both-*_0", "run"))
@@ -178,17 +183,18 @@ func TestTreatments(t *testing.T) {
 
 // TestFoundServer measures a server that runs in a pod and is found by its name.
 func TestFoundServer(t *testing.T) {
-	tc := testcluster.Start(t)
-	tc.Node("node-1", kubetest.Image(t))
+	t.Parallel()
+	tc := kubetest.Cluster(t)
 	kubeconfig := tc.UserKubeconfig(true)
-	port := startServer(t, tc, "vllm-0")
+	stack, bed := kubetest.Namespace(t, tc), kubetest.Namespace(t, tc)
+	port := startServer(t, tc, stack, "vllm-0")
 	output := t.TempDir()
 	args := []string{"run", "--kubeconfig", kubeconfig, "--image", kubetest.ImageName, "--cpu", "1", "--memory", "1Gi",
 		"-r", output, "-w", write(t, own), "--id", "found"}
-	code, _, errs := kube(append(args, "-p", "serving,bench", "-t", "vllm")...)
+	code, _, errs := kube(append(args, "-p", stack+","+bed, "-t", "vllm")...)
 	require.LessOrEqual(t, code, 1, errs)
 	url := fmt.Sprintf("http://127.0.0.1:%d", port)
-	require.Contains(t, errs, "the server is pod/vllm-0 in the namespace serving: "+url)
+	require.Contains(t, errs, "the server is pod/vllm-0 in the namespace "+stack+": "+url)
 	text, err := os.ReadFile(filepath.Join(output, "target.json"))
 	require.NoError(t, err)
 	require.Contains(t, string(text), url)
@@ -196,19 +202,19 @@ func TestFoundServer(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 20, r.Measured.Total.Requests.OK)
 
-	code, _, errs = kube(append(args, "-p", "bench,bench")...)
+	code, _, errs = kube(append(args, "-p", bed+","+bed)...)
 	require.Equal(t, 2, code, errs)
-	require.Contains(t, errs, `nothing in the namespace "bench" is a server named "modelservice"`)
+	require.Contains(t, errs, `nothing in the namespace "`+bed+`" is a server named "modelservice"`)
 }
 
-// startServer runs a simulated server in a pod of the namespace "serving", and returns its port once it is found.
-func startServer(t *testing.T, tc *testcluster.Cluster, name string) int32 {
+// startServer runs a simulated server in a pod of a namespace, and returns its port once it is found.
+func startServer(t *testing.T, tc *testcluster.Cluster, namespace, name string) int32 {
 	t.Helper()
 	port := tc.Port()
 	access := kubetest.Connect(t, tc.Admin())
-	shared := objects.Launch{Namespace: "serving", ServiceAccount: "default"}
+	shared := objects.Launch{Namespace: namespace, ServiceAccount: "default"}
 	server := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "serving"}}
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}}
 	server.Spec.Containers = []corev1.Container{{Name: "server", Image: kubetest.ImageName,
 		Command: []string{objects.Program}, Args: []string{"sim", "--listen", fmt.Sprintf("127.0.0.1:%d", port)},
 		Ports: []corev1.ContainerPort{{ContainerPort: port}}}}
@@ -217,7 +223,7 @@ func startServer(t *testing.T, tc *testcluster.Cluster, name string) int32 {
 		require.NoError(t, err)
 	}
 	tc.Eventually(time.Minute, "the server is ready", func(ctx context.Context) error {
-		_, err := target.Find(ctx, access, target.Query{Namespace: "serving", Name: name})
+		_, err := target.Find(ctx, access, target.Query{Namespace: namespace, Name: name})
 		return err
 	})
 	return port
@@ -226,17 +232,16 @@ func startServer(t *testing.T, tc *testcluster.Cluster, name string) int32 {
 // TestClaim leaves results on a claim, removes the job with its pods, and collects them in three ways: by id from the
 // claim, all of the claim with -z, and by id while the job is there. Nothing stays in the cluster.
 func TestClaim(t *testing.T) {
-	tc := testcluster.Start(t)
-	tc.Node("node-1", kubetest.Image(t))
-	tc.Provision()
-	url := kubetest.Simulator(t)
-	at := []string{"--kubeconfig", tc.UserKubeconfig(true), "-p", "serving,bench", "--image", kubetest.ImageName,
+	t.Parallel()
+	tc := kubetest.Cluster(t)
+	url, ns := kubetest.Simulator(t), kubetest.Namespace(t, tc)
+	at := []string{"--kubeconfig", tc.UserKubeconfig(true), "-p", "serving," + ns, "--image", kubetest.ImageName,
 		"-k", "workload-pvc"}
 	run := func(more ...string) (int, string, string) {
 		return kube(append(append([]string{"run", "--cpu", "1", "--memory", "1Gi", "--pvc-size", "1Gi", "-w", write(t, own),
 			"-U", url}, at...), more...)...)
 	}
-	jobs := tc.Client().BatchV1().Jobs("bench")
+	jobs := tc.Client().BatchV1().Jobs(ns)
 	for _, id := range []string{"one", "two"} {
 		code, _, errs := run("-r", t.TempDir(), "--id", id, "--keep")
 		require.LessOrEqual(t, code, 1, errs)
@@ -256,7 +261,7 @@ func TestClaim(t *testing.T) {
 	}{
 		"by id":  {append(append([]string{"collect"}, at...), "one"), []string{"one_0"}},
 		"all":    {append([]string{"run", "-z"}, at...), []string{"one_0", "two_0"}},
-		"by job": {[]string{"collect", "-p", "x,bench", "--kubeconfig", at[1], "--keep", "two"}, []string{"two_0"}},
+		"by job": {[]string{"collect", "-p", "x," + ns, "--kubeconfig", at[1], "--keep", "two"}, []string{"two_0"}},
 	} {
 		out := t.TempDir()
 		code, _, errs := kube(append([]string{c.args[0], "-r", out}, c.args[1:]...)...)
@@ -277,7 +282,7 @@ func TestClaim(t *testing.T) {
 		`no results of the experiment "never"`:      append(append([]string{"collect"}, at...), "never"),
 		"looking for the claim none":                append(append([]string{"run", "-z"}, at...), "-k", "none"),
 		"Give --id with an experiment, or --pvc":    {"run", "-z", "--image", "i", "--kubeconfig", at[1]},
-		"give --pvc and --image to collect from a ": {"collect", "-p", "bench", "--kubeconfig", at[1], "never"},
+		"give --pvc and --image to collect from a ": {"collect", "-p", ns, "--kubeconfig", at[1], "never"},
 	} {
 		code, _, errs := kube(args...)
 		require.NotZero(t, code)
@@ -287,18 +292,18 @@ func TestClaim(t *testing.T) {
 
 // TestDebug starts a pod that runs no command, and runs the printed command in it.
 func TestDebug(t *testing.T) {
-	tc := testcluster.Start(t)
-	tc.Node("node-1", kubetest.Image(t))
-	url := kubetest.Simulator(t)
-	code, out, errs := kube("run", "-d", "--kubeconfig", tc.UserKubeconfig(true), "-p", "bench", "--image",
+	t.Parallel()
+	tc := kubetest.Cluster(t)
+	url, ns := kubetest.Simulator(t), kubetest.Namespace(t, tc)
+	code, out, errs := kube("run", "-d", "--kubeconfig", tc.UserKubeconfig(true), "-p", ns, "--image",
 		kubetest.ImageName, "--cpu", "1", "--memory", "1Gi", "-w", write(t, own), "-U", url, "--id", "look")
 	require.Zero(t, code, errs)
-	require.Contains(t, errs, "remove them with `kubectl -n bench delete job,configmap -l mlperf-go/run=look`")
+	require.Contains(t, errs, "remove them with `kubectl -n "+ns+" delete job,configmap -l mlperf-go/run=look`")
 	before, command, ok := strings.Cut(strings.TrimSpace(out), " -- ")
 	require.True(t, ok, out)
 	words := strings.Fields(before)
 	var printed bytes.Buffer
-	err := kubetest.Connect(t, tc.Admin()).Exec(t.Context(), "bench", words[len(words)-1], objects.Container,
+	err := kubetest.Connect(t, tc.Admin()).Exec(t.Context(), ns, words[len(words)-1], objects.Container,
 		strings.Fields(command), nil, &printed)
 	if err != nil {
 		require.ErrorContains(t, err, "exit code 1") // a busy machine makes a run INVALID

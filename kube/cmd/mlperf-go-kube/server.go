@@ -41,7 +41,7 @@ func serverFileFlag() cli.Flag {
 }
 
 func serverFlags() []cli.Flag {
-	return []cli.Flag{
+	return append(placementFlags(),
 		&cli.StringFlag{Name: "image", Usage: "image of the engine"},
 		&cli.StringSliceFlag{Name: "pull-secret", Usage: "name of a Secret for the image's registry"},
 		&cli.StringFlag{Name: "model", Usage: "model instead of the file's: a name on the hub, or a folder in the pods"},
@@ -53,7 +53,6 @@ func serverFlags() []cli.Flag {
 		&cli.StringFlag{Name: "cache-claim", Usage: "existing claim for the weights, at " + objects.CacheDir +
 			" in the pods; default: each pod's own temporary volume"},
 		&cli.StringSliceFlag{Name: "secret-env", Usage: "variable of the pods from a Secret: NAME=SECRET:KEY"},
-		&cli.StringSliceFlag{Name: "node-selector", Usage: "label of the nodes: KEY=VALUE"},
 		&cli.StringFlag{Name: "serviceaccount", Usage: "service account of the pods", Value: "mlperf-go-server"},
 		&cli.Int64Flag{Name: "fs-group", Usage: "group that owns the volumes; 0: the cluster's choice, as on OpenShift",
 			Value: 65532},
@@ -64,7 +63,7 @@ func serverFlags() []cli.Flag {
 			Usage: "how long the pods may take to become ready; default: startup_timeout of the server file"},
 		&cli.BoolFlag{Name: "keep", Usage: "leave a server that does not become ready"},
 		&cli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Usage: "print all objects, and create none"},
-	}
+	)
 }
 
 func (cmd serverCommand) up(c *cli.Context) error {
@@ -128,7 +127,7 @@ func (cmd serverCommand) serverOf(c *cli.Context, file *servers.Config) (*object
 			return nil, err
 		}
 	}
-	if s.NodeSelector, err = pairs(c, "node-selector"); err != nil {
+	if s.Placement, err = placementOf(c); err != nil {
 		return nil, err
 	}
 	s.SecretEnv, err = secretKeys(c)

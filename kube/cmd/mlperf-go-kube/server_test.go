@@ -31,41 +31,43 @@ func simFile(t *testing.T, port int32) string {
 
 // serving makes a namespace that enforces the restricted Pod Security Standard, in which the user has the rights of
 // `kube rights --servers` alone.
-func serving(t *testing.T, tc *testcluster.Cluster) {
+func serving(t *testing.T, tc *testcluster.Cluster) (name string) {
 	t.Helper()
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "serving",
+	name = kubetest.Namespace(t, tc)
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name,
 		Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
 	_, err := tc.Client().CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{})
 	require.NoError(t, err)
-	for _, o := range objects.ServerRights("serving", "user") {
+	for _, o := range objects.ServerRights(name, "user") {
 		switch o := o.(type) {
 		case *rbacv1.Role:
-			_, err = tc.Client().RbacV1().Roles("serving").Create(t.Context(), o, metav1.CreateOptions{})
+			_, err = tc.Client().RbacV1().Roles(name).Create(t.Context(), o, metav1.CreateOptions{})
 		case *rbacv1.RoleBinding:
-			_, err = tc.Client().RbacV1().RoleBindings("serving").Create(t.Context(), o, metav1.CreateOptions{})
+			_, err = tc.Client().RbacV1().RoleBindings(name).Create(t.Context(), o, metav1.CreateOptions{})
 		}
 		require.NoError(t, err)
 	}
+	return name
 }
 
 // requireNoServer waits until nothing of any server is left in the namespace.
-func requireNoServer(t *testing.T, tc *testcluster.Cluster) {
+func requireNoServer(t *testing.T, tc *testcluster.Cluster, namespace string) {
 	t.Helper()
 	at := metav1.ListOptions{LabelSelector: objects.LabelServer}
 	tc.Eventually(time.Minute, "nothing is left", func(ctx context.Context) error {
-		deployments, err := tc.Client().AppsV1().Deployments("serving").List(ctx, at)
+		deployments, err := tc.Client().AppsV1().Deployments(namespace).List(ctx, at)
 		if err != nil {
 			return err
 		}
-		sets, err := tc.Client().AppsV1().ReplicaSets("serving").List(ctx, at)
+		sets, err := tc.Client().AppsV1().ReplicaSets(namespace).List(ctx, at)
 		if err != nil {
 			return err
 		}
-		services, err := tc.Client().CoreV1().Services("serving").List(ctx, at)
+		services, err := tc.Client().CoreV1().Services(namespace).List(ctx, at)
 		if err != nil {
 			return err
 		}
-		pods, err := tc.Client().CoreV1().Pods("serving").List(ctx, at)
+		pods, err := tc.Client().CoreV1().Pods(namespace).List(ctx, at)
 		if err != nil {
 			return err
 		}
@@ -79,20 +81,20 @@ func requireNoServer(t *testing.T, tc *testcluster.Cluster) {
 
 // TestServer starts a server in the cluster, measures it with a run in another pod, changes it, and removes it.
 func TestServer(t *testing.T) {
-	tc := testcluster.Start(t)
-	tc.Node("node-1", kubetest.Image(t))
-	serving(t, tc)
+	t.Parallel()
+	tc := kubetest.Cluster(t)
+	ns := serving(t, tc)
 	port := tc.Port()
-	at := []string{"--kubeconfig", tc.UserKubeconfig(false), "-p", "serving,bench", "--server-config", simFile(t, port)}
+	at := []string{"--kubeconfig", tc.UserKubeconfig(false), "-p", ns + ",bench", "--server-config", simFile(t, port)}
 	up := func(more ...string) (int, string, string) {
 		return kube(append(append([]string{"server", "up", "--image", kubetest.ImageName, "--gpus-per-replica", "2",
 			"--wait-timeout", "2m"}, at...), more...)...)
 	}
 	code, out, errs := up()
 	require.Zero(t, code, errs)
-	require.Equal(t, fmt.Sprintf("http://sim.serving.svc:%d\n", port), out)
+	require.Equal(t, fmt.Sprintf("http://sim.%s.svc:%d\n", ns, port), out)
 	pods := func() []corev1.Pod {
-		list, err := tc.Client().CoreV1().Pods("serving").List(t.Context(), metav1.ListOptions{})
+		list, err := tc.Client().CoreV1().Pods(ns).List(t.Context(), metav1.ListOptions{})
 		require.NoError(t, err)
 		return list.Items
 	}
@@ -102,8 +104,8 @@ func TestServer(t *testing.T) {
 	require.EqualValues(t, 2, gpus.Value())
 
 	output := t.TempDir()
-	code, _, errs = kube("run", "--kubeconfig", tc.UserKubeconfig(true), "-p", "serving,bench", "--image",
-		kubetest.ImageName, "--cpu", "1", "--memory", "1Gi", "-r", output, "-w", write(t, own), "--id", "x", "-t",
+	code, _, errs = kube("run", "--kubeconfig", tc.UserKubeconfig(true), "-p", ns+","+kubetest.Namespace(t, tc),
+		"--image", kubetest.ImageName, "--cpu", "1", "--memory", "1Gi", "-r", output, "-w", write(t, own), "--id", "x", "-t",
 		"deployment/sim")
 	require.LessOrEqual(t, code, 1, errs) // a busy machine makes a run INVALID
 	r, err := bench.Read(filepath.Join(output, "x_0", "run"))
@@ -118,19 +120,19 @@ func TestServer(t *testing.T) {
 
 	code, out, errs = kube(append([]string{"server", "down"}, at...)...)
 	require.Zero(t, code, errs)
-	require.Equal(t, "removed the server sim from the namespace serving\n", out)
-	requireNoServer(t, tc)
-	code, _, errs = kube("server", "down", "--kubeconfig", at[1], "-p", "serving", "--name", "sim")
+	require.Equal(t, "removed the server sim from the namespace "+ns+"\n", out)
+	requireNoServer(t, tc, ns)
+	code, _, errs = kube("server", "down", "--kubeconfig", at[1], "-p", ns, "--name", "sim")
 	require.Equal(t, exit.StatusUsage, code)
-	require.Contains(t, errs, `the namespace serving has no server named "sim"`)
+	require.Contains(t, errs, "the namespace "+ns+" has no server named \"sim\"")
 }
 
 // TestServerFailures lists servers that do not become ready: what is said, and that nothing is left.
 func TestServerFailures(t *testing.T) {
-	tc := testcluster.Start(t)
-	tc.Node("node-1", kubetest.Image(t))
-	serving(t, tc)
-	at := []string{"server", "up", "--kubeconfig", tc.UserKubeconfig(false), "-p", "serving"}
+	t.Parallel()
+	tc := kubetest.Cluster(t)
+	ns := serving(t, tc)
+	at := []string{"server", "up", "--kubeconfig", tc.UserKubeconfig(false), "-p", ns}
 	file, image := simFile(t, tc.Port()), []string{"--image", kubetest.ImageName}
 	with := func(args ...string) []string { return slices.Concat(image, args) }
 	ends := write(t, "backend: sim\nmodel: m\nlaunch_command: [/bin/sh, -c, 'echo loading; "+
@@ -163,9 +165,9 @@ func TestServerFailures(t *testing.T) {
 			})
 		}
 	})
-	requireNoServer(t, tc)
+	requireNoServer(t, tc, ns)
 	at = append(at, "--name", "s")
-	_, err := tc.Client().CoreV1().ResourceQuotas("serving").Create(t.Context(), &corev1.ResourceQuota{
+	_, err := tc.Client().CoreV1().ResourceQuotas(ns).Create(t.Context(), &corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{Name: "none"}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{
 			corev1.ResourcePods: resource.MustParse("0")}}}, metav1.CreateOptions{})
 	require.NoError(t, err)
@@ -173,13 +175,13 @@ func TestServerFailures(t *testing.T) {
 	require.Equal(t, exit.StatusEnvironment, code, errs)
 	require.Contains(t, errs, "the cluster refuses the pods of s: pods ")
 	require.Contains(t, errs, "exceeded quota")
-	requireNoServer(t, tc)
+	requireNoServer(t, tc, ns)
 
 	foreign := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "s"}, Spec: appsv1.DeploymentSpec{
 		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
 		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}},
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}}}
-	_, err = tc.Client().AppsV1().Deployments("serving").Create(t.Context(), foreign, metav1.CreateOptions{})
+	_, err = tc.Client().AppsV1().Deployments(ns).Create(t.Context(), foreign, metav1.CreateOptions{})
 	require.NoError(t, err)
 	code, _, errs = kube(append(append(at, image...), "--server-config", file)...)
 	require.Equal(t, exit.StatusUsage, code, errs)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -47,11 +48,10 @@ func steps(folder string) (done map[string]int, err error) {
 // TestSubmission runs a campaign whose first pod is killed for its memory and whose second pod is evicted. The third
 // pod resumes it, and the collected tree passes the check.
 func TestSubmission(t *testing.T) {
-	tc := testcluster.Start(t)
-	node := tc.Node("node-1", kubetest.Image(t))
-	tc.Provision()
-	output, image := t.TempDir(), "registry.example/mlperf-go:1"
-	words := map[string]string{image: kubetest.ImageName, "http://vllm.serving:8000": kubetest.Simulator(t)}
+	t.Parallel()
+	tc := kubetest.Cluster(t)
+	ns, output, image := kubetest.Namespace(t, tc), t.TempDir(), "registry.example/mlperf-go:1"
+	words := map[string]string{"bench": ns, image: kubetest.ImageName, "http://vllm.serving:8000": kubetest.Simulator(t)}
 	commands := pageCommands(t, "kube-campaigns.md")
 	args := pageArguments(commands[0], words, "--kubeconfig", tc.UserKubeconfig(true), "--cpu", "1", "--memory", "1Gi",
 		"-r", output)
@@ -65,12 +65,12 @@ func TestSubmission(t *testing.T) {
 		ended <- end{code, errs}
 	}()
 	before := map[string]int{}
-	for i, lose := range []func(pod string) error{
-		func(pod string) error { return node.Kill("bench", pod, "OOMKilled") },
-		func(pod string) error { return node.Evict("bench", pod, "The node was low on memory.") },
+	for i, lose := range []func(pod string){
+		func(pod string) { tc.Kill(ns, pod, "OOMKilled") },
+		func(pod string) { tc.Evict(ns, pod, "The node was low on memory.") },
 	} {
 		tc.Eventually(2*time.Minute, fmt.Sprintf("the pod %d has done some steps", i), func(ctx context.Context) error {
-			folder, err := claimFolder(ctx, tc)
+			folder, err := claimFolder(ctx, tc, ns)
 			if err != nil {
 				return err
 			}
@@ -83,7 +83,7 @@ func TestSubmission(t *testing.T) {
 			}
 			return err
 		})
-		require.NoError(t, lose(runningPod(t, tc)))
+		lose(runningPod(t, tc, ns))
 	}
 	e := <-ended
 	require.Zero(t, e.code, e.errs)
@@ -107,23 +107,28 @@ func TestSubmission(t *testing.T) {
 	text, err := exec.Command(kubetest.Program(t), "submission", "check", filepath.Join(campaign, "submission")).
 		CombinedOutput()
 	require.NoError(t, err, "%s", text)
-	jobs, err := tc.Client().BatchV1().Jobs("bench").List(t.Context(), metav1.ListOptions{})
+	jobs, err := tc.Client().BatchV1().Jobs(ns).List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	require.Empty(t, jobs.Items)
 }
 
-// claimFolder returns the folder of the only volume.
-func claimFolder(ctx context.Context, tc *testcluster.Cluster) (string, error) {
+// claimFolder returns the folder of the only volume of a namespace.
+func claimFolder(ctx context.Context, tc *testcluster.Cluster, namespace string) (string, error) {
 	volumes, err := tc.Client().CoreV1().PersistentVolumes().List(ctx, metav1.ListOptions{})
-	if err != nil || len(volumes.Items) == 0 {
-		return "", fmt.Errorf("no volume: %w", err)
+	if err != nil {
+		return "", err
 	}
-	return volumes.Items[0].Spec.HostPath.Path, nil
+	for i := range volumes.Items {
+		if volumes.Items[i].Spec.ClaimRef.Namespace == namespace {
+			return volumes.Items[i].Spec.HostPath.Path, nil
+		}
+	}
+	return "", errors.New("no volume")
 }
 
-func runningPod(t *testing.T, tc *testcluster.Cluster) string {
+func runningPod(t *testing.T, tc *testcluster.Cluster, namespace string) string {
 	t.Helper()
-	pods, err := tc.Client().CoreV1().Pods("bench").List(t.Context(), metav1.ListOptions{})
+	pods, err := tc.Client().CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	for i := range pods.Items {
 		if pods.Items[i].Status.Phase == corev1.PodRunning {
