@@ -247,6 +247,15 @@ func TestRule09_OutOfMemoryIsOneLineAndExit3(t *testing.T) {
 		"ulimit -u (RLIMIT_NPROC), the container's memory and pids.\n", o.stderr)
 }
 
+// A thread that the system refuses is the environment's fault too. Here the stacks of threads are too large for it.
+func TestRule09_ARefusedThreadIsOneLineAndExit3(t *testing.T) {
+	j := offline(64, 64)
+	j.Stacks, j.MemoryCap = 1<<30, 256<<20
+	o := start(t, j, 60*time.Second)
+	require.Equal(t, 3, o.code, o.stderr)
+	require.Contains(t, o.stderr, "mlperf-go: LoadGen got no memory or no thread (Resource temporarily unavailable)")
+}
+
 func TestRule10_SecondTestIsRefused(t *testing.T) {
 	j := offline(64, 64)
 	j.StartTwice = true

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -69,6 +70,7 @@ type job struct {
 	Spin       int    // goroutines that never give their P back
 	Runner     string // "" the bridge, "cpp" the same system under test in C++
 	MemoryCap  uint64 // bytes of address space that may be added
+	Stacks     uint64 // bytes of address space that each new thread takes
 	StartTwice bool
 	Scribble   bool // overwrite each answer buffer after its call
 	Linger     bool // look at the threads after the test
@@ -107,6 +109,9 @@ func child(path string) int {
 		d := json.NewDecoder(bytes.NewReader(text))
 		d.UseNumber()
 		err = d.Decode(&j)
+	}
+	if err == nil && j.Stacks > 0 {
+		err = enlargeStacks(j.Stacks)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -209,6 +214,9 @@ func runBridge(j *job, r *record, settings loadgen.TestSettings, log loadgen.Log
 			go c.run()
 		}
 	}
+	if j.Stacks > 0 {
+		spareThreads(32)
+	}
 	if j.MemoryCap > 0 {
 		if err := capMemory(j.MemoryCap); err != nil {
 			return err
@@ -289,6 +297,34 @@ func capMemory(extra uint64) error {
 	}
 	limit := pages*uint64(os.Getpagesize()) + extra
 	return unix.Setrlimit(unix.RLIMIT_AS, &unix.Rlimit{Cur: limit, Max: limit})
+}
+
+// enlargeStacks starts this program again with larger stacks for its threads: the C library reads the limit only once.
+func enlargeStacks(size uint64) error {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_STACK, &limit); err != nil || limit.Cur == size {
+		return err
+	}
+	limit.Cur = size
+	if err := unix.Setrlimit(unix.RLIMIT_STACK, &limit); err != nil {
+		return err
+	}
+	return unix.Exec("/proc/self/exe", os.Args, os.Environ())
+}
+
+// spareThreads leaves n idle threads to Go, so that it needs no more.
+func spareThreads(n int) {
+	var ready, done sync.WaitGroup
+	ready.Add(n)
+	for range n {
+		done.Go(func() {
+			runtime.LockOSThread()
+			ready.Done()
+			ready.Wait()
+			runtime.UnlockOSThread()
+		})
+	}
+	done.Wait()
 }
 
 // dropCapabilities takes every privilege from the calling thread, and so from the threads that it makes.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -218,6 +219,23 @@ func TestDescribe(t *testing.T) {
 	require.Contains(t, Describe(row(t, "gpt-oss-120b")),
 		models.Field{Name: "audits of v6.1", Value: "TEST07, TEST09", Source: sourceChecker})
 	require.Empty(t, Describe(row(t, "generic")))
+}
+
+// Systems of both types have a line where they need other scenarios than the first type, and nowhere else.
+func TestDescribeSystemsOfBothTypes(t *testing.T) {
+	lines := map[string]string{}
+	for _, r := range models.Rows() {
+		for _, f := range Describe(r) {
+			if strings.HasSuffix(f.Name, both) {
+				lines[r.Name+" "+f.Name] = f.Value
+			}
+		}
+	}
+	require.Equal(t, map[string]string{
+		"deepseek-r1 round v5.1, datacenter,edge": "required SingleStream, Server, Offline",
+		"qwen3-vl-235b-a22b round v6.0, datacenter,edge": "required Offline; optional Interactive, Server, " +
+			"at least one of them",
+	}, lines)
 }
 
 func TestLimitsInWords(t *testing.T) {

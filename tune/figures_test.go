@@ -53,3 +53,18 @@ func TestPlotOfATune(t *testing.T) {
 	require.Contains(t, plotted(), "result")
 	require.NotContains(t, before, "result")
 }
+
+// Offline's plot has a dot, a small square, for each closed loop that counts.
+func TestPlotOfOffline(t *testing.T) {
+	s := &State{Goal: Goal{Offline: true}}
+	for i, p := range []struct {
+		kind    Kind
+		spoiled string
+	}{{Idle, ""}, {Saturate, ""}, {Saturate, "lag"}, {Idle, "lag"}, {Rate, ""}, {Saturate, ""}, {Idle, ""}} {
+		s.Probes = append(s.Probes, Probe{Measured: Measured{Kind: p.kind, Concurrency: 1 << i, Answers: float64(i + 1)},
+			Spoiled: p.spoiled})
+	}
+	var b strings.Builder
+	require.NoError(t, s.Plot(&b))
+	require.Equal(t, 4, strings.Count(b.String(), `width="4.0" height="4.0"`))
+}

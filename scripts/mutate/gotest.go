@@ -39,6 +39,7 @@ type tester struct {
 	short    bool                // -short of go test
 	more     map[string][]string // by package: those whose tests run after its own
 	isolated bool
+	patience int                      // of options
 	limits   map[string]time.Duration // by test package
 }
 
@@ -162,10 +163,6 @@ func (t *tester) measure(ctx context.Context, of string, progress io.Writer) err
 	return nil
 }
 
-// patience is by how much the limit of a mutant grows that ran into it. Tests that end within the longer one were slow
-// because the machine was busy.
-const patience = 4
-
 // failed is the name of the first failed test in the output of go test.
 var failed = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 
@@ -183,8 +180,8 @@ func (t *tester) try(ctx context.Context, m *mutant, source string) (outcome, st
 	}
 	for _, pkg := range t.packages(m.pkg()) {
 		o, out, err := t.goTest(ctx, pkg, overlay, t.limits[pkg])
-		if err == nil && o == timedOut {
-			o, out, err = t.goTest(ctx, pkg, overlay, patience*t.limits[pkg])
+		if err == nil && o == timedOut && t.patience > 1 {
+			o, out, err = t.goTest(ctx, pkg, overlay, time.Duration(t.patience)*t.limits[pkg])
 		}
 		if err != nil || o != survived {
 			by := ""

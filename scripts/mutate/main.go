@@ -32,16 +32,17 @@ const logCalls = `^crash\.Catch\(|` +
 	`^(log|slog)\.|^fmt\.Fprint\w*\(os\.Stderr|^[\w.]+\.(tell|Tell|Logf?|Debugf?|Infof?|Warnf?)\(`
 
 type options struct {
-	n       int
-	seed    uint64
-	goal    float64
-	tests   string
-	run     string
-	short   bool
-	skip    string
-	logs    string
-	isolate bool
-	list    bool
+	n        int
+	seed     uint64
+	goal     float64
+	tests    string
+	run      string
+	short    bool
+	skip     string
+	logs     string
+	isolate  bool
+	list     bool
+	patience int
 }
 
 func main() {
@@ -67,6 +68,8 @@ func mainCode(ctx context.Context, args []string, out, progress io.Writer) int {
 		"expression on their text")
 	flags.BoolVar(&o.isolate, "isolate", canIsolate(),
 		"run tests in a process namespace; the default is whether the machine allows it")
+	flags.IntVar(&o.patience, "patience", 4, "how many times its time limit a mutant that exceeded it gets in a second "+
+		"try, as the machine may be busy; 1: none, and it is taken for noticed")
 	flags.BoolVar(&o.list, "list", false, "list the mutants and try none")
 	flags.Usage = func() {
 		fmt.Fprintln(progress, "usage: mutate [flags] PACKAGE-FOLDER | FOLDER/... | FILE.go | FILE.go:LINE[:COLUMN] ...")
@@ -136,7 +139,7 @@ func mutate(ctx context.Context, o options, places []string, out, progress io.Wr
 	}
 	defer os.RemoveAll(work)
 	t := &tester{root: root, work: work, goflags: goflags, run: o.run, short: o.short, more: more,
-		isolated: o.isolate, limits: map[string]time.Duration{}}
+		isolated: o.isolate, patience: o.patience, limits: map[string]time.Duration{}}
 	if !o.isolate {
 		fmt.Fprintln(progress, "mutate: without a process namespace; a mutant that signals a wrong number may hit a "+
 			"process of yours")

@@ -47,7 +47,7 @@ func latencyBound(s *scope, breach breachFunc) {
 }
 
 func folderLatencyBound(s *scope, breach breachFunc) {
-	if folder := canonical(s.name); folder != s.result.performance.scenario() && !s.model().isLLM() {
+	if folder := canonical(s.name); folder != s.result.performance.scenario() {
 		s.atMost("effective_target_latency_ns", folder, breach)
 	}
 }

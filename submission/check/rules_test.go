@@ -290,6 +290,8 @@ var ruleCases = []struct {
 	{name: "broken link", changes: []mutation{change("write", home+"src/x.md", "x")}, compat: true},
 	{name: "folder beside the divisions", changes: []mutation{change("write", "misc/notes.md", "x")}, rules: "root-folder",
 		compat: true},
+	{name: "a division without results", changes: []mutation{change("write", "open/ExampleOrg/src/notes.md", "x")},
+		rules: "no-system", compat: true},
 	{name: "documents beside the divisions", changes: []mutation{change("write", "notes.md", "x"),
 		change("write", "notes.pdf", "x")}, compat: true},
 	{name: "no results folder", changes: []mutation{change("delete", home+"results")},

@@ -522,6 +522,20 @@ func TestFoldersWithoutRuns(t *testing.T) {
 	require.ErrorContains(t, err, "closed, open, network")
 }
 
+// A folder of the campaign that cannot be read is a problem and no empty one.
+func TestAFolderThatCannotBeRead(t *testing.T) {
+	root, err := os.OpenRoot(t.TempDir())
+	require.NoError(t, err)
+	require.NoError(t, root.Close())
+	round, err := rounds.Find(rounds.Current)
+	require.NoError(t, err)
+	b := &builder{round: round, o: Options{Division: layout.Closed}, campaign: root}
+	require.ErrorIs(t, b.collect(), os.ErrClosed)
+	b.benchmark("s", "llama3.1-8b")
+	require.Len(t, b.refusal.Runs, 1)
+	require.Equal(t, "unreadable", b.refusal.Runs[0].Code)
+}
+
 // Where the division comes from, and that the campaign ran for another one.
 func TestWhereTheDivisionComesFrom(t *testing.T) {
 	for from, change := range map[string]func(*Options){
