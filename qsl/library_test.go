@@ -139,6 +139,7 @@ func TestNewRefuses(t *testing.T) {
 	d, encode := dataset(t, 3), encodeSized(1)
 	for says, o := range map[string]Options{
 		"a data set with 0 samples":     {Encode: encode},
+		"of a data set with 0 samples":  {Encode: encode, Dataset: &datasets.Dataset{}},
 		"without Encode":                {Dataset: d},
 		"request memory of -1 bytes":    {Dataset: d, Encode: encode, MemoryLimit: -1},
 		"library of 4 samples from":     {Dataset: d, Encode: encode, Total: 4},

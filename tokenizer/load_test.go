@@ -110,6 +110,16 @@ func TestUnsupportedPartsAreNamed(t *testing.T) {
 	}
 }
 
+// Every part of the file may be a sequence, and none may be nested too deeply.
+func TestDeepPartsAreNamed(t *testing.T) {
+	const depth = 100
+	for _, part := range []string{"normalizer", "pre_tokenizer", "post_processor", "decoder"} {
+		_, err := Parse([]byte(`{"`+part+`": `+strings.Repeat(`{"type": "Sequence", "decoders": [`, depth)+
+			strings.Repeat("]}", depth)+`, "model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}}`), nil)
+		require.ErrorContains(t, err, part+": its Sequences are nested deeper than")
+	}
+}
+
 // A Replace step lengthens a text by its content's length over that of the match.
 func TestGrowthIsThatOfTheMatch(t *testing.T) {
 	for length, ok := range map[int]bool{128: true, 129: false} {

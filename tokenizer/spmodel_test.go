@@ -147,6 +147,22 @@ func TestUnknownCharacterAgainstAPiece(t *testing.T) {
 	}
 }
 
+// A user's piece scores the best score for each of its bytes, less a tenth: better than any pieces but nearly best ones.
+// Its score is worse than that of an unknown character if good pieces are rare, and is taken all the same.
+func TestScoreOfAUsersPiece(t *testing.T) {
+	const unknown, a, b, users = 0, 1, 2, 3
+	for score, want := range map[float64][]int32{-1.05: {a, b}, -1.15: {users}} {
+		tok, err := load(parseModel, message(1, message(1, "<unk>", 3, pieceUnknown), 1, message(1, "a", 2, -1.0),
+			1, message(1, "b", 2, score), 1, message(1, "ab", 3, pieceUser), 3, message(1, "identity", 3, 0)), nil)
+		require.NoError(t, err)
+		require.Equal(t, want, tok.Encode("ab", false), "a piece that scores %v", score)
+	}
+	tok, err := load(parseModel, message(1, message(1, "<unk>", 3, pieceUnknown), 1, message(1, "a", 2, -20.0),
+		1, message(1, "\u732b", 3, pieceUser), 3, message(1, "identity", 3, 0)), nil)
+	require.NoError(t, err)
+	require.Equal(t, []int32{2, a, 2, unknown}, tok.Encode("\u732ba\u732bb", false))
+}
+
 func TestPieceOfAToken(t *testing.T) {
 	tok, err := Open(filepath.Join(spFolder, "unigram_bytes.model"))
 	require.NoError(t, err)

@@ -77,6 +77,19 @@ func TestParseFollowsSeriesOverPages(t *testing.T) {
 	require.Equal(t, 5.0, values[2])
 }
 
+// A page's values follow the names of its series, even where a line's name only looks like the last page's.
+func TestParseFollowsNamesOfOneLength(t *testing.T) {
+	p := NewParser()
+	_, err := p.Parse([]byte("a{x=\"1\"} 1\na{x=\"2\"} 2\nb 3\n"))
+	require.NoError(t, err)
+	values, err := p.Parse([]byte("a{x=\"2\"} 20\na{x=\"1\"} 10\nc 30\n"))
+	require.NoError(t, err)
+	require.Len(t, p.Series(), 4)
+	require.Equal(t, []float64{10, 20}, values[:2])
+	require.True(t, math.IsNaN(values[2]))
+	require.Equal(t, 30.0, values[3])
+}
+
 func TestParseNamesTheBadLine(t *testing.T) {
 	for _, bad := range []struct{ line, text string }{
 		{"<html>", "line 2"}, {"a", "no value follows"}, {"a{x=\"1\"}", "no value follows"}, {"a{x=\"1\" 3", "no value"},

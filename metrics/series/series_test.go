@@ -175,6 +175,21 @@ func TestRateNeedsTime(t *testing.T) {
 	requireValues(t, []float64{nan, nan, nan, 3}, Rate([]float64{5, 5, 4, 5}, []float64{0, 7, 8, 11}))
 }
 
+func TestSumIsTheGrowthBehindRates(t *testing.T) {
+	times := []float64{1, 3, 4, 9}
+	for _, c := range []struct {
+		want   float64
+		values []float64
+	}{{10, []float64{0, 3, 5, 10}}, {3, []float64{2, 5, nan, 7}}, {0, []float64{4, 4, 4, 4}}, {nan, []float64{nan, nan}},
+		{nan, nil}} {
+		line := Line{TimesS: times[:len(c.values)], Values: c.values}
+		if len(c.values) == 4 {
+			line.Values = Rate(times, c.values)
+		}
+		requireValues(t, []float64{c.want}, []float64{line.Sum()})
+	}
+}
+
 func TestQuantileInterpolates(t *testing.T) {
 	buckets := []Bucket{{math.Inf(1), 10}, {0.1, 2}, {0.2, 8}}
 	require.InDelta(t, 0.15, Quantile(0.5, buckets), 1e-12)
@@ -257,5 +272,9 @@ func TestEnergy(t *testing.T) {
 		gpu("gpu_energy_joules_total", "2", 5, 5, 5, 5), gpu("gpu_power_watts", "2", 10, 10),
 	}}
 	require.InDelta(t, 1200+(150+3*250)+10, Energy(set), 1e-9)
+	for _, s := range set.Series {
+		require.True(t, IsEnergy(s), s.Name)
+	}
+	require.False(t, IsEnergy(gpu("other", "0")))
 	require.Zero(t, Energy(&Set{Scrapes: set.Scrapes, Series: []*Series{gpu("other", "0", 1, 2, 3, 4)}}))
 }
