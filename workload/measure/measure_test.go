@@ -142,7 +142,9 @@ func TestCountsByHand(t *testing.T) {
 	require.Equal(t, []int{0, 1}, []int{m.Turns[0].Number, m.Turns[1].Number})
 	require.Equal(t, 2, m.Groups[0].Number)
 	require.EqualValues(t, 1, m.Groups[0].Requests.OK)
-	require.NotNil(t, f.Consistency)
+	first, each, n := 160./3, (40./3+40)/2, 8./3
+	require.InDelta(t, 100-(first+each*n), f.Consistency.E2E*1e3, 1e-9)
+	require.InDelta(t, (37.5+50+100./3)/3-(first/n+each), f.Consistency.NTPOT*1e3, 1e-9)
 }
 
 func TestGoodput(t *testing.T) {
@@ -155,7 +157,8 @@ func TestGoodput(t *testing.T) {
 	require.InDelta(t, .25, g.Share, 1e-9, "failures count")
 	require.False(t, g.Met)
 	for text, want := range map[string]string{"ttft": "no <", "speed<1s": "no metric", "ttft:99<1s": "percentile",
-		"ttft:p0<1s": "percentile", "ttft:p99<fast": "no time", "ttft<-1s": "no time"} {
+		"ttft:p0<1s": "percentile", "ttft:p99<fast": "no time", "ttft<-1s": "no time", "ttft<0s": "no time",
+		"ttft:p101<1s": "percentile"} {
 		_, err := ParseLimits(text)
 		require.ErrorContains(t, err, want, text)
 	}
@@ -200,6 +203,28 @@ func TestSteadyWindow(t *testing.T) {
 	require.InDelta(t, 10, s.InFlight, .3)
 	require.InDelta(t, 100, s.OutputTokenRate, 4)
 	require.Nil(t, measured(t, Options{}, small()...).Steady, "four requests have no steady state")
+}
+
+// The longest stage that is no warm-up is looked at, and the first of those that take as long.
+func TestLongestStage(t *testing.T) {
+	lasting := func(seconds ...int64) map[int]*extent {
+		stages := map[int]*extent{}
+		for n, s := range seconds {
+			stages[n] = &extent{start: 5, end: 5 + s}
+		}
+		return stages
+	}
+	load := &profile.Load{Stages: []profile.Stage{{Warmup: true}, {}}}
+	for range 20 { // a map has no order
+		for want, w := range map[int]*windows{0: {stages: lasting(3, 3, 2)}, 2: {stages: lasting(2, 3, 4)},
+			1: {stages: lasting(9, 4, 4), load: load}} {
+			n, of := w.longest()
+			require.Equal(t, want, n)
+			require.Equal(t, w.stages[want], of)
+		}
+	}
+	_, of := (&windows{stages: lasting(1), load: load}).longest()
+	require.Nil(t, of)
 }
 
 // Above the bound, percentiles come from a histogram, within its error.
