@@ -80,7 +80,13 @@ func TestDataOfAIPerf(t *testing.T) {
 	}
 	p := translated(t, "aiperf", "url: http://h:1\nmodel: m\nfixed-schedule: true\ninput-file: f.jsonl\n")
 	require.Equal(t, trace, p.Load.Trace)
-	_, err := parse("aiperf", "url: http://h:1\nmodel: m\ninput-file: f.jsonl\ncustom-dataset-type: multi_turn\n")
+	p = translated(t, "aiperf", "url: http://h:1\nmodel: m\nheader: [A:b]\ngoodput: e2el:5\nendpoint-type: rankings\n")
+	require.Equal(t, map[string]string{"A": "b"}, p.API.Headers)
+	require.Equal(t, profile.SLO{E2E: 5 * time.Millisecond}, p.SLO)
+	require.Equal(t, "rerank", p.API.Kind)
+	_, err := parse("aiperf", "url: http://h:1\nmodel: m\nextra-inputs: x\n")
+	require.ErrorContains(t, err, "NAME:VALUE")
+	_, err = parse("aiperf", "url: http://h:1\nmodel: m\ninput-file: f.jsonl\ncustom-dataset-type: multi_turn\n")
 	require.ErrorContains(t, err, "files of conversations cannot be read")
 }
 
@@ -89,10 +95,11 @@ func TestDataOfGuideLLM(t *testing.T) {
 		"  profile: {kind: concurrent, streams: 3}\n  constraints: [{kind: max_requests, count: 5}]\n  data:\n"
 	mooncake := &profile.TraceFile{Path: "t", Format: "mooncake"}
 	for text, want := range map[string]profile.Data{
-		"{kind: mooncake, path: t}":        {Kind: profile.TraceLengths, Trace: mooncake},
-		"{kind: trace_synthetic, path: t}": {Kind: profile.TraceLengths, Trace: &profile.TraceFile{Path: "t", Format: "jsonl"}},
-		"{kind: json_file, path: t}":       {Kind: profile.Prompts, Path: "t"},
-		"{kind: huggingface, path: t}":     {Kind: profile.Prompts, Path: "t"},
+		"{kind: mooncake, path: t}": {Kind: profile.TraceLengths, Trace: mooncake},
+		"{kind: trace_synthetic, path: t}": {Kind: profile.TraceLengths,
+			Trace: &profile.TraceFile{Path: "t", Format: "jsonl"}},
+		"{kind: json_file, path: t}":   {Kind: profile.Prompts, Path: "t"},
+		"{kind: huggingface, path: t}": {Kind: profile.Prompts, Path: "t"},
 		"{kind: synthetic_image}": {Kind: profile.Fixed, Text: "Describe the image.", Images: &profile.Images{
 			Count: profile.FixedAt(1), Format: "png", Resolutions: []profile.Resolution{{Width: 512, Height: 512}}}},
 		"{kind: synthetic_image, width: 64, height: 32, images: 2, format: jpeg}": {Kind: profile.Fixed,

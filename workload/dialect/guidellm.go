@@ -301,14 +301,10 @@ func (s *glSpec) flatData(v any) error {
 	} else if err := root.Encode(v); err != nil {
 		return err
 	}
-	if samples, _ := cut(&root, "samples"); samples != nil {
-		var with struct {
-			Samples int `yaml:"samples"`
+	if _, samples := cut(&root, "samples"); samples != nil {
+		if err := samples.Decode(&s.Loader.Samples); err != nil {
+			return fmt.Errorf("samples: expected a whole number, not %.60q", samples.Value)
 		}
-		if m, ok := v.(map[string]any); ok {
-			with.Samples, _ = m["samples"].(int)
-		}
-		s.Loader.Samples = with.Samples
 	}
 	data := glData{Kind: "synthetic_text"}
 	d := strict.Decoder{Name: "data"}
