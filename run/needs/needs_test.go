@@ -128,6 +128,9 @@ func TestTokenizerRow(t *testing.T) {
 	require.Equal(t, Unknown, row(t, s, "tokenizer").State, "the server has it perhaps")
 	s = survey(t, plan.Settings{"mode": "accuracy", "endpoint": "", "dataset": ""})
 	require.Equal(t, NotNeeded, row(t, s, "tokenizer").State)
+	s = survey(t, plan.Settings{"endpoint": "", "dataset": ""})
+	require.Equal(t, Check{Name: "tokenizer", State: NotNeeded, Found: "the synthetic vocabulary is built in"},
+		row(t, s, "tokenizer"), "a simulator")
 }
 
 func TestCodeRow(t *testing.T) {
@@ -158,7 +161,7 @@ func TestOtherRows(t *testing.T) {
 	s := survey(t, nil)
 	require.Equal(t, OK, row(t, s, "memory").State)
 	require.Equal(t, OK, row(t, s, "prompts").State)
-	require.Contains(t, row(t, s, "data set").Found, "rows.jsonl: 3 of 13368 rows")
+	require.Regexp(t, "rows.jsonl: 3 of 13368 rows$", row(t, s, "data set").Found, "real rows are not called synthetic")
 	require.Contains(t, row(t, s, "rehearsal").Found, "cannot be submitted: 3 of 13368 rows; min-duration 10s is below "+
 		"10m0s (rehearsal default)")
 	own := survey(t, plan.Settings{"min-duration": "10s"})
@@ -189,6 +192,14 @@ func TestLoadRow(t *testing.T) {
 		c.want.Name = "load"
 		require.Equal(t, c.want, row(t, survey(t, c.settings), "load"), name)
 	}
+}
+
+func TestAFolderWithoutADisk(t *testing.T) {
+	s := survey(t, nil)
+	s.Folder = filepath.Join(t.TempDir(), "none", "\x00")
+	c := row(t, s, "disk")
+	require.Equal(t, Missing, c.State)
+	require.Equal(t, exit.CodeDisk, exit.Classify(c.Err).Code)
 }
 
 func TestDiskWithoutASize(t *testing.T) {
