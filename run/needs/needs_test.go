@@ -128,6 +128,8 @@ func TestTokenizerRow(t *testing.T) {
 	require.Equal(t, Unknown, row(t, s, "tokenizer").State, "the server has it perhaps")
 	s = survey(t, plan.Settings{"mode": "accuracy", "endpoint": "", "dataset": ""})
 	require.Equal(t, NotNeeded, row(t, s, "tokenizer").State)
+	s = survey(t, plan.Settings{"mode": "accuracy", "dataset": ""})
+	require.Equal(t, NotNeeded, row(t, s, "tokenizer").State)
 	s = survey(t, plan.Settings{"endpoint": "", "dataset": ""})
 	require.Equal(t, Check{Name: "tokenizer", State: NotNeeded, Found: "the synthetic vocabulary is built in"},
 		row(t, s, "tokenizer"), "a simulator")

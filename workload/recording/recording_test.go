@@ -2,8 +2,10 @@ package recording
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,6 +51,11 @@ func TestGraph(t *testing.T) {
 
 func TestHistoryOfOTel(t *testing.T) {
 	calls := made(t, "otel", Options{})[0].Calls
+	for _, c := range calls {
+		for _, text := range []json.RawMessage{c.Messages, c.Own} {
+			require.True(t, len(text) == 0 || json.Valid(text), "%s", text)
+		}
+	}
 	require.Contains(t, string(calls[1].Messages), `"tool_call_id":"call-1"`)
 	require.Zero(t, calls[1].Continues, "a recorded call of a tool cannot be replaced by the server's answer")
 	require.Equal(t, 2, calls[4].Continues)
@@ -95,6 +102,24 @@ func TestBadRecordings(t *testing.T) {
 	}
 	_, _, err := Read(filepath.Join(t.TempDir(), "absent"), "otel", Options{})
 	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// The bounds of Weka's counts, and of its times.
+func TestBoundsOfWeka(t *testing.T) {
+	for keys, ok := range map[string]bool{`"in":0,"out":0`: true, `"in":16777216,"out":16777216`: true, `"in":16777217`: false,
+		`"out":16777217`: false, `"out":-1`: false, `"api_time":0`: true, `"api_time":-1`: false,
+		`"t":-1`: true} {
+		path := filepath.Join(t.TempDir(), "x.json")
+		text := `{"block_size":4,"requests":[{"t":1,"type":"n","in":5,"out":5,` + keys + `}]}`
+		for _, key := range []string{`"in":5,`, `"out":5,`, `"t":1,`} {
+			if strings.Contains(keys, key[:strings.IndexByte(key, ':')+1]) {
+				text = strings.Replace(text, key, "", 1)
+			}
+		}
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		_, _, err := Read(path, "weka", Options{})
+		require.Equal(t, ok, err == nil, "%s: %v", keys, err)
+	}
 }
 
 // A folder's files are sessions; links are not followed, and bad files are skipped where that is allowed.

@@ -75,7 +75,7 @@ const document = "data:\n  input_distribution: {min: 10, max: 100}\n  output_dis
 
 func TestOverride(t *testing.T) {
 	roots := []string{"seed", "name"}
-	also := Names{"total_count": "data.rows", "input": "input_distribution", "rates": "rate"}
+	also := Names{"total_count": "data.rows", "input": "input_distribution", "rates": "rate", "rate": "data.rows"}
 	for _, c := range []struct {
 		text, note, err string
 		path            []any
@@ -90,6 +90,7 @@ func TestOverride(t *testing.T) {
 		{"data.input.max=5", "override data.input.max: read as data.input_distribution.max", "",
 			[]any{"data", "input_distribution", "max"}, 5},
 		{"rates=3", "override rates: set rate at 1 place", "", []any{"load", "stages", 0, "rate"}, 3},
+		{"rate=4", "override rate: set rate at 1 place", "", []any{"load", "stages", 0, "rate"}, 4},
 		{"minn=20", "", "override minn: the profile has no such key; did you mean min?", nil, nil},
 		{"qqqqqqqq=20", "", "the profile has data, input_distribution, load", nil, nil},
 		{"data.inputt_distribution.min=1", "", "there is no key inputt_distribution; did you mean input_distribution", nil,

@@ -1,0 +1,83 @@
+package prompts
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/tokenizer"
+	"github.com/mlperf-go/mlperf-go/workload/profile"
+)
+
+func TestKindsThatNeedATokenizer(t *testing.T) {
+	for kind, want := range map[profile.DataKind]bool{profile.Fixed: false, profile.Random: false, profile.None: false,
+		profile.Synthetic: true, profile.SharedPrefix: true, profile.Conversations: true, profile.ShareGPT: true,
+		profile.Prompts: true, profile.Recorded: true, profile.TraceLengths: true} {
+		require.Equal(t, want, NeedsTokenizer(with(kind, nil)), string(kind))
+	}
+}
+
+func TestBadCorpora(t *testing.T) {
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "empty"), nil, 0o600))
+	for path, want := range map[string]string{"absent": "no such file", ".": "is a directory", "empty": "has no text"} {
+		_, err := newWriter(nil, filepath.Join(folder, path))
+		require.ErrorContains(t, err, "data.corpus: ")
+		require.ErrorContains(t, err, want, path)
+	}
+}
+
+// A text that is too long loses its end alone, between characters.
+func TestFitKeepsTheBeginning(t *testing.T) {
+	w, err := newWriter(nil, "")
+	require.NoError(t, err)
+	w.count = utf8.RuneCountInString
+	for _, text := range []string{strings.Repeat("a", 100), strings.Repeat("é", 100), strings.Repeat("猫", 100)} {
+		for n := 90; n <= 100; n++ {
+			fitted := w.fit(rand.New(rand.NewPCG(1, 2)), text, n)
+			require.Equal(t, n, utf8.RuneCountInString(fitted))
+			require.True(t, utf8.ValidString(fitted))
+			require.Equal(t, string([]rune(text)[:60]), string([]rune(fitted)[:60]))
+		}
+	}
+}
+
+// ShareGPT's rows are left out where their lengths, counted by a tokenizer, are outside of the profile's bounds.
+func TestRowsOutsideOfTheBounds(t *testing.T) {
+	tok, err := tokenizer.Parse([]byte(`{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}}`), nil)
+	require.NoError(t, err)
+	bounds := func(kind string, low, high float64) *profile.Distribution {
+		return &profile.Distribution{Kind: kind, Min: low, Max: high}
+	}
+	row := entry{prompt: "aaa", answer: "aaaaa"}
+	for _, c := range []struct {
+		input, output *profile.Distribution
+		want          bool
+	}{
+		{nil, nil, true},
+		{bounds("uniform", 3, 3), bounds("uniform", 5, 5), true},
+		{bounds("uniform", 4, 9), nil, false},
+		{bounds("uniform", 1, 2), nil, false},
+		{nil, bounds("uniform", 6, 9), false},
+		{nil, bounds("uniform", 1, 4), false},
+		{bounds("uniform", 3, 0), nil, true},
+		{bounds("fixed", 9, 9), nil, true},
+	} {
+		d := &profile.Data{Kind: profile.ShareGPT, Input: c.input, Output: c.output}
+		require.Equal(t, c.want, keeper(d, tok)(&row), "%+v %+v", c.input, c.output)
+		require.True(t, keeper(d, nil)(&row), "without a tokenizer nothing is known")
+		d.Kind = profile.Prompts
+		require.True(t, keeper(d, tok)(&row))
+	}
+	list := &collector{d: &profile.Data{}, keep: func(e *entry) bool { return e.answer != "x" }, want: 2}
+	for i, e := range []entry{{prompt: "a"}, {prompt: "b", answer: "x"}, {answer: "y"}, {prompt: "c"}} {
+		require.Equal(t, i == 3, list.add(e) == errEnough)
+	}
+	require.Equal(t, []entry{{prompt: "a"}, {prompt: "c"}}, list.rows)
+	require.Equal(t, 4, list.seen)
+}
