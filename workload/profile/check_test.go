@@ -24,8 +24,8 @@ func requireKey(t *testing.T, key string, err error, about any) {
 }
 
 func TestKindsOfAPI(t *testing.T) {
-	for kind, want := range map[string][2]bool{"completions": {true, false}, "chat": {true, true}, "messages": {true, true},
-		"responses": {true, true}, "embeddings": {}, "rerank": {}} {
+	for kind, want := range map[string][2]bool{"completions": {true, false}, "chat": {true, true},
+		"messages": {true, true}, "responses": {true, true}, "embeddings": {}, "rerank": {}} {
 		a := API{Kind: kind}
 		require.Equal(t, want, [2]bool{a.Generates(), a.IsChat()}, kind)
 	}
@@ -60,7 +60,8 @@ func TestChecksOfDistributions(t *testing.T) {
 	}
 	requireKey(t, "", named{"x", nil}.checkPositive(keyed), nil)
 	bad := &Distribution{Kind: "uniform"}
-	requireKey(t, "data.images.count", (&Data{Kind: Fixed, Text: "x", Images: &Images{Count: bad}}).check(keyed, true), bad)
+	images := &Data{Kind: Fixed, Text: "x", Images: &Images{Count: bad}}
+	requireKey(t, "data.images.count", images.check(keyed, true), bad)
 }
 
 func TestChecksOfLoads(t *testing.T) {
