@@ -19,7 +19,7 @@ ARGS ?=
 FUZZTIME ?= 30s
 FUZZ ?=
 
-.PHONY: help build setup run submission test test-real test-browser kube test-kube test-mlflow nvtx test-nvtx release test-release chaos bench mutate lint fuzz clean tools-check
+.PHONY: help build setup run submission test test-real test-browser kube test-kube otlp test-otlp test-mlflow nvtx test-nvtx release test-release chaos bench mutate lint fuzz clean tools-check
 
 # A variable or target that nothing reads is an error: a misspelled ENDPOINT would measure the simulator.
 given := $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $v))),$v))
@@ -77,6 +77,14 @@ kube:
 ## make test-kube    test the launcher against a real control plane, which the first call builds (minutes)
 test-kube: build
 	@bash scripts/test-kube.sh
+
+## make otlp         build bin/mlperf-go-otlp, which sends runs to an OpenTelemetry collector
+otlp:
+	@cd otlp && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o ../bin/mlperf-go-otlp ./cmd/mlperf-go-otlp
+
+## make test-otlp    test metrics upload --otlp against a receiver of OTLP
+test-otlp: build otlp
+	@cd otlp && CGO_ENABLED=0 go vet ./... && OTLP_TEST_PROGRAM=$(CURDIR)/$(BIN) go test -count=1 -timeout 5m ./...
 
 ## make test-mlflow  test metrics upload against a real MLflow server, installed from its package (900 MB)
 test-mlflow: setup

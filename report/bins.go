@@ -3,6 +3,7 @@ package report
 import (
 	"math"
 	"slices"
+	"time"
 
 	"github.com/mlperf-go/mlperf-go/ledger"
 )
@@ -66,6 +67,30 @@ func newTimeline(r *Run) *timeline {
 	}
 	l.bins = min(max(len(l.samples)/leastPerBin, 1), mostBins)
 	return l
+}
+
+// EachRequest calls take with the requests of the log in its order: when each was due, and the durations that the
+// record's figures are made of.
+func (r *Run) EachRequest(take func(e *ledger.Entry, dueNS int64, t ledger.Times)) {
+	if r.Requests == nil {
+		return
+	}
+	l := newTimeline(r)
+	for i := range l.samples {
+		take(l.samples[i].entry, l.samples[i].dueNS, l.times(i).Times)
+	}
+}
+
+// WallClock returns the wall clock time of a time of the request log. A log of LoadGen counts from its first issue.
+func (r *Run) WallClock(ns int64) time.Time {
+	if r.Workload != nil || r.Requests == nil || len(r.Requests.Entries) == 0 {
+		return time.Unix(0, ns)
+	}
+	zero := r.Record.FirstIssue
+	if zero.IsZero() {
+		zero = r.Record.Started
+	}
+	return zero.Add(time.Duration(ns - r.Requests.Entries[0].IssuedNS))
 }
 
 // at returns a wall clock time of the log on the axis.

@@ -14,8 +14,10 @@ type Workload struct {
 	Facts    [][2]string // name and text
 	GapS     []float32   // longest gap between tokens of each entry in seconds; NaN: none
 	Limits   []Objective
-	First    []Table // in front of the latencies
-	Tables   []Table // behind the counts
+	// Endpoints are the servers' addresses by ledger.Entry.Endpoint.
+	Endpoints []string
+	First     []Table // in front of the latencies
+	Tables    []Table // behind the counts
 
 	// The steady window, wall clock in ns; 0: unknown.
 	SteadyFromNS, SteadyToNS int64

@@ -307,8 +307,8 @@ var helpTable = map[string]commandHelp{
 	"metrics upload": {examples: []example{
 		{"send the newest run of a test", "mlperf-go metrics upload results/server/latest --mlflow " +
 			"http://127.0.0.1:5000"},
-		{"send a campaign with its tests, without files",
-			"mlperf-go metrics upload campaign --mlflow http://127.0.0.1:5000 --experiment v6.1 --no-artifacts"},
+		{"send spans and metrics to a collector", "mlperf-go metrics upload results/server/latest --otlp " +
+			"http://127.0.0.1:4318"},
 	}},
 	"metrics export": {examples: []example{
 		{"write CSV", "mlperf-go metrics export metrics.jsonl.zst --output metrics.csv"},

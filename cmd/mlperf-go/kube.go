@@ -26,21 +26,26 @@ func (cmd kubeCommand) command() *cli.Command {
 }
 
 func (cmd kubeCommand) run(c *cli.Context) error {
-	path, err := findKubeProgram()
-	if err != nil {
-		return exit.Environment(exit.CodeEnvironment, "Build it with `make kube`, or put it into a folder of PATH",
-			"%s is neither beside this program nor in PATH", kubeProgram)
-	}
-	return syscall.Exec(path, append([]string{kubeProgram}, c.Args().Slice()...), cmd.environ)
+	return becomeProgram(kubeProgram, "kube", c.Args().Slice(), cmd.environ)
 }
 
-// findKubeProgram looks beside this program first: the two belong together.
-func findKubeProgram() (string, error) {
+// becomeProgram replaces this process by a program of another module, which `make TARGET` builds.
+func becomeProgram(name, target string, arguments, environ []string) error {
+	path, err := findProgram(name)
+	if err != nil {
+		return exit.Environment(exit.CodeEnvironment, "Build it with `make "+target+"`, or put it into a folder of PATH",
+			"%s is neither beside this program nor in PATH", name)
+	}
+	return syscall.Exec(path, append([]string{name}, arguments...), environ)
+}
+
+// findProgram looks beside this program first: the two belong together.
+func findProgram(name string) (string, error) {
 	if self, err := os.Executable(); err == nil {
-		path := filepath.Join(filepath.Dir(self), kubeProgram)
+		path := filepath.Join(filepath.Dir(self), name)
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
 			return path, nil
 		}
 	}
-	return exec.LookPath(kubeProgram)
+	return exec.LookPath(name)
 }

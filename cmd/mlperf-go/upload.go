@@ -22,13 +22,17 @@ const defaultExperiment = "mlperf-go"
 
 func (cmd metricsCommand) upload() *cli.Command {
 	return &cli.Command{
-		Name: "upload", Usage: "send finished runs and campaigns to a tracking server of MLflow", ArgsUsage: "RUN...",
-		Description: "A run that is there already is not sent again. MLFLOW_TRACKING_URI and MLFLOW_EXPERIMENT_NAME " +
-			"replace --mlflow and --experiment; MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or " +
-			"MLFLOW_TRACKING_TOKEN, identify the user.",
+		Name: "upload", Usage: "send finished runs to MLflow or to an OpenTelemetry collector",
+		ArgsUsage: "RUN...",
+		Description: "With --otlp, the runs become traces and metrics of OpenTelemetry; the variables " +
+			"OTEL_EXPORTER_OTLP_* apply. MLflow takes campaigns too, and a run that is there already is not sent " +
+			"again. MLFLOW_TRACKING_URI and MLFLOW_EXPERIMENT_NAME replace --mlflow and --experiment; " +
+			"MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN, identify the user.",
 		OnUsageError: usageError,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "mlflow", Usage: "URL of the tracking server, such as http://host:5000"},
+			&cli.StringFlag{Name: "otlp", Usage: "base URL of a receiver of OTLP over HTTP, such as http://host:4318"},
+			&cli.IntFlag{Name: "spans", Value: 1000, Usage: "with --otlp: most requests of a run that become spans"},
 			&cli.StringFlag{Name: "experiment", Usage: "experiment of MLflow, which is made if it does not exist; default: " +
 				defaultExperiment},
 			&cli.StringSliceFlag{Name: "tag", Usage: "tag of the runs, NAME=VALUE; repeatable"},
@@ -44,6 +48,9 @@ func (cmd metricsCommand) runUpload(c *cli.Context) error {
 	if c.NArg() == 0 {
 		return exit.Usage(exit.CodeArgument, "Write `mlperf-go metrics upload RUN... --mlflow http://host:5000`",
 			"this command requires the folder of a run or a campaign")
+	}
+	if c.IsSet("otlp") {
+		return cmd.uploadSpans(c)
 	}
 	tags, err := uploadTags(c.StringSlice("tag"))
 	if err != nil {

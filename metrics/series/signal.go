@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sort"
 )
 
 // Signal is a figure that an engineer looks at first, whatever engine the server runs. Its series are found by the
@@ -194,6 +195,15 @@ func (g *Signal) Total(set *Set) Line {
 		total.Values = append(total.Values, g.Join(held))
 	}
 	return total
+}
+
+// At returns the last value at or before a time of the line. It is NaN if that value is older than 2.5 intervals.
+func (l *Line) At(s, intervalS float64) float64 {
+	at := max(sort.SearchFloat64s(l.TimesS, s)-1, 0)
+	if len(l.TimesS) == 0 {
+		return math.NaN()
+	}
+	return l.hold(&at, s, staleIntervals*intervalS)
 }
 
 // hold returns the last value at or before now that is not older than stale. at moves on with now.

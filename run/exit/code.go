@@ -83,6 +83,7 @@ const (
 	CodeMetricsPage       Code = "metrics_page"
 	CodeMetricsURL        Code = "metrics_url"
 	CodeMLflow            Code = "mlflow"
+	CodeOTLP              Code = "otlp"
 	CodeMode              Code = "mode"
 	CodeModel             Code = "model"
 	CodeModelFile         Code = "model_file"

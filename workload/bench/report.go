@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
@@ -76,6 +77,7 @@ func (r *Record) workload() *report.Workload {
 		{"profile", r.Profile}, {"seed", fmt.Sprint(r.Seed)}, {"served model", r.Model}, {"backend", r.Backend},
 		{"API", r.API}}}
 	for _, e := range r.Endpoints {
+		w.Endpoints = append(w.Endpoints, e.URL)
 		w.Facts = append(w.Facts, [2]string{"server", fmt.Sprintf("%s (%s %s)", e.URL, e.Server, e.Version)})
 	}
 	for _, n := range r.Notes {
@@ -137,7 +139,7 @@ var errMostReported = errors.New("it has more requests than a report shows")
 
 // readEntries reads the event log as the entries of a request log, and the longest gap of each request into w.
 func readEntries(folder string, w *report.Workload) (*ledger.Test, error) {
-	t := &ledger.Test{Origin: ledger.FromSchedule, Schedule: []int64{}}
+	t := &ledger.Test{Origin: ledger.FromSchedule, Schedule: []int64{}, Names: ledger.Names{Reasons: []ledger.Reason{""}}}
 	path := filepath.Join(folder, eventlog.FileName)
 	_, err := eventlog.Read(path, func(h *eventlog.Header, e *eventlog.Request) error {
 		if len(t.Entries) == mostReported {
@@ -145,6 +147,7 @@ func readEntries(folder string, w *report.Workload) (*ledger.Test, error) {
 		}
 		t.T0NS = h.StartNS
 		entry, due := entryOf(e)
+		entry.Reason = reasonCode(&t.Names, ledger.Reason(e.Reason), e.OK())
 		entry.Seq = int32(len(t.Entries))
 		t.Entries, t.Schedule = append(t.Entries, entry), append(t.Schedule, due-h.StartNS)
 		w.GapS = append(w.GapS, longestGap(e))
@@ -155,13 +158,30 @@ func readEntries(folder string, w *report.Workload) (*ledger.Test, error) {
 
 // entryOf returns a request as a request log has it, and when it was due, in ns of the wall clock.
 func entryOf(e *eventlog.Request) (entry ledger.Entry, due int64) {
-	entry = ledger.Entry{Retries: uint16(min(e.Retries, math.MaxUint16)), InputTokens: count(e.InputTokens),
+	entry = ledger.Entry{Endpoint: int16(min(max(e.Endpoint, 0), math.MaxInt16)),
+		Retries: uint16(min(e.Retries, math.MaxUint16)), InputTokens: count(e.InputTokens),
 		OutputTokens: count(e.OutputTokens), Events: count(len(e.Events)), IssuedNS: cmp.Or(e.ReadyNS, e.DueNS),
 		SentNS: e.SentNS, FirstByteNS: e.FirstByteNS, FirstTokenNS: e.FirstNS(), LastTokenNS: e.LastNS(), DoneNS: e.EndNS}
 	if !e.OK() {
-		entry.Reason = 1 // any: failures.jsonl has the causes
+		entry.Reason = 1 // any
 	}
 	return entry, cmp.Or(e.DueNS, entry.IssuedNS)
+}
+
+// reasonCode returns the number of a failure's cause among the names. The last number is that of all further causes.
+func reasonCode(n *ledger.Names, reason ledger.Reason, ok bool) ledger.Code {
+	if ok {
+		return 0
+	}
+	reason = cmp.Or(reason, "cancelled")
+	code := slices.Index(n.Reasons, reason)
+	switch {
+	case code > 0:
+		return ledger.Code(code)
+	case len(n.Reasons) <= math.MaxUint8:
+		n.Reasons = append(n.Reasons, reason)
+	}
+	return ledger.Code(len(n.Reasons) - 1)
 }
 
 func count(n int) int32 { return int32(min(max(n, 0), math.MaxInt32)) }
