@@ -200,7 +200,7 @@ func (c *benchRow) measure(t *testing.T, kind string, row int, url, wrk string) 
 func runKind(t *testing.T, kind string, row int, url string) float64 {
 	cmd := exec.Command("taskset", "-c", "1", os.Args[0])
 	// as a run has it
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d %s", benchRole, kind, row, url), "GOMAXPROCS=1", "GOGC=400")
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d %s", benchRole, kind, row, url), "GOMAXPROCS=3", "GOGC=400")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	require.NoError(t, err)

@@ -156,6 +156,7 @@ func (l *loop) attach(src source, sink backends.Sink, o balance.Options) error {
 	l.stop.Store(false)
 	l.pace = pace{length: config.CoalesceWakeups}
 	l.stats = stats{processor: -1}
+	l.spare = runtime.GOMAXPROCS(0) >= max(1, config.Loops)+2
 	l.pool.openMax = l.pool.open
 	o.Health = l.pool.counters.Health(config, func(e int) *url.URL { return l.report.targets[e].peer },
 		func() { signal(l.wake) })

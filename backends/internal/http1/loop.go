@@ -50,10 +50,10 @@ func (l *loop) waitForWork() int {
 	in := &l.intake
 	limit := time.Duration(l.wheel.wait(l.now))
 	if in.ended {
-		return sleep(l.epoll, l.events[:], limit)
+		return l.rest(limit)
 	}
 	if in.src.Park() {
-		n := sleep(l.epoll, l.events[:], limit)
+		n := l.rest(limit)
 		in.src.Unpark()
 		return n
 	}

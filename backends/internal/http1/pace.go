@@ -10,14 +10,15 @@ import (
 	"github.com/mlperf-go/mlperf-go/ledger"
 )
 
-// pace decides whether the loop pauses between wake-ups. With many streams in flight, each token wakes the loop, which
+// pace decides how the loop waits. With many streams in flight, each token wakes the loop, which
 // costs more than to handle the token. During a pause several tokens come together
 // (docs/reference/measurements.md#pausing-after-a-wake-up). It delays events by up to its length, so pauses
 // are made only while wake-ups come faster than that and each pause collects more than one event.
 type pace struct {
 	length time.Duration // 0: never pause
 	on     bool
-	looks  int // waits that have ended
+	quick  bool // the waits follow each other within quickGap
+	looks  int  // waits that have ended
 	events int
 	from   int64 // ns, when the first of them ended
 }
@@ -27,6 +28,9 @@ const looksTogether = 16
 
 // fewEvents is the number of events per wait from which a loop has enough to do without pauses.
 const fewEvents = 8
+
+// quickGap is the mean time between wake-ups, in ns, below which the loop keeps its thread's place while it waits.
+const quickGap = int64(time.Millisecond)
 
 // look notes the end of a wait with n events.
 func (p *pace) look(now int64, n int) {
@@ -40,6 +44,7 @@ func (p *pace) look(now int64, n int) {
 	} else {
 		p.on = now-p.from < looksTogether*int64(p.length) && p.events < fewEvents*p.looks
 	}
+	p.quick = now-p.from < looksTogether*quickGap
 	p.looks, p.events, p.from = 0, 0, now
 }
 

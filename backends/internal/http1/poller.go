@@ -42,6 +42,7 @@ type poller struct {
 	wheel  wheel
 	pace   pace
 	stats  stats
+	spare  bool // the scheduler has places for other goroutines beside those of the loops
 
 	asked int64 // wall, when epoll was last asked for events
 	since int64 // wall: the events that are being handled were not ready before
@@ -111,4 +112,27 @@ func (p *poller) poll(more bool) int {
 	}
 	p.stats.beginRound(p.now, n)
 	return n
+}
+
+// holdMS is the longest wait that keeps the thread's place, in ms. A stop of the world without signals
+// (GODEBUG=asyncpreemptoff=1) waits for as long.
+const holdMS = 100
+
+// rest waits for events, at most d (negative: without limit), and returns their number. Among quick wake-ups it keeps
+// the thread's place.
+func (p *poller) rest(d time.Duration) int {
+	ms := -1
+	if d >= 0 {
+		ms = int((d + time.Millisecond - 1) / time.Millisecond)
+	}
+	if p.spare && p.pace.quick {
+		first := holdMS
+		if ms >= 0 {
+			first = min(ms, holdMS)
+		}
+		if n, timeout := hold(p.epoll, p.events[:], first); !timeout || first == ms {
+			return n
+		}
+	}
+	return sleep(p.epoll, p.events[:], ms)
 }

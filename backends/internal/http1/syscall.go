@@ -69,13 +69,21 @@ func pause(d time.Duration) {
 	_, _, _ = unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
 }
 
-// sleep waits for events, at most d (negative: without limit), while other goroutines may use the processor. An
-// interrupted wait is just shorter.
-func sleep(epoll int, events []unix.EpollEvent, d time.Duration) int {
-	ms := -1
-	if d >= 0 {
-		ms = int((d + time.Millisecond - 1) / time.Millisecond)
+// hold waits for at most ms milliseconds (negative: without limit) without telling Go's scheduler, so the thread keeps
+// its place among those that run Go code. When the scheduler needs the thread, it sends it a signal, which ends the
+// wait (docs/reference/measurements.md#keeping-the-place). timeout is set if the whole time has passed.
+func hold(epoll int, events []unix.EpollEvent, ms int) (n int, timeout bool) {
+	r, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll),
+		uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), uintptr(ms), 0, 0)
+	if errno != 0 {
+		return 0, false
 	}
+	return int(r), r == 0
+}
+
+// sleep waits for at most ms milliseconds (negative: without limit), while other goroutines may use the thread's place.
+// An interrupted wait is just shorter.
+func sleep(epoll int, events []unix.EpollEvent, ms int) int {
 	n, _, errno := unix.Syscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll), uintptr(unsafe.Pointer(unsafe.SliceData(events))),
 		uintptr(len(events)), uintptr(ms), 0, 0)
 	if errno != 0 {
