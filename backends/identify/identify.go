@@ -112,6 +112,28 @@ func Ask(ctx context.Context, c *backends.Config, e backends.Endpoint) (*Server,
 	return s, nil
 }
 
+// All asks all endpoints of c at once, in their order.
+func All(ctx context.Context, c *backends.Config) ([]*Server, error) {
+	found, errs := make([]*Server, len(c.Endpoints)), make([]error, len(c.Endpoints))
+	var all sync.WaitGroup
+	for i, e := range c.Endpoints {
+		all.Go(func() {
+			defer crash.Catch()
+			found[i], errs[i] = Ask(ctx, c, e)
+		})
+	}
+	all.Wait()
+	if cause := context.Cause(ctx); cause != nil { // the endpoint is not to blame
+		return nil, fmt.Errorf("the endpoints were being asked what they are: %w", cause)
+	}
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
 // askSimulator asks the simulator for the data set whose answers it has.
 func (s *Server) askSimulator(ctx context.Context, c *backends.Config, e backends.Endpoint) {
 	own := *c

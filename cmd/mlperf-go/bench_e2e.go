@@ -85,12 +85,11 @@ func (cmd benchCommand) checkE2E(c *cli.Context, v *contract.Invocation, list []
 
 // stack is the servers that the command started.
 type stack struct {
-	ctx       context.Context // ends when one of them has ended
-	urls      []string
-	dir       string // of their state; empty: the simulator
-	key       string
-	simulated bool
-	down      func() // stops them
+	ctx  context.Context // ends when one of them has ended
+	urls []string
+	dir  string // of their state; empty: the simulator
+	key  string
+	down func() // stops them
 }
 
 // standUp starts the servers of the flags, or the simulator with a model's name, and waits until they serve.
@@ -126,7 +125,7 @@ func (cmd benchCommand) simulate(ctx context.Context, args []string) (*stack, er
 		return nil, err
 	}
 	cmd.notice("simulator: " + sim.URL)
-	s := &stack{urls: []string{sim.URL}, simulated: true}
+	s := &stack{urls: []string{sim.URL}}
 	s.watch(ctx, func(ctx context.Context) error {
 		select {
 		case <-sim.Exited:
@@ -165,9 +164,6 @@ func (s *stack) configure(o *bench.Options) {
 	o.Endpoints, o.ServerDir = s.urls, s.dir
 	if o.APIKey == "" {
 		o.APIKey = s.key
-	}
-	if s.simulated {
-		o.Rehearsal = "the server is the simulator"
 	}
 }
 

@@ -14,16 +14,13 @@ import (
 
 // printBench prints a run of a workload: verdict, throughput, latencies by the definitions of m, and its parts.
 func printBench(out page, r *bench.Record, m *measure.Measured) {
-	kind := ""
-	if r.Rehearsal != "" {
-		kind = " (rehearsal)"
-	}
-	out.paint(plain, foreign.Line(r.Profile, 100)+kind+"  ")
-	out.paint(colourOf[string(r.Verdict)], string(r.Verdict))
-	out.paint(plain, "\n")
+	printBenchTitle(out, r, "  ", "")
 	w := out.table()
 	for _, c := range r.Reasons {
 		fmt.Fprintf(w, "  %s\t%s\n", c.Code, foreign.Line(c.Text, 600))
+	}
+	if r.Rehearsal != "" {
+		fmt.Fprintf(w, "  rehearsal\t%s\n", foreign.Line(r.Rehearsal, 600))
 	}
 	f := &m.Total
 	fmt.Fprintf(w, "\nrequests/s\t%.2f\n", f.Throughput.Requests)
@@ -59,6 +56,17 @@ func printBench(out page, r *bench.Record, m *measure.Measured) {
 	}
 	printServerMetrics(w, r.Metrics)
 	w.Flush()
+}
+
+// printBenchTitle prints which workload it was and its verdict.
+func printBenchTitle(out page, r *bench.Record, between, after string) {
+	kind := ""
+	if r.Rehearsal != "" {
+		kind = " (rehearsal)"
+	}
+	out.paint(plain, foreign.Line(r.Profile, 100)+kind+between)
+	out.paint(colourOf[string(r.Verdict)], string(r.Verdict))
+	out.paint(plain, after+"\n")
 }
 
 func causes(by map[string]int64) string {

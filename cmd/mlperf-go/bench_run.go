@@ -293,9 +293,7 @@ func (cmd benchCommand) printBenchRecord(r *bench.Record, m *measure.Measured, f
 	}
 	if cmd.quiet {
 		if !cmd.silent {
-			cmd.out.paint(plain, foreign.Line(r.Profile, 100)+": ")
-			cmd.out.paint(colourOf[string(r.Verdict)], string(r.Verdict))
-			cmd.out.paint(plain, ", "+r.Headline()+"\n")
+			printBenchTitle(cmd.out, r, ": ", ", "+r.Headline())
 		}
 		return nil
 	}

@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/identify"
 	"github.com/mlperf-go/mlperf-go/internal/config"
-	"github.com/mlperf-go/mlperf-go/internal/crash"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
@@ -48,7 +46,7 @@ func Backend(ctx context.Context, p *plan.Plan, asking func(request string, long
 		return nil, err
 	}
 	c.Asking = asking
-	found, err := askAll(ctx, c)
+	found, err := identify.All(ctx, c)
 	var silent *backends.EndpointError
 	switch {
 	case errors.As(err, &silent) && !choice.Auto: // the preflight reports it in the terms of the backend
@@ -82,28 +80,6 @@ func shown(s *identify.Server) record.ShownServer {
 		r.Signs = append(r.Signs, sign.String())
 	}
 	return r
-}
-
-// askAll asks all endpoints at once.
-func askAll(ctx context.Context, c *backends.Config) ([]*identify.Server, error) {
-	found, errs := make([]*identify.Server, len(c.Endpoints)), make([]error, len(c.Endpoints))
-	var all sync.WaitGroup
-	for i, e := range c.Endpoints {
-		all.Go(func() {
-			defer crash.Catch()
-			found[i], errs[i] = identify.Ask(ctx, c, e)
-		})
-	}
-	all.Wait()
-	if cause := context.Cause(ctx); cause != nil { // the endpoint is not to blame
-		return nil, fmt.Errorf("the endpoints were being asked what they are: %w", cause)
-	}
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return found, nil
 }
 
 // agree rejects a backend of the user's that is not the server's. A backend for several kinds of servers fits any.

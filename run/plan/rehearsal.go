@@ -10,6 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // shortfall is one reason why a run cannot be submitted.
@@ -18,11 +19,8 @@ type shortfall struct {
 	text    string
 }
 
-// simulated is the reason of a rehearsal whose server is the simulator.
-const simulated = "the server is the simulator"
-
 // unknowing is the reason of a rehearsal whose server is a simulator that was started without the data set of the test.
-const unknowing = simulated + ", and does not have the answers of the data set"
+const unknowing = record.SimulatorReason + ", and does not have the answers of the data set"
 
 // dataShortfalls returns why the server or the data set makes the run a rehearsal.
 func (p *Plan) dataShortfalls(rows int) []shortfall {
@@ -32,9 +30,9 @@ func (p *Plan) dataShortfalls(rows int) []shortfall {
 	}
 	switch {
 	case p.ownSimulator():
-		why = append(why, shortfall{"backend", simulated})
+		why = append(why, shortfall{"backend", record.SimulatorReason})
 	case p.Simulated && p.References != "" && p.References == p.sha256():
-		why = append(why, shortfall{"", simulated})
+		why = append(why, shortfall{"", record.SimulatorReason})
 	case p.Simulated:
 		why = append(why, shortfall{"", unknowing})
 	}
@@ -165,7 +163,7 @@ func (p *Plan) shortenData() error {
 // NotJudged returns why the scores of a rehearsal with these reasons are compared with no target; empty: they are. Only
 // a simulator that was started with a synthetic data set has its answers.
 func NotJudged(rehearsal []string, ds *datasets.Dataset) string {
-	if slices.Contains(rehearsal, simulated) || !datasets.Synthetic(ds) {
+	if slices.Contains(rehearsal, record.SimulatorReason) || !datasets.Synthetic(ds) {
 		return ""
 	}
 	return "the data set is synthetic, and the server does not have its answers"

@@ -233,15 +233,15 @@ func TestReasonsThatTheProgramChose(t *testing.T) {
 	p := planned(t, 10, Settings{"model": "llama3.1-8b"})
 	require.Contains(t, p.Rehearsal, "min-duration 0s is below 10m0s")
 	require.True(t, p.IsDefault("min-duration 0s is below 10m0s"))
-	require.False(t, p.IsDefault(simulated))
+	require.False(t, p.IsDefault(record.SimulatorReason))
 	p = planned(t, 10, Settings{"model": "llama3.1-8b", "min-duration": "1s"})
 	require.False(t, p.IsDefault("min-duration 1s is below 10m0s"))
 	p = planned(t, 10, Settings{"model": "llama3.1-8b", "endpoint": "http://a:1", "dataset": "f"})
-	require.NotContains(t, p.Rehearsal, simulated)
+	require.NotContains(t, p.Rehearsal, record.SimulatorReason)
 	p.Simulated = true
 	require.NoError(t, p.Bind(10))
 	require.Contains(t, p.Rehearsal, unknowing, "the simulator was not started with this data set")
-	require.NotContains(t, p.Rehearsal, simulated)
+	require.NotContains(t, p.Rehearsal, record.SimulatorReason)
 	require.Equal(t, "run-code", mixture(t, "run-code", "false").Config.Origin("run-code").Where)
 	require.Contains(t, mixture(t, "run-code", "false").Rehearsal,
 		"it has no questions for programs, because of --run-code=false")
@@ -264,7 +264,7 @@ func TestScoresThatAreNotJudged(t *testing.T) {
 	p := unbound(t, "dataset", synthetic(t, 4))
 	ds, err := p.ReadDataset()
 	require.NoError(t, err)
-	require.Empty(t, NotJudged([]string{"other", simulated}, ds))
+	require.Empty(t, NotJudged([]string{"other", record.SimulatorReason}, ds))
 	require.Contains(t, NotJudged([]string{unknowing}, ds), "the server does not have its answers")
 	for references, knows := range map[string]bool{"": false, strings.Repeat("0", 64): false, ds.SHA256: true} {
 		q := unbound(t, "dataset", p.Config.String("dataset"), "endpoint", "http://a:1")

@@ -35,6 +35,9 @@ type Cause struct {
 	Limit any    `json:"limit,omitempty"`
 }
 
+// SimulatorReason is why a run is a rehearsal whose server is the simulator.
+const SimulatorReason = "the server is the simulator"
+
 // Record is run.json.
 type Record struct {
 	Schema           string         `json:"schema"`

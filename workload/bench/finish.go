@@ -37,7 +37,7 @@ func (t *trial) finish(o *engine.Outcome, process hostinfo.Process, drift time.D
 	if err != nil {
 		return nil, err
 	}
-	r := &Record{Schema: Schema, Rehearsal: t.Rehearsal, Tool: record.ThisTool(), Host: hostinfo.Collect(),
+	r := &Record{Schema: Schema, Rehearsal: t.rehearsal(), Tool: record.ThisTool(), Host: hostinfo.Collect(),
 		Command: t.Command, ID: t.id(), Profile: p.Name, UseCase: p.UseCase, Seed: p.Seed, Model: t.config.ServedModel,
 		Backend: t.name, API: p.API.Kind, Started: t.started, Notes: t.notes, Measured: m, Source: p.Source,
 		Metrics: metrics}
@@ -52,6 +52,17 @@ func (t *trial) finish(o *engine.Outcome, process hostinfo.Process, drift time.D
 	}
 	r.Verdict, r.Reasons = t.judge(r, o, &traffic, drift)
 	return r, t.Access.WriteJSON(t.path(RecordName), r)
+}
+
+// rehearsal returns why the run is a rehearsal; empty: it is a measurement.
+func (t *trial) rehearsal() string {
+	switch {
+	case !t.simulated:
+		return t.Rehearsal
+	case t.Rehearsal == "":
+		return record.SimulatorReason
+	}
+	return record.SimulatorReason + "; " + t.Rehearsal
 }
 
 // describe adds the stages and the servers.

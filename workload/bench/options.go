@@ -37,7 +37,8 @@ type Options struct {
 	Tokenizer string          // file or folder of the served model's tokenizer; empty: the profile's, if that is a path
 	// Vocabulary is the number of token ids that prompts may contain; 0: the default.
 	Vocabulary int
-	Rehearsal  string // why this run is a rehearsal; empty: it is not
+	// Rehearsal is why this run is a rehearsal, besides a server that is the simulator; empty: for no other reason.
+	Rehearsal string
 	// Calibration has the client's own limits, with which the record compares the run; nil: unknown.
 	Calibration *floor.Calibration
 	ServerDir   string // folder of the servers that were started for the run; empty: others started them

@@ -28,7 +28,9 @@ type target struct {
 	source  prompts.Source
 	probes  []*backends.Probe
 	notes   []string
-	read    profile.TraceFile // that recorded is
+	// simulated is set if a server is the simulator.
+	simulated bool
+	read      profile.TraceFile // that recorded is
 	// recorded is the trace that was read last; nil: none.
 	recorded *trace.Trace
 }
@@ -110,19 +112,21 @@ func (t *target) tokenizer(o *Options) (*tokenizer.Tokenizer, error) {
 	return found, nil
 }
 
-// choose finds the backend.
+// choose asks the servers what they are, and finds the backend. A server that does not answer is an error only if the
+// backend depends on it: otherwise the probe reports it in the terms of the backend.
 func (t *target) choose(ctx context.Context) error {
-	if t.name == "" || t.name == auto {
-		s, err := identify.Ask(ctx, t.config, t.config.Endpoints[0])
-		if err != nil {
-			return err
-		}
-		if t.name = s.Backend(); t.name == "" {
+	isOpen := t.name == "" || t.name == auto
+	found, err := identify.All(ctx, t.config)
+	if err != nil && (isOpen || ctx.Err() != nil) {
+		return err
+	}
+	t.simulated = slices.ContainsFunc(found, func(s *identify.Server) bool { return s.Simulator })
+	if isOpen {
+		if t.name = found[0].Backend(); t.name == "" {
 			t.name = "openai"
-			t.notes = append(t.notes, fmt.Sprintf("backend openai: %s", s.Why()))
+			t.notes = append(t.notes, fmt.Sprintf("backend openai: %s", found[0].Why()))
 		}
 	}
-	var err error
 	if t.driver, err = backends.Lookup(t.name); err != nil {
 		return exit.Usage(exit.CodeBackend, "", "%w", err)
 	}

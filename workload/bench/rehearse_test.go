@@ -50,7 +50,7 @@ func TestEveryProfileRehearses(t *testing.T) {
 				Rehearsal: bench.RehearsalReason})
 			require.NoError(t, err)
 			schematest.Records(t, folder)
-			require.Equal(t, bench.RehearsalReason, r.Rehearsal)
+			require.Equal(t, record.SimulatorReason+"; "+bench.RehearsalReason, r.Rehearsal)
 			sent := r.Measured.Total.Requests
 			require.Zero(t, sent.Failed, "%v", r.Reasons)
 			require.Positive(t, sent.OK)
