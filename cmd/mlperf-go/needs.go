@@ -7,12 +7,14 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/needs"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
-// writeNeeds prints the table of needs, what is missing first. What to do is below what was found.
-func writeNeeds(p page, all needs.Table) {
+// writeNeeds prints the table of needs, what is missing first. What to do is below what was found. end is the error that
+// ends the command after the table: a row does not repeat its text. nil: none.
+func writeNeeds(p page, all needs.Table, end error) {
 	t := p.table(1)
 	t.row("needs", "state", "found")
 	isMissing := func(c needs.Check) bool { return c.State == needs.Missing }
@@ -27,7 +29,14 @@ func writeNeeds(p page, all needs.Table) {
 		return 1
 	})
 	for _, c := range missingFirst {
+		if end != nil && isMissing(c) && c.Found == exit.Classify(end).Err.Error() {
+			t.row(c.Name, c.State, "see the error below")
+			continue
+		}
 		t.row(c.Name, c.State, foreign.Line(c.Found, 2000))
+		for _, text := range c.List {
+			t.row("", "", item+foreign.Line(text, 600))
+		}
 		if c.Do != "" {
 			t.row("", "", c.Do)
 		}
@@ -36,13 +45,14 @@ func writeNeeds(p page, all needs.Table) {
 }
 
 // showNeeds prints the table on stderr, or logs it with --log-format json. With --json and --quiet it prints nothing.
-func (c *console) showNeeds(table needs.Table) {
+// end is the error of the table that ends the command afterwards; nil: none.
+func (c *console) showNeeds(table needs.Table, end error) {
 	switch {
 	case c.json || c.quiet:
 	case c.logFormat == "json":
 		c.log.Info("what the tests need", zap.Any("needs", table))
 	default:
-		writeNeeds(c.err, table)
+		writeNeeds(c.err, table, end)
 	}
 }
 

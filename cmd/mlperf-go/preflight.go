@@ -69,7 +69,7 @@ func (cmd preflightCommand) probe(ctx context.Context, plan *plan.Plan) error {
 		return nil
 	}
 	if err := table.Err(); err != nil || pre == nil { // what is missing comes first
-		writeNeeds(cmd.out, table)
+		writeNeeds(cmd.out, table, err)
 		if pre != nil {
 			cmd.out.line("")
 			cmd.print(pre)
@@ -78,7 +78,7 @@ func (cmd preflightCommand) probe(ctx context.Context, plan *plan.Plan) error {
 	}
 	cmd.print(pre)
 	cmd.out.line("")
-	writeNeeds(cmd.out, table)
+	writeNeeds(cmd.out, table, nil)
 	return nil
 }
 

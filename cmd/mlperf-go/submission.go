@@ -10,6 +10,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/needs"
 	"github.com/mlperf-go/mlperf-go/submission"
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
 )
@@ -120,7 +121,7 @@ func (cmd submissionCommand) campaignOptions(c *cli.Context, s *settings) campai
 		RehearsalSize: c.String("rehearsal-size"), Tune: c.Bool("tune"),
 		Wait: c.Duration("wait-endpoint"), WaitFirst: c.IsSet("wait-endpoint"),
 		Servers: s.servers, ServerOrigin: s.serverOrigin,
-		Environ: cmd.environ, Stderr: cmd.stderr, Log: cmd.log, Needs: cmd.showNeeds,
+		Environ: cmd.environ, Stderr: cmd.stderr, Log: cmd.log, Needs: func(t needs.Table) { cmd.showNeeds(t, t.Err()) },
 		Global: []string{"--log-format", cmd.logFormat, "--log-level", cmd.logLevel},
 	}
 	if c.IsSet("attempts") {

@@ -88,7 +88,7 @@ func printCampaign(p page, outcomes []campaign.Outcome) {
 	}
 	printCauses(p, outcomes, true)
 	if reasons := rehearsalReasons(outcomes); len(reasons) > 0 {
-		p.labelled(yellow, "rehearsal:", "cannot be submitted: "+strings.Join(reasons, "; "))
+		p.labelled(yellow, "rehearsal:", "cannot be submitted:\n"+itemised(reasons))
 	}
 	if breaches := breachesOf(outcomes); len(breaches) > 0 {
 		p.labelled(yellow, "breach:", strings.Join(breaches, "; "))
@@ -122,34 +122,33 @@ func campaignRoot(outcomes []campaign.Outcome) string {
 	return filepath.Dir(filepath.Dir(outcomes[0].Folder))
 }
 
+// itemised returns texts as the lines of a list.
+func itemised(texts []string) string { return "  " + item + strings.Join(texts, "\n  "+item) }
+
 // rehearsalReasons returns why the tests cannot be submitted, each reason once.
 func rehearsalReasons(outcomes []campaign.Outcome) []string {
-	return fromRecords(outcomes, func(r *record.Record) []string { return r.RehearsalReasons })
+	var all []record.ScenarioReasons
+	for _, o := range outcomes {
+		if o.Record != nil {
+			all = append(all, record.ScenarioReasons{Scenario: string(o.Step.Scenario), Reasons: o.Record.RehearsalReasons})
+		}
+	}
+	return record.JoinReasons(all)
 }
 
 // breachesOf returns what the tests send and the closed division does not allow, each breach once.
-func breachesOf(outcomes []campaign.Outcome) []string {
-	return fromRecords(outcomes, func(r *record.Record) (texts []string) {
-		for _, b := range r.Breaches {
-			texts = append(texts, b.Text())
-		}
-		return texts
-	})
-}
-
-// fromRecords returns texts of the tests' records, each once.
-func fromRecords(outcomes []campaign.Outcome, texts func(*record.Record) []string) (all []string) {
+func breachesOf(outcomes []campaign.Outcome) (texts []string) {
 	for _, o := range outcomes {
 		if o.Record == nil {
 			continue
 		}
-		for _, text := range texts(o.Record) {
-			if !slices.Contains(all, text) {
-				all = append(all, text)
+		for _, b := range o.Record.Breaches {
+			if text := b.Text(); !slices.Contains(texts, text) {
+				texts = append(texts, text)
 			}
 		}
 	}
-	return all
+	return texts
 }
 
 // printResume explains how to complete the campaign.
@@ -303,7 +302,7 @@ func (cmd submissionCommand) dryRun(ctx context.Context, k *campaign.Plan) error
 	}
 	t.Flush()
 	cmd.out.line("\n%s, in %s: %s\n", k.Of, k.Folder, needs.About(left, sure))
-	writeNeeds(cmd.out, table)
+	writeNeeds(cmd.out, table, table.Err())
 	return table.Err()
 }
 

@@ -80,7 +80,7 @@ func (t testRun) do(ctx context.Context) error {
 		return err
 	}
 	defer rehearsal.Stop()
-	progress.preflighted = func(pre *run.Preflight) { t.showNeeds(t.surveyOf(plan, pre).Table(ctx)) }
+	progress.preflighted = func(pre *run.Preflight) { t.showNeeds(t.surveyOf(plan, pre).Table(ctx), nil) }
 	r, err := run.Run(ctx, run.FromPlan(plan), page.beside(progress))
 	progress.end()
 	page.finish(r, err)

@@ -181,17 +181,17 @@ func (s *Survey) rehearsal(context.Context) Check {
 	if s.Refusal != nil { // what is sent depends on the API, and no test runs before the servers can be used
 		return unknown("once the servers can be used")
 	}
-	var why []string
+	var why []record.ScenarioReasons
 	var breaches []record.Breach
 	for _, p := range s.Tests {
+		of := record.ScenarioReasons{Scenario: string(p.Scenario.Scenario)}
 		for _, text := range p.Rehearsal {
-			if p.IsDefault(text) {
+			if slices.ContainsFunc(s.Tests, func(p *plan.Plan) bool { return p.IsDefault(text) }) {
 				text += " (rehearsal default)"
 			}
-			if !slices.Contains(why, text) {
-				why = append(why, text)
-			}
+			of.Reasons = append(of.Reasons, text)
 		}
+		why = append(why, of)
 		for _, b := range p.Breaches() {
 			unclear := b.Missing() && p.BackendUnchosen() // what is sent depends on the API, and so on the backend
 			if same := func(c record.Breach) bool { return c.Text() == b.Text() }; !unclear &&
@@ -200,9 +200,9 @@ func (s *Survey) rehearsal(context.Context) Check {
 			}
 		}
 	}
-	why = append(why, record.BreachTexts(breaches)...)
-	if len(why) == 0 {
+	list := append(record.JoinReasons(why), record.BreachTexts(breaches)...)
+	if len(list) == 0 {
 		return notNeeded("nothing here prevents a submission")
 	}
-	return Check{State: Warning, Found: "cannot be submitted: " + strings.Join(why, "; ")}
+	return Check{State: Warning, Found: "cannot be submitted:", List: list}
 }

@@ -24,9 +24,11 @@ const (
 type Check struct {
 	Name  string `json:"name"`
 	State State  `json:"state"`
-	Found string `json:"found"`        // what is there, or what is not
-	Do    string `json:"do,omitempty"` // what to do about it
-	Err   error  `json:"-"`            // of a missing one
+	Found string `json:"found"` // what is there, or what is not
+	// List has the parts of what was found, if Found announces a list.
+	List []string `json:"list,omitempty"`
+	Do   string   `json:"do,omitempty"` // what to do about it
+	Err  error    `json:"-"`            // of a missing one
 }
 
 // Table is the list of requirements.

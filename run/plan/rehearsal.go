@@ -20,7 +20,7 @@ type shortfall struct {
 }
 
 // unknowing is the reason of a rehearsal whose server is a simulator that was started without the data set of the test.
-const unknowing = record.SimulatorReason + ", and does not have the answers of the data set"
+const unknowing = record.SimulatorReason + ", and its answers are not those of the data set"
 
 // dataShortfalls returns why the server or the data set makes the run a rehearsal.
 func (p *Plan) dataShortfalls(rows int) []shortfall {
@@ -31,7 +31,7 @@ func (p *Plan) dataShortfalls(rows int) []shortfall {
 	switch {
 	case p.ownSimulator():
 		why = append(why, shortfall{"backend", record.SimulatorReason})
-	case p.Simulated && p.References != "" && p.References == p.sha256():
+	case p.Simulated && (!p.HasDataset() || p.References != "" && p.References == p.sha256()):
 		why = append(why, shortfall{"", record.SimulatorReason})
 	case p.Simulated:
 		why = append(why, shortfall{"", unknowing})

@@ -56,3 +56,11 @@ func TestLimitsAgainstLoadGensPercentiles(t *testing.T) {
 	require.False(t, ok)
 	require.Equal(t, "1999.999999 ms", inMilliseconds(2*time.Second-1))
 }
+
+func TestJoinReasons(t *testing.T) {
+	require.Equal(t, []string{"both", "Server: few", "Server, Interactive: short"}, JoinReasons([]ScenarioReasons{
+		{"Server", []string{"both", "few"}}, {"Offline", []string{"both"}}, {"Server", []string{"short", "both"}},
+		{"Interactive", []string{"both", "short"}}}))
+	require.Equal(t, []string{"alone"}, JoinReasons([]ScenarioReasons{{"Server", []string{"alone"}}, {"Server", nil}}))
+	require.Empty(t, JoinReasons(nil))
+}

@@ -287,6 +287,38 @@ func (b Breach) Text() string {
 // String returns one sentence with the source.
 func (b Breach) String() string { return b.Text() + " (" + b.Source + ")" }
 
+// ScenarioReasons are the reasons of one test, or of all tests of a scenario.
+type ScenarioReasons struct {
+	Scenario string
+	Reasons  []string
+}
+
+// JoinReasons returns the reasons of several tests, each once. A reason that not all scenarios have begins with the
+// names of those that have it.
+func JoinReasons(tests []ScenarioReasons) []string {
+	var scenarios, texts []string
+	having := map[string][]string{} // scenarios, by reason
+	for _, t := range tests {
+		if !slices.Contains(scenarios, t.Scenario) {
+			scenarios = append(scenarios, t.Scenario)
+		}
+		for _, text := range t.Reasons {
+			if having[text] == nil {
+				texts = append(texts, text)
+			}
+			if !slices.Contains(having[text], t.Scenario) {
+				having[text] = append(having[text], t.Scenario)
+			}
+		}
+	}
+	for i, text := range texts {
+		if of := having[text]; len(of) < len(scenarios) {
+			texts[i] = strings.Join(of, ", ") + ": " + text
+		}
+	}
+	return texts
+}
+
 // BreachTexts returns a sentence for each breach. Only the last one of a source names it.
 func BreachTexts(breaches []Breach) []string {
 	var texts []string
