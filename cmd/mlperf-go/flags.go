@@ -9,6 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/servers"
 )
 
@@ -119,12 +120,8 @@ func (r settingsReader) read() (*settings, error) {
 	if err := e.SetEnviron(r.environ, otherNames(c.App.Commands)...); err != nil {
 		return nil, exit.Usage(exit.CodeEnvironment, "", "%w", err)
 	}
-	for _, s := range e.Table() {
-		for _, name := range s.Names() {
-			if err := setFlag(e, c, s, name); err != nil {
-				return nil, exit.Usage(exit.CodeFlagValue, "", "%w", err)
-			}
-		}
+	if err := setFlags(e, c); err != nil {
+		return nil, err
 	}
 	if err := r.applyOld(e); err != nil {
 		return nil, err
@@ -175,6 +172,22 @@ func (r settingsReader) readServers(e *config.Effective) (*settings, error) {
 		return nil, serverError(exit.CodeServerConfig, err)
 	}
 	return s, nil
+}
+
+// setFlags sets the settings that the command line has. If a value is wrong, the error contains the other mistakes too.
+func setFlags(e *config.Effective, c *cli.Context) error {
+	var list []error
+	for _, s := range e.Table() {
+		for _, name := range s.Names() {
+			if err := setFlag(e, c, s, name); err != nil {
+				list = append(list, exit.Usage(exit.CodeFlagValue, "", "%w", err))
+			}
+		}
+	}
+	if len(list) > 0 && !e.IsSet("server-config") && !e.IsSet("model-path") { // the servers' file may supply the rest
+		list = append(list, plan.Mistakes(e)...)
+	}
+	return exit.Mistakes(list)
 }
 
 func setFlag(e *config.Effective, c *cli.Context, s config.Setting, name string) error {

@@ -55,6 +55,33 @@ func Usage(code Code, hint, format string, args ...any) *Error {
 	return &Error{Exit: StatusUsage, Code: code, Hint: hint, Err: fmt.Errorf(format, args...)}
 }
 
+// Mistakes returns the mistakes of one command line as one error, with the exit code and the word of the first. It
+// returns nil for none, and a single one as it is.
+func Mistakes(list []error) error {
+	switch len(list) {
+	case 0:
+		return nil
+	case 1:
+		return list[0]
+	}
+	first := Classify(list[0])
+	return &Error{Exit: first.Exit, Code: first.Code, Err: mistakes(list)}
+}
+
+// mistakes is the error of several others, each on a line of its own with its hint.
+type mistakes []error
+
+func (m mistakes) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d mistakes:", len(m))
+	for _, err := range m {
+		b.WriteString("\n  - " + err.Error())
+	}
+	return b.String()
+}
+
+func (m mistakes) Unwrap() []error { return m }
+
 // Environment returns an error with exit code 3: the machine, a disk or a server prevented the run. The format may
 // contain %w.
 func Environment(code Code, hint, format string, args ...any) *Error {

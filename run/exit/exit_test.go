@@ -88,3 +88,14 @@ func TestCodesOfThePage(t *testing.T) {
 		require.Equal(t, code, Interrupt{Signal: signal}.ExitCode(), signal)
 	}
 }
+
+func TestMistakes(t *testing.T) {
+	require.NoError(t, Mistakes(nil))
+	one, two := Usage(CodeModel, "Write --model", "no model"), errors.New("no port")
+	require.Equal(t, error(one), Mistakes([]error{one}))
+	err := Mistakes([]error{one, two})
+	require.EqualError(t, err, "2 mistakes:\n  - no model. Write --model\n  - no port")
+	require.ErrorIs(t, err, two)
+	require.Equal(t, CodeModel, Classify(err).Code)
+	require.Equal(t, StatusUsage, Classify(err).Exit)
+}

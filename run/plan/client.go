@@ -110,9 +110,9 @@ func (cl *Client) Endpoints() ([]backends.Endpoint, error) {
 		return nil, err
 	}
 	cl.Secrets.Add(key)
-	list, err := backends.ParseEndpoints(cl.Config.Strings("endpoint"))
+	list, err := cl.parseEndpoints()
 	if err != nil {
-		return nil, exit.Usage(exit.CodeEndpoint, "Write --endpoint http://host:port", "%w", err)
+		return nil, err
 	}
 	for i := range list {
 		list[i].APIKey = key
@@ -121,6 +121,32 @@ func (cl *Client) Endpoints() ([]backends.Endpoint, error) {
 		return nil, exit.Usage(exit.CodeEndpoint, "Write --endpoint http://host:port", "no --endpoint is given")
 	}
 	return list, nil
+}
+
+func (cl *Client) parseEndpoints() ([]backends.Endpoint, error) {
+	list, err := backends.ParseEndpoints(cl.Config.Strings("endpoint"))
+	if err != nil {
+		return nil, exit.Usage(exit.CodeEndpoint, "Write --endpoint http://host:port", "%w", err)
+	}
+	return list, nil
+}
+
+// checkEndpoints rejects malformed endpoints.
+func (cl *Client) checkEndpoints() error {
+	_, err := cl.parseEndpoints()
+	return err
+}
+
+// checkBackend rejects an unknown backend.
+func (cl *Client) checkBackend() error {
+	name := cl.Config.String("backend")
+	if name == config.Auto {
+		return nil
+	}
+	if _, err := backends.Lookup(name); err != nil {
+		return exit.Usage(exit.CodeBackend, "", "%w", err)
+	}
+	return nil
 }
 
 // largestKey bounds the file of an API key, in bytes.

@@ -2,7 +2,9 @@ package plan
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -121,6 +123,15 @@ func (d *Data) sha256() string {
 		return d.file.SHA256
 	}
 	return ""
+}
+
+// checkDatasetFile rejects a data set that does not exist.
+func (d *Data) checkDatasetFile() error {
+	path := d.Config.String("dataset")
+	if _, err := os.Stat(path); path == "" || !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return exit.Usage(exit.CodeDataset, "Check the path", "there is no data set %s", path)
 }
 
 // SendsText reports whether requests carry the text of a row that also has token ids, or may do so because the backend

@@ -54,20 +54,44 @@ func New(s Settings) (*Plan, error) {
 }
 
 // Resolve resolves a configuration. It reads the user.conf and the dataset config that the configuration names and
-// nothing else.
+// nothing else. Its error contains every mistake that does not follow from another.
 func Resolve(c *config.Effective) (*Plan, error) {
+	p, list := resolve(c)
+	if len(list) > 0 {
+		return nil, exit.Mistakes(list)
+	}
+	return p, nil
+}
+
+// Mistakes returns what Resolve would reject.
+func Mistakes(c *config.Effective) []error {
+	_, list := resolve(c)
+	return list
+}
+
+func resolve(c *config.Effective) (*Plan, []error) {
 	t := &Test{Config: c}
 	p := &Plan{Test: t, Data: Data{Test: t}, Load: Load{Test: t, Limits: Limits{t}}}
 	p.Requests = Requests{Test: t, data: &p.Data}
 	p.Client = Client{Test: t, Secrets: &secret.Redactor{}, requests: &p.Requests}
+	var list []error
 	for _, step := range []func() error{p.readDescription, p.findModel, p.suggestCode, p.findRound, p.findScenario,
-		p.readSampling, p.readUserConf, p.readSeeds, p.shortenData, p.checkOffline, p.checkBalance, p.checkPaths,
-		p.checkPercentiles} {
-		if err := step(); err != nil {
-			return nil, err
+		p.readSampling, p.readUserConf, p.readSeeds, p.shortenData, p.checkOffline} {
+		if err := step(); err != nil { // the later steps need what this one finds
+			list = append(list, err)
+			break
 		}
 	}
-	return p, nil
+	steps := []func() error{p.checkBalance, p.checkPaths, p.checkPercentiles, p.checkEndpoints}
+	if len(list) > 0 { // otherwise the run finds these
+		steps = append(steps, p.checkBackend, p.checkDatasetFile)
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			list = append(list, err)
+		}
+	}
+	return p, list
 }
 
 // Percentiles returns the percentiles of latencies that the user asked for.

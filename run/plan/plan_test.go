@@ -345,15 +345,24 @@ func TestEndpointsAndKey(t *testing.T) {
 	require.Equal(t, "http://b:2", list[1].URL)
 	require.Equal(t, "secret", list[1].APIKey)
 
-	for code, s := range map[string]Settings{
-		"endpoint": {"model": "llama3.1-8b", "endpoint": "ftp://a"},
-		"api_key":  {"model": "llama3.1-8b", "endpoint": "http://a", "api-key-file": key + "x"},
-	} {
-		p, err := New(s)
-		require.NoError(t, err)
-		_, err = p.Endpoints()
-		require.EqualValues(t, code, exit.Classify(err).Code, err)
+	_, err = New(Settings{"model": "llama3.1-8b", "endpoint": "ftp://a"})
+	require.EqualValues(t, "endpoint", exit.Classify(err).Code, err)
+	p, err = New(Settings{"model": "llama3.1-8b", "endpoint": "http://a", "api-key-file": key + "x"})
+	require.NoError(t, err)
+	_, err = p.Endpoints()
+	require.EqualValues(t, "api_key", exit.Classify(err).Code, err)
+}
+
+// What does not follow from another mistake is reported with it.
+func TestMistakesAreReportedTogether(t *testing.T) {
+	_, err := New(Settings{"scenario": "Server", "endpoint": "ftp://a", "dataset": "no-such.json", "percentiles": "101"})
+	require.ErrorContains(t, err, "4 mistakes:\n  - no --model given. ")
+	for _, part := range []string{"between 0 and 100", "ftp://a", "there is no data set no-such.json"} {
+		require.ErrorContains(t, err, "\n  - ")
+		require.ErrorContains(t, err, part)
 	}
+	_, err = New(Settings{"model": "llama3.1-8b", "dataset": "no-such.json"})
+	require.NoError(t, err, "a data set that is read later may be made until then")
 }
 
 func TestFolder(t *testing.T) {

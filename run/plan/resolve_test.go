@@ -49,7 +49,6 @@ func TestConfigurationOfABackend(t *testing.T) {
 
 	for code, s := range map[exit.Code]Settings{
 		"backend":          {"backend": "none"},
-		"endpoint":         {"backend": "vllm", "endpoint": "ftp://a"},
 		"ca_file":          {"backend": "vllm", "ca-file": "no/such"},
 		"client_cert":      {"backend": "vllm", "client-cert": "no/such"},
 		"proxy":            {"backend": "vllm", "proxy": "x://y"},

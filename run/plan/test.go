@@ -57,8 +57,8 @@ func (t *Test) findModel() error {
 		return exit.Usage(exit.CodeModel, "", "%w", err)
 	}
 	if !t.Config.Has("model") {
-		return exit.Usage(exit.CodeModel, "`mlperf-go models` lists the benchmarks; any other served model runs as --model "+
-			"generic --served-model NAME", "no --model given")
+		return exit.Usage(exit.CodeModel, "Write --model llama3.1-8b, which is the default of `make run`, or another of "+
+			"`mlperf-go models`; any other served model runs as --model generic --served-model NAME", "no --model given")
 	}
 	m, err := models.Find(t.Config.String("model"))
 	if err != nil {
