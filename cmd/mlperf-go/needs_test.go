@@ -24,7 +24,8 @@ func TestNeedsFitTheTerminal(t *testing.T) {
 	require.Equal(t, `tokenizer   missing  evil\u001b[2J\u000a text`, lines[1], "what is missing comes first")
 	require.Equal(t, "server      ok       vllm", lines[2])
 	require.Contains(t, out.String(), "\n                     Raise the limit word")
-	require.Contains(t, out.String(), "warning  cannot be submitted:\n                     - short\n                     - small\n")
+	require.Contains(t, out.String(), "warning  cannot be submitted:\n"+
+		"                     - short\n                     - small\n")
 	for _, l := range lines {
 		require.LessOrEqual(t, len(l), 80, l)
 		require.NotContains(t, l, "\x1b", "no text of a server reaches the terminal as it is")
