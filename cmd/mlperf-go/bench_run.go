@@ -54,7 +54,9 @@ func (cmd benchCommand) run() *cli.Command {
 	return &cli.Command{
 		Name: "run", Usage: "send a workload to a server and judge the run", OnUsageError: usageError,
 		Description: "Sends the requests of a workload profile when they are due, and computes the figures from the " +
-			"recorded events.\nA run is INVALID if requests failed, or if this program itself was too slow for its schedule.",
+			"recorded events.\nA run is INVALID if requests failed, or if this program itself was too slow for its schedule.\n" +
+			"--scenario is a file of variables here: only `mlperf-go run` has MLPerf's scenarios, such as Server, and the " +
+			"stages of a profile determine its load.",
 		Flags: append(runFlags(), &cli.StringSliceFlag{Name: "endpoint-url", Aliases: []string{"U"},
 			Category: serversGroup, Usage: "base URL of a server; default: the profile's"}),
 		Action: cmd.doRun,

@@ -99,6 +99,7 @@ func TestBadCommandLines(t *testing.T) {
 		{Flags{Workload: {"translation"}, setEnv: {"X"}}, "expected NAME=VALUE"},
 		{Flags{Workload: {"translation"}, treatment: {"absent.yaml"}}, "cannot read the treatments"},
 		{Flags{Workload: {"translation"}, scenario: {"absent.sh"}}, "cannot read the scenario file"},
+		{Flags{Workload: {"translation"}, scenario: {"Server"}}, "a workload has no scenario of MLPerf such as Server"},
 		{Flags{file: {"absent.yaml"}}, "cannot read the profile"},
 	} {
 		v, _, err := Resolve(c.flags, template.Map(nil))

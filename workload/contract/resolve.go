@@ -3,6 +3,7 @@ package contract
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -103,6 +104,10 @@ func fromVariables(s Setting, lookup template.Lookup) string {
 
 func readScenario(path string, environ template.Lookup) (map[string]string, []string, error) {
 	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("cannot read the scenario file: %w; here --scenario is a file of variables, and a "+
+			"workload has no scenario of MLPerf such as Server: the stages of its profile determine the load", err)
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot read the scenario file: %w", err)
 	}
