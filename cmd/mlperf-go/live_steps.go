@@ -134,7 +134,7 @@ func (cmd submissionCommand) showCampaign(ctx context.Context, k *campaign.Plan)
 		for i, o := range outcomes {
 			verdict, result := "-", "-"
 			if r := o.Record; r != nil {
-				verdict, result = string(r.Verdict), r.Headline()
+				verdict, result = string(r.Verdict), resultWord(r)
 			}
 			if o.Score != nil {
 				result = scoreLine(o.Score)

@@ -68,7 +68,7 @@ func printCampaign(p page, outcomes []campaign.Outcome) {
 	for _, o := range outcomes {
 		verdict, result, failed := "-", "-", "-"
 		if r := o.Record; r != nil {
-			verdict, result, failed = string(r.Verdict), r.Headline(), fmt.Sprint(r.Samples.Failed-r.Cancelled())
+			verdict, result, failed = string(r.Verdict), resultWord(r), fmt.Sprint(r.Samples.Failed-r.Cancelled())
 			runs = true
 		}
 		if o.Score != nil {
@@ -120,6 +120,16 @@ func printCauses(p page, outcomes []campaign.Outcome, follows bool) (printed boo
 // campaignRoot returns the folder of the scenarios' folders.
 func campaignRoot(outcomes []campaign.Outcome) string {
 	return filepath.Dir(filepath.Dir(outcomes[0].Folder))
+}
+
+// resultWord returns the result of a test. Where LoadGen sends at a rate, the load that was asked for limits the result:
+// scenarios with one load have one result.
+func resultWord(r *record.Record) string {
+	target, achieved, ok := r.Rate()
+	if !ok || r.Mode != string(models.Performance) || r.Cancelled() > 0 {
+		return r.Headline()
+	}
+	return fmt.Sprintf("%s at %.4g of %.4g queries/s asked", r.Headline(), achieved, target)
 }
 
 // itemised returns texts as the lines of a list.
