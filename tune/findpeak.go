@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,7 +116,7 @@ func FindPeak(ctx context.Context, o Options, seen func(*mllog.Peak)) (*Peak, er
 			return nil, &run.Error{Exit: run.ExitInvalid, Code: exit.CodeTune, Hint: "Give a longer --budget",
 				Err: fmt.Errorf("the budget of %v was over before LoadGen began", o.Budget)}
 		}
-		return nil, &run.Error{Exit: end.Exit, Code: end.Code, Err: fmt.Errorf("the search failed: %s", end.Why)}
+		return nil, &run.Error{Exit: end.Exit, Code: end.Code, Err: fmt.Errorf("the search failed: %s", end.Reason())}
 	}
 	if err != nil {
 		return nil, err
@@ -218,10 +219,14 @@ func (s *Peak) finish(ctx context.Context, o *Options, end child.Ended) error {
 			"lower --target-qps", s.LowerQPS)
 	case time.Since(s.Started) >= o.Budget || end.Exit == run.ExitTerminate:
 		s.Result.Why = fmt.Sprintf("the budget of %v is over", o.Budget)
+	case end.Exit == run.ExitValid:
+		s.Result.Why = "LoadGen ended its search without a result; its log is in the folder " + record.LogFolder
+		failed = &run.Error{Exit: run.ExitInvalid, Code: exit.CodeTune,
+			Err: fmt.Errorf("the search in %s failed: %s", o.Folder, s.Result.Why)}
 	default:
-		s.Result.Why = end.Why
-		failed = &run.Error{Exit: max(end.Exit, run.ExitInvalid), Code: end.Code,
-			Err: fmt.Errorf("the search in %s failed: %s", o.Folder, end.Why)}
+		s.Result.Why = end.Reason()
+		failed = &run.Error{Exit: end.Exit, Code: cmp.Or(end.Code, exit.CodeTune),
+			Err: fmt.Errorf("the search in %s failed: %s", o.Folder, s.Result.Why)}
 	}
 	return errors.Join(failed, o.Plan.Access().WriteJSON(filepath.Join(o.Folder, PeakName), s))
 }

@@ -46,7 +46,9 @@ func TestEndOfAPeak(t *testing.T) {
 		"the start fails":         {log: tooHigh, why: "the lower bound of 3 QPS misses a limit"},
 		"the budget is over":      {budget: 1, end: child.Ended{Exit: exit.StatusBug}, why: "the budget of 1ns is over"},
 		"the process is ended":    {end: child.Ended{Exit: exit.StatusTerminate}, why: "the budget of 1h0m0s is over"},
-		"no result":               {why: "", exit: exit.StatusInvalid},
+		"no result":               {why: "LoadGen ended its search without a result", exit: exit.StatusInvalid},
+		"it crashed": {end: child.Ended{Exit: exit.StatusBug}, why: "its process ended with exit code 70",
+			exit: exit.StatusBug},
 		"found, and it broke": {log: foundOne, end: child.Ended{Exit: exit.StatusEnvironment, Code: exit.CodeDiskFull,
 			Why: "no space"}, why: "no space", exit: exit.StatusEnvironment},
 	} {

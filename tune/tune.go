@@ -341,7 +341,7 @@ func (t *tuner) confirm(ctx context.Context, step Step) (*Probe, error) {
 	}
 	if end.Exit != run.ExitValid && end.Exit != run.ExitInvalid {
 		return nil, &run.Error{Exit: end.Exit, Code: end.Code, Err: fmt.Errorf("the confirming run in %s failed: %s", folder,
-			end.Why)}
+			end.Reason())}
 	}
 	r, err := record.Read(folder)
 	if err != nil {

@@ -119,8 +119,8 @@ func Discard(folder string) {
 		return
 	}
 	for range 3 { // the folder, home and Root
-		if os.Remove(folder) != nil { // it contains something
-			return
+		if err := os.Remove(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return // it contains something
 		}
 		folder = filepath.Dir(folder)
 	}

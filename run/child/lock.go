@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -31,53 +32,85 @@ const lockWait = 30 * time.Second
 
 // Lock is the right to work in a folder. Every child holds it too, so that after the death of its owner it lasts for as
 // long as one of them may still write.
-type Lock struct{ file *os.File }
+type Lock struct {
+	file *os.File
+	made string // the folder, if Acquire created it
+}
 
 // Acquire creates the folder and takes its lock. A lock held by a live owner is an error of usage; it waits for the
 // children of a dead one.
 func Acquire(ctx context.Context, folder string, o Owner) (*Lock, error) {
-	if err := os.MkdirAll(folder, o.Access.Folder()); err != nil {
-		return nil, exit.Environment(exit.CodeOutputDir, "Choose another --output-dir, or change its permissions",
-			"cannot create the %s's folder: %w", o.What, err)
+	made := ""
+	if _, err := os.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
+		made = folder
 	}
-	path := filepath.Join(folder, o.File)
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o644)
-	if err != nil {
-		return nil, exit.Environment(exit.CodeOutputDir, "Choose another --output-dir, or change its permissions",
-			"cannot lock the %s's folder: %w", o.What, err)
-	}
-	deadline := time.Now().Add(lockWait)
-	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			l := &Lock{f}
+	for deadline := time.Now().Add(lockWait); ; {
+		f, err := o.open(folder)
+		if err != nil {
+			return nil, err
+		}
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil && isAt(f) {
+			l := &Lock{f, made}
 			if err := errors.Join(l.sign(), ctx.Err()); err != nil {
 				l.Release()
 				return nil, err
 			}
 			return l, nil
 		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			_ = f.Close() // only read
+		holder := holder(f)
+		_ = f.Close() // only read
+		switch {
+		case err == nil: // the owner before removed it
+			continue
+		case !errors.Is(err, syscall.EWOULDBLOCK):
 			return nil, exit.Environment(exit.CodeOutputDir, "Choose another --output-dir on a file system with locks",
 				"cannot lock the %s's folder %s: %w", o.What, folder, err)
-		}
-		if holder := holder(f); holder.alive() || time.Now().After(deadline) {
-			_ = f.Close() // only read
+		case holder.alive() || time.Now().After(deadline):
 			return nil, exit.Usage(o.Busy, o.Hint, "the folder %s is in use by another %s (process %d)", folder, o.What,
 				holder.pid)
 		}
 		select {
 		case <-time.After(50 * time.Millisecond):
 		case <-ctx.Done():
-			_ = f.Close()
 			return nil, context.Cause(ctx)
 		}
 	}
 }
 
-// Release releases the lock even if another process still has the file open, such as a child between fork and exec.
+// open creates the folder and the file of its lock.
+func (o Owner) open(folder string) (*os.File, error) {
+	if err := os.MkdirAll(folder, o.Access.Folder()); err != nil {
+		return nil, exit.Environment(exit.CodeOutputDir, "Choose another --output-dir, or change its permissions",
+			"cannot create the %s's folder: %w", o.What, err)
+	}
+	f, err := os.OpenFile(filepath.Join(folder, o.File), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o644)
+	if err != nil {
+		return nil, exit.Environment(exit.CodeOutputDir, "Choose another --output-dir, or change its permissions",
+			"cannot lock the %s's folder: %w", o.What, err)
+	}
+	return f, nil
+}
+
+// isAt reports whether a file still has its name.
+func isAt(f *os.File) bool {
+	named, err := os.Lstat(f.Name())
+	if err != nil {
+		return false
+	}
+	opened, err := f.Stat()
+	return err == nil && os.SameFile(named, opened)
+}
+
+// Release removes the file of the lock, and the folder if Acquire created it and nothing was written into it. It
+// releases the lock even if another process still has the file open, such as a child between fork and exec.
 func (l *Lock) Release() {
+	if isAt(l.file) {
+		_ = os.Remove(l.file.Name()) // a file that stays is not locked
+	}
+	if l.made != "" {
+		_ = os.Remove(l.made) // it may contain something
+	}
 	_ = syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN) // closing does it too if no other process has the file
 	_ = l.file.Close()
 }

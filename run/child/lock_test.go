@@ -6,9 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/run/exit"
@@ -37,6 +40,56 @@ func TestTwoCampaignsInOneFolder(t *testing.T) {
 	_, err = Acquire(over, folder, campaign)
 	require.ErrorIs(t, err, context.Canceled)
 	require.False(t, campaign.Running(folder), "who does not get it does not hold it")
+}
+
+// A lock leaves nothing behind: neither its file, nor a folder that it made and that is still empty.
+func TestALockLeavesNothingBehind(t *testing.T) {
+	base := t.TempDir()
+	for name, c := range map[string]struct{ made, written, stays bool }{
+		"new":          {},
+		"new, used":    {written: true, stays: true},
+		"exists":       {made: true, stays: true},
+		"exists, used": {made: true, written: true, stays: true},
+	} {
+		folder := filepath.Join(base, name)
+		if c.made {
+			require.NoError(t, os.Mkdir(folder, 0o700))
+		}
+		lock, err := Acquire(context.Background(), folder, campaign)
+		require.NoError(t, err)
+		if c.written {
+			require.NoError(t, os.WriteFile(filepath.Join(folder, "result"), nil, 0o600))
+		}
+		lock.Release()
+		require.NoFileExists(t, filepath.Join(folder, campaign.File))
+		_, err = os.Stat(folder)
+		require.Equal(t, c.stays, err == nil, name)
+	}
+}
+
+// The file of the lock is removed at each release, and still never has two holders.
+func TestALockHasOneHolder(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "new")
+	var holders, taken atomic.Int32
+	var all sync.WaitGroup
+	for range 8 {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			for taken.Load() < 500 {
+				lock, err := Acquire(context.Background(), folder, campaign)
+				if err != nil {
+					continue // another one holds it
+				}
+				assert.EqualValues(t, 1, holders.Add(1))
+				taken.Add(1)
+				holders.Add(-1)
+				lock.Release()
+			}
+		}()
+	}
+	all.Wait()
+	require.NoFileExists(t, folder)
 }
 
 // The process of a step holds the lock of a killed campaign, and the next campaign waits for it.
