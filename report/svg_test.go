@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/ledger"
 )
 
 // labelled returns the places of marks by their texts: pattern has a place and the text.
@@ -20,6 +22,36 @@ func labelled(t *testing.T, svg, pattern string) map[string]float64 {
 		places[m[2]] = v
 	}
 	return places
+}
+
+// A limit is drawn unless it is far above every value.
+func TestFarLimitsAreMarked(t *testing.T) {
+	f := Figure{Curves: []Curve{{Y: []float64{1, math.NaN(), 3, 2}}, {Y: []float64{2}}},
+		Limits: []Limit{{Value: farAbove * 3}, {Value: farAbove*3 + .1}}}
+	f.markFar()
+	require.Equal(t, []bool{false, true}, []bool{f.Limits[0].Far, f.Limits[1].Far})
+}
+
+// The percentiles of a bin are of its own requests, in whatever order they came.
+func TestPercentilesOfBins(t *testing.T) {
+	l := &timeline{bins: 2, endS: 10}
+	entries := make([]ledger.Entry, 6)
+	for i, due := range []float64{1, 2, 3, 4, 6, 9} {
+		entries[i].DoneNS = []int64{50, 10, 40, 20, 8, -1}[i]
+		l.samples = append(l.samples, sample{&entries[i], int64(due * 1e9)})
+	}
+	took := func(of *times) float64 { return math.NaN() }
+	for _, line := range l.percentiles(took, .5) {
+		require.True(t, math.IsNaN(line[0]) && math.IsNaN(line[1]))
+	}
+	i := -1
+	took = func(*times) float64 {
+		if i++; entries[i].DoneNS < 0 {
+			return math.NaN()
+		}
+		return float64(entries[i].DoneNS)
+	}
+	require.Equal(t, [][]float64{{40, 8}, {50, 8}}, l.percentiles(took, .5, 1))
 }
 
 // Values, marks and limits share one scale: it begins at the lower left, larger values are further up and right, and

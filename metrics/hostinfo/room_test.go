@@ -33,6 +33,17 @@ func TestRoom(t *testing.T) {
 	}
 }
 
+// CheckRoom reads the limits of this process.
+func TestCheckRoom(t *testing.T) {
+	var old unix.Rlimit
+	require.NoError(t, unix.Getrlimit(unix.RLIMIT_FSIZE, &old))
+	low := unix.Rlimit{Cur: min(1<<40, old.Max), Max: old.Max}
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_FSIZE, &low))
+	defer func() { require.NoError(t, unix.Setrlimit(unix.RLIMIT_FSIZE, &old)) }()
+	require.NoError(t, CheckRoom(Room{FileSize: low.Cur}))
+	require.ErrorContains(t, CheckRoom(Room{FileSize: low.Cur + 1}), "RLIMIT_FSIZE")
+}
+
 // Only limits of memory that are set are compared while a test runs.
 func TestRoomLimited(t *testing.T) {
 	for resource, want := range map[int]bool{unix.RLIMIT_AS: true, unix.RLIMIT_DATA: true, unix.RLIMIT_FSIZE: false,

@@ -99,6 +99,34 @@ func TestOffset(t *testing.T) {
 	require.InDelta(t, float64(time.Second), float64(o.AheadNS), float64(o.BoundNS)+1)
 }
 
+func TestBound(t *testing.T) {
+	for want, bounds := range map[time.Duration][]int64{0: nil, 4: {4}, 9: {4, 1, 5}, 10: {5, 5}} {
+		var offsets []Offset
+		for _, b := range bounds {
+			offsets = append(offsets, Offset{BoundNS: b})
+		}
+		require.Equal(t, want, Bound(offsets))
+	}
+}
+
+// TestClockThatEnds loses a shard between two questions about its clock.
+func TestClockThatEnds(t *testing.T) {
+	here, there := net.Pipe()
+	defer here.Close()
+	go func() {
+		defer there.Close()
+		l := newLink(there, there)
+		if m, err := l.receive(); err == nil {
+			m.Clock.NowNS = 1
+			_ = l.send(m)
+		}
+		_, _ = l.receive()
+	}()
+	c := NewCoordinator([]Connection{{here, here}})
+	require.Error(t, c.shards[0].measure(t.Context()))
+	require.Zero(t, c.Offsets()[0])
+}
+
 // TestLostShard names the shard whose connection ends, sends junk, or that never becomes ready.
 func TestLostShard(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -200,6 +228,7 @@ func TestMerge(t *testing.T) {
 		`shard 1 measured the model "other"`:           {{Path: a}, {Path: write(t, whole, "other", request(9, 2_000_000))}},
 		"no such file":                                 {{Path: a}, {Path: filepath.Join(t.TempDir(), "absent")}},
 		"no shard has sent a request":                  {{Path: none}},
+		"has no request and no end":                    {{Path: write(t, eventlog.End{Cause: "a signal"}, "m")}},
 		"the number of request 2147483647 is out of r": {{Path: write(t, whole, "m", request(1<<31-1, 2_000_000))}},
 	} {
 		_, err := Merge(logs, filepath.Join(t.TempDir(), "merged"))
