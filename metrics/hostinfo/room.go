@@ -68,6 +68,31 @@ func CheckRoom(r Room) error {
 			return err
 		}
 	}
+	return checkPIDs("/", r.Threads)
+}
+
+// checkPIDs compares the limits of this process's control group, and of those above it, with the threads that a test
+// needs. They apply to root too. root is /; the tests have another one.
+func checkPIDs(root string, need uint64) error {
+	hierarchies := map[string]string{"": "sys/fs/cgroup", "pids": "sys/fs/cgroup/pids"} // version 2, and 1
+	for line := range strings.Lines(string(read(root, "proc/self/cgroup"))) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3) // number, controllers, group
+		if len(parts) != 3 || hierarchies[parts[1]] == "" {
+			continue
+		}
+		for group := filepath.Clean("/" + parts[2]); ; group = filepath.Dir(group) {
+			limit, err := strconv.ParseUint(text(root, hierarchies[parts[1]], group, "pids.max"), 10, 64)
+			used, errUsed := strconv.ParseUint(text(root, hierarchies[parts[1]], group, "pids.current"), 10, 64)
+			if err == nil && errUsed == nil && used+need > limit { // no limit is the word max
+				return fmt.Errorf("the limit of the control group's processes and threads (pids.max) is %d, %d of them in "+
+					"use, but the test needs %d: raise it (docker run --pids-limit, TasksMax in the service)", limit, used,
+					used+need)
+			}
+			if group == "/" {
+				break
+			}
+		}
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package hostinfo
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -42,6 +43,37 @@ func TestCheckRoom(t *testing.T) {
 	defer func() { require.NoError(t, unix.Setrlimit(unix.RLIMIT_FSIZE, &old)) }()
 	require.NoError(t, CheckRoom(Room{FileSize: low.Cur}))
 	require.ErrorContains(t, CheckRoom(Room{FileSize: low.Cur + 1}), "RLIMIT_FSIZE")
+}
+
+// A control group's limit counts, and that of each group above it, in both versions.
+func TestCheckPIDs(t *testing.T) {
+	for _, c := range []struct {
+		self, group, limit, used string
+		refused                  bool
+	}{
+		{"0::/a/b", "sys/fs/cgroup/a/b", "100", "60", false},
+		{"0::/a/b", "sys/fs/cgroup/a/b", "99", "60", true},
+		{"0::/a/b", "sys/fs/cgroup/a", "99", "60", true},
+		{"0::/", "sys/fs/cgroup", "99", "60", true},
+		{"0::/../../x", "sys/fs/cgroup/x", "99", "60", true},
+		{"0::/a/b", "sys/fs/cgroup/a/b", "max", "60", false},
+		{"0::/a/b", "sys/fs/cgroup/a/b", "99", "", false},
+		{"4:memory:/m\n3:pids:/a", "sys/fs/cgroup/pids/a", "99", "60", true},
+		{"4:memory:/a", "sys/fs/cgroup/a", "99", "60", false},
+		{"junk", "sys/fs/cgroup", "99", "60", false},
+	} {
+		root := t.TempDir()
+		for path, text := range map[string]string{"proc/self/cgroup": c.self + "\n", c.group + "/pids.max": c.limit + "\n",
+			c.group + "/pids.current": c.used + "\n"} {
+			require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(root, path)), 0o755))
+			require.NoError(t, os.WriteFile(filepath.Join(root, path), []byte(text), 0o644))
+		}
+		err := checkPIDs(root, 40)
+		require.Equal(t, c.refused, err != nil, "%+v: %v", c, err)
+		if c.refused {
+			require.ErrorContains(t, err, "(pids.max) is 99, 60 of them in use, but the test needs 100")
+		}
+	}
 }
 
 // Only limits of memory that are set are compared while a test runs.
