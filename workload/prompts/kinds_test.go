@@ -218,8 +218,11 @@ func TestImages(t *testing.T) {
 			seen[data] = true
 		}
 	}
-	p.API.Kind = "completions"
+	p.Data.Images.Resolutions = nil
 	_, err := Open(p, Options{})
+	require.ErrorContains(t, err, "the list is empty")
+	p.API.Kind = "completions"
+	_, err = Open(p, Options{})
 	require.ErrorContains(t, err, "only requests of api.kind chat, messages or responses carry images")
 }
 

@@ -1,6 +1,7 @@
 package prompts
 
 import (
+	"slices"
 	"sync"
 	"testing"
 
@@ -53,6 +54,20 @@ func TestRandomDependsOnTheSeedAlone(t *testing.T) {
 		sum += r.Input
 	}
 	require.InDelta(t, 53, float64(sum)/n, 2)
+}
+
+// Without a vocabulary's size, token ids are those of a usual one.
+func TestDefaultVocabulary(t *testing.T) {
+	src, err := Open(random(7), Options{})
+	require.NoError(t, err)
+	var r Request
+	most := int32(0)
+	for n := range 50 {
+		require.NoError(t, src.Request(n, 0, &r))
+		most = max(most, slices.Max(r.IDs))
+	}
+	require.Less(t, most, int32(DefaultVocabulary))
+	require.Greater(t, most, int32(DefaultVocabulary*9/10))
 }
 
 func TestRowsRepeat(t *testing.T) {

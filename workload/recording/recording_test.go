@@ -104,6 +104,22 @@ func TestBadRecordings(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
+// Calls of tools have their arguments under several names, and the results theirs.
+func TestToolsOfOTel(t *testing.T) {
+	list, isUser, err := messagesOf(json.RawMessage(`[{"role":"developer","content":"s"},
+		{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"f","input":{"a": 1}}]},
+		{"role":"assistant","parts":[{"type":"tool_call","id":"2","name":"g","arguments":"{}"}]},
+		{"role":"assistant","tool_calls":[{"id":"3","function":{"name":"h","arguments":"{\"b\":2}"}}]},
+		{"role":"tool","tool_call_id":"3","parts":[{"type":"tool_result","content":"done"}]},
+		{"role":"user","parts":[{"type":"text","content":"a"},{"type":"text","text":"b"}]}]`))
+	require.NoError(t, err)
+	require.True(t, isUser)
+	for i, want := range []string{`{"role":"system","content":"s"}`, `"arguments":"{\"a\":1}"`, `"arguments":"{}"`,
+		`"arguments":"{\"b\":2}"`, `"content":"done"`, `{"role":"user","content":"ab"}`} {
+		require.Contains(t, string(list[i]), want)
+	}
+}
+
 // The bounds of Weka's counts, and of its times.
 func TestBoundsOfWeka(t *testing.T) {
 	for keys, ok := range map[string]bool{`"in":0,"out":0`: true, `"in":16777216,"out":16777216`: true, `"in":16777217`: false,

@@ -35,6 +35,30 @@ func TestSkipIsBounded(t *testing.T) {
 	}
 }
 
+// A value that is cut anywhere is refused, and nothing behind its bytes is read. Of a number every beginning that ends
+// in a digit is a value too.
+func TestSkipOfCutValues(t *testing.T) {
+	for _, doc := range []string{`{"a":[true,false,null],"b":{"c":"d\"e"}}`, `[[],{},"\u00e9"]`, `"text"`, "true"} {
+		for n := range len(doc) {
+			s := Scanner{B: []byte(doc)[:n:n]}
+			require.False(t, s.Skip(), doc[:n])
+		}
+		s := Scanner{B: []byte(doc)}
+		require.True(t, s.Skip() && s.I == len(doc), doc)
+	}
+	for _, doc := range []string{"-120.045e+67", "0.5E-1", "10", "0"} {
+		for n := 1; n <= len(doc); n++ {
+			s := Scanner{B: []byte(doc)[:n:n]}
+			isDigit := doc[n-1] >= '0' && doc[n-1] <= '9'
+			require.Equal(t, isDigit, s.Skip(), doc[:n])
+		}
+	}
+	for _, doc := range []string{"01", "-", "-01", ".5", "1.", "1.e5", "1e", "1e+", "+1"} {
+		s := Scanner{B: []byte(doc)}
+		require.False(t, s.Skip() && s.I == len(doc), doc)
+	}
+}
+
 // TestPlainIDs requires that PlainIDs reads the same numbers as moreIDs, or nothing.
 func TestPlainIDs(t *testing.T) {
 	for doc, want := range map[string][]int32{

@@ -1,0 +1,65 @@
+package bench
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/servers"
+	"github.com/mlperf-go/mlperf-go/workload/engine"
+	"github.com/mlperf-go/mlperf-go/workload/measure"
+	"github.com/mlperf-go/mlperf-go/workload/profile"
+)
+
+// What a run saw besides its answers reaches the rules: servers that ended, bytes that nobody asked for, clocks that
+// jumped.
+func TestWhatTheRulesSee(t *testing.T) {
+	died := time.Now()
+	for code, change := range map[record.Code]func(*Record, *backends.Traffic, *time.Duration){
+		record.CodeServerDied: func(r *Record, _ *backends.Traffic, _ *time.Duration) {
+			r.Servers = &servers.Facts{Replicas: []servers.ReplicaFacts{{Died: &died}}}
+		},
+		record.CodeUnaskedAnswers: func(_ *Record, traffic *backends.Traffic, _ *time.Duration) { traffic.Unasked = 1 },
+		record.CodeClockStep:      func(_ *Record, _ *backends.Traffic, drift *time.Duration) { *drift = time.Minute },
+	} {
+		codes := func(change func(*Record, *backends.Traffic, *time.Duration)) (list []record.Code) {
+			r, traffic, drift := &Record{Measured: &measure.Measured{}}, &backends.Traffic{}, time.Duration(0)
+			change(r, traffic, &drift)
+			tested := &trial{Options: Options{Profile: profile.Defaults()}, target: &target{}}
+			_, causes := tested.judge(r, &engine.Outcome{}, traffic, drift)
+			for _, c := range causes {
+				list = append(list, c.Code)
+			}
+			return list
+		}
+		require.Contains(t, codes(change), code)
+		require.NotContains(t, codes(func(*Record, *backends.Traffic, *time.Duration) {}), code)
+	}
+}
+
+// A rehearsal makes every length, number and wait small, and leaves small ones as they are.
+func TestRehearsedData(t *testing.T) {
+	long := func() *profile.Distribution { return profile.FixedAt(1000) }
+	d := profile.Data{Rows: 9, Prefix: 1000, Input: long(), Output: long(),
+		Buckets: []profile.Bucket{{Tokens: 1000}, {Tokens: 3}},
+		Groups:  &profile.Groups{Count: 1000, Users: 1000, System: long(), Question: long()},
+		Turns: &profile.Turns{Conversations: 1000, SharedSystem: 1000, System: long(), FirstInput: long(), Count: long(),
+			ToolLatency: long()},
+		Sessions: &profile.SessionFiles{Count: 1000, DefaultOutput: 1000, MaxWait: 1000},
+		Images:   &profile.Images{Count: long(), Resolutions: []profile.Resolution{{Width: 1000, Height: 1000}}}}
+	shrinkData(&d)
+	most := func(n float64) *profile.Distribution { return &profile.Distribution{Kind: "uniform", Min: n, Max: n} }
+	tokens, stages, wait := most(rehearsedTokens), most(rehearsedStages), rehearsedWait.Seconds()
+	require.Equal(t, profile.Data{Prefix: rehearsedTokens, Input: tokens, Output: tokens,
+		Buckets: []profile.Bucket{{Tokens: rehearsedTokens}, {Tokens: 3}},
+		Groups: &profile.Groups{Count: rehearsedUsers, Users: rehearsedUsers, System: tokens,
+			Question: tokens},
+		Turns: &profile.Turns{Conversations: rehearsedUsers, SharedSystem: rehearsedTokens, System: tokens,
+			FirstInput: tokens, Count: stages, ToolLatency: most(wait)},
+		Sessions: &profile.SessionFiles{Count: rehearsedStages, DefaultOutput: rehearsedTokens, MaxWait: wait},
+		Images: &profile.Images{Count: stages, Resolutions: []profile.Resolution{{Width: rehearsedPixels,
+			Height: rehearsedPixels}}}}, d)
+}
