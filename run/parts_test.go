@@ -220,6 +220,14 @@ func TestExpectedSamples(t *testing.T) {
 	}
 }
 
+// A sample that the set does not have has no tokens, as one of text.
+func TestPromptTokens(t *testing.T) {
+	in := &inputs{dataset: &datasets.Dataset{Samples: []datasets.Sample{{InputIDs: make([]int32, 7)}, {Input: "x"}}}}
+	for index, want := range map[int]int{-1: 0, 0: 7, 1: 0, 2: 0} {
+		require.Equal(t, want, in.promptTokens(index))
+	}
+}
+
 func TestProgressFigures(t *testing.T) {
 	p := planned(t, 64, Settings{"model": "llama3.1-8b", "scenario": "Server"})
 	run := newTest(p, nil, "")

@@ -179,3 +179,12 @@ func supervise(file string) {
 	}
 	select {}
 }
+
+// No process takes a signal that does not exist, and that is said; a group that has ended is none to speak of.
+func TestSignalGroup(t *testing.T) {
+	const none = syscall.Signal(200)
+	err := signalGroup(syscall.Getpgrp(), none)
+	require.ErrorIs(t, err, syscall.EINVAL)
+	require.ErrorContains(t, err, "process group")
+	require.NoError(t, signalGroup(1<<30, syscall.SIGTERM))
+}
