@@ -329,10 +329,29 @@ func (cmd submissionCommand) printHandedIn(state *campaign.State, outcomes []cam
 		return printVerdict(cmd.out, h.Check)
 	}
 	cmd.out.line("")
-	cmd.printTree(h.Tree)
-	cmd.out.line("%s truncated; the originals are in %s\n",
-		plural.Count(len(h.Truncated), "accuracy log was", "accuracy logs were"), h.Originals)
-	return printVerdict(cmd.out, h.Check)
+	t := cmd.out.table()
+	writeTree(t, h.Tree)
+	t.row("log", fmt.Sprintf("%s: the whole accuracy logs; the tree has %s", h.Originals,
+		plural.Count(len(h.Truncated), "truncated one", "truncated ones")))
+	t.Flush()
+	cmd.out.line("")
+	err := printVerdict(cmd.out, h.Check)
+	cmd.out.line("")
+	cmd.out.labelled(plain, "next:", nextOf(h))
+	return err
+}
+
+// nextOf returns what to do with a tree that was built and checked.
+func nextOf(h *submission.HandedIn) string {
+	switch {
+	case h.Check.Valid:
+		return fmt.Sprintf("`mlperf-go submission pack %s` makes the file to hand in.", h.Tree.Root)
+	case h.Check.OnlyRehearsal():
+		return "For a submission repeat the command with a server and a data set of your own (--endpoint, --dataset), the " +
+			"description of your system (--system), and without --rehearsal and --rehearsal-size. " +
+			"docs/tutorial/first-submission.md shows each step."
+	}
+	return "Correct the errors, then repeat the command with --resume: finished steps are kept, and the tree is built again."
 }
 
 // printVerdict prints the findings about a tree. What only a full run has is one line per rule if the tree is a
@@ -365,18 +384,29 @@ func printShortfalls(w page, r *check.Report) {
 	t.Flush()
 }
 
+// printTree prints a tree that was built.
 func (c *console) printTree(r *tree.Result) {
 	if c.quiet {
 		return
 	}
-	for _, s := range r.Scenarios {
-		c.out.line("%s", s)
+	t := c.out.table()
+	writeTree(t, r)
+	t.Flush()
+	c.out.line("")
+	c.out.labelled(plain, "next:", fmt.Sprintf("`mlperf-go submission truncate %[1]s --submitter %[2]s --backup DIR` "+
+		"truncates the accuracy logs, and `mlperf-go submission check %[1]s` checks the tree.", r.Root, r.Submitter))
+}
+
+// writeTree adds the lines that describe a tree.
+func writeTree(t *table, r *tree.Result) {
+	t.row("tree", fmt.Sprintf("%s: %s, %.1f MB (round %s, %s)", r.Root, plural.Count(r.Files, "file", "files"),
+		float64(r.Bytes)/1e6, r.Round, r.Submitter))
+	for i, s := range r.Scenarios {
+		t.row([]string{"results", ""}[min(i, 1)], s)
 	}
-	c.out.line("\n%s, %.1f MB in %s (round %s, %s)", plural.Count(r.Files, "file", "files"), float64(r.Bytes)/1e6,
-		r.Root, r.Round, r.Submitter)
-	c.out.line("division: %s, from %s", r.Division, r.From)
+	t.row("division", r.Division+", from "+r.From)
 	if r.Reused > 0 {
-		c.out.line("complete from an interrupted build: %s", plural.Count(r.Reused, "file", "files"))
+		t.row("reused", plural.Count(r.Reused, "file", "files")+" of an interrupted build")
 	}
 	var found []string
 	for field, from := range r.Filled {
@@ -385,12 +415,12 @@ func (c *console) printTree(r *tree.Result) {
 		}
 	}
 	if slices.Sort(found); len(found) > 0 {
-		c.out.line("detected automatically; please check in systems/: %s", strings.Join(found, ", "))
+		t.row("systems", "detected automatically, please check in systems/: "+strings.Join(found, ", "))
 	}
 	for _, n := range r.Notes {
-		c.out.line("%s", n)
+		t.row("note", n)
 	}
 	if r.Rehearsal {
-		c.out.line("This is a rehearsal: the tree is marked as such and cannot be submitted.")
+		t.row("rehearsal", "the tree is marked as a rehearsal and cannot be submitted")
 	}
 }
