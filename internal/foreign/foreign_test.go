@@ -132,3 +132,15 @@ func TestPaint(t *testing.T) {
 			Lines(after, math.MaxInt), out.String())
 	})
 }
+
+func TestTextKind(t *testing.T) {
+	for head, want := range map[string]string{
+		"<s>one two</s>": "", "<|user|> hello": "", "PARENTS ask": "", "plain": "", "": "", "<": "",
+		"<!DOCTYPE html>\n": "HTML or XML", "\ufeff\r\n <HTML lang=en>": "HTML or XML", "<?xml version=": "HTML or XML",
+		"PK\x03\x04": "a zip archive", "version https://git-lfs.github": "a Git LFS pointer, not the file itself",
+	} {
+		what, remedy := TextKind([]byte(head))
+		require.Equal(t, want, what, head)
+		require.Equal(t, want == "", remedy == "", head)
+	}
+}

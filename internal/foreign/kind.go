@@ -3,6 +3,7 @@ package foreign
 import (
 	"bytes"
 	"slices"
+	"strings"
 )
 
 // heads are the first bytes of files that hold no data set.
@@ -27,4 +28,17 @@ func Kind(head []byte) (what, remedy string) {
 		return "", ""
 	}
 	return heads[i].what, heads[i].remedy
+}
+
+// pages begin web pages, in lower case.
+var pages = []string{"<!doctype", "<html", "<head", "<?xml", "<title", "<body"}
+
+// TextKind is Kind for a file of text, whose data may begin with < or PARE, but not as a web page does.
+func TextKind(head []byte) (what, remedy string) {
+	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
+	isPage := func(begin string) bool { return strings.HasPrefix(strings.ToLower(string(head)), begin) }
+	if bytes.HasPrefix(head, []byte("PARE")) || bytes.HasPrefix(head, []byte("<")) && !slices.ContainsFunc(pages, isPage) {
+		return "", ""
+	}
+	return Kind(head)
 }

@@ -153,11 +153,26 @@ func (c *collector) read(form profile.Format, suffix string, r *bufio.Reader) er
 	case form == "visionarena":
 		return errors.New("recorded images cannot be sent; use data.images")
 	case form == "text" || form == "sonnet" || form == "" && suffix == ".txt":
+		if err := checkText(r, "lines of text"); err != nil {
+			return err
+		}
 		return c.text(form == "sonnet", r)
 	case form == "csv" || form == "" && suffix == ".csv":
+		if err := checkText(r, "CSV"); err != nil {
+			return err
+		}
 		return c.csv(r)
 	}
 	return c.json(form, r)
+}
+
+// checkText rejects what is no text, and a web page: often the answer of a download that failed.
+func checkText(r *bufio.Reader, expected string) error {
+	head, _ := r.Peek(64) // of a shorter file, all of it
+	if what, remedy := foreign.TextKind(head); what != "" {
+		return fmt.Errorf("found %s, expected %s; %s", what, expected, remedy)
+	}
+	return nil
 }
 
 // text reads a prompt from each line. A sonnet's prompts are lines of the file, drawn until the length is reached.
