@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 )
 
 // The bounds of the bootstrap (docs/explanation/comparison.md).
@@ -39,10 +41,10 @@ func bootstrap(a, b statistic, confidence float64, paired bool) (*Interval, erro
 	k := min(a.blocks(), b.blocks())
 	switch {
 	case k < fewestBlocks:
-		return nil, fmt.Errorf("a run is %d independent blocks (stretches of neighbouring requests) long, and an interval "+
-			"needs %d; run longer", k, fewestBlocks)
+		return nil, fmt.Errorf("the run is too short for an interval: its requests form %d independent groups of neighbours, "+
+			"and %d are needed", k, fewestBlocks)
 	case paired && a.blocks() != b.blocks():
-		return nil, fmt.Errorf("the runs have %d and %d blocks", a.blocks(), b.blocks())
+		return nil, fmt.Errorf("the requests of the runs form %d and %d groups", a.blocks(), b.blocks())
 	}
 	tail := expanded((1-confidence)/2, k)
 	n := min(max(int(math.Ceil(20/tail)), minResamples), mostResamples)
@@ -133,8 +135,8 @@ func newQuantile(values []float64, p float64, length int) (*quantile, error) {
 		q.atMost = append(q.atMost, counts)
 	}
 	if beyond < fewestBeyond {
-		return nil, fmt.Errorf("the slowest %.4g %% of the requests are in %d of the %d blocks (stretches of neighbouring "+
-			"requests), and an interval needs %d; run longer", 100*(1-p), beyond, len(q.atMost), fewestBeyond)
+		return nil, fmt.Errorf("the run is too short for an interval: its slowest %.4g %% came in %s of neighbouring "+
+			"requests, and %d are needed", 100*(1-p), plural.Count(beyond, "group", "groups"), fewestBeyond)
 	}
 	return q, nil
 }

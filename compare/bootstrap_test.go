@@ -133,9 +133,9 @@ func TestStudentT(t *testing.T) {
 func TestTooLittleForAnInterval(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 6))
 	_, err := intervalOfQuantile(latencies(random, 300, 0), latencies(random, 300, 0), 0.999, 0.95, false)
-	require.ErrorContains(t, err, "blocks (stretches of neighbouring requests), and an interval needs 10")
+	require.ErrorContains(t, err, "of neighbouring requests, and 10 are needed")
 	_, err = intervalOfQuantile(latencies(random, 12, 0), latencies(random, 12, 0), 0.5, 0.95, false)
-	require.ErrorContains(t, err, "an interval needs")
+	require.ErrorContains(t, err, "the run is too short for an interval: ")
 	_, err = intervalOfQuantile(nil, nil, 0.5, 0.95, false)
 	require.ErrorContains(t, err, "no values")
 }

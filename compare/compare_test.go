@@ -102,7 +102,7 @@ func TestRunAgainstItself(t *testing.T) {
 		}
 	}
 	require.Equal(t, "TTFT p99.9", r.Pairs[0].Rows[3].Name)
-	require.Contains(t, r.Pairs[0].Rows[3].Why, "blocks (stretches of neighbouring requests), and an interval needs 10")
+	require.Contains(t, r.Pairs[0].Rows[3].Why, "of neighbouring requests, and 10 are needed")
 }
 
 // In Offline the rate is of equal pieces of the run's time.
@@ -180,7 +180,7 @@ func TestTextOfAPair(t *testing.T) {
 	b.Scenario = a.Scenario
 	text = textOf(t, Compare([]*Source{sourceOf(a), sourceOf(b)}, Settings{}))
 	require.Regexp(t, `TTFT p99 \(ms\) .* % +unknown\n`, text)
-	require.Contains(t, text, "blocks (stretches of neighbouring")
+	require.Contains(t, text, "the run is too short for an\n    interval: its slowest 1 % came in")
 }
 
 func TestPartners(t *testing.T) {
@@ -458,4 +458,25 @@ func FuzzRead(f *testing.F) {
 		require.NoError(t, r.Text(&b))
 		require.NoError(t, r.HTML(&b))
 	})
+}
+
+// The columns of a table have the names of their folders, if these differ and there is room.
+func TestHeadings(t *testing.T) {
+	for _, c := range []struct{ a, b, wantA, wantB string }{
+		{"results/monday", "x/tuesday/", "A monday", "B tuesday"}, {"one/run", "two/run", "A", "B"},
+		{"one/20261124T091500.123Z", "two", "A", "B"}, {"a", "\x1b[2J", "A a", `B \u001b[2J`},
+	} {
+		a, b := Headings("A", c.a, "B", c.b)
+		require.Equal(t, []string{c.wantA, c.wantB}, []string{a, b})
+	}
+	random := rand.New(rand.NewPCG(4, 15))
+	named := func(folder string) *Source {
+		s := sourceOf(resultOf(random, 100, 1))
+		s.Folder = folder
+		return s
+	}
+	require.Regexp(t, `\n +A monday +B tuesday +change`, textOf(t, Compare([]*Source{named("monday"), named("tuesday")},
+		Settings{})))
+	require.Regexp(t, `\n +A +B +change`, textOf(t, Compare([]*Source{named("0123456789abcdef"), named("1123456789abcdef")},
+		Settings{})), "there is no room")
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -27,8 +28,12 @@ func (r *Report) Text(w io.Writer) error {
 			out.WriteString(wrapped("   ", "note: "+foreign.Line(n, longestValue)))
 		}
 	}
+	folders := map[string]string{}
+	for _, s := range r.Sources {
+		folders[s.Label] = s.Folder
+	}
 	for _, p := range r.Pairs {
-		p.text(out)
+		p.text(out, folders)
 	}
 	for _, one := range r.Alone {
 		fmt.Fprintf(out, "\nonly in %s: %s %s %s (%s)\n", one.Label, one.Benchmark, one.Scenario, one.Mode, one.State)
@@ -49,8 +54,8 @@ func (r *Report) Text(w io.Writer) error {
 
 // IntervalNote explains the intervals of a comparison, in lines of at most 80 columns.
 func IntervalNote(confidence float64) string {
-	return fmt.Sprintf("Intervals: %.4g %% for all rows of a pair together, of the variation within the\n"+
-		"runs: bootstrap of blocks in time order (docs/explanation/comparison.md).\n", 100*confidence)
+	return fmt.Sprintf("Intervals: %.4g %% for all rows of a pair together. They cover the variation within\n"+
+		"the runs, not that from run to run (docs/explanation/comparison.md).\n", 100*confidence)
 }
 
 // textWidth is the width of a terminal in characters.
@@ -107,7 +112,8 @@ func (r *Report) judged() bool {
 	return false
 }
 
-func (p *Pair) text(out *strings.Builder) {
+// text writes the pair. folders are those of the labels.
+func (p *Pair) text(out *strings.Builder, folders map[string]string) {
 	fmt.Fprintf(out, "\n%s\n", p.name())
 	if len(p.Differences) > 0 {
 		fmt.Fprintln(out, "\n  settings that differ")
@@ -126,7 +132,7 @@ func (p *Pair) text(out *strings.Builder) {
 	for _, why := range p.NotRanked {
 		out.WriteString("\n" + wrapped("  ", "not ranked: "+foreign.Line(why, longestValue)))
 	}
-	p.table(out)
+	p.table(out, folders)
 	for _, side := range []struct{ label, accuracy string }{{p.BaseLabel, p.Base.Accuracy},
 		{p.OtherLabel, p.Other.Accuracy}} {
 		if side.accuracy != "" {
@@ -138,19 +144,45 @@ func (p *Pair) text(out *strings.Builder) {
 	}
 }
 
-// table writes the rows, if there are any.
-func (p *Pair) table(out *strings.Builder) {
+// table writes the rows, if there are any. Their columns have the names of the folders if there is room.
+func (p *Pair) table(out *strings.Builder, folders map[string]string) {
 	fmt.Fprintln(out)
 	if len(p.Rows) == 0 {
 		return
 	}
-	t := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(t, "  \t%s\t%s\tchange\tinterval\t\n", p.BaseLabel, p.OtherLabel)
+	text := p.rowsUnder(Headings(p.BaseLabel, folders[p.BaseLabel], p.OtherLabel, folders[p.OtherLabel]))
+	for line := range strings.Lines(text) {
+		if utf8.RuneCountInString(strings.TrimRight(line, " \n")) > textWidth {
+			text = p.rowsUnder(p.BaseLabel, p.OtherLabel)
+			break
+		}
+	}
+	out.WriteString(text)
+}
+
+// longestName limits the name of a folder in a heading, in characters.
+const longestName = 16
+
+// Headings returns the headings of two columns: the labels with the names of their folders, such as "A monday", or the
+// labels alone if the names are equal or long.
+func Headings(labelA, folderA, labelB, folderB string) (a, b string) {
+	nameA, nameB := filepath.Base(filepath.Clean(folderA)), filepath.Base(filepath.Clean(folderB))
+	if nameA == nameB || utf8.RuneCountInString(nameA) > longestName || utf8.RuneCountInString(nameB) > longestName {
+		return labelA, labelB
+	}
+	return labelA + " " + foreign.Line(nameA, longestValue), labelB + " " + foreign.Line(nameB, longestValue)
+}
+
+func (p *Pair) rowsUnder(a, b string) string {
+	var out strings.Builder
+	t := tabwriter.NewWriter(&out, 0, 8, 2, ' ', 0)
+	fmt.Fprintf(t, "  \t%s\t%s\tchange\tinterval\t\n", a, b)
 	for _, row := range p.Rows {
 		fmt.Fprintf(t, "  %s (%s)\t%s\t%s\t%s\t%s\t%s\n", row.Name, row.Unit, digits(row.Base), digits(row.Other),
 			row.ChangeText(), row.IntervalText(), row.Word())
 	}
 	_ = t.Flush() // a strings.Builder does not fail
+	return out.String()
 }
 
 // notes are those of the pair, and why rows are not judged, each once.

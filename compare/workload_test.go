@@ -36,7 +36,7 @@ func TestWorkloadRows(t *testing.T) {
 	require.Equal(t, Same, judged(OutputRate, a, a).Verdict)
 	few := judged("e2e", requestsOf(12, 1, 1), requestsOf(12, 1.5, 2))
 	require.Equal(t, NotJudged, few.Verdict)
-	require.Contains(t, few.Why, "run longer")
+	require.Contains(t, few.Why, "too short for an interval")
 	require.Contains(t, judged("itl", a, a).Why, "several values")
 }
 

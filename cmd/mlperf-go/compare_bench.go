@@ -209,7 +209,8 @@ func (p *workloadPair) addFigures(a, b *workloadRun, percentiles []float64) {
 func (cmd compareCommand) printPair(p *workloadPair) {
 	cmd.out.line("A  %s\nB  %s\n", foreign.Line(p.A, 200), foreign.Line(p.B, 200))
 	w := cmd.out.table()
-	w.row("figure", "A", "B", "change", "interval", "")
+	a, b := compare.Headings("A", p.A, "B", p.B)
+	w.row("figure", a, b, "change", "interval", "")
 	var reasons []string
 	without := map[string][]string{}
 	for _, f := range p.Figures {
