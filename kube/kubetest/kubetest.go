@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -75,6 +76,19 @@ func Namespace(t testing.TB, c *testcluster.Cluster) string {
 
 // namespaces counts the namespaces of the process.
 var namespaces atomic.Int64
+
+// Reserve registers nodes for one test, which may lose them, and returns the placement of pods on them.
+func Reserve(t testing.TB, c *testcluster.Cluster, key string, n int) (map[string]*testcluster.Node,
+	objects.Placement) {
+	t.Helper()
+	image, nodes := Image(t), map[string]*testcluster.Node{}
+	for i := range n {
+		name := fmt.Sprintf("%s-%d", key, i)
+		nodes[name] = c.Reserved(key, name, image)
+	}
+	return nodes, objects.Placement{NodeSelector: map[string]string{key: ""}, Tolerations: []corev1.Toleration{
+		{Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}}}
+}
 
 // Image is the image of the program: a folder with it in the place of /usr/local/bin.
 func Image(t testing.TB) testcluster.Image {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -157,32 +156,14 @@ func TestDeletedNamespace(t *testing.T) {
 	requireClean(t, tc, &l)
 }
 
-// reserved registers nodes that take the pods with the placement of on alone.
-func reserved(t *testing.T, tc *testcluster.Cluster, key string, n int) map[string]*testcluster.Node {
-	t.Helper()
-	image, nodes := kubetest.Image(t), map[string]*testcluster.Node{}
-	for i := range n {
-		name := fmt.Sprintf("%s-%d", key, i)
-		nodes[name] = tc.Reserved(key, name, image)
-	}
-	return nodes
-}
-
-// on places pods on the nodes of reserved.
-func on(key string) objects.Placement {
-	return objects.Placement{NodeSelector: map[string]string{key: ""},
-		Tolerations: []corev1.Toleration{{Key: key, Operator: corev1.TolerationOpExists,
-			Effect: corev1.TaintEffectNoSchedule}}}
-}
-
 // TestLostNode cuts the power of a pod's node while its command runs: the launch ends with what happened.
 // The other nodes stay: a cluster that loses most of its nodes takes itself for disconnected, and evicts nothing.
 func TestLostNode(t *testing.T) {
 	t.Parallel()
 	tc := kubetest.Cluster(t)
-	nodes := reserved(t, tc, "power", 1)
+	nodes, place := kubetest.Reserve(t, tc, "power", 1)
 	l := kubetest.Launch(kubetest.Namespace(t, tc), "power", "sim", "--listen", "127.0.0.1:0")
-	l.Placement = on("power")
+	l.Placement = place
 	o := options(t, l)
 	o.Started = func(_ context.Context, pods []*corev1.Pod) error {
 		nodes[pods[0].Spec.NodeName].Lose()
@@ -198,9 +179,9 @@ func TestLostNode(t *testing.T) {
 func TestLostNodeOfCampaign(t *testing.T) {
 	t.Parallel()
 	tc := kubetest.Cluster(t)
-	nodes := reserved(t, tc, "campaign", 2)
+	nodes, place := kubetest.Reserve(t, tc, "campaign", 2)
 	l := kubetest.Launch(kubetest.Namespace(t, tc), "moved", "sim", "--listen", "127.0.0.1:0")
-	l.Placement = on("campaign")
+	l.Placement = place
 	l.Attempts, l.Storage.Claim, l.Storage.Size = 1, "workload-pvc", mustParse("1Gi")
 	o := options(t, l)
 	lost := ""
@@ -235,54 +216,72 @@ func TestLostNodeOfCampaign(t *testing.T) {
 	require.Contains(t, strings.Join(told, "\n"), "its node was lost")
 }
 
-// cutter dials, and cuts all connections at once.
-type cutter struct {
-	mu    sync.Mutex
-	conns []net.Conn
-	cuts  int
-}
-
-func (c *cutter) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.conns = append(c.conns, conn)
-	return conn, err
-}
-
-func (c *cutter) cut() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, conn := range c.conns {
-		if conn != nil {
-			conn.Close()
-		}
-	}
-	c.conns, c.cuts = nil, c.cuts+1
-}
-
 // TestDroppedWatch cuts all connections to the API server while a command runs, its watch and the stream of its results
 // among them: the launch goes on as if nothing had happened.
 func TestDroppedWatch(t *testing.T) {
 	t.Parallel()
 	tc := kubetest.Cluster(t)
 	url := kubetest.Simulator(t)
-	connections := &cutter{}
-	config := tc.Admin()
-	config.Dial = connections.dial
+	connections, config := through(t, tc.Admin())
 	l := kubetest.Launch(kubetest.Namespace(t, tc), "cut", loadgen(url)...)
 	o := options(t, l)
 	o.Started = func(context.Context, []*corev1.Pod) error {
+		tc.Eventually(time.Minute, "the results have a connection", func(context.Context) error {
+			if n := connections.count(); n < 2 {
+				return fmt.Errorf("%d connections", n)
+			}
+			return nil
+		})
 		connections.cut()
 		return nil
 	}
+	var said []string
+	o.Notify = func(s string) { t.Log(s); said = append(said, s) }
 	result, err := Run(t.Context(), kubetest.Connect(t, config), o)
 	require.NoError(t, err)
-	require.Equal(t, 1, connections.cuts)
+	require.Contains(t, strings.Join(said, "\n"), ": collecting again, attempt 2 of 5")
 	require.Zero(t, result.Exit())
 	require.FileExists(t, filepath.Join(o.Output, "cut_0", "run", "run.json"))
 	requireClean(t, tc, &l)
 }
+
+// TestEvictedWhileCollecting evicts a pod after its command has ended, in the middle of the stream of its results: the
+// launch ends with what happened, and never takes the part for the whole.
+func TestEvictedWhileCollecting(t *testing.T) {
+	t.Parallel()
+	tc := kubetest.Cluster(t)
+	ns := kubetest.Namespace(t, tc)
+	evict := sync.OnceFunc(func() {
+		pods, err := tc.Client().CoreV1().Pods(ns).List(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		require.Len(t, pods.Items, 1)
+		tc.Evict(ns, pods.Items[0].Name, "The node was low on resource: ephemeral-storage.")
+	})
+	connections, config := through(t, tc.Admin())
+	over := make(chan struct{})
+	defer close(over)
+	connections.received = func(total int) {
+		if total > collectedSome {
+			evict()
+			<-over // the rest never comes
+		}
+	}
+	l := kubetest.Launch(ns, "full-node", "bench", "run", "--workload", "/workspace/profiles/inference-perf/chat.yaml",
+		"--endpoint-url", kubetest.Simulator(t), "--output", "$(RESULTS)/run")
+	l.Profiles = map[string]string{"chat.yaml": strings.Replace(longRun, "rate: 1000", "rate: 1300", 1)} // three seconds
+	c, o := kubetest.Connect(t, config), options(t, l)
+	o.Started = func(ctx context.Context, pods []*corev1.Pod) error { // results that do not become small
+		return c.Exec(ctx, ns, pods[0].Name, objects.Container, []string{"/bin/sh", "-c",
+			"mkdir -p " + l.Folder(0) + "; head -c 4000000 /dev/urandom >" + l.Folder(0) + "/noise"}, nil, nil)
+	}
+	result, err := Run(t.Context(), c, o)
+	requireError(t, err, cluster.Launcher, "its node evicted it", "ephemeral-storage")
+	require.Empty(t, result.Pods)
+	requireClean(t, tc, &l)
+}
+
+// collectedSome is a number of bytes that only the stream of results exceeds.
+const collectedSome = 1 << 20
 
 // TestTimeouts waits for pods that never start.
 func TestTimeouts(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -118,5 +119,28 @@ func TestLostShard(t *testing.T) {
 	_, err := Run(t.Context(), kubetest.Connect(t, tc.Admin()), o)
 	require.NotEmpty(t, killed)
 	require.ErrorContains(t, err, killed)
+	require.NoDirExists(t, filepath.Join(o.Output, "merged"))
+}
+
+// TestLostNode cuts the power of one of the nodes on which shards run: the launch ends with what happened to which pod,
+// and leaves no smaller result.
+func TestLostNode(t *testing.T) {
+	t.Parallel()
+	tc := kubetest.Cluster(t)
+	nodes, place := kubetest.Reserve(t, tc, "shards", 2)
+	ns := kubetest.Namespace(t, tc)
+	o := spreadOptions(t, ns, "power", kubetest.Simulator(t, "--ttft", "2s"), 3)
+	o.Placement = place
+	var lost []string // pods
+	o.Notify = func(text string) {
+		t.Log(text)
+		if strings.Contains(text, "shards have started") {
+			lost = lose(t, tc, ns, nodes)
+		}
+	}
+	_, err := Run(t.Context(), kubetest.Connect(t, tc.Admin()), o)
+	require.ErrorContains(t, err, "its node was lost")
+	require.True(t, slices.ContainsFunc(lost, func(pod string) bool { return strings.Contains(err.Error(), pod) }),
+		"%v: %v", lost, err)
 	require.NoDirExists(t, filepath.Join(o.Output, "merged"))
 }
