@@ -125,11 +125,14 @@ func (l *Launch) Owner() *corev1.ConfigMap {
 }
 
 // Objects returns everything in the order in which it is applied.
-func (l *Launch) Objects() []runtime.Object {
+func (l *Launch) Objects() []runtime.Object { return append(l.Shared(), l.Own()...) }
+
+// Own returns the objects that are deleted when the launch ends.
+func (l *Launch) Own() []runtime.Object {
 	if len(l.Profiles) == 0 {
-		return append(l.Shared(), l.Job(nil))
+		return []runtime.Object{l.Job(nil)}
 	}
-	return append(l.Shared(), l.Owner(), l.Job(nil))
+	return []runtime.Object{l.Owner(), l.Job(nil)}
 }
 
 func (l *Launch) claim() *corev1.PersistentVolumeClaim {
@@ -233,8 +236,11 @@ func (l *Launch) env() []corev1.EnvVar {
 	all := []corev1.EnvVar{field("POD_NAME", "metadata.name"), field("POD_UID", "metadata.uid"),
 		field("JOB_COMPLETION_INDEX", index),
 		{Name: "RESULTS", Value: l.resultsDir() + "/" + l.ID + "_$(JOB_COMPLETION_INDEX)"}}
-	for _, name := range slices.Sorted(maps.Keys(l.variables())) {
-		all = append(all, corev1.EnvVar{Name: name, Value: l.variables()[name]})
+	plain := l.variables()
+	for _, name := range slices.Sorted(maps.Keys(plain)) {
+		if _, isSecret := l.SecretEnv[name]; !isSecret {
+			all = append(all, corev1.EnvVar{Name: name, Value: plain[name]})
+		}
 	}
 	return append(all, secretVariables(l.SecretEnv)...)
 }

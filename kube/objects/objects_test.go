@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -55,6 +56,8 @@ func TestGoldenYAML(t *testing.T) {
 		text, err := YAML(l.Objects())
 		require.NoError(t, err)
 		golden(t, name, text)
+		owner := metav1.OwnerReference{Kind: "ConfigMap", Name: l.ProfilesName(), UID: "u"}
+		require.Equal(t, []metav1.OwnerReference{owner}, l.Job(&owner).OwnerReferences)
 		spec := l.Job(nil).Spec.Template.Spec
 		described := Described(&spec)
 		require.Equal(t, l.resultsDir(), described.Storage.ResultsDir)

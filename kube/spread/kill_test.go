@@ -21,7 +21,8 @@ func kill(t *testing.T, tc *testcluster.Cluster, namespace string) string {
 }
 
 // lose cuts the power of the node of the first pod of a namespace, and returns the pods that ran on it.
-func lose(t *testing.T, tc *testcluster.Cluster, namespace string, nodes map[string]*testcluster.Node) (names []string) {
+func lose(t *testing.T, tc *testcluster.Cluster, namespace string,
+	nodes map[string]*testcluster.Node) (names []string) {
 	t.Helper()
 	pods, err := tc.Client().CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)

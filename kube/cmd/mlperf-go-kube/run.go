@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
+	"github.com/mlperf-go/mlperf-go/internal/secret"
 	"github.com/mlperf-go/mlperf-go/kube/cluster"
 	"github.com/mlperf-go/mlperf-go/kube/launch"
 	"github.com/mlperf-go/mlperf-go/kube/objects"
@@ -107,9 +108,9 @@ func (cmd runCommand) run(c *cli.Context) error {
 		if _, err := cmd.aim(c, nil, v, list, launches); err != nil {
 			return err
 		}
-		var all []runtime.Object
+		all := launches[0].Shared() // those of the others are the same
 		for _, l := range launches {
-			all = append(all, l.Objects()...)
+			all = append(all, l.Own()...)
 		}
 		return cmd.printObjects(all)
 	}
@@ -264,7 +265,7 @@ func podsOf(c *cli.Context) (*objects.Launch, error) {
 	if l.Storage.Claim != "" {
 		l.Hold = 10 * time.Minute
 	}
-	if l.Env, err = pairs(c, "env"); err != nil {
+	if l.Env, err = plainVariables(c); err != nil {
 		return nil, err
 	}
 	if l.Placement, err = placementOf(c); err != nil {
@@ -325,6 +326,18 @@ func pairs(c *cli.Context, flag string) (map[string]string, error) {
 		all[name] = value
 	}
 	return all, nil
+}
+
+// plainVariables reads --env. A secret would be readable for everyone who may read the Job.
+func plainVariables(c *cli.Context) (map[string]string, error) {
+	all, err := pairs(c, "env")
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if value := all[name]; secret.Name(name) && value != "" && !secret.IsSwitch(value) {
+			return nil, exit.Usage(exit.CodeUsage, "Store it in a Secret, and pass --secret-env "+name+"=SECRET:KEY",
+				"--env %s would be readable in the Job", name)
+		}
+	}
+	return all, err
 }
 
 func secretKeys(c *cli.Context) (map[string]objects.SecretKey, error) {

@@ -148,6 +148,8 @@ func TestBadCommandLines(t *testing.T) {
 			"--shards", "2"},
 		"expected KEY[=VALUE][:EFFECT]": {"-l", "inference-perf", "-w", "sanity_random", "-U", "http://h:1", "--toleration",
 			"a:Never"},
+		"--env HF_TOKEN would be readable in the Job": {"-l", "inference-perf", "-w", "sanity_random", "-U", "http://h:1",
+			"--env", "HF_TOKEN=hf_abcdefghijklmnop"},
 		"is not absolute":       {"-l", "inference-perf", "-w", "sanity_random", "--results-dir", "x"},
 		"expected KEY=VALUE":    {"-l", "inference-perf", "-w", "sanity_random", "-U", "http://h:1", "-o", "min"},
 		"cannot read the treat": {"-l", "inference-perf", "-w", "sanity_random", "-U", "http://h:1", "-e", "absent.yaml"},
