@@ -280,21 +280,33 @@ func (r *Run) signals() []Figure {
 		f := signalFigure(signal)
 		for target, name := range r.Metrics.Targets {
 			line := signal.Of(r.Metrics, target)
-			x := make([]float64, len(line.TimesS))
-			for k, at := range line.TimesS {
-				x[k] = at + shift
-			}
-			f.Curves = append(f.Curves, Curve{name, x, line.Values})
+			f.Curves = append(f.Curves, curveOf(name, &line, shift, r.Metrics.IntervalS))
 		}
 		list = append(list, f)
 	}
 	return list
 }
 
+// curveOf returns a signal as a curve. Between two readings that are far apart it has a gap: a line would hide that
+// nothing is known of that time.
+func curveOf(name string, line *series.Line, shift, intervalS float64) Curve {
+	c := Curve{Name: name}
+	for k, at := range line.TimesS {
+		if k > 0 && intervalS > 0 && at-line.TimesS[k-1] > series.StaleIntervals*intervalS {
+			c.X, c.Y = append(c.X, (at+line.TimesS[k-1])/2+shift), append(c.Y, math.NaN())
+		}
+		c.X, c.Y = append(c.X, at+shift), append(c.Y, line.Values[k])
+	}
+	return c
+}
+
 // signalFigure returns the chart of a signal without its curves.
 func signalFigure(g *series.Signal) Figure {
-	return Figure{ID: SignalFigure(g.Key), Title: g.Title + ", as the server reports", X: timeAxis, Y: g.Unit,
-		Time: true, Look: signalLooks[g.Key]}
+	f := Figure{ID: SignalFigure(g.Key), Title: g.Title, X: timeAxis, Y: g.Unit, Time: true, Look: signalLooks[g.Key]}
+	if !g.Client {
+		f.Title += ", as the server reports"
+	}
+	return f
 }
 
 // metricsShift is the time of the metrics' zero on the axis of the figures.
@@ -317,8 +329,10 @@ var signalLooks = map[string]string{
 	"prefix_hits":   "Share of prompt tokens that the engine had computed before.",
 	"ttft_p99": "The engine's own measure, as the bound of a bucket of its histogram: it moves in steps and may be " +
 		"above the client's. What the client sees far above it is network, gateway and client.",
-	"itl_p99":   "The engine's own measure of the time between tokens.",
-	"gpu_power": "Of all GPUs of this machine. Low power under load means that the GPUs wait.",
+	"itl_p99":     "The engine's own measure of the time between tokens.",
+	"machine_cpu": "Near 1 this machine had no CPU left: the client is late then, and so is a server on the same machine.",
+	"client_cpu":  "What this program used. A client at its limit uses as many CPUs as the machine has.",
+	"gpu_power":   "Of all GPUs of this machine. Low power under load means that the GPUs wait.",
 	"gpu_utilization": "Share of the time in which a GPU worked at all. Low while requests wait: the server's CPU " +
 		"part is the bottleneck.",
 	"gpu_memory": "Weights and KV cache. Engines reserve most of it when they start.",

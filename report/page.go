@@ -72,6 +72,7 @@ type runView struct {
 	Limits                  []limitView
 	Latencies               table
 	Share                   string
+	Findings                []string
 	Counts, Facts           []row
 	Bins                    string
 	Figures                 []figureView
@@ -133,6 +134,7 @@ func (r *Run) view(number int) (runView, error) {
 		l = newTimeline(r)
 		v.Bins = fmt.Sprintf("%d requests in %d bins of %s s.", len(l.samples), l.bins, short(l.width()))
 	}
+	v.Findings = r.findings(l)
 	for _, f := range r.figures(l) {
 		view, err := f.view(number)
 		if err != nil {

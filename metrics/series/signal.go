@@ -17,6 +17,8 @@ type Signal struct {
 	names []string
 	over  []string // of a ratio: the names of the denominator
 	scale float64  // from the unit of the series to Unit; 0: they are the same
+
+	Client bool // it is of the machine on which the client runs, not of a server
 }
 
 // combine is how the series of a signal become one line.
@@ -56,6 +58,10 @@ var Signals = []Signal{
 		names: []string{"gpu_memory_used_bytes"}},
 	{Key: "gpu_clock", Title: "GPU clock", Unit: "MHz", how: meanGauges, scale: 1e-6,
 		names: []string{"gpu_clock_hertz"}},
+	{Key: "machine_cpu", Title: "CPU of the client's machine", Unit: "fraction", how: meanGauges, Client: true,
+		names: []string{"machine_cpu_utilization"}},
+	{Key: "client_cpu", Title: "CPU of this program", Unit: "CPUs", how: sumGauges, Client: true,
+		names: []string{"process_cpu_cores"}},
 }
 
 // IsSignal reports whether a series is part of a signal, so that Read can keep those alone.
@@ -162,8 +168,8 @@ func quantiles(p float64, timesS []float64, buckets []*Series) []float64 {
 	return line
 }
 
-// staleIntervals is for how many intervals a value is held after its scrape if no other scrape follows.
-const staleIntervals = 2.5
+// StaleIntervals is for how many intervals a value is held after its scrape if no other scrape follows.
+const StaleIntervals = 2.5
 
 // Total returns the signal of all targets together at each interval: the sum of requests, tokens and rates, the mean of
 // fractions, the largest of latencies.
@@ -187,7 +193,7 @@ func (g *Signal) Total(set *Set) Line {
 	for now := 0.0; now <= end; now += set.IntervalS {
 		var held []float64
 		for i := range lines {
-			if v := lines[i].hold(&at[i], now, staleIntervals*set.IntervalS); !math.IsNaN(v) {
+			if v := lines[i].hold(&at[i], now, StaleIntervals*set.IntervalS); !math.IsNaN(v) {
 				held = append(held, v)
 			}
 		}
@@ -203,7 +209,7 @@ func (l *Line) At(s, intervalS float64) float64 {
 	if len(l.TimesS) == 0 {
 		return math.NaN()
 	}
-	return l.hold(&at, s, staleIntervals*intervalS)
+	return l.hold(&at, s, StaleIntervals*intervalS)
 }
 
 // hold returns the last value at or before now that is not older than stale. at moves on with now.

@@ -9,6 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/httpclient"
 	"github.com/mlperf-go/mlperf-go/internal/secret"
 	"github.com/mlperf-go/mlperf-go/metrics/gpu"
+	"github.com/mlperf-go/mlperf-go/metrics/machine"
 	"github.com/mlperf-go/mlperf-go/metrics/scrape"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 )
@@ -29,8 +30,15 @@ func Targets(c *backends.Config, further []string, secrets *secret.Redactor) ([]
 	if err != nil {
 		return nil, err
 	}
-	return withGPUs(pages, c.Endpoints), nil
+	pages = withGPUs(pages, c.Endpoints)
+	if load := machine.Open("/"); load != nil {
+		pages = append(pages, scrape.Target{Name: machineName, Source: load})
+	}
+	return pages, nil
 }
+
+// machineName is the name of this machine's load in a record.
+const machineName = "this machine"
 
 // gpuRoot contains sys; tests replace it.
 var gpuRoot = "/"

@@ -1,0 +1,9 @@
+// Package machine reads the load of the machine on which the client runs, as a source of series beside the servers'
+// metrics pages.
+//
+//	source := machine.Open("/")
+//	known, values, err := source.Read() // shares since the reading before
+//
+// It reads /proc/stat and the process's own resource usage, nothing per request. It imports metrics/exposition and
+// nothing else of the project.
+package machine
