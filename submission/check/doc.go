@@ -5,7 +5,7 @@
 // text, JSON, the organisers' summary CSV and the final report's JSON. Constants come from the packages rounds and
 // models.
 //
-//	report, err := check.Check(ctx, "/path/to/tree", check.Options{Round: "v6.1"})
+//	report, err := check.Check(ctx, "/path/to/tree", check.Options{Round: rounds.Current})
 //	fmt.Println(report.Valid)
 //	err = report.Text(os.Stdout)
 //
