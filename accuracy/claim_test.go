@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestARehearsalIsNotHeldToTotalsOfTheWholeDataSet(t *testing.T) {
+func TestRehearsalsIgnoreTotalsOfTheWholeDataSet(t *testing.T) {
 	no, yes := false, true
 	short := &Result{Metrics: []Metric{{Name: "rouge1", Pass: &yes}, {Name: sumOfLengths, Pass: &no}}, Pass: &no}
 	require.False(t, short.Reached(false))

@@ -17,7 +17,7 @@ import (
 )
 
 // These logs would score better than the run was. Their figures equal the reference's, but nothing is claimed.
-func TestWhatIsNoAccuracyLogClaimsNothing(t *testing.T) {
+func TestDoubtfulLogsClaimNothing(t *testing.T) {
 	words := []Reference{{Target: "one two"}, {Target: "three four"}}
 	contest := []Reference{{Target: "7", Subset: "aime25"}, {Target: "8", Subset: "aime25"}}
 	long := []Reference{{Target: "Paris", Metric: "qa_em"}, {Target: "Rome", Metric: "qa_em"}}
@@ -94,7 +94,7 @@ func TestTokenCountOfTheLogIsCompared(t *testing.T) {
 }
 
 // The references accept digits of other scripts too; other characters are wrong.
-func TestDigitsThatAreNotASCII(t *testing.T) {
+func TestNonASCIIDigits(t *testing.T) {
 	for text, want := range map[string]int{`\boxed{7}`: 7, `\boxed{७}`: 7, `\boxed{１２}`: 12, `\boxed{𝟕}`: 7,
 		`\boxed{007}`: 7} {
 		n, ok := aimeAnswer(text)

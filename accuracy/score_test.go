@@ -339,7 +339,7 @@ func TestEndlessSentenceIsRefused(t *testing.T) {
 		"comparing it would take more than 128 MiB")
 }
 
-func TestCutLogIsScoredAsFarAsItGoes(t *testing.T) {
+func TestTruncatedLogIsScoredInPart(t *testing.T) {
 	log := writeLog(t, true, answer{0, "one two"}, answer{0, "x"})
 	data, err := os.ReadFile(log)
 	require.NoError(t, err)

@@ -21,8 +21,8 @@ import (
 	_ "github.com/mlperf-go/mlperf-go/backends/sglang"
 )
 
-// readings say for every route that a recorded case asks which part of the program reads the reply, and what has to
-// come of it. A case of a route that is not here fails TestGoldenEveryCase.
+// readings maps each route of a recorded case to the test that reads its reply. TestGoldenEveryCase fails for a case of
+// another route.
 var readings = map[string]func(*testing.T, *wirecase.Case){
 	"POST /v1/completions":        answered,
 	"POST /v1/chat/completions":   answered,

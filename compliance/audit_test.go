@@ -26,7 +26,7 @@ func settled(t *testing.T, a *Audit, scenario string) map[string]string {
 	return got
 }
 
-func TestEveryConfigIsReadAsItIsMeant(t *testing.T) {
+func TestLoadGenReadsEveryAuditConfig(t *testing.T) {
 	count := 0
 	for _, test := range Tests() {
 		for _, benchmark := range Benchmarks() {
@@ -63,8 +63,9 @@ func TestConfigText(t *testing.T) {
 	require.EqualError(t, err, `unknown compliance test "TEST05": use one of TEST01, TEST04, TEST06, TEST07, TEST08, TEST09`)
 }
 
-// What LoadGen is told and what is wanted of its logs, whole, as the official files have it (docs/reference/audits.md).
-func TestEveryAuditAsTheRulesHaveIt(t *testing.T) {
+// Every audit has the settings of LoadGen and the conditions on its logs of the official files
+// (docs/reference/audits.md).
+func TestEveryAuditFollowsTheRules(t *testing.T) {
 	const seed = "720381539243781796"
 	type wanted struct {
 		Records, Samples     int
@@ -158,7 +159,7 @@ func TestOver(t *testing.T) {
 	require.Same(t, a, a.Over(10), "samples may repeat")
 }
 
-// Needs repeats what the file of each round says, and each audit that is needed is known.
+// Needs returns the audits in each round's file, and every one of them is known.
 func TestNeedsAgreeWithTheRounds(t *testing.T) {
 	for _, row := range models.Rows() {
 		if row.Name == models.Generic {

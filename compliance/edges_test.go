@@ -106,7 +106,7 @@ func TestVerdictsAreKept(t *testing.T) {
 }
 
 // Records that LoadGen never writes, in logs that are whole otherwise.
-func TestRecordsThatLoadGenNeverWrites(t *testing.T) {
+func TestInvalidRecords(t *testing.T) {
 	good := accuracyLog(hundred())
 	for name, c := range map[string]struct{ old, by, code string }{
 		"no sample":                {`"qsl_idx" : 7, `, ``, "record_broken"},

@@ -13,7 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// A log that is a link is not read, whatever test reads it and wherever it lies.
+// No audit reads a log that is a link, in any folder.
 func TestNoLinkIsReadAsALog(t *testing.T) {
 	asked, err := Find(Test06, llama8b.Name)
 	require.NoError(t, err)
@@ -52,7 +52,7 @@ func TestNoLinkIsReadAsALog(t *testing.T) {
 	}
 }
 
-// Whatever component of the output is a link: nothing is written behind it.
+// If a component of the output path is a link, nothing is written to its target.
 func TestNoLinkIsWrittenThrough(t *testing.T) {
 	in := Input{Compliance: folder(t, accuracyLog(hundred()), ""), Scenario: models.Server, Row: llama8b}
 	r, err := Verify(Test06, in)

@@ -59,7 +59,7 @@ func TestRecordsOfOtherForms(t *testing.T) {
 }
 
 // Figures that JSON cannot have are text.
-func TestFiguresThatAreNoNumbers(t *testing.T) {
+func TestNonNumericFigures(t *testing.T) {
 	r := &Result{Figures: map[string]any{}}
 	r.figure("a", 1.5)
 	r.figure("b", math.NaN())

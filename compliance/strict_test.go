@@ -232,7 +232,7 @@ func TestADifferenceBeforeABrokenRecordIsAVerdict(t *testing.T) {
 		"verification failed\n", r.Files["verify_accuracy.txt"])
 }
 
-func TestInputsThatAreMissing(t *testing.T) {
+func TestMissingInputs(t *testing.T) {
 	for test, c := range map[string]struct {
 		in   Input
 		want string
@@ -389,7 +389,7 @@ func wide(entries []entry) string {
 	return regexp.MustCompile(`[0-9A-F]{8}`).ReplaceAllString(accuracyLog(entries), "${0}00000000")
 }
 
-// Answers of 64 bits read as 32 have twice the tokens that were counted: the finding says what to give.
+// Answers of 64-bit ids that are read as 32-bit ids have twice the counted tokens. The finding names the flag.
 func TestDoubleCountsSuggestTheEncoding(t *testing.T) {
 	const hint = "--dtype int64"
 	for text, want := range map[string]bool{

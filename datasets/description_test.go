@@ -108,7 +108,7 @@ func TestADescriptionMapsColumns(t *testing.T) {
 	require.Equal(t, []any{FormatCSV, 1}, []any{o.Format, o.Limit})
 }
 
-func TestDescriptionsThatAreRefused(t *testing.T) {
+func TestInvalidDescriptions(t *testing.T) {
 	for text, want := range map[string]string{
 		"fields: [a]": "line 1: fields: expected a map with some of input_column, input_ids_column, output_column, " +
 			"input_lens_column",

@@ -14,7 +14,7 @@
 //
 // The package has its own Parquet reader because parquet-go v0.32.0, which writes our files, trusts page headers: it
 // unpacks a gzip page of 33 KB whose header claims 64 bytes to the full 32 MiB (a page of 10 MB would take 10 GB), and
-// reads files whose footer counts more, fewer or 2^60 rows without an error. TestParquetLies has these cases.
+// reads files whose footer counts more, fewer or 2^60 rows without an error. TestParquetWithFalseSizes has these cases.
 //
 // The package imports models, tokenizer and internal/config (nearest names), and nothing that uses the network or
 // prints.

@@ -124,7 +124,7 @@ func TestCSVBomb(t *testing.T) {
 	}
 }
 
-func TestFormatIsToldByContentOrOption(t *testing.T) {
+func TestFormatComesFromContentOrOption(t *testing.T) {
 	o := testOptions()
 	o.Format = "xml"
 	_, err := Open(writeFile(t, "a", []byte("x")), o)

@@ -97,7 +97,7 @@ func TestOpenSingleObject(t *testing.T) {
 	require.Len(t, d.Samples, 1)
 }
 
-func TestOpenKeepsOnlyWhatIsAsked(t *testing.T) {
+func TestOpenKeepsOnlyRequestedFields(t *testing.T) {
 	content := []byte(`[{"tok_input":[5],"input":"text","output":"target"}]`)
 	d, err := Open(writeFile(t, "a.json", content), testOptions())
 	require.NoError(t, err)
@@ -306,7 +306,7 @@ func TestCheckGoesOn(t *testing.T) {
 }
 
 // A column that every record lacks is one fault, with the number of records.
-func TestCheckSaysTheSameOnce(t *testing.T) {
+func TestCheckReportsEachFaultOnce(t *testing.T) {
 	path := writeFile(t, "a.jsonl", []byte(strings.Repeat("{\"other\":[1]}\n", 4)+"{\"tok_input\":[-1]}\n"+
 		"{\"other\":[1]}\n"))
 	_, errs := Check(path, testOptions(), 3)

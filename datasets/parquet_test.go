@@ -103,7 +103,7 @@ func TestParquetOfOtherWriters(t *testing.T) {
 	}
 }
 
-func TestParquetReadsOnlyWhatIsWanted(t *testing.T) {
+func TestParquetReadsOnlyWantedColumns(t *testing.T) {
 	type row struct {
 		TokInput []int32 `parquet:"tok_input,list,plain"`
 		Picture  []byte  `parquet:"picture,plain"`
@@ -272,7 +272,7 @@ func plainTexts(texts ...string) (b []byte) {
 	return b
 }
 
-func TestParquetLies(t *testing.T) {
+func TestParquetWithFalseSizes(t *testing.T) {
 	two := plainTexts("one", "two")
 	columns := []models.Column{{Name: "input", Type: "text", Role: "input"}}
 	with := func(change func(*lie)) []byte {
@@ -354,7 +354,7 @@ func TestParquetLies(t *testing.T) {
 }
 
 // The count of a Thrift list allocates nothing until its elements have been read.
-func TestThriftListsAreNotBelieved(t *testing.T) {
+func TestThriftListLengthsAreChecked(t *testing.T) {
 	lying := append([]byte{0x19, 15<<4 | thriftStruct}, binary.AppendUvarint(nil, 1<<40)...)
 	_, _, err := readThrift(lying)
 	require.ErrorIs(t, err, errThriftCut)

@@ -31,7 +31,7 @@ func answer(n int, firstNS, doneNS int64) *Completion {
 	}
 }
 
-func TestALifeOfASample(t *testing.T) {
+func TestLifeOfASample(t *testing.T) {
 	l := New(2, 0)
 	a, b := l.Shard(0), l.Shard(1)
 	require.True(t, a.Issue(0, 7, base))
@@ -117,7 +117,7 @@ func failedBy(l *Ledger) map[Reason]int64 {
 	return by
 }
 
-func TestAHostileServerCanNotExhaustTheReasons(t *testing.T) {
+func TestHostileServerCannotExhaustFinishReasons(t *testing.T) {
 	l := New(1, 0)
 	for i := range 1000 {
 		l.Shard(0).Issue(i, 0, base)

@@ -113,7 +113,7 @@ func TestTimesByTokens(t *testing.T) {
 	}
 }
 
-func TestMetricsOfNothing(t *testing.T) {
+func TestMetricsWithoutSamples(t *testing.T) {
 	m := Compute(nil, nil, 0, Options{})
 	require.Equal(t, Metrics{}, m)
 	require.Equal(t, LagUS{}, m.IssueLag.LagUS())

@@ -300,7 +300,7 @@ func TestFaultyConfigLeavesNoBufferToTheConsumer(t *testing.T) {
 }
 
 // What LoadGen writes into its lines as it is must not break, or forge, one.
-func TestNamesThatWouldBreakALine(t *testing.T) {
+func TestNamesThatBreakLogLines(t *testing.T) {
 	nothing := func([]int) error { return nil }
 	for _, name := range []string{`a"b`, `a\b`, "a\nb", "a\tb", "a\x00b"} {
 		_, err := loadgen.ConstructSUT(name, 1, 1)

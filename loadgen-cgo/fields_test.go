@@ -69,7 +69,7 @@ func setValue(f reflect.Value, name string, value any) (err error) {
 	return err
 }
 
-// fieldMap gives the settings under their C++ names. A number that JSON cannot hold becomes its text.
+// fieldMap returns the settings under their C++ names. A number that JSON cannot hold becomes its text.
 func fieldMap(s loadgen.TestSettings) map[string]any {
 	out := map[string]any{}
 	v := reflect.ValueOf(s)

@@ -68,7 +68,7 @@ func sortRuns[T any](list []T, of func(T) (string, any)) {
 	}
 }
 
-// compareGenerated compares what the log tells of each series of queries that LoadGen prepared.
+// compareGenerated compares what the log contains about each series of queries that LoadGen prepared.
 func (g *golden) compareGenerated(d *differences, entries []entry) {
 	told := map[string][]int{}
 	for _, e := range entries {

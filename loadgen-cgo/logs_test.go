@@ -92,7 +92,7 @@ var (
 	traceDelay = regexp.MustCompile(`"name":"Latency".*"issue_delay":(\d+)`)
 )
 
-// readTrace gives the kinds of event of a trace: name, then the distinct "phase|argument names". LoadGen's trace is no
+// readTrace returns the kinds of event of a trace: name, then the distinct "phase|argument names". LoadGen's trace is no
 // valid JSON, so lines are matched.
 func readTrace(path string) (map[string][]string, error) {
 	text, err := os.ReadFile(path)
@@ -148,7 +148,7 @@ func scheduleLags(dir string) ([]int64, error) {
 	return lags, nil
 }
 
-// quantile gives the q-quantile of values, which it sorts.
+// quantile returns the q-quantile of values, which it sorts.
 func quantile(values []int64, q float64) int64 {
 	sort.Slice(values, func(i, j int) bool { return values[i] < values[j] })
 	return values[min(int(q*float64(len(values))), len(values)-1)]

@@ -133,7 +133,7 @@ func toolTree(t *testing.T, version string) (top, bin string) {
 	return top, bin
 }
 
-func TestToolsNameTheWayToANewerGo(t *testing.T) {
+func TestToolsExplainHowToGetANewerGo(t *testing.T) {
 	for version, old := range map[string]string{
 		"echo go1.26.0":          "",
 		"echo go1.30rc1":         "",

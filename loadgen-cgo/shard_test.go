@@ -20,8 +20,8 @@ func oneShard(t *testing.T) *Shard {
 	return sut.Shards()[0]
 }
 
-// TestTheLastQueryIsNotLost issues one query and ends the test at once, again and again while the consumer looks:
-// whatever the consumer has seen last, it gets the query before it is told of the end.
+// TestTheLastQueryIsNotLost issues one query and ends the test at once, many times while the consumer
+// polls. The consumer always gets the query before the end.
 func TestTheLastQueryIsNotLost(t *testing.T) {
 	s := oneShard(t)
 	const rounds = 3_000
@@ -54,8 +54,8 @@ func TestTheLastQueryIsNotLost(t *testing.T) {
 	}
 }
 
-// TestWaitSleepsAfterALateWakeUp leaves a wake-up behind, as the issue thread does where it has taken the announcement
-// of a consumer that was just giving up its wait: the next waits sleep all the same.
+// TestWaitSleepsAfterALateWakeUp leaves a wake-up behind, as the issue thread does if the consumer stops waiting at that
+// moment. The next waits must still sleep.
 func TestWaitSleepsAfterALateWakeUp(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -76,9 +76,9 @@ func threadCPU(t *testing.T) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// TestParkRefusesWhereThereIsWork lets a consumer sleep only where the ring is empty and the test goes on, and leaves
+// TestParkFailsWhileWorkIsQueued lets a consumer sleep only where the ring is empty and the test goes on, and leaves
 // no announcement behind where it may not: the issue thread would pay a wake-up for it.
-func TestParkRefusesWhereThereIsWork(t *testing.T) {
+func TestParkFailsWhileWorkIsQueued(t *testing.T) {
 	s := oneShard(t)
 	announced := func() bool { return atomic.LoadUint32(s.park) == 1 }
 	require.True(t, s.Park())
@@ -118,8 +118,8 @@ func TestUnparkSwallowsItsWakeUp(t *testing.T) {
 	require.False(t, readable())
 }
 
-// TestWaitKeepsItsTime waits for as long as it is told, and no longer than it takes until a query comes.
-func TestWaitKeepsItsTime(t *testing.T) {
+// TestWaitReturnsInTime requires that a wait ends at its time limit, or earlier when a query comes.
+func TestWaitReturnsInTime(t *testing.T) {
 	s := oneShard(t)
 	var dst [4]Query
 	for _, timeout := range []time.Duration{0, 300 * time.Microsecond, 20 * time.Millisecond} {

@@ -78,8 +78,8 @@ func (t *test) complete(seq, index int, c ledger.Completion) {
 	s.Complete(seq, &c)
 }
 
-// Everything that a run should have written and could not is told, whatever else is wrong with it.
-func TestWhatCouldNotBeWrittenIsTold(t *testing.T) {
+// A run reports every file that it could not write, besides its other errors.
+func TestUnwrittenFilesAreReported(t *testing.T) {
 	full := errors.New("the disk is full")
 	for name, c := range map[string]struct {
 		spoil func(t *test) error
@@ -242,8 +242,8 @@ func (unused) How() string                 { return "a test" }
 func (unused) Start(context.Context) error { return nil }
 func (unused) Stop(context.Context) error  { return nil }
 
-// The record says how the profiling went, and a window that was not reached is a note.
-func TestTheRecordHasTheProfile(t *testing.T) {
+// The record contains the result of the profiling. A window that was not reached is a note.
+func TestRecordOfTheProfile(t *testing.T) {
 	run := ended(t, Settings{"scenario": "Offline"})
 	run.complete(0, 0, ledger.Completion{OutputTokens: 5})
 	run.profile = profile.New(profile.Window{Start: 10, Count: 5}, unused{})

@@ -63,8 +63,7 @@ func checkFigures(t *testing.T, r *ran) {
 	require.InDelta(t, float64(tokens)/seconds, r.Throughput.OutputTokens, 1e-3)
 }
 
-// checkClient wants what the client says of itself to be of every sample, and to add up: the parts of a way are its
-// length.
+// checkClient requires that the client's figures include every sample, and that the parts of a delay add up to it.
 func checkClient(t *testing.T, r *ran) {
 	c := r.Client
 	for name, counts := range map[string][]ledger.Bucket{"issue": c.IssueLagCounts, "dispatch": c.DispatchLagCounts} {
@@ -94,8 +93,8 @@ func checkClient(t *testing.T, r *ran) {
 	require.Equal(t, c.Loops[0].Realtime, c.LoopRealtime)
 }
 
-// checkLoadGen wants LoadGen's percentiles within 1 ms of ours. LoadGen stamps when it is told, we when the token could
-// be read, so on a machine without a free CPU the time between counts too.
+// checkLoadGen requires that LoadGen's percentiles are within 1 ms of ours. LoadGen's stamp is the time of the report,
+// ours the time at which the token could be read. On a machine without a free CPU the difference is allowed too.
 func checkLoadGen(t *testing.T, r *ran) {
 	slack := 1e-3 + r.Client.ReportLagUS.Max/1e6
 	near := func(key string, ours float64, slack float64) {

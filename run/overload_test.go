@@ -8,8 +8,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// An open loop that is faster than its server: what the process has no place for waits, no sample fails, and the wait
-// stands in the record as the client's, which makes the run INVALID.
+// In an open loop that is faster than its server, queries wait for a connection and none fails. The record counts the
+// wait as delay of the client, which makes the run INVALID.
 func TestMoreQueriesThanConnections(t *testing.T) {
 	server := simulate(t, "--ttft", "300ms", "--tpot", "0", "--answers", "random", "--output-tokens", "4",
 		"--max-num-seqs", "4096")

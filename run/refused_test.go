@@ -67,7 +67,7 @@ func TestRefusedSettingsLeaveNothing(t *testing.T) {
 }
 
 // A name that LoadGen cannot write into its lines is found before hours are spent, and leaves nothing.
-func TestADataSetWhoseNameBreaksLoadGensLog(t *testing.T) {
+func TestDataSetNameThatBreaksLoadGensLog(t *testing.T) {
 	program(t)
 	rows := filepath.Join(t.TempDir(), "rows\".jsonl")
 	require.NoError(t, os.WriteFile(rows, []byte("{\"tok_input\":[4,5,6]}\n"), 0o644))
@@ -105,8 +105,8 @@ func TestADataSetWithoutRows(t *testing.T) {
 	require.NoDirExists(t, folder)
 }
 
-// The space for the record may be gone: somebody tidied up. The hours that were measured are not lost for it.
-func TestAReserveThatIsGone(t *testing.T) {
+// A run whose reserved space for the record was deleted still writes its record.
+func TestMissingReserve(t *testing.T) {
 	x := &output{folder: t.TempDir()}
 	require.NoError(t, x.reserve())
 	require.NoError(t, x.freeReserve())

@@ -16,7 +16,7 @@ import (
 	_ "github.com/mlperf-go/mlperf-go/backends/openai"
 )
 
-// listener keeps the first thing that it is told.
+// listener keeps the first report.
 type listener struct {
 	silent
 	once  sync.Once
@@ -31,8 +31,8 @@ func (l *listener) Waiting(text string) {
 	})
 }
 
-// A server that takes a connection and says nothing is told of, with what it was asked and how long that may take.
-func TestSilentEndpointIsToldOf(t *testing.T) {
+// A server that accepts a connection and sends nothing is reported, with the request and the time limit.
+func TestSilentEndpointIsReported(t *testing.T) {
 	l := &listener{heard: make(chan struct{})}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		select { // it answers once the user knows

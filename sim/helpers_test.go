@@ -69,7 +69,7 @@ func serve(t testing.TB, change func(*Config)) *served {
 
 func (v *served) url(path string) string { return "http://" + v.addr + path }
 
-// post sends a JSON body and gives the whole answer.
+// post sends a JSON body and returns the whole answer.
 func (v *served) post(path, body string, headers ...string) (int, http.Header, string, error) {
 	req, err := http.NewRequest(http.MethodPost, v.url(path), strings.NewReader(body))
 	require.NoError(v.t, err)

@@ -67,7 +67,7 @@ func TestConnection(t *testing.T) {
 }
 
 // The head of a stream comes before its first token, however long that takes.
-func TestTheHeadWaitsForNoToken(t *testing.T) {
+func TestHeadIsSentBeforeTheFirstToken(t *testing.T) {
 	v := serve(t, func(c *Config) { c.TTFT = time.Hour })
 	_, in := v.dial(`{"prompt":[1],"stream":true}`)
 	for line := ""; line != "\r\n"; {

@@ -362,8 +362,8 @@ func (v *served) faultBody(t *testing.T, name string) {
 	}
 }
 
-// TestLlamaCppClosesBehindAStream: the server announces that it keeps the connection and closes it.
-func TestLlamaCppClosesBehindAStream(t *testing.T) {
+// TestLlamaCppClosesAfterAStream: the server announces that it keeps the connection and closes it.
+func TestLlamaCppClosesAfterAStream(t *testing.T) {
 	v := serve(t, func(c *Config) { c.Dialect = "llamacpp" })
 	for _, stream := range []bool{false, true} {
 		c, in := v.dial(`{"model":"toy","prompt":"a","stream":` + strconv.FormatBool(stream) + `}`)

@@ -154,7 +154,7 @@ var scale = map[string]struct{ full, off float64 }{
 	"f1":    {1, 0.01}, "overall_accuracy": {100, 1.5}, "mAP": {100, 1.5}, "normalized_single_turn_score": {100, 2},
 }
 
-// The score comes out where it was set, for every way of scoring, whatever the order in which the rows are asked for.
+// The score equals the quality that was set, for every scorer and in every order of the rows.
 func TestScoreIsTheQuality(t *testing.T) {
 	for _, row := range models.Rows() {
 		if row.Scoring.Scorer == "" {

@@ -175,7 +175,7 @@ func TestTextAnswers(t *testing.T) {
 }
 
 // An answer without a text is no list of ids where answers are texts: a scorer would read those as characters.
-func TestTextThatIsEmpty(t *testing.T) {
+func TestEmptyText(t *testing.T) {
 	t.Parallel()
 	j := with(server("text that is empty"), func(j *job) { j.Dir, j.Mode = t.TempDir(), loadgen.AccuracyOnly })
 	require.True(t, doIn(t, j).Returned)
@@ -222,7 +222,7 @@ func TestDrainWatchdog(t *testing.T) {
 }
 
 // A watchdog that only looks at silence must not end a test that waits for its next query.
-func TestDrainWatchdogLetsSlowSchedulesBe(t *testing.T) {
+func TestDrainWatchdogIgnoresSlowSchedules(t *testing.T) {
 	t.Parallel()
 	s := do(t, with(server("good"), func(j *job) { j.Queries, j.QPS, j.Drain = 3, 1, 400*time.Millisecond }))
 	require.True(t, s.Returned)
@@ -292,7 +292,7 @@ func TestSeveralShards(t *testing.T) {
 	require.Zero(t, s.Counts.Duplicates+s.Counts.Unknown)
 }
 
-func TestOptionsThatCanNotBe(t *testing.T) {
+func TestOptionsThatCannotBe(t *testing.T) {
 	_, err := sut.New(sut.Options{Name: "none"})
 	require.ErrorContains(t, err, "at least one shard")
 	_, err = sut.New(sut.Options{Name: "a \"quoted\" name", Backends: []backends.Backend{scripts["good"]}})

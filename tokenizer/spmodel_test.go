@@ -148,7 +148,7 @@ func TestUnknownCharacterAgainstAPiece(t *testing.T) {
 }
 
 // A user's piece scores the best score for each of its bytes, less a tenth: better than any but the best pieces.
-// Its score is worse than that of an unknown character if good pieces are rare, and is taken all the same.
+// Its score is worse than that of an unknown character if good pieces are rare, and it is used anyway.
 func TestScoreOfAUsersPiece(t *testing.T) {
 	const unknown, a, b, users = 0, 1, 2, 3
 	for score, want := range map[float64][]int32{-1.05: {a, b}, -1.15: {users}} {

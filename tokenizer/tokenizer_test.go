@@ -151,7 +151,7 @@ func TestAddedTokens(t *testing.T) {
 	require.Equal(t, "x <a>", tok.Decode([]int32{0, 10, 9, 99, -4}, true), "without a decoder, spaces go between tokens")
 }
 
-func TestTemplatesGoAroundOneAnother(t *testing.T) {
+func TestNestedTemplates(t *testing.T) {
 	template := func(id int, after bool) object {
 		p := []any{object{"SpecialToken": object{"id": "t"}}, object{"Sequence": object{"id": "A"}}}
 		if after {

@@ -64,9 +64,9 @@ func TestGrader(t *testing.T) {
 	require.True(t, equal)
 }
 
-// TestGraderIsBehindWalls lets the grader evaluate hostile expressions, which must reach neither this machine nor the
+// TestGraderRunsInASandbox lets the grader evaluate hostile expressions, which must reach neither this machine nor the
 // next question.
-func TestGraderIsBehindWalls(t *testing.T) {
+func TestGraderRunsInASandbox(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(secret, []byte("s"), 0o644))
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

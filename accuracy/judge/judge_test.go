@@ -92,7 +92,7 @@ func TestMBXP(t *testing.T) {
 	}
 }
 
-func TestSaysWhatItCanNotJudge(t *testing.T) {
+func TestReportsWhatItCannotJudge(t *testing.T) {
 	j := judging(t, "python")
 	without := &Judge{runtimes: map[string]*runtime{"ruby": {language: languages["ruby"],
 		missing: "ruby is not installed"}, "python": {language: languages["python"], missing: "python3 is not installed"}}}

@@ -87,8 +87,8 @@ var hostiles = map[string]hostile{
 	},
 }
 
-// TestLanguagesBehindWalls runs good and hostile programs in every installed language of MBXP.
-func TestLanguagesBehindWalls(t *testing.T) {
+// TestLanguagesRunInASandbox runs good and hostile programs in every installed language of MBXP.
+func TestLanguagesRunInASandbox(t *testing.T) {
 	require.Len(t, hostiles, len(languages))
 	for name, h := range hostiles {
 		t.Run(name, func(t *testing.T) {

@@ -145,7 +145,7 @@ func TestServiceFailures(t *testing.T) {
 // longMessage is a text message of more bytes than the client accepts.
 var longMessage = append([]byte{0x81, 127, 0, 0, 0, 0, 1, 0, 0, 1}, make([]byte, largestAnswer+1)...)
 
-func TestSilentServiceIsLeftWhenTheContextEnds(t *testing.T) {
+func TestContextEndsTheWaitForASilentService(t *testing.T) {
 	s := serviceOf(t, func(conn net.Conn, _ []byte) { _, _ = io.Copy(io.Discard, conn) })
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()

@@ -30,7 +30,7 @@ func commandsOf(t *testing.T, page string) []string {
 
 // The commands of docs/tutorial/first-server.md up to the benchmark's own data run in their order on a simulator that
 // was started as the page describes, and on one that knows the answers of the data set as little as any other server.
-func TestTheWalkToARehearsalOnOnesOwnServer(t *testing.T) {
+func TestWalkToARehearsalOnAnOwnServer(t *testing.T) {
 	if testing.Short() || !loadgen.Built {
 		t.Skip("measures a whole rehearsal, which needs LoadGen")
 	}

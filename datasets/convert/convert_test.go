@@ -41,7 +41,7 @@ func TestRunWritesTheFileAndItsCompanion(t *testing.T) {
 }
 
 // What exists stays as it is, also the companion of an output that is new.
-func TestRunProtectsWhatExists(t *testing.T) {
+func TestRunKeepsExistingFiles(t *testing.T) {
 	j := job(t, rows, "out.npy")
 	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(j.To), "out.lengths.npy"), []byte("mine"), 0o644))
 	_, err := j.Run()

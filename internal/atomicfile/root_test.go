@@ -132,7 +132,7 @@ func TestBelowAFolder(t *testing.T) {
 }
 
 // A tree has more files and folders than a process may open: no operation leaves one open, whether it succeeds or not.
-func TestNothingStaysOpen(t *testing.T) {
+func TestFilesAreClosed(t *testing.T) {
 	b := newBelow(t)
 	require.NoError(t, os.Symlink("a", filepath.Join(b.inside, "link")))
 	require.NoError(t, syscall.Mkfifo(filepath.Join(b.inside, "a", "pipe"), 0o600))

@@ -51,7 +51,7 @@ const start = int64(1_700_000_000_000_000_000)
 
 var names = ledger.Names{Reasons: []ledger.Reason{"", "connect"}}
 
-// entries are a stream, an answer that is none, one that failed before it was sent, and one that never ended.
+// entries are a stream, an answer without tokens, one that failed before it was sent, and one that never ended.
 func entries() []ledger.Entry {
 	return []ledger.Entry{
 		{Seq: 0, Index: 7, InputTokens: 5, OutputTokens: 3, IssuedNS: start, DequeuedNS: start + 1_000, SentNS: start + 2_500,
@@ -101,7 +101,7 @@ func TestSpansOfRequests(t *testing.T) {
 	}
 }
 
-// The file keeps its bound, says what it left out, and is whole JSON at any size.
+// The file keeps its bound, names what it left out, and is complete JSON at any size.
 func TestBoundedSize(t *testing.T) {
 	var list []ledger.Entry
 	for i := range 200 {

@@ -118,8 +118,8 @@ func TestDefaultsOfARehearsal(t *testing.T) {
 	require.Zero(t, p.Config.Duration("min-duration"))
 }
 
-// A user.conf can have LoadGen measure something else than the benchmark and call it VALID: such a run is a rehearsal,
-// and says why.
+// With a changed user.conf LoadGen can measure something else than the benchmark and report VALID. Such a run is a
+// rehearsal and names the reason.
 func TestUserConfThatMeasuresSomethingElse(t *testing.T) {
 	for line, reason := range map[string]string{
 		"*.Server.target_latency_percentile = 50": "latency-percentile 50 is not the benchmark's 99",

@@ -103,7 +103,7 @@ func numbers(from, to int) (list []int) {
 	return list
 }
 
-// Exactly the queries of the window are sent while the profiler runs, whatever the window is, with two shards too.
+// Exactly the queries of the window are sent while the profiler runs, for every window, with two shards too.
 func TestTheWindowIsExact(t *testing.T) {
 	const queries = 60
 	for _, c := range []struct {

@@ -249,7 +249,7 @@ func TestEveryStepInOrder(t *testing.T) {
 	require.Equal(t, run.ExitValid, ExitCode(s.Outcomes()))
 }
 
-func TestAStepThatIsNotValidCostsOnlyWhatNeedsIt(t *testing.T) {
+func TestInvalidStepSkipsOnlyDependentSteps(t *testing.T) {
 	for name, c := range map[string]struct {
 		acts map[string]string
 		want map[string]Status
@@ -552,7 +552,7 @@ func TestAnAuditIsNotAPerformanceRun(t *testing.T) {
 	require.Contains(t, strings.Join(s.messages(), "\n"), "its folder holds an audit of llama3.1-8b, Offline")
 }
 
-func TestAFolderIsOneCampaigns(t *testing.T) {
+func TestFolderBelongsToOneCampaign(t *testing.T) {
 	s := newStage(t, nil)
 	_, err := s.do(context.Background())
 	require.NoError(t, err)
@@ -627,7 +627,7 @@ func TestMissingProgram(t *testing.T) {
 }
 
 // The campaign waits for an endpoint that disappeared, and repeats the step that failed because of it.
-func TestAnEndpointThatComesBack(t *testing.T) {
+func TestEndpointReturns(t *testing.T) {
 	s := newStage(t, map[string]string{"Server/performance": "invalid"})
 	asked, gone := 0, 0
 	s.Wait = time.Minute
@@ -652,7 +652,7 @@ func TestAnEndpointThatComesBack(t *testing.T) {
 }
 
 // An endpoint that disappears after each attempt and returns before the next does not keep a step running for ever.
-func TestAnEndpointThatComesAndGoes(t *testing.T) {
+func TestIntermittentEndpoint(t *testing.T) {
 	s := newStage(t, map[string]string{"Server/performance": "invalid"})
 	s.Wait, s.Attempts = time.Minute, 2
 	gone := false
@@ -708,7 +708,7 @@ func TestStepsThatAreNotRunAgainForAnEndpoint(t *testing.T) {
 }
 
 // The campaign does not wait for a server that will not be started again, neither before a step nor to repeat one.
-func TestAnEndpointThatHasEnded(t *testing.T) {
+func TestEndpointHasEnded(t *testing.T) {
 	s := newStage(t, map[string]string{"Offline/performance": "invalid"})
 	s.Wait = time.Hour
 	s.Ready = func(context.Context) error {
@@ -726,7 +726,7 @@ func TestAnEndpointThatHasEnded(t *testing.T) {
 	require.NotContains(t, strings.Join(s.messages(), "\n"), "its endpoint is gone")
 }
 
-func TestAnEndpointThatDoesNotComeBack(t *testing.T) {
+func TestEndpointDoesNotReturn(t *testing.T) {
 	s := newStage(t, nil)
 	s.Wait = 10 * time.Millisecond
 	s.Ready = func(context.Context) error {

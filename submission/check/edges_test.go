@@ -41,7 +41,7 @@ func TestInferredMetrics(t *testing.T) {
 	}
 }
 
-func TestWhatPythonTakesForTrue(t *testing.T) {
+func TestPythonTruthValues(t *testing.T) {
 	for _, v := range []any{true, "x", []any{nil}, map[string]any{"a": nil}, 1, int64(-1), uint64(2), 0.5,
 		json.Number("3"),
 		json.Number("x"), struct{}{}} {

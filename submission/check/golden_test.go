@@ -113,7 +113,7 @@ var reasons = []struct {
 	{regexp.MustCompile(`TEST06 accuracy check failed|TEST07 accuracy check in`), "audit-result"},
 }
 
-// requireReasons: every error that the official checker prints is a finding of the rule that says the same.
+// requireReasons requires that every error of the official checker is a finding of the same rule.
 func (c recorded) requireReasons(t *testing.T, r *Report) {
 	t.Helper()
 	have := map[string]bool{}

@@ -48,7 +48,7 @@ func TestPipesInPlaceOfFiles(t *testing.T) {
 	require.Contains(t, ruleIDs(r), "scores")
 }
 
-func TestLinksInACircle(t *testing.T) {
+func TestLinkCycles(t *testing.T) {
 	root := baseTree(t)
 	for link, to := range map[string]string{
 		"closed/Again":          "../closed",
@@ -133,7 +133,7 @@ func TestInvalidOptions(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// files gives the tree's files below its root, sorted.
+// files returns the tree's files below its root, sorted.
 func filesOf(t testing.TB, root string) []string {
 	t.Helper()
 	var names []string

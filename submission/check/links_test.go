@@ -14,8 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/treetest"
 )
 
-// poisoned makes a copy of a file or folder that holds the secret in each file, and a result of its own name in each
-// folder.
+// poisoned copies a file or folder. Each file of the copy contains the secret, and each folder a result of that name.
 func poisoned(t testing.TB, from, to string) {
 	t.Helper()
 	require.NoError(t, filepath.WalkDir(from, func(name string, e fs.DirEntry, err error) error {
@@ -29,7 +28,7 @@ func poisoned(t testing.TB, from, to string) {
 	}))
 }
 
-// Whatever component of whatever path is a link that leads out of the tree: nothing behind it is read, and the strict
+// If a component of a path is a link out of the tree, its target is not read, and the strict
 // rules refuse it.
 func TestNoLinkLeadsOutOfTheTree(t *testing.T) {
 	for _, name := range treetest.Entries(t, baseTree(t)) {

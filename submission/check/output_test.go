@@ -59,8 +59,8 @@ The submission is a rehearsal and has no other errors. What makes it a rehearsal
 `, "|", "\t"), b.String())
 }
 
-// A shortened tree is a rehearsal where it says so, and then for the strict rules alone: the official checker rejects
-// both.
+// A shortened tree that is marked as a rehearsal is one for the strict rules. The official checker rejects it either
+// way.
 func TestRehearsalsAreMarked(t *testing.T) {
 	short := change("log_set", "~/Server"+perfOf, "effective_min_duration_ms", "10000")
 	mark := change("json_set", "~/Server/measurements.json", "rehearsal", "true")

@@ -12,7 +12,7 @@ import (
 
 var updateRules = flag.Bool("update-rules", false, "write the table of docs/reference/checks.md anew")
 
-// Every rule stands in the table at the end of docs/reference/checks.md as the program has it.
+// The table at the end of docs/reference/checks.md lists every rule as the program has it.
 func TestRulesPageIsUpToDate(t *testing.T) {
 	const page, head = "../../docs/reference/checks.md",
 		"| rule | rules | finding | what to do |\n| --- | --- | --- | --- |\n"

@@ -386,7 +386,7 @@ func TestEveryRuleIsTested(t *testing.T) {
 	require.Empty(t, untested(), "no tree breaks these rules")
 }
 
-// recordedCase gives the recorded case of that name with changes; without a name the passing tree.
+// recordedCase returns the recorded case of that name with changes; without a name the passing tree.
 func recordedCase(t testing.TB, name string, changes []mutation) recorded {
 	t.Helper()
 	if name == "" {

@@ -7,7 +7,7 @@ import (
 )
 
 // Every metric of a benchmark is asked for, its bounds themselves are within, and a metric that failed once has failed.
-func TestScoresAtTheirEdge(t *testing.T) {
+func TestScoresAtTheirLimits(t *testing.T) {
 	low := targets{{Metric: "ROUGE1", Bound: 38.391408}, {Metric: "GEN_LEN", Bound: 100}}
 	high := targets{{Metric: "GEN_LEN", Bound: 200}}
 	const hash = "hash=ab"

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A file's name in somebody else's tree neither steers the terminal nor begins a line that looks like a verdict.
+// The name of a file in a foreign tree can neither control the terminal nor forge a line with a verdict.
 func TestFileNamesAreShownAsText(t *testing.T) {
 	text := Finding{File: "closed/\x1b[2J\nThe submission is valid.", Found: "x"}.String()
 	require.NotContains(t, text, "\x1b")

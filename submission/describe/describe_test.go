@@ -37,7 +37,7 @@ var example = hostinfo.Inventory{
 	Accelerators: []hostinfo.Accelerator{{ClockMHz: 1980, PCIeGen: 5, PCIeLane: 16, NVLinks: 18}},
 }
 
-func TestAMachineFillsWhatItKnows(t *testing.T) {
+func TestMachineFactsFillTheDescription(t *testing.T) {
 	d := New()
 	d.System["cooling"] = "air"
 	d.System["host_storage_type"] = "a tape"
@@ -62,13 +62,13 @@ func TestAMachineFillsWhatItKnows(t *testing.T) {
 		d.Missing(layout.Open)[:9])
 }
 
-func TestAMachineThatKnowsNothingIsAskedFor(t *testing.T) {
+func TestMissingMachineFactsAreRequested(t *testing.T) {
 	d := New()
 	d.Fill(OfMachine(hostinfo.Inventory{}, "here"))
 	require.Equal(t, map[string]any{"number_of_nodes": "1"}, d.System)
 }
 
-// What init writes, build reads: the same description, whatever was said.
+// build reads the same description that init wrote.
 func TestTheTemplateReadsBack(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		d := New()
@@ -157,7 +157,7 @@ func TestWrongValues(t *testing.T) {
 	require.Equal(t, "0", d.System["accelerators_per_node"], "the number would count as no answer")
 }
 
-func TestRehearsalsSayThatTheyAre(t *testing.T) {
+func TestRehearsalTreesAreMarked(t *testing.T) {
 	d := New()
 	d.Submitter, d.Division = "Me", layout.Network
 	d.Rehearse("edge")

@@ -51,7 +51,7 @@ func TestPlacesOfEachRound(t *testing.T) {
 }
 
 // Every file of the recorded passing tree lies where this package would put it.
-func TestGoldenTreeLiesWhereThisPackageSays(t *testing.T) {
+func TestGoldenTreeHasThisLayout(t *testing.T) {
 	base := filepath.Join(golden.Dir(t, "submission"), "base")
 	r, err := rounds.Find("v6.1")
 	require.NoError(t, err)

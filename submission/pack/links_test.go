@@ -14,8 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
 
-// Whatever component of whatever path is a link, out of the tree or inside of it: it is refused by name, and nothing is
-// written.
+// If a component of a path is a link, the error names it, and nothing is written.
 func TestNoLinkIsPacked(t *testing.T) {
 	var links []string
 	root := tree(t)

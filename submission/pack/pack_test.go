@@ -60,7 +60,7 @@ func tool(t testing.TB, folder, script string) string {
 }
 
 // The organisers unpack with tar and openssl, and check with sha1sum: so does this.
-func TestTheOrganisersCanUnpackIt(t *testing.T) {
+func TestOrganisersCanUnpackTarballs(t *testing.T) {
 	for _, name := range []string{"tar", "openssl", "sha1sum", "sha256sum"} {
 		if _, err := exec.LookPath(name); err != nil {
 			t.Skip(name + " is not installed")
@@ -130,7 +130,7 @@ func TestEncryptionReadsBackInAnyPieces(t *testing.T) {
 	})
 }
 
-func TestTheSameTreeGivesTheSameBytes(t *testing.T) {
+func TestPackingIsDeterministic(t *testing.T) {
 	var hashes []string
 	for range 2 {
 		r, err := Pack(context.Background(), Options{Root: tree(t), Output: t.TempDir()})
@@ -188,7 +188,7 @@ func TestRefusedFiles(t *testing.T) {
 }
 
 // What the runs write is no secret: ids, hashes, hex, hidden keys.
-func TestWhatIsNoSecret(t *testing.T) {
+func TestNonSecrets(t *testing.T) {
 	for _, text := range []string{
 		"api-key: '***' # flag", "password: ", strings.Repeat("0A1B2C3D", 1000), "hash=" + strings.Repeat("0f", 32),
 		"http://127.0.0.1:8000/v1", "sk-short",
@@ -242,7 +242,7 @@ func TestWhichSubmitter(t *testing.T) {
 	require.ErrorContains(t, err, "choose one outside")
 }
 
-func TestPackingEndsWhenItIsTold(t *testing.T) {
+func TestPackingStopsWithItsContext(t *testing.T) {
 	ctx, end := context.WithCancelCause(context.Background())
 	end(errors.New("enough"))
 	out := t.TempDir()
@@ -345,7 +345,7 @@ func TestPadding(t *testing.T) {
 	}
 }
 
-func TestADamagedTarballIsSeen(t *testing.T) {
+func TestDamagedTarballIsDetected(t *testing.T) {
 	root, out := tree(t), t.TempDir()
 	for _, password := range []string{"", "p"} {
 		r, err := Pack(context.Background(), Options{Root: root, Output: out, Password: password})

@@ -274,7 +274,7 @@ func TestOpenTakesALowScore(t *testing.T) {
 	require.Equal(t, benchmarkName, report.Results[0].Model)
 }
 
-// What requests ask for is fixed in closed and network, and not in open; a rehearsal is told by its tests.
+// Closed and network fix the settings of requests, and open does not. Its tests mark a rehearsal.
 func TestWhereBreachesCount(t *testing.T) {
 	for _, division := range layout.Divisions() {
 		for _, rehearsal := range []bool{false, true} {
@@ -304,7 +304,7 @@ func TestWhereBreachesCount(t *testing.T) {
 	}
 }
 
-func TestTheNetworkDivisionWantsItsNameInTheLog(t *testing.T) {
+func TestNetworkDivisionNeedsItsNameInTheLog(t *testing.T) {
 	e := campaign(t)
 	o := e.options()
 	o.Division = layout.Network
@@ -403,7 +403,7 @@ func TestFactsOfAnotherMachine(t *testing.T) {
 }
 
 // A build that ends anywhere is gone on with, and the tree is that of an undisturbed one.
-func TestAnInterruptedBuildIsGoneOnWith(t *testing.T) {
+func TestInterruptedBuildContinues(t *testing.T) {
 	e := campaign(t)
 	whole := e.options()
 	whole.Output = filepath.Join(t.TempDir(), "whole")
@@ -475,7 +475,7 @@ func TestTwoBuildsAtOnce(t *testing.T) {
 	require.ErrorContains(t, err, "another build")
 }
 
-func TestCodeOfTheSubmitterGoesAlong(t *testing.T) {
+func TestSubmitterCodeIsCopied(t *testing.T) {
 	e := campaign(t)
 	o := e.options()
 	o.Description.Source = t.TempDir()
@@ -489,7 +489,7 @@ func TestCodeOfTheSubmitterGoesAlong(t *testing.T) {
 	require.Empty(t, finish(t, r, check.Strict).Findings)
 }
 
-// A rehearsal's tree says so in its documents, and the checker sees it.
+// The documents of a rehearsal's tree mark it as one, and the checker recognizes that.
 func TestARehearsalIsMarked(t *testing.T) {
 	e := campaign(t)
 	e.eachRun(func(l layout.Leaf) {
@@ -568,7 +568,7 @@ func TestABenchmarkThatTheRoundLacks(t *testing.T) {
 	require.ErrorContains(t, err, "round v6.1 has no benchmark of this name")
 }
 
-func TestAReadOnlyPlace(t *testing.T) {
+func TestReadOnlyFolder(t *testing.T) {
 	if os.Getuid() == 0 {
 		t.Skip("nothing is read-only to root")
 	}

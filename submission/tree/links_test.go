@@ -34,7 +34,7 @@ func plant(t testing.TB, at string) {
 	require.NoError(t, os.Symlink(outside, at))
 }
 
-// Whatever component of whatever path of a campaign is a link: what lies behind it gets into no tree.
+// If a component of a path in a campaign is a link, the target gets into no tree.
 func TestNoLinkOfACampaignIsFollowed(t *testing.T) {
 	for _, name := range treetest.Entries(t, campaign(t).folder) {
 		if !strings.Contains(name, "Server") && strings.Count(name, "/") > 1 {
@@ -62,7 +62,7 @@ func TestNoLinkOfACampaignIsFollowed(t *testing.T) {
 	}
 }
 
-// Whatever component of an unfinished tree is a link, or the place of the tree itself: nothing is written behind it.
+// If an unfinished tree, or a component of a path in it, is a link, nothing is written to the target.
 func TestNoLinkInTheOutputIsFollowed(t *testing.T) {
 	e := campaign(t)
 	whole := e.options()

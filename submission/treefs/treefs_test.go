@@ -58,7 +58,7 @@ func TestWalk(t *testing.T) {
 	require.Len(t, entries, 2)
 }
 
-func TestWalkHasABottom(t *testing.T) {
+func TestWalkDepthIsLimited(t *testing.T) {
 	root, dir := small(t)
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "c", strings.Repeat("d/", maxDepth)), 0o755))
 	require.ErrorContains(t, Walk(context.Background(), dir, ".", func(Entry) error { return nil }), "folders deep")

@@ -50,8 +50,8 @@ func prefixes(name string) []string {
 	return all
 }
 
-// Whatever component of a log's path in the tree is a link, out of the tree or inside of it: nothing behind it changes,
-// nothing of it is copied, and the refusal names it.
+// If a component of a log's path in the tree is a link, its target is neither changed nor copied, and the error names
+// the link.
 func TestNoLinkInTheTreeIsFollowed(t *testing.T) {
 	for _, test := range []string{"", "TEST07"} {
 		dir := newTree(t, test).dir
@@ -82,7 +82,7 @@ func TestNoLinkInTheTreeIsFollowed(t *testing.T) {
 	}
 }
 
-// A link that somebody has put into the backup leads nowhere either.
+// A link in the backup is not followed either.
 func TestNoLinkInTheBackupIsFollowed(t *testing.T) {
 	dir := newTree(t, "").dir
 	for _, link := range append(prefixes(filepath.Join(dir, logName)), filepath.Join(dir, txtName)) {
@@ -151,7 +151,7 @@ func TestTheBackupIsReadBack(t *testing.T) {
 }
 
 // A tree has more logs than a process may open files: none stays open, and neither does the backup.
-func TestNothingStaysOpen(t *testing.T) {
+func TestFilesAreClosed(t *testing.T) {
 	at := scored(t, "")
 	for _, test := range []string{"TEST07", "TEST09"} {
 		more := tree{at.root, at.backup, filepath.Join(filepath.Dir(at.dir), test, "accuracy")}

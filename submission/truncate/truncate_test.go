@@ -43,7 +43,7 @@ func (at tree) read(t testing.TB, name string) string {
 	return string(b)
 }
 
-// run gives the target of the tree's one log.
+// run returns the target of the tree's one log.
 func (at tree) run(t testing.TB) (Target, error) {
 	t.Helper()
 	targets, err := Tree(context.Background(), at.root, Options{Submitter: submitter, Backup: at.backup})

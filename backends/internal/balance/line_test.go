@@ -60,8 +60,8 @@ func TestQueueKeepsItsBlocks(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(10, use))
 }
 
-// Every query comes out once, whatever the strategy, the limit and the order of ends; with a key's endpoint full,
-// others pass.
+// Every query leaves the line once, for every strategy, limit and order of ends. If the endpoint of a key is full,
+// queries of other keys go ahead.
 func TestEveryQueryLeavesTheLineOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.SampledFrom([]int{0, 1, 2, 3, 7, 31, 64, 65}).Draw(t, "queries")

@@ -124,8 +124,8 @@ func requireOwnTokens(t *testing.T, r *wiretest.Recorder) {
 	}
 }
 
-// TestNothingIsReportedAfterAFailure: an answer that has failed is over, whatever good events stand behind the bad one
-// in the same segment.
+// TestNothingIsReportedAfterAFailure requires that a failed answer stays failed, even if good events follow in the same
+// segment.
 func TestNothingIsReportedAfterAFailure(t *testing.T) {
 	event := wiretest.Event
 	for name, c := range map[string]struct {

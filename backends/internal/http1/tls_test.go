@@ -368,7 +368,7 @@ func speaks(t *testing.T, text string) string {
 	return l.Addr().String()
 }
 
-// fullQueueThatAccepts is the URL of a listener that says nothing.
+// fullQueueThatAccepts is the URL of a listener that sends nothing.
 func fullQueueThatAccepts(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

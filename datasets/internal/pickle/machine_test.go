@@ -71,7 +71,7 @@ func TestOldFrames(t *testing.T) {
 	}
 }
 
-func TestNothingIsRun(t *testing.T) {
+func TestPicklesRunNoCode(t *testing.T) {
 	for stream, says := range map[string]string{
 		"cos\nsystem\n(S'echo owned > /tmp/owned'\ntR.":         "the name os.system, which the pickle would call",
 		"\x80\x04" + text4("posix") + text4("system") + "\x93.": "the name posix.system",
@@ -142,7 +142,7 @@ func TestDamaged(t *testing.T) {
 	require.ErrorIs(t, err, io.ErrClosedPipe)
 }
 
-func TestFramesThatLie(t *testing.T) {
+func TestFramesWithFalseLengths(t *testing.T) {
 	good := oldFrame("_mgr")
 	for _, c := range []struct{ from, to, says string }{
 		{"_mgr", "_xxx", "a table without its blocks"},
@@ -180,7 +180,7 @@ func TestCutAnywhere(t *testing.T) {
 }
 
 // Values that contain themselves are errors.
-func TestValuesInThemselves(t *testing.T) {
+func TestRecursiveValues(t *testing.T) {
 	frame := name("pandas", "Series") + ")\x81q\x00" + dict(text4("_mgr"),
 		call(name("pandas.core.internals.managers", "SingleBlockManager"),
 			"("+call(name("pandas._libs.internals", "_unpickle_block"), "h\x00",

@@ -11,7 +11,7 @@ import (
 )
 
 // LoadGen runs one test in a process, so this is the only one.
-func TestRunLeavesAWholeLog(t *testing.T) {
+func TestRunWritesACompleteLog(t *testing.T) {
 	dir := t.TempDir()
 	audit := filepath.Join(dir, "no-audit.config")
 	require.ErrorIs(t, Run(filepath.Join(dir, "missing"), audit, 1000, 100, 8, false), os.ErrNotExist)
