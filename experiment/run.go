@@ -154,7 +154,8 @@ func (x *experimenter) begin(before *State) error {
 		x.items = append(x.items, item{index, c.Length(index)})
 	}
 	x.state = &State{Schema: Schema, Kind: "experiment", Experiment: x.Of, Model: x.Plan.Row.Name,
-		Settings: study.Settings(x.Plan, made), Replicas: c.Endpoints(), Samples: len(x.items), Seed: c.SampleSeed(), Repeats: x.Repeats,
+		Settings: study.Settings(x.Plan, made), Replicas: c.Endpoints(), Samples: len(x.items), Seed: c.SampleSeed(),
+		Repeats: x.Repeats,
 		Arrangements: x.Arrangements, Rehearsal: append([]string{}, x.Plan.Rehearsal...), Notes: []string{},
 		Started: time.Now(), Trials: []Trial{}}
 	if before != nil {

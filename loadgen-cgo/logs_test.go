@@ -92,8 +92,8 @@ var (
 	traceDelay = regexp.MustCompile(`"name":"Latency".*"issue_delay":(\d+)`)
 )
 
-// readTrace returns the kinds of event of a trace: name, then the distinct "phase|argument names". LoadGen's trace is no
-// valid JSON, so lines are matched.
+// readTrace returns the kinds of a trace's events: name, then the distinct "phase|argument names". LoadGen's trace is
+// no valid JSON, so lines are matched.
 func readTrace(path string) (map[string][]string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -20,8 +20,8 @@ func oneShard(t *testing.T) *Shard {
 	return sut.Shards()[0]
 }
 
-// TestTheLastQueryIsNotLost issues one query and ends the test at once, many times while the consumer
-// polls. The consumer always gets the query before the end.
+// TestTheLastQueryIsNotLost issues one query and ends the test at once, many times while the consumer polls.
+// The consumer always gets the query before the end.
 func TestTheLastQueryIsNotLost(t *testing.T) {
 	s := oneShard(t)
 	const rounds = 3_000
@@ -54,8 +54,8 @@ func TestTheLastQueryIsNotLost(t *testing.T) {
 	}
 }
 
-// TestWaitSleepsAfterALateWakeUp leaves a wake-up behind, as the issue thread does if the consumer stops waiting at that
-// moment. The next waits must still sleep.
+// TestWaitSleepsAfterALateWakeUp leaves a wake-up behind, as the issue thread does if the consumer stops waiting at
+// that moment. The next waits must still sleep.
 func TestWaitSleepsAfterALateWakeUp(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// wireOf sends one request under a fault and returns all bytes until the connection ends, or until the answer is complete
-// and some silence follows.
+// wireOf sends one request under a fault and returns all bytes until the connection ends, or until some silence
+// follows a complete answer.
 func wireOf(t *testing.T, fault, fields string) (all string, v *served, err error) {
 	v = serve(t, func(c *Config) { c.Faults = Faults{fault: 1} })
 	c, in := v.dial(`{"prompt":[1,2],"max_tokens":50,"return_token_ids":true,` + fields + `}`)
