@@ -155,7 +155,7 @@ func (x *experimenter) begin(before *State) error {
 	}
 	x.state = &State{Schema: Schema, Kind: "experiment", Experiment: x.Of, Model: x.Plan.Row.Name,
 		Settings: study.Settings(x.Plan, made), Replicas: c.Endpoints(), Samples: len(x.items), Seed: c.SampleSeed(),
-		Repeats: x.Repeats,
+		Repeats:      x.Repeats,
 		Arrangements: x.Arrangements, Rehearsal: append([]string{}, x.Plan.Rehearsal...), Notes: []string{},
 		Started: time.Now(), Trials: []Trial{}}
 	if before != nil {

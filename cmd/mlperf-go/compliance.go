@@ -99,7 +99,7 @@ func (cmd complianceCommand) run(c *cli.Context) error {
 			return err
 		}
 	}
-	return verifyCommand{cmd.program}.judge(in, audit.Test, filepath.Join(plan.Folder(), layout.VerifyFolder))
+	return verifyCommand(cmd).judge(in, audit.Test, filepath.Join(plan.Folder(), layout.VerifyFolder))
 }
 
 // rowsOf returns the number of rows that a plan's test will have.

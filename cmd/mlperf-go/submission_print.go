@@ -122,7 +122,7 @@ func campaignRoot(outcomes []campaign.Outcome) string {
 	return filepath.Dir(filepath.Dir(outcomes[0].Folder))
 }
 
-// resultWord returns the result of a test. Where LoadGen sends at a rate, the load that was asked for limits the result:
+// resultWord returns the result of a test. Where LoadGen sends at a rate, the requested load limits the result, so that
 // scenarios with one load have one result.
 func resultWord(r *record.Record) string {
 	target, achieved, ok := r.Rate()
