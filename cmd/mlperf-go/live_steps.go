@@ -1,16 +1,33 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
 
+	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/report/live"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/plan"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
 	"github.com/mlperf-go/mlperf-go/sweep"
 	"github.com/mlperf-go/mlperf-go/tune"
 )
+
+// pageLimits returns the limits that the charts of a tune or a sweep show: those of its settings, or the benchmark's.
+func pageLimits(p *plan.Plan) (list []record.Tail) {
+	terms, row := p.Terms(), p.Scenario
+	for _, l := range []record.Tail{{What: "time to first token", Limit: cmp.Or(terms.TTFTLimit, row.TTFTLimit)},
+		{What: "time per output token", Limit: cmp.Or(terms.TPOTLimit, row.TPOTLimit)},
+		{What: "latency", Limit: cmp.Or(terms.AnswerLimit, row.TargetLatency)}} {
+		if l.Limit > 0 && l.Limit < plan.NoLimit && p.Scenario.Scenario != models.Offline {
+			list = append(list, l)
+		}
+	}
+	return list
+}
 
 // liveTune passes a tune on to its page, and to the observer that it contains.
 type liveTune struct {

@@ -34,6 +34,14 @@ func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 			_, _ = io.WriteString(w, "<!DOCTYPE html><html><body>Welcome, please sign in</body></html>")
 		},
 		"escape": escaping,
+		"huge": func(w http.ResponseWriter, _ *http.Request) { // 100 MB of a metrics page
+			line := []byte(strings.Repeat("# a comment of a page that never ends\n", 1<<12))
+			for sent := 0; sent < 100<<20; sent += len(line) {
+				if _, err := w.Write(line); err != nil {
+					return
+				}
+			}
+		},
 		"redirect": func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://login.example/"+r.URL.Path, http.StatusFound)
 		},

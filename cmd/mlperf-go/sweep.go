@@ -89,7 +89,8 @@ func (cmd sweepCommand) sweep(c *cli.Context) error {
 	}
 	defer stop()
 	ctx, page, err := cmd.openPage(c.Context, p.Config, live.Options{What: "sweep", Folder: o.Folder,
-		Next: showHint(o.Folder), Title: fmt.Sprintf("%s %s sweep", p.Row.Name, p.Scenario.Scenario)})
+		Next: showHint(o.Folder), Title: fmt.Sprintf("%s %s sweep", p.Row.Name, p.Scenario.Scenario),
+		Limits: pageLimits(p)})
 	if err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ func (cmd tuneCommand) tune(c *cli.Context) error {
 	}
 	defer stop()
 	ctx, page, err := cmd.openPage(c.Context, p.Config, live.Options{What: "tune", Folder: folder, Next: showHint(folder),
-		Title: fmt.Sprintf("%s %s tune", p.Row.Name, p.Scenario.Scenario)})
+		Title: fmt.Sprintf("%s %s tune", p.Row.Name, p.Scenario.Scenario), Limits: pageLimits(p)})
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ type feed struct {
 func newFeed(o *Options) *feed {
 	f := &feed{first: 1, changed: make(chan struct{})}
 	f.page = report.Live{Title: o.Title, What: cmp.Or(o.What, "test"), Next: o.Next, Folder: o.Folder, Verdict: "RUNNING"}
-	f.choose(report.LiveCharts{Client: !o.NoClient})
+	f.choose(report.LiveCharts{Client: !o.NoClient, Tails: o.Limits})
 	f.setNow([][2]string{{"state", "preparing"}})
 	return f
 }

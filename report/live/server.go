@@ -15,6 +15,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/crash"
 	"github.com/mlperf-go/mlperf-go/report"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // Bounds of the server.
@@ -36,7 +37,9 @@ type Options struct {
 	Next     string // what to do after its end, one sentence
 	Folder   string // of the test
 	NoClient bool   // no requests are sent: the page has the servers' charts alone
-	Stop     func() // stops it; nil: the page has no button
+	// Limits are drawn from the beginning. Without them, those of the test are drawn once it reports them.
+	Limits []record.Tail
+	Stop   func() // stops it; nil: the page has no button
 }
 
 // Server serves the page of one test.

@@ -237,6 +237,8 @@ func TestLiveSweep(t *testing.T) {
 		readable(t, tab, l)
 	}
 	reachesEverything(t, tab)
+	require.Equal(t, "limit of p99 2000 ms", eval[string](t, tab,
+		"mlperf.charts.find(c => c.id === 'ttft').data.limits[0].name"))
 	require.True(t, eval[bool](t, tab, "mlperf.charts.find(c => c.id === 'server-running').data.curves[0].x.at(-1) === "+
 		points+".at(-1)"), "one axis")
 	waitFor(t, tab, "document.getElementById('verdict').textContent === 'VALID'")
