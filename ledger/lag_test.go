@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -48,4 +49,20 @@ func TestReportLagIsFromReadable(t *testing.T) {
 	entries[0].ReadableNS = base + 45*ms
 	m := Compute(entries[:1], schedule, base, Options{})
 	require.InDelta(t, .015, m.ReportLag.Max, 1e-12)
+}
+
+// Each bucket ends at twice the previous one's end, and the last takes whatever is longer.
+func TestBucketsOfLags(t *testing.T) {
+	for ns, upTo := range map[int64]float64{-5: 1, 0: 1, 1000: 1, 1001: 2, 2000: 2, 2001: 4, 4000: 4, 4001: 8,
+		(1 << 34) * 1000: 1 << 34, (1<<34)*1000 + 1: 1 << 35, math.MaxInt64: 1 << 35} {
+		var c LagCounts
+		c.Add(ns)
+		require.Equal(t, []Bucket{{upTo, 1}}, c.Buckets(), "%d ns", ns)
+	}
+	var c LagCounts
+	require.Empty(t, c.Buckets())
+	for _, ns := range []int64{3000, 9000, 9000} {
+		c.Add(ns)
+	}
+	require.Equal(t, []Bucket{{4, 1}, {8, 0}, {16, 2}}, c.Buckets())
 }

@@ -171,6 +171,36 @@ func TestRowsAreComplete(t *testing.T) {
 	}
 }
 
+// The numbers of every benchmark, as the reference implementations, the rules and the models' configurations have them.
+func TestNumbers(t *testing.T) {
+	llama31 := []int32{128001, 128008, 128009}
+	want := map[string]struct {
+		samples, performance, accuracy, mostInput, leastOutput, vocabulary, bos int
+		eos                                                                     []int32
+	}{
+		"deepseek-r1":        {4388, 4388, 0, 3140, 1, 129280, 0, []int32{1}},
+		"gpt-oss-120b":       {6396, 6396, 4395, 0, 1, 201088, -1, []int32{199999, 200012, 200002}},
+		"llama2-70b-99":      {24576, 24576, 0, 1024, 1, 32000, 1, []int32{2}},
+		"llama2-70b-99.9":    {24576, 24576, 0, 1024, 1, 32000, 1, []int32{2}},
+		"llama3.1-405b":      {8313, 8313, 0, 20000, 2, 128256, 128000, llama31},
+		"llama3.1-8b":        {13368, 13368, 0, 0, 1, 128256, 128000, llama31},
+		"llama3.1-8b-edge":   {5000, 5000, 0, 0, 1, 128256, 128000, llama31},
+		"mixtral-8x7b":       {15000, 15000, 0, 0, 2, 32000, 1, []int32{2}},
+		"qwen3-vl-235b-a22b": {48289, 48289, 0, 0, 1, 151936, -1, []int32{151643, 151645}},
+		"qwen3.6-27b":        {995, 0, 995, 0, 1, 0, -1, nil},
+		"gptj":               {13368, 13368, 0, 1919, 30, 50400, -1, []int32{50256}},
+		"generic":            {0, 0, 0, 0, 1, 0, -1, nil},
+	}
+	require.Len(t, want, len(Rows()))
+	for _, r := range Rows() {
+		w := want[r.Name]
+		require.Equal(t, []int{w.samples, w.performance, w.accuracy, w.mostInput, w.leastOutput, w.vocabulary, w.bos},
+			[]int{r.DatasetSamples, r.PerformanceCount, r.AccuracyCount, r.MaxInputTokens, r.MinOutputTokens, r.Vocabulary,
+				int(r.BOS)}, r.Name)
+		require.Equal(t, w.eos, r.EOS, r.Name)
+	}
+}
+
 // The constants of the main benchmark, copied from docs/reference/benchmarks.md.
 func TestLlama31_8b(t *testing.T) {
 	m, err := Find("llama3.1-8b")

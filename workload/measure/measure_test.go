@@ -205,6 +205,22 @@ func TestSteadyWindow(t *testing.T) {
 	require.Nil(t, measured(t, Options{}, small()...).Steady, "four requests have no steady state")
 }
 
+// The value with which the histogram begins counts as itself, as do those before and after it.
+func TestTheFirstOfManyValues(t *testing.T) {
+	for most := range 5 {
+		v := newValues(most, 0)
+		for range 5 {
+			v.add(.5, 1)
+		}
+		d := v.distribution(nearest)
+		require.EqualValues(t, 5, d.Count)
+		require.False(t, d.Exact)
+		for name, at := range d.Percentile {
+			require.InEpsilon(t, .5, at, .01, "%s of at most %d exact values", name, most)
+		}
+	}
+}
+
 // The longest stage that is no warm-up is looked at, and the first of those that take as long.
 func TestLongestStage(t *testing.T) {
 	lasting := func(seconds ...int64) map[int]*extent {

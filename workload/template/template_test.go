@@ -167,6 +167,19 @@ func TestReadExperiment(t *testing.T) {
 	}
 }
 
+func TestShellValue(t *testing.T) {
+	lookup := Map(map[string]string{"A": "b"})
+	for text, want := range map[string][2]string{
+		``: {}, `x y`: {"x"}, `"x y"`: {"x y"}, `'x y'`: {"x y"}, `"x" # z`: {"x"}, `'x';z`: {"x"}, `"x"`: {"x"},
+		`"x" z`: {"", "text follows its quote"}, `"x`: {"", "its quote does not end on the line"},
+		`"$A"`: {"b"}, `'$A'`: {"$A"}, `$A`: {"b"}, `x${A}y`: {"xby"}, `${B:-c}`: {"c"}, `${A:-c}`: {"b"}, `$B`: {},
+		`'$(z)'`: {"$(z)"}, `"$(z)"`: {"", "it would run a command"}, "`z`": {"", "it would run a command"},
+	} {
+		value, why := shellValue(text, lookup)
+		require.Equal(t, want, [2]string{value, why}, text)
+	}
+}
+
 func FuzzScenario(f *testing.F) {
 	f.Add("export A=\"$B\"\nC=${D:-$A}\n")
 	f.Fuzz(func(t *testing.T, text string) {
