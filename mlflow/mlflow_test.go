@@ -150,6 +150,10 @@ func TestUpload(t *testing.T) {
 	for i := range 2500 {
 		r.Metrics[fmt.Sprintf("many/%d", i)] = 1
 	}
+	for i := range 150 {
+		r.Params[fmt.Sprintf("many/%d", i)] = "1"
+	}
+	r.Params["long"] = strings.Repeat("x", 501)
 	sent, err := s.Upload(t.Context(), "x", r)
 	require.NoError(t, err)
 	require.Equal(t, "r", sent.ID)
@@ -166,7 +170,8 @@ func TestUpload(t *testing.T) {
 	slices.Sort(files)
 	require.Equal(t, []string{"50% #1.txt", record.ConfigName, record.LogFolder + "/mlperf_log_summary.txt",
 		record.FileName}, files)
-	require.Len(t, k.told["runs/log-batch"], 1+3, "one batch of parameters, three of 1,000 metrics at most")
+	require.Len(t, k.told["runs/log-batch"], 2+3, "two batches of 100 parameters, three of 1,000 metrics at most")
+	require.Contains(t, strings.Join(k.told["runs/log-batch"], ""), `"`+strings.Repeat("x", 499)+`…"`)
 	for _, h := range k.headers {
 		require.Equal(t, "Basic dTpw", h.Get("Authorization"))
 	}

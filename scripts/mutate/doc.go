@@ -19,9 +19,9 @@
 // compile are passed over.
 //
 // A package's tests run without a mutant first, which sets the time limit (gotest.go). A mutant that exceeds it gets a
-// longer one, since the machine may be busy, and counts as noticed when it exceeds that too. The tree is never written:
-// the go command reads the mutant through an overlay, and so does a go build that a test starts. Where the machine
-// allows it, tests run in a process namespace of their own, because a mutant may signal any process.
+// longer one (-patience), since the machine may be busy, and counts as noticed when it exceeds that too. The tree is
+// never written: the go command reads the mutant through an overlay, and so does a go build that a test starts. Where
+// the machine allows it, tests run in a process namespace of their own, because a mutant may signal any process.
 //
 // Standard output gets the survivors with their changes, and tables by file and kind; standard error gets a line per
 // mutant. The exit code is 0 when -goal percent of the mutants were noticed, 1 when fewer were, and 2 when nothing was
