@@ -162,10 +162,7 @@ func (r *Redactor) JSON(v any) (json.RawMessage, error) {
 		}
 		isName := end < len(text) && text[end] == ':' // Marshal writes no space there
 		if clean := r.Values(value); clean != value && !isName {
-			quoted, err := json.Marshal(clean)
-			if err != nil {
-				return nil, err
-			}
+			quoted, _ := json.Marshal(clean) // a string has JSON
 			out.Write(quoted)
 		} else {
 			out.Write(text[start:end])
