@@ -54,10 +54,6 @@ func newFile(p *profile.Profile, o Options) (Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.Data.Shuffle {
-		swap := func(a, b int) { rows[a], rows[b] = rows[b], rows[a] }
-		rand.New(rand.NewPCG(p.Seed, chooseStream)).Shuffle(len(rows), swap)
-	}
 	return &single{rows: len(rows), fill: func(row int, r *Request) error {
 		r.Text = rows[row].prompt
 		switch {
@@ -73,7 +69,7 @@ func newFile(p *profile.Profile, o Options) (Source, error) {
 	}}, nil
 }
 
-// load reads as many rows as the profile asks for.
+// load reads as many rows as the profile asks for: the first, or any of the file if they are shuffled.
 func load(p *profile.Profile, o Options) ([]entry, error) {
 	d := &p.Data
 	want := d.Rows
@@ -99,6 +95,10 @@ func load(p *profile.Profile, o Options) ([]entry, error) {
 	}
 	if len(c.rows) == 0 {
 		return nil, fmt.Errorf("data.path: %s has no prompts that fit; %d rows were read", d.Path, c.seen)
+	}
+	if d.Shuffle {
+		swap := func(a, b int) { c.rows[a], c.rows[b] = c.rows[b], c.rows[a] }
+		rand.New(rand.NewPCG(p.Seed, chooseStream)).Shuffle(len(c.rows), swap)
 	}
 	if d.Rows > 0 {
 		c.rows = c.rows[:min(len(c.rows), d.Rows)]

@@ -1,6 +1,7 @@
 package prompts
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -80,4 +81,24 @@ func TestRowsOutsideOfTheBounds(t *testing.T) {
 	}
 	require.Equal(t, []entry{{prompt: "a"}, {prompt: "c"}}, list.rows)
 	require.Equal(t, 4, list.seen)
+}
+
+// Shuffled rows come from the whole file, and others from its beginning.
+func TestRowsOfAFile(t *testing.T) {
+	var text strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&text, "prompt %02d\n\n", i)
+	}
+	for _, shuffled := range []bool{false, true} {
+		p := with(profile.Prompts, func(p *profile.Profile) {
+			p.Data = profile.Data{Kind: profile.Prompts, Rows: 10, Shuffle: shuffled, Path: file(t, "p.txt", text.String())}
+		})
+		late := 0
+		for _, r := range all(t, p, 10, 1) {
+			if r.Text >= "prompt 10" {
+				late++
+			}
+		}
+		require.Equal(t, shuffled, late > 0, "%d of 10 rows are not among the first ten", late)
+	}
 }
