@@ -12,3 +12,14 @@ func TestFileNamesAreShownAsText(t *testing.T) {
 	require.NotContains(t, text, "\x1b")
 	require.NotContains(t, text, "\n")
 }
+
+// Only an error of class rehearsal is one that a full run would not have.
+func TestOfRehearsal(t *testing.T) {
+	for _, c := range []struct {
+		f    Finding
+		want bool
+	}{{Finding{Severity: Error, Class: Rehearsal}, true}, {Finding{Severity: Warning, Class: Rehearsal}, false},
+		{Finding{Severity: Error, Class: Run}, false}} {
+		require.Equal(t, c.want, c.f.OfRehearsal(), "%v", c.f)
+	}
+}

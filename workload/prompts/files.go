@@ -244,10 +244,7 @@ func (c *collector) columns(form profile.Format) (layout, error) {
 }
 
 func (c *collector) csv(r *bufio.Reader) error {
-	l, err := c.columns("csv")
-	if err != nil {
-		return err
-	}
+	l, _ := c.columns("csv") // a form with columns
 	in := csv.NewReader(r)
 	in.ReuseRecord, in.LazyQuotes = true, true
 	head, err := in.Read()

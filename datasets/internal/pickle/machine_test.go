@@ -112,6 +112,7 @@ func TestDamaged(t *testing.T) {
 		"K\x01K\x02b.":                         "a state for an int",
 		"K\x01)R.":                             "a call of an int",
 		"cnumpy\ndtype\nK\x01R.":               "a call with an int as arguments",
+		"K\x01)}\x92.":                         "a call of an int",
 		"K\x01K\x01\x93.":                      "a name that is not a string",
 		"h\x05.":                               "a reference to value 5, which was not stored",
 		"gx\n.":                                "an invalid memo number",

@@ -113,6 +113,15 @@ func TestArrowTexts(t *testing.T) {
 		_, err := arrowArray(o)
 		require.ErrorContains(t, err, why)
 	}
+	numbers := []any{"1", int64(maxElements + 1), int64(-1)}
+	for i, bad := range map[int][]any{1: numbers, 3: numbers, 4: {&List{Items: []any{nil, nil}}, &List{}, nil}} {
+		for _, v := range bad {
+			o := arrow("string", 1, 0, nil, narrow, data)
+			o.Args[0].(Tuple)[i] = v
+			_, err := arrowArray(o)
+			require.ErrorContains(t, err, "an incomplete pyarrow column", "argument %d: %v", i, v)
+		}
+	}
 	_, err = arrowOf(&Object{Class: &Global{class: classArrow}})
 	require.ErrorContains(t, err, "a pyarrow column without its values")
 }

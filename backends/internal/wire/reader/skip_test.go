@@ -59,6 +59,29 @@ func TestSkipOfCutValues(t *testing.T) {
 	}
 }
 
+// An object that is cut anywhere has no end, and its members up to there are read.
+func TestMembersOfCutObjects(t *testing.T) {
+	for _, doc := range []string{`{"a":1,"bc":"d","e":[2]}`, `{"a":1 , "bc": "d","e" :[2]}`} {
+		for n := 1; n <= len(doc); n++ {
+			s := Scanner{B: []byte(doc)[:n:n]}
+			require.True(t, s.Open('{'))
+			keys, first := "", true
+			for {
+				key, more, ok := s.Member(&first)
+				if !more {
+					require.Equal(t, n == len(doc), ok, doc[:n])
+					break
+				}
+				if keys += string(key); !s.Skip() {
+					break
+				}
+			}
+			require.True(t, strings.HasPrefix("abce", keys), doc[:n])
+			require.Equal(t, n >= strings.Index(doc, `[2]`), keys == "abce", doc[:n])
+		}
+	}
+}
+
 // TestPlainIDs requires that PlainIDs reads the same numbers as moreIDs, or nothing.
 func TestPlainIDs(t *testing.T) {
 	for doc, want := range map[string][]int32{
