@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # The figures of the hot path against references, with their floors and goals: one table, and .cache/bench/bench.json. What is
 # compared runs in turns within each round. BENCH_ROUNDS=5; fewer are good for a quick look only. BENCH_PARTS chooses among
-# "micro bridge datasets client tune workload" (default: all), HTTP1_BENCH_ONLY among the loads and clients of client (a regular expression for row/kind).
+# "micro bridge datasets client tune workload spread" (default: all), HTTP1_BENCH_ONLY among the loads and clients of client (a regular expression for row/kind).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # go-nvml's bindings call functions that NVIDIA has marked as old.
 export CGO_CFLAGS=${CGO_CFLAGS:--O2 -g -Wno-deprecated-declarations}
 rounds=${BENCH_ROUNDS:-5}
-parts=${BENCH_PARTS:-micro bridge datasets client tune workload}
+parts=${BENCH_PARTS:-micro bridge datasets client tune workload spread}
 work=$PWD/.cache/bench
 rm -rf "$work"
 mkdir -p "$work"
@@ -43,6 +43,11 @@ workload() {
   WORKLOAD_BENCH_PROGRAM=$work/mlperf-go in_package workload/calibrate -test.run '^TestSendTimes$' -test.count 1
 }
 
+spread() {
+  SPREAD_BENCH_PROGRAM=$work/mlperf-go in_package workload/bench -test.run '^(TestSpreadNumbers|TestMergeNumbers)$' -test.count 1
+  PARCEL_BENCH=1 in_package internal/parcel -test.run '^TestThroughput$' -test.count 1
+}
+
 client() {
   # Twice, there and back: what comes first has another machine than what comes last.
   HTTP1_BENCH=2 HTTP1_BENCH_PROGRAM=$work/mlperf-go in_package backends/internal/http1 -test.run '^(TestAgainstOthers|TestNoAllocations|TestManyStreams|TestManyStreamsOverTLS)$' -test.count 1
@@ -53,7 +58,7 @@ if ! { command -v wrk && command -v nginx; } >/dev/null && [ "$(id -u)" = 0 ] &&
   { apt-get install -qy wrk nginx-light || { apt-get update -q && apt-get install -qy wrk nginx-light; }; } >"$work/apt" 2>&1 || true
 fi
 command -v wrk >/dev/null || echo "wrk is not installed: the rows against it are left out (Debian: apt-get install wrk)" >&2
-case $parts in *client* | *workload*) go build -o "$work/mlperf-go" ./cmd/mlperf-go ;; esac
+case $parts in *client* | *workload* | *spread*) go build -o "$work/mlperf-go" ./cmd/mlperf-go ;; esac
 for ((i = 1; i <= rounds; i++)); do
   echo "round $i of $rounds" >&2
   for part in $parts; do

@@ -90,6 +90,14 @@ var goals = []goal{
 	{What: "the same, noisy server", Ours: "tune/noisy/bisection", Unit: "x", Floor: 0.5, Goal: 0.3, AtMost: true},
 	{What: "virtual time of a tune / a sweep by full runs, noisy server", Ours: "tune/noisy/sweep", Unit: "x", Floor: 0.2,
 		Goal: 0.1, AtMost: true},
+	{What: "2 shards / 1, CPU per request, 512 users", Ours: "spread/cpu-2", Reference: "spread/cpu-1", Unit: "x",
+		Floor: 1.75, Goal: 1.03, AtMost: true},
+	{What: "starts of 2 shards beyond the stated bound", Ours: "spread/start-beyond-bound", Unit: "ms", Floor: 2,
+		Goal: 0.5, AtMost: true},
+	{What: "merge of 64 shards with figures, per million requests", Ours: "spread/merge-million", Unit: "s", Floor: 25,
+		Goal: 0.47, AtMost: true},
+	{What: "memory of the merge", Ours: "spread/memory", Unit: "MB", Floor: 500, Goal: 300, AtMost: true},
+	{What: "collection of results over loopback", Ours: "spread/collection", Unit: "MB/s", Floor: 100, Goal: 200},
 }
 
 // figures returns a row's figure of every round; none if a measurement is missing.
