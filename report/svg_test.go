@@ -32,6 +32,23 @@ func TestFarLimitsAreMarked(t *testing.T) {
 	require.Equal(t, []bool{false, true}, []bool{f.Limits[0].Far, f.Limits[1].Far})
 }
 
+// A limit's name says its value, and where it is if it is not in the chart.
+func TestNamesOfLimits(t *testing.T) {
+	f := Figure{X: "queries in flight in 1000", Y: "ms", Curves: []Curve{{X: []float64{1, 2, 9},
+		Y: []float64{5, 4, math.NaN()}}}, Limits: []Limit{{Name: "a", Value: 6}, {Name: "b", Value: farAbove*5 + 1},
+		{Name: "c", Value: 3, OnX: true}, {Name: "d", Value: farAbove*2 + 1, OnX: true}}}
+	f.nameLimits()
+	var names []string
+	for _, l := range f.Limits {
+		names = append(names, l.Name)
+	}
+	require.Equal(t, []string{"a 6 ms", "b " + short(farAbove*5+1) + " ms, above the chart", "c 3 1000",
+		"d " + short(farAbove*2+1) + " 1000, to the right of the chart"}, names)
+	f.Time, f.Limits = true, []Limit{{Name: "e", Value: 1, OnX: true}}
+	f.nameLimits()
+	require.Equal(t, "e 1 s", f.Limits[0].Name)
+}
+
 // The percentiles of a bin are of its own requests, in whatever order they came.
 func TestPercentilesOfBins(t *testing.T) {
 	l := &timeline{bins: 2, endS: 10}

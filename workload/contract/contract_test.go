@@ -85,6 +85,12 @@ func TestData(t *testing.T) {
 	require.Equal(t, "m", p.API.Model)
 	require.Equal(t, "http://h:1", p.API.Endpoint)
 	require.Equal(t, "dir/x.jsonl", p.Data.Path)
+	for given, want := range map[string]string{"dataset-name: custom\ndataset-path: other": data,
+		"dataset-name: random": ""} {
+		require.NoError(t, os.WriteFile(path, []byte("base-url: http://h:1\nmodel: m\n"+given+"\n"), 0o644))
+		p = rendered(t, Flags{file: {path}, Harness: {"vllm-benchmark"}, dataset: {data}}, nil)[0].Profile
+		require.Equal(t, want, p.Data.Path, "only data of a file come from another one")
+	}
 }
 
 func TestBadCommandLines(t *testing.T) {
