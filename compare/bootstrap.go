@@ -41,8 +41,8 @@ func bootstrap(a, b statistic, confidence float64, paired bool) (*Interval, erro
 	k := min(a.blocks(), b.blocks())
 	switch {
 	case k < fewestBlocks:
-		return nil, fmt.Errorf("the run is too short for an interval: its requests form %d independent groups of neighbours, "+
-			"and %d are needed", k, fewestBlocks)
+		return nil, fmt.Errorf("the run is too short for an interval: its requests form %d independent groups of "+
+			"neighbours, and %d are needed", k, fewestBlocks)
 	case paired && a.blocks() != b.blocks():
 		return nil, fmt.Errorf("the requests of the runs form %d and %d groups", a.blocks(), b.blocks())
 	}

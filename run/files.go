@@ -27,7 +27,8 @@ import (
 )
 
 // CheckFolder rejects a folder that cannot be read, that a run is writing, that is a campaign's, a tune's or a sweep's,
-// or that contains an earlier run unless force is set.
+// or that contains an earlier run unless force is set. A run removes what an earlier one wrote: a folder without one
+// must not have files of these names.
 func CheckFolder(folder string, force bool) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -41,15 +42,33 @@ func CheckFolder(folder string, force bool) error {
 		return exit.Usage(exit.CodeOutputUsed, "Choose another --output-dir (with make: OUT=folder)",
 			"the output folder %s is the folder of %s", folder, plural.Article(other))
 	}
-	if force {
+	switch mark := markOf(folder, entries); {
+	case mark != "" && !force:
+		return used(folder, mark)
+	case mark != "":
 		return nil
 	}
-	for _, name := range record.Entries {
-		if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name }) {
-			return used(folder, name)
-		}
+	if err := results.Foreign(folder, record.Entries); err != nil {
+		return exit.Usage(exit.CodeOutputUsed, "Choose another --output-dir (with make: OUT=folder)", "%w", err)
 	}
 	return nil
+}
+
+// logPrefix begins the names of LoadGen's logs.
+const logPrefix = "mlperf_log_"
+
+// markOf returns the name by which a folder is that of a run: the record, or the folder of LoadGen's logs, which a run
+// makes first. It is empty for any other folder.
+func markOf(folder string, entries []fs.DirEntry) string {
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == record.FileName }) {
+		return record.FileName
+	}
+	logs, err := os.ReadDir(filepath.Join(folder, record.LogFolder))
+	isForeign := func(e fs.DirEntry) bool { return !strings.HasPrefix(e.Name(), logPrefix) }
+	if err != nil || slices.ContainsFunc(logs, isForeign) {
+		return ""
+	}
+	return record.LogFolder
 }
 
 func used(folder, name string) error {

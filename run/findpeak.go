@@ -52,7 +52,7 @@ func (c *ProbeClient) FindPeak(ctx context.Context, folder string) error {
 	returned := make(chan error, 1)
 	go func() {
 		defer crash.Catch()
-		_, err := loadgen.StartTest(s.LoadGen(), library, settings, loadgen.LogSettings{OutDir: logs, Prefix: "mlperf_log_"},
+		_, err := loadgen.StartTest(s.LoadGen(), library, settings, loadgen.LogSettings{OutDir: logs, Prefix: logPrefix},
 			filepath.Join(folder, "no-audit.config"))
 		returned <- err
 	}()

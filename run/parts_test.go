@@ -90,6 +90,25 @@ func TestClaim(t *testing.T) {
 	}
 }
 
+// What a run would remove although no run wrote it stays, with --force too.
+func TestForeignFilesAreNotReplaced(t *testing.T) {
+	for _, name := range []string{record.ConfigName, record.MetricsFolder + "/mine", record.LogFolder + "/main.py"} {
+		folder := t.TempDir()
+		path := filepath.Join(folder, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte("mine"), 0o644))
+		for _, force := range []bool{false, true} {
+			_, err := claim(folder, force, atomicfile.Private)
+			require.EqualValues(t, "output_used", Classify(err).Code)
+			require.Equal(t, ExitUsage, Classify(err).Exit)
+			first, _, _ := strings.Cut(name, "/")
+			require.ErrorContains(t, err, "has a "+first+" that is not a run's, and would be replaced")
+			require.NotContains(t, err.Error(), "--force")
+		}
+		require.FileExists(t, path)
+	}
+}
+
 func claimed(t *testing.T, folder string, force bool) *folderLock {
 	t.Helper()
 	l, err := claim(folder, force, atomicfile.Private)

@@ -53,7 +53,7 @@ func (t *test) run(ctx context.Context) (*record.Record, error) {
 	go func() {
 		defer crash.Catch()
 		info, err := loadgen.StartTest(t.sut.LoadGen(), library, t.settings, loadgen.LogSettings{
-			OutDir: logFolder, Prefix: "mlperf_log_", EnableTrace: t.plan.Config.Bool("enable-trace"),
+			OutDir: logFolder, Prefix: logPrefix, EnableTrace: t.plan.Config.Bool("enable-trace"),
 		}, t.audit)
 		t.thread = info
 		returned <- err

@@ -41,6 +41,16 @@ func Holds(folder, own string) string {
 	return ""
 }
 
+// Foreign rejects a folder that has one of the names that a run replaces, although no run is in it.
+func Foreign(folder string, replaced []string) error {
+	for _, name := range replaced {
+		if _, err := os.Lstat(filepath.Join(folder, name)); err == nil {
+			return fmt.Errorf("the output folder %s has a %s that is not a run's, and would be replaced", folder, name)
+		}
+	}
+	return nil
+}
+
 // errForeign is the cause of every rejected link.
 var errForeign = errors.New("not a link that this program made")
 

@@ -46,11 +46,8 @@ func Check(folder string, force bool) error {
 		return exit.Usage(exit.CodeOutputUsed, "Choose another --output, or give --force",
 			"the output folder %s holds an earlier run", folder)
 	}
-	for _, name := range written {
-		if _, err := os.Lstat(filepath.Join(folder, name)); err == nil {
-			return exit.Usage(exit.CodeOutputUsed, "Choose another --output",
-				"the output folder %s has a %s that is not a run's, and would be replaced", folder, name)
-		}
+	if err := results.Foreign(folder, written); err != nil {
+		return exit.Usage(exit.CodeOutputUsed, "Choose another --output", "%w", err)
 	}
 	return nil
 }
