@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -68,7 +69,7 @@ func (b *prober) preflight(ctx context.Context, samples []datasets.Sample, folde
 		for i := range b.probes(generate) {
 			probe, err := b.driver.Probe(ctx, e, asking, &samples[i%len(samples)], generate)
 			if err != nil {
-				return nil, err
+				return nil, b.causeOf(ctx, err, e, asking)
 			}
 			if len(latencies) == 0 || pre.Endpoints[len(pre.Endpoints)-1].URL != probe.URL {
 				pre.Endpoints = append(pre.Endpoints, probe)
@@ -88,6 +89,21 @@ func (b *prober) preflight(ctx context.Context, samples []datasets.Sample, folde
 	}
 	pre.adapt(c)
 	return pre, b.expectLatency(pre, latencies, generate)
+}
+
+// causeOf returns a context that is too short for the test as the cause of a request that a server rejected; otherwise
+// err.
+func (b *prober) causeOf(ctx context.Context, err error, e backends.Endpoint, c *backends.Config) error {
+	var refused *backends.EndpointError
+	if !errors.As(err, &refused) || refused.Fault != backends.FaultGenerate {
+		return err
+	}
+	if probe, failed := b.driver.Probe(ctx, e, c, nil, false); failed == nil {
+		if short := b.checkLengths(&Preflight{Endpoints: []*backends.Probe{probe}}); short != nil {
+			return short
+		}
+	}
+	return err
 }
 
 func (b *prober) probes(generate bool) int {
