@@ -19,7 +19,7 @@ ARGS ?=
 FUZZTIME ?= 30s
 FUZZ ?=
 
-.PHONY: help build setup run submission test test-real test-browser kube test-kube otlp test-otlp test-mlflow nvtx test-nvtx release test-release chaos bench mutate lint fuzz clean tools-check
+.PHONY: help build setup run submission test test-real test-browser screenshots kube test-kube otlp test-otlp test-mlflow nvtx test-nvtx release test-release chaos bench mutate lint fuzz clean tools-check
 
 # A variable or target that nothing reads is an error: a misspelled ENDPOINT would measure the simulator.
 given := $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $v))),$v))
@@ -69,6 +69,10 @@ test-real: setup
 ## make test-browser test the report and the live page in headless Chromium: [CHROMIUM=]
 test-browser: build
 	@bash scripts/test-browser.sh
+
+## make screenshots  make the pictures of docs/images from a rehearsal: [CHROMIUM=]
+screenshots: build
+	@bash scripts/screenshots.sh
 
 ## make kube         build bin/mlperf-go-kube, the launcher for Kubernetes
 kube:

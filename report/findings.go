@@ -9,7 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/metrics/series"
 )
 
-// When a finding is stated (docs/reference/report.md#what-stands-out).
+// When a finding is stated (docs/reference/report.md#what-limited-the-run).
 const (
 	concentrated = 0.8  // share of the failures, from which on one endpoint is their cause
 	clientShare  = 0.25 // share of the client's lag in the TTFT, from which on the client is late
@@ -270,7 +270,8 @@ func (r *Run) queue(l *timeline) []string {
 		return nil
 	}
 	text := fmt.Sprintf("The server did not keep up: from the first to the last quarter, the median of TTFT rose from "+
-		"%s to %s, and the requests in flight from %s to %s.", milliseconds(first), milliseconds(last), short(few), short(many))
+		"%s to %s, and the requests in flight from %s to %s.", milliseconds(first), milliseconds(last), short(few),
+		short(many))
 	if published && waiting.Max > 0 {
 		text += fmt.Sprintf(" Up to %s of them waited in its queue.", short(waiting.Max))
 	}

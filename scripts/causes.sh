@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Prepares three runs whose limit is known, and a report of each, to see whether a reader of the report finds it:
-#   bash scripts/causes.sh FOLDER
+#   bash scripts/causes.sh FOLDER [abc]
 # a: the server has fewer sequences than the load needs. b: the client gets the CPU for a fifth of the time. c: one of
 # three replicas fails. Needs bin/mlperf-go. Every run ends INVALID, so that their exit codes do not count.
 set -euo pipefail
@@ -36,23 +36,33 @@ measure() {
   "$program" report "$name" --quiet
 }
 
-server small --tpot 4ms --max-num-seqs 6
-measure a "$(cat small.url)" 40
+only=${2:-abc}
+case $only in *a*)
+  server small --tpot 4ms --max-num-seqs 6
+  measure a "$(cat small.url)" 40
+  ;;
+esac
 
-server fast --tpot 1ms
-( # stops the client of b for four fifths of the time, while it is there
-  until pid=$(pgrep -f -- "--output-dir b --force"); do sleep 0.05; done
-  sleep 3
-  while kill -STOP "$pid" 2>/dev/null; do
-    sleep 0.8
-    kill -CONT "$pid" 2>/dev/null || break
-    sleep 0.2
-  done
-) &
-started+=($!)
-measure b "$(cat fast.url)" 40
+case $only in *b*)
+  server fast --tpot 1ms
+  ( # stops the client of b for four fifths of the time, while it is there
+    until pid=$(pgrep -f -- "--output-dir b --force"); do sleep 0.05; done
+    sleep 3
+    while kill -STOP "$pid" 2>/dev/null; do
+      sleep 0.8
+      kill -CONT "$pid" 2>/dev/null || break
+      sleep 0.2
+    done
+  ) &
+  started+=($!)
+  measure b "$(cat fast.url)" 40
+  ;;
+esac
 
-server one --tpot 1ms
-server two --tpot 1ms --fault http_500=0.4 --seed 5
-server three --tpot 1ms
-measure c "$(cat one.url),$(cat two.url),$(cat three.url)" 40 --no-preflight-query --retries 0
+case $only in *c*)
+  server one --tpot 1ms
+  server two --tpot 1ms --fault http_500=0.4 --seed 5
+  server three --tpot 1ms
+  measure c "$(cat one.url),$(cat two.url),$(cat three.url)" 40 --no-preflight-query --retries 0
+  ;;
+esac
