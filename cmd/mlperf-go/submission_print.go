@@ -351,7 +351,8 @@ func nextOf(h *submission.HandedIn) string {
 			"description of your system (--system), and without --rehearsal and --rehearsal-size. " +
 			"docs/tutorial/first-submission.md shows each step."
 	}
-	return "Correct the errors, then repeat the command with --resume: finished steps are kept, and the tree is built again."
+	return "Correct the errors, then repeat the command with --resume: finished steps are kept, and the tree is built " +
+		"again."
 }
 
 // printVerdict prints the findings about a tree. What only a full run has is one line per rule if the tree is a
