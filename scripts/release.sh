@@ -81,9 +81,10 @@ for arch in $arches; do
     for package in loadgen-cgo sut qsl backends/... ledger internal/schedule run workload/engine workload/eventlog sim; do
       lean+=("-gcflags=github.com/mlperf-go/mlperf-go/$package=")
     done
-    # Of the standard library, what no request passes through.
+    # Of the standard library, what no request of the event loop passes through.
     for package in html/... text/... regexp/... encoding/xml encoding/csv encoding/asn1 encoding/hex encoding/base64 encoding/pem \
-      mime/... image/... archive/... compress/... log/... math/big crypto/x509 net/mail net/url net/textproto os/... io/fs path/... \
+      encoding/json mime/... image/... archive/... compress/... log/... math/big crypto/x509 net net/netip net/http/... net/mail net/url net/textproto \
+      os/... io/fs path/... \
       vendor/golang.org/x/text/... vendor/golang.org/x/net/...; do
       lean+=("-gcflags=$package=-l")
     done
