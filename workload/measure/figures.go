@@ -3,6 +3,8 @@ package measure
 import (
 	"maps"
 	"slices"
+
+	"github.com/mlperf-go/mlperf-go/ledger"
 )
 
 // Counts are the numbers of requests by outcome.
@@ -10,7 +12,7 @@ type Counts struct {
 	Total       int64            `json:"total"`
 	OK          int64            `json:"successes"`
 	Failed      int64            `json:"failures"`
-	Cancelled   int64            `json:"cancelled"` // by the client, on purpose
+	Cancelled   int64            `json:"cancelled"` // by the client, on purpose or because the run was ended
 	Leavers     int64            `json:"leavers"`   // clients that were to leave early, answered before or not
 	Slow        int64            `json:"slow"`      // clients that were to read slowly
 	Measured    int64            `json:"measured"`  // successes of other clients, whose latencies count
@@ -128,7 +130,7 @@ func (p *pot) count(r *request) {
 		}
 	}
 	switch {
-	case r.Cancelled:
+	case r.Cancelled || r.Reason == string(ledger.FailCancelled):
 		c.Cancelled++
 		t.Cancelled += int64(r.OutputTokens)
 	case !r.OK():

@@ -35,8 +35,12 @@ type Part struct {
 	Figures
 }
 
-// manyRequests is from how many requests on a pass over the log computes few metrics, to bound the memory.
-const manyRequests = 1 << 20
+// From manyRequests requests on, a pass over the log computes as many metrics as fit passBytes.
+const (
+	manyRequests = 1 << 20
+	passBytes    = 160 << 20
+	valueBytes   = 8
+)
 
 // reader calls each with every request of a log.
 type reader func(each func(*eventlog.Header, *eventlog.Request) error) (*eventlog.End, error)
@@ -61,16 +65,14 @@ func measure(read reader, o Options) (*Measured, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := len(d.Metrics)
-	if w.requests > manyRequests {
-		at = 1
+	if w.requests > int64(o.most) {
+		o.most = 0 // histograms from the first value on
 	}
-	for metrics := range slices.Chunk(d.Metrics, at) {
-		counting := &metrics[0] == &d.Metrics[0]
-		if err := m.total(read, d, &o, w, metrics, counting); err != nil {
+	for i, metrics := range w.passes(d.Metrics, o.most) {
+		if err := m.total(read, d, &o, w, metrics, i == 0); err != nil {
 			return nil, err
 		}
-		if err := m.parts(read, d, &o, w, metrics, counting); err != nil {
+		if err := m.parts(read, d, &o, w, metrics, i == 0); err != nil {
 			return nil, err
 		}
 	}
@@ -138,6 +140,28 @@ type windows struct {
 	requests int64
 	load     *profile.Load
 	stages   map[int]*extent
+}
+
+// passes divides metrics among passes over the log, in their order. A pass may compute one that needs more than
+// passBytes by itself.
+func (w *windows) passes(metrics []Metric, most int) [][]Metric {
+	if w.requests <= manyRequests || most == 0 {
+		return [][]Metric{metrics}
+	}
+	var list [][]Metric
+	room := 0
+	for i := range metrics {
+		need := valueBytes * int(min(w.requests, int64(most)))
+		if metrics[i].gaps != nil {
+			need = valueBytes * most // an answer has many gaps
+		}
+		if room -= need; room < 0 {
+			list, room = append(list, nil), passBytes-need
+		}
+		last := len(list) - 1
+		list[last] = append(list[last], metrics[i])
+	}
+	return list
 }
 
 // room returns for how many values a pass makes room from the start; 0: the pass computes many metrics.
@@ -281,7 +305,7 @@ func (w *windows) steady(read reader, d *Definition, o *Options) (*Steady, error
 	}
 	s.DurationS = sec(s.EndNS - s.StartNS)
 	s.InFlight = float64(sum) / float64(int64(last+1-first)*e.width)
-	return s, s.fill(read, d, o)
+	return s, w.fill(s, read, d, o)
 }
 
 func (w *windows) longest() (stage int, of *extent) {
@@ -308,8 +332,9 @@ func (e *extent) fly(from, to int64) {
 }
 
 // fill computes the figures within the window.
-func (s *Steady) fill(read reader, d *Definition, o *Options) error {
-	within := func(at int64) bool { return at >= s.StartNS && at < s.EndNS }
+func (w *windows) fill(s *Steady, read reader, d *Definition, o *Options) error {
+	last := w.stages[s.Stage].end // which ends the last answer of the stage
+	within := func(at int64) bool { return at >= s.StartNS && (at < s.EndNS || at == s.EndNS && at == last) }
 	main := slices.DeleteFunc(slices.Clone(d.Metrics), func(m Metric) bool {
 		return m.Name != nameTTFT && m.Name != nameTPOT && m.Name != nameE2E
 	})

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -278,6 +279,84 @@ func TestPassesAgree(t *testing.T) {
 	require.Equal(t, one.Stages, m.Stages)
 	_, err = Define("nonsense")
 	require.ErrorContains(t, err, "vllm")
+}
+
+// The metrics of a pass fit its memory, and every metric is in one pass.
+func TestPasses(t *testing.T) {
+	d, err := Define("")
+	require.NoError(t, err)
+	for _, c := range []struct {
+		requests int64
+		most     int
+		want     int // passes
+	}{
+		{manyRequests, Most, 1},
+		{manyRequests + 1, Most, 2}, // two metrics have a value for each gap
+		{3_000_000, Most, 3},
+		{Most, Most, len(d.Metrics) / 2},
+		{Most + 1, 0, 1}, // histograms
+	} {
+		list := (&windows{requests: c.requests}).passes(d.Metrics, c.most)
+		require.Len(t, list, c.want, "%d requests", c.requests)
+		require.Equal(t, d.Metrics[len(d.Metrics)-1].Name, list[len(list)-1][len(list[len(list)-1])-1].Name)
+		require.Len(t, slices.Concat(list...), len(d.Metrics))
+		for _, pass := range list {
+			bytes := int64(0)
+			for _, m := range pass {
+				if bytes += min(c.requests, int64(c.most)) * valueBytes; m.gaps != nil {
+					bytes += int64(c.most)*valueBytes - min(c.requests, int64(c.most))*valueBytes
+				}
+			}
+			few := c.requests <= manyRequests
+			require.True(t, few || len(pass) == 1 || bytes <= passBytes, "%d requests: %d bytes", c.requests, bytes)
+		}
+	}
+}
+
+// A run with more requests than are kept one by one has histograms only, and reads its log five times.
+func TestMoreRequestsThanAreKept(t *testing.T) {
+	passes := 0
+	var list []eventlog.Request
+	for i := range int64(100) {
+		at := int64(time.Second) + i*20*ms
+		list = append(list, eventlog.Request{DueNS: at, ReadyNS: at, SentNS: at, EndNS: at + 500*ms, OutputTokens: 1,
+			Events: []eventlog.Event{{AtNS: at + 100*ms, Tokens: 1}}})
+	}
+	read := logOf(list...)
+	m, err := measure(func(each func(*eventlog.Header, *eventlog.Request) error) (*eventlog.End, error) {
+		passes++
+		return read(each)
+	}, Options{most: 99})
+	require.NoError(t, err)
+	require.Equal(t, 5, passes)
+	for name, d := range m.Total.Latency {
+		require.False(t, d.Exact, name)
+		require.EqualValues(t, 100, d.Count, name)
+	}
+	require.InEpsilon(t, .1, m.Total.Latency[nameTTFT].Percentile["p50"], .01)
+	require.NotNil(t, m.Steady)
+}
+
+// The last answer of a stage ends with it, and counts in a window that reaches until there.
+func TestSteadyWindowHasTheLastAnswer(t *testing.T) {
+	var list []eventlog.Request
+	for i := range int64(40) {
+		at := int64(time.Second) + i*100*ms
+		list = append(list, eventlog.Request{DueNS: at, ReadyNS: at, SentNS: at, EndNS: at + 100*ms, OutputTokens: 1,
+			Events: []eventlog.Event{{AtNS: at + 100*ms, Tokens: 1}}})
+	}
+	s := measured(t, Options{}, list...).Steady
+	require.NotNil(t, s)
+	require.InDelta(t, 10, s.RequestRate, 1e-9, "40 in 4 s")
+	require.InDelta(t, 10, s.OutputTokenRate, 1e-9)
+}
+
+// What was in flight when the run was interrupted has not failed.
+func TestInterruptedRequestsAreCancelled(t *testing.T) {
+	list := small()
+	list[2].Reason = "cancelled"
+	c := measured(t, Options{}, list...).Total.Requests
+	require.Equal(t, Counts{Total: 4, OK: 3, Cancelled: 1, Measured: 3, ByCause: map[string]int64{}}, c)
 }
 
 // TestClientsThatLeaveOrReadSlowly: their requests are counted, and are in no latency and no goodput.
