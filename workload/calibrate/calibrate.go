@@ -44,6 +44,9 @@ var (
 	tried = []float64{0.95, 0.85, 0.7, 0.5, 0.35, 0.2, 0.1, 0.05, 0.02, 0.01}
 )
 
+// triesOfARate is how often a rate is tried: a moment in which other work disturbs the client is over soon.
+const triesOfARate = 2
+
 // heldLimit is a limit of the time to first token that makes a run INVALID once the client's own delay is above a
 // tenth of it, 1 ms, at the 99th percentile (docs/reference/calibration.md#rates).
 const heldLimit = 10 * time.Millisecond
@@ -182,25 +185,32 @@ func (c *calibration) openLoop(ctx context.Context) error {
 		return err
 	}
 	defer stop()
-	for _, share := range tried {
-		rate := share * c.best().RequestsPerS
-		r, _, err := c.run(ctx, urls, c.Shards, 1,
-			profile.Stage{Arrival: profile.Constant, Rate: rate, Duration: c.part(openShare)})
-		if err != nil {
+	for i := range triesOfARate * len(tried) {
+		held, err := c.try(ctx, urls, tried[i/triesOfARate]*c.best().RequestsPerS)
+		if held || err != nil {
 			return err
-		}
-		point := floor.OpenPoint{AskedPerS: rate, SentPerS: r.Measured.Total.Throughput.SendRate,
-			ClientDelayP99: r.Client.ClientDelayUS.P99 / 1e6, Held: r.Verdict == record.Valid}
-		c.got.Open = append(c.got.Open, point)
-		if point.Held {
-			c.got.Highest.Requests = rate
-			return nil
 		}
 	}
 	slowest := c.got.Open[len(c.got.Open)-1]
 	return exit.Environment(exit.CodeCalibration, "Stop what else runs on this machine",
 		"this machine is too busy to calibrate: at %.0f requests/s, %.0f %% of the highest throughput, the client is "+
 			"%.1f ms late at the 99th percentile", slowest.AskedPerS, 100*tried[len(tried)-1], 1e3*slowest.ClientDelayP99)
+}
+
+// try sends at a constant rate, and reports whether the client held it.
+func (c *calibration) try(ctx context.Context, urls []string, rate float64) (held bool, err error) {
+	r, _, err := c.run(ctx, urls, c.Shards, 1,
+		profile.Stage{Arrival: profile.Constant, Rate: rate, Duration: c.part(openShare)})
+	if err != nil {
+		return false, err
+	}
+	held = r.Verdict == record.Valid
+	c.got.Open = append(c.got.Open, floor.OpenPoint{AskedPerS: rate, SentPerS: r.Measured.Total.Throughput.SendRate,
+		ClientDelayP99: r.Client.ClientDelayUS.P99 / 1e6, Held: held})
+	if held {
+		c.got.Highest.Requests = rate
+	}
+	return held, nil
 }
 
 // tokenRate measures the throughput of long streams.
