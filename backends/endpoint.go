@@ -2,6 +2,7 @@ package backends
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -126,7 +127,7 @@ func ParseEndpoint(text string) (Endpoint, error) {
 	u, err := url.Parse(full)
 	if err != nil {
 		// The text is not shown, because it may contain a password, and the parser's error would repeat it.
-		return Endpoint{}, fmt.Errorf("an endpoint is not a URL; write it as http://host:port")
+		return Endpoint{}, errors.New("an endpoint is not a URL")
 	}
 	switch {
 	case u.Host == "" && u.Opaque == "" && u.Path == "":

@@ -14,6 +14,6 @@ if [ ! -x "$cache/controlplane" ] || [ "$(cat "$cache/stamp" 2>/dev/null)" != "$
   printf '%s' "$stamp" >"$cache/stamp"
 fi
 cd kube
-export CGO_ENABLED=0 MLPERF_GO_CONTROLPLANE=$cache/controlplane
+export CGO_ENABLED=0 KUBE_TEST_CONTROLPLANE=$cache/controlplane
 go vet ./...
 go test -count=1 -p 2 -parallel 8 -timeout 15m "$@" ./...

@@ -23,10 +23,10 @@ import (
 )
 
 // Program names the environment variable with the path of the control plane's program.
-const Program = "MLPERF_GO_CONTROLPLANE"
+const Program = "KUBE_TEST_CONTROLPLANE"
 
 // Logs names the environment variable with which failed tests print the logs of the control plane.
-const Logs = "MLPERF_GO_CONTROLPLANE_LOGS"
+const Logs = "KUBE_TEST_CONTROLPLANE_LOGS"
 
 // adminToken and userToken are the tokens of Admin and User.
 const (
