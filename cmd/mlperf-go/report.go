@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"os"
 	"path/filepath"
 	"runtime/debug"
 
@@ -28,7 +29,7 @@ func (cmd reportCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "report", Usage: "write finished runs as one page of HTML with charts", ArgsUsage: "[RUN...]",
 		HideHelpCommand: true, OnUsageError: usageError,
-		Description: "Without RUN it takes the newest run to which a link results/.../latest points. " +
+		Description: "Without RUN it takes the newest run below results/. " +
 			"The page opens without a network. Charts of the servers' metrics need a run with --metrics.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output", Usage: "file to write; default: report.html in the folder of the only run"},
@@ -40,13 +41,12 @@ func (cmd reportCommand) command() *cli.Command {
 func (cmd reportCommand) run(c *cli.Context) error {
 	folders := c.Args().Slice()
 	if len(folders) == 0 {
-		newest := results.LatestRun()
-		if newest == "" {
-			return exit.Usage(exit.CodeArgument, nearRuns("report", results.Root, "Give the folder of a finished run"),
-				"no run given, and no link results/.../latest points to one")
+		folders = results.FindRuns(results.Root, 1)
+		if len(folders) == 0 {
+			return exit.Usage(exit.CodeArgument, "Give the folder of a finished run",
+				"no run given, and %s/ has no finished run", results.Root)
 		}
-		cmd.notice("no run given: " + newest + " is the newest")
-		folders = []string{newest}
+		cmd.notice("no run given: " + folders[0] + " is the newest below " + results.Root + "/")
 	}
 	path := c.String("output")
 	switch {
@@ -81,6 +81,9 @@ func (cmd reportCommand) run(c *cli.Context) error {
 
 // readReport reads the run of LoadGen or of a workload.
 func readReport(folder string) (*report.Run, error) {
+	if err := checkIsFolder(folder); err != nil {
+		return nil, err
+	}
 	if bench.Holds(folder) {
 		return bench.Report(folder)
 	}
@@ -106,10 +109,10 @@ func writeReport(path string, runs ...*report.Run) error {
 const shownRuns = 5
 
 // nearRuns returns a hint with the newest runs in and below a folder as commands to copy. Without a run it returns
-// otherwise.
+// otherwise, and so it does if the folder is itself a run: that one was not what the command can use.
 func nearRuns(command, folder, otherwise string) string {
 	found := results.FindRuns(folder, shownRuns)
-	if len(found) == 0 {
+	if len(found) == 0 || found[0] == filepath.Clean(folder) {
 		return otherwise
 	}
 	hint := "Runs there, the newest first:"
@@ -117,6 +120,15 @@ func nearRuns(command, folder, otherwise string) string {
 		hint += "\n  mlperf-go " + command + " " + servers.Quote(run)
 	}
 	return hint
+}
+
+// checkIsFolder rejects a path of a file, which is often one in the folder of a run.
+func checkIsFolder(path string) error {
+	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		return exit.Usage(exit.CodeRunFolder, "Give the folder of a finished run", "%s is a file, not the folder of a run",
+			path)
+	}
+	return nil
 }
 
 // checkIsRun rejects the folders of other results, and names the runs in them.

@@ -62,27 +62,3 @@ func findRuns(folder string, most, left int) []string {
 	}
 	return folders
 }
-
-// LatestRun returns the newest folder that a link of Point below Root leads to and that is a finished run's, or the
-// empty string.
-func LatestRun() string {
-	homes, err := os.ReadDir(Root)
-	if err != nil {
-		return ""
-	}
-	newest := ""
-	for _, home := range homes {
-		folder := Latest(filepath.Join(Root, home.Name()))
-		if folder == "" {
-			continue
-		}
-		entries, err := os.ReadDir(folder)
-		if err != nil || !slices.ContainsFunc(entries, marksRun) {
-			continue
-		}
-		if newest == "" || filepath.Base(folder) > filepath.Base(newest) {
-			newest = folder
-		}
-	}
-	return newest
-}

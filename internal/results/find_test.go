@@ -44,21 +44,3 @@ func TestFindRuns(t *testing.T) {
 	workload := plantFile(t, filepath.Join(root, "w"), "bench.json", 0)
 	require.Equal(t, []string{workload, young}, FindRuns(root, 2))
 }
-
-func TestLatestRun(t *testing.T) {
-	t.Chdir(t.TempDir())
-	require.Empty(t, LatestRun())
-	for i, home := range []string{"server", "offline", "campaign"} {
-		folder := New(filepath.Join(Root, home), noon.Add(time.Duration(i)*time.Hour))
-		require.NoError(t, os.MkdirAll(folder, 0o755))
-		if home != "campaign" {
-			plantRun(t, folder, 0)
-		}
-		require.NoError(t, Point(folder))
-	}
-	require.Equal(t, "results/offline/20261123T110000.007Z", LatestRun())
-	workload := New(filepath.Join(Root, "bench-chat"), noon.Add(24*time.Hour))
-	plantFile(t, workload, "bench.json", 0)
-	require.NoError(t, Point(workload))
-	require.Equal(t, workload, LatestRun())
-}
