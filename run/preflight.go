@@ -172,11 +172,12 @@ func (b *prober) expectLatency(pre *Preflight, seen []time.Duration, generate bo
 	return p.Suggest(plan.ProgramOrigin("measured by the preflight"), "expected-latency", pre.ExpectedLatency.String())
 }
 
-// PreflightOnly probes the endpoints of a plan without starting a test. It calls only Waiting of the observer.
+// PreflightOnly probes the endpoints of a plan without starting a test. It calls only Waiting of the observer. Without
+// a data set the plan gets the rows of the synthetic one that its test would make.
 func PreflightOnly(ctx context.Context, of *Plan, o Observer) (*Preflight, error) {
 	p := of.inner()
 	samples := []datasets.Sample{{InputIDs: []int32{1, 2, 3, 4}, Input: "one two three", InputLen: 4}}
-	rows := p.OfficialRows()
+	rows := p.Samples()
 	var notes []string
 	if p.HasDataset() {
 		ds, err := p.ReadDataset()
@@ -188,7 +189,7 @@ func PreflightOnly(ctx context.Context, of *Plan, o Observer) (*Preflight, error
 	if err := p.Suggest(plan.NoRate, "target-qps", "1"); err != nil {
 		return nil, err
 	}
-	choice, err := bind(ctx, p, max(rows, 1), o)
+	choice, err := bind(ctx, p, rows, o)
 	if cause := context.Cause(ctx); cause != nil { // the endpoint is not to blame
 		return nil, fmt.Errorf("the preflight was ended: %w", cause)
 	}

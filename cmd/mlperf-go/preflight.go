@@ -68,6 +68,9 @@ func (cmd preflightCommand) probe(ctx context.Context, plan *plan.Plan) error {
 		}{pre, table})
 		return nil
 	}
+	if cmd.quiet { // there is no verdict, only what is missing
+		return table.Err()
+	}
 	if err := table.Err(); err != nil || pre == nil { // what is missing comes first
 		writeNeeds(cmd.out, table, err)
 		if pre != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -44,6 +45,9 @@ func (g *progress) Waiting(text string) { g.log.Info(text) }
 
 // Preflighted reports what will be tested.
 func (g *progress) Preflighted(pre *run.Preflight, notes []string) {
+	for _, n := range g.plan.Adjusted { // before the table, whose figures follow from it
+		g.log.Warn(n)
+	}
 	if g.preflighted != nil {
 		g.preflighted(pre)
 	}
@@ -55,7 +59,9 @@ func (g *progress) Preflighted(pre *run.Preflight, notes []string) {
 			foreign.Line(strings.Join(e.Models, ", "), 400)), zap.String("endpoint", e.URL))
 	}
 	for _, n := range notes {
-		g.log.Warn(n)
+		if !slices.Contains(g.plan.Adjusted, n) {
+			g.log.Warn(n)
+		}
 	}
 	if g.console.json { // the record has the breaches, and a campaign its table
 		return
