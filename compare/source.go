@@ -101,7 +101,10 @@ func Read(ctx context.Context, folder string, o Options) (*Source, error) {
 	s := &Source{Folder: filepath.Clean(folder), Notes: []string{}, Results: []*Result{}}
 	for _, kind := range kinds {
 		is, err := kind.is(folder)
-		if err != nil {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("there is no folder %s", folder)
+		case err != nil:
 			return nil, fmt.Errorf("the folder %s cannot be read: %w", folder, err)
 		}
 		if is {

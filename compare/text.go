@@ -88,8 +88,13 @@ func (g *Gate) Text() string {
 	for _, f := range g.Failures {
 		fmt.Fprintf(&out, "\ngate: %s", f)
 	}
-	fmt.Fprintf(&out, "\ngate: %s (threshold %.4g %%)\n", g.Word(), 100*g.Threshold)
+	fmt.Fprintf(&out, "\n%s\n", g.Verdict())
 	return out.String()
+}
+
+// Verdict is the answer of the gate with its threshold, in one line.
+func (g *Gate) Verdict() string {
+	return fmt.Sprintf("gate: %s (threshold %.4g %%)", g.Word(), 100*g.Threshold)
 }
 
 // Word is the answer of the gate.

@@ -69,6 +69,24 @@ func printBenchTitle(out page, r *bench.Record, between, after string) {
 	out.paint(plain, after+"\n")
 }
 
+// printBenchVerdict prints the result of a run in one line. A limit of --slo that is missed does not change the
+// verdict, so the line names it.
+func printBenchVerdict(out page, r *bench.Record, m *measure.Measured) {
+	after := ", " + r.Headline()
+	if g := m.Total.Goodput; g != nil {
+		var missed []string
+		for _, l := range g.Limits {
+			if !l.Met {
+				missed = append(missed, l.Text)
+			}
+		}
+		if len(missed) > 0 {
+			after += ", missed " + strings.Join(missed, ", ")
+		}
+	}
+	printBenchTitle(out, r, ": ", after)
+}
+
 func causes(by map[string]int64) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(by)) {

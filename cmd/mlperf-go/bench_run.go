@@ -295,7 +295,7 @@ func (cmd benchCommand) printBenchRecord(r *bench.Record, m *measure.Measured, f
 	}
 	if cmd.quiet {
 		if !cmd.silent {
-			printBenchTitle(cmd.out, r, ": ", ", "+r.Headline())
+			printBenchVerdict(cmd.out, r, m)
 		}
 		return nil
 	}

@@ -56,17 +56,16 @@ func (cmd compareCommand) run(c *cli.Context) error {
 	}
 	settings := compare.Settings{Percentiles: percentiles, Confidence: confidence, Gate: c.Bool("gate"),
 		Threshold: threshold}
-	if workloads, err := areWorkloads(c.Args().Slice()); err != nil {
+	if workloads, err := areWorkloads(c, c.Args().Slice()); err != nil {
 		return err
 	} else if workloads {
 		return cmd.compareWorkloads(c, settings)
 	}
 	var sources []*compare.Source
 	for _, folder := range c.Args().Slice() {
-		s, err := compare.Read(c.Context, folder, compare.Options{Submitter: c.String("submitter"), Round: c.String("round")})
+		s, err := readSource(c, folder)
 		if err != nil {
-			return exit.Usage(exit.CodeResults, "Give the folder of a run, a campaign or a tune, or a submission tree", "%w",
-				err)
+			return err
 		}
 		sources = append(sources, s)
 	}
@@ -82,8 +81,27 @@ func (cmd compareCommand) run(c *cli.Context) error {
 	switch {
 	case cmd.json:
 		cmd.writeJSON(r)
-	case !cmd.quiet:
+	case cmd.quiet:
+		cmd.printGate(r.Gate)
+	default:
 		return r.Text(cmd.stdout)
 	}
 	return nil
+}
+
+// printGate prints the verdict line of --quiet: that of the gate, which a comparison without --gate does not have.
+func (cmd compareCommand) printGate(g *compare.Gate) {
+	if g != nil {
+		cmd.out.line("%s", g.Verdict())
+	}
+}
+
+// readSource reads results that are no run of a workload.
+func readSource(c *cli.Context, folder string) (*compare.Source, error) {
+	s, err := compare.Read(c.Context, folder, compare.Options{Submitter: c.String("submitter"), Round: c.String("round")})
+	if err != nil {
+		return nil, exit.Usage(exit.CodeResults, "Give the folder of a run, a campaign or a tune, or a submission tree",
+			"%w", err)
+	}
+	return s, nil
 }

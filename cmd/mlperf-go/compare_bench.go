@@ -74,6 +74,7 @@ func (cmd compareCommand) compareWorkloads(c *cli.Context, o compare.Settings) e
 		return nil
 	}
 	if cmd.quiet {
+		cmd.printGate(result.Gate)
 		return nil
 	}
 	for i := range result.Workloads {
@@ -238,17 +239,22 @@ func (cmd compareCommand) printPair(p *workloadPair) {
 	}
 }
 
-// areWorkloads reports whether all folders are runs of workloads. A mixture is an error.
-func areWorkloads(folders []string) (bool, error) {
-	n := 0
+// areWorkloads reports whether all folders are runs of workloads. A mixture is an error, and so is a folder that holds
+// no results beside such runs.
+func areWorkloads(c *cli.Context, folders []string) (bool, error) {
+	i := slices.IndexFunc(folders, bench.Holds)
+	if i < 0 {
+		return false, nil
+	}
 	for _, folder := range folders {
 		if bench.Holds(folder) {
-			n++
+			continue
 		}
+		if _, err := readSource(c, folder); err != nil {
+			return false, err
+		}
+		return false, exit.Usage(exit.CodeResults, "Compare runs of one kind", "%s is the run of a workload, and %s is not",
+			folders[i], folder)
 	}
-	if n > 0 && n < len(folders) {
-		return false, exit.Usage(exit.CodeResults, "Compare runs of one kind", "some of the folders are runs of workloads, "+
-			"and others are not")
-	}
-	return n > 0, nil
+	return true, nil
 }

@@ -134,6 +134,9 @@ func (cmd experimentCommand) print(s *experiment.State, folder string) error {
 		if s.Result != nil && s.Result.Best < 0 {
 			cmd.log.Error("no trial counts: " + s.Trials[0].Spoiled[0].Text)
 		}
+		if s.Result != nil {
+			cmd.out.line("%s", s.Result.Advice)
+		}
 		return nil
 	}
 	if err := s.WriteTable(cmd.stdout); err != nil {

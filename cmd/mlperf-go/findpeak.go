@@ -57,6 +57,7 @@ func (cmd tuneCommand) printPeak(s *tune.Peak, folder string) error {
 		return nil
 	}
 	if cmd.quiet {
+		cmd.out.line("%s", peakSentence(s))
 		return nil
 	}
 	w := cmd.out.table(2)

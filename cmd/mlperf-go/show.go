@@ -98,7 +98,7 @@ func (cmd showCommand) show(c *cli.Context) error {
 		return nil
 	}
 	for i, s := range runs {
-		if i > 0 {
+		if i > 0 && !cmd.quiet {
 			cmd.out.line("")
 		}
 		if err := cmd.print(&s); err != nil {
@@ -111,7 +111,10 @@ func (cmd showCommand) show(c *cli.Context) error {
 // readShown reads the state of a tune, a sweep, an experiment or a campaign, or a run.
 func readShown(folder string, answers bool, percentiles []float64) (*shown, error) {
 	s := &shown{Folder: filepath.Clean(folder)}
-	var err error
+	err := checkIsFolder(folder)
+	if err != nil {
+		return nil, err
+	}
 	if s.Tune, err = tune.ReadState(folder); err == nil {
 		return s, nil
 	} else if !errors.Is(err, statefile.ErrNone) {
@@ -199,10 +202,17 @@ func (cmd showCommand) print(s *shown) error {
 		return experimentCommand(cmd).print(s.Experiment, s.Folder)
 	case s.state != nil:
 		submissionCommand(cmd).printOutcomes(s.state, s.outcomes)
+	case s.Bench != nil && cmd.quiet:
+		printBenchVerdict(cmd.out, s.Bench, s.Bench.Measured)
 	case s.Bench != nil:
 		printBench(cmd.out, s.Bench, s.Bench.Measured)
+	case cmd.quiet:
+		printVerdictLine(cmd.out, s.Record)
 	default:
 		printSummary(cmd.out, s.Record)
+	}
+	if cmd.quiet {
+		return nil
 	}
 	cmd.out.line("\nfolder      %s", s.Folder)
 	if s.Answers == nil {

@@ -170,6 +170,7 @@ func (cmd sweepCommand) print(s *sweep.State, folder string) error {
 		if s.Result != nil && s.Result.Counted == 0 {
 			cmd.log.Error("no point counts: " + s.Points[0].Spoiled[0].Text)
 		}
+		cmd.out.line("%s", s.Sentence())
 		return nil
 	}
 	if err := s.WriteTable(cmd.stdout); err != nil {

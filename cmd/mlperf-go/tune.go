@@ -122,6 +122,7 @@ func (cmd tuneCommand) print(s *tune.State, folder string) error {
 		if s.Result != nil && !s.Result.Confirmed {
 			cmd.log.Error("not confirmed: " + s.Result.Why)
 		}
+		cmd.out.line("%s", sentence(s))
 		return nil
 	}
 	w := cmd.out.table(2)
