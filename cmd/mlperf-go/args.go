@@ -239,7 +239,8 @@ func noArguments(c *cli.Context) error {
 	if c.NArg() == 0 {
 		return nil
 	}
-	hint := "It accepts only flags: write --FLAG=VALUE. Arguments of an engine go to `mlperf-go server up ... -- ARGUMENTS`"
+	hint := "It accepts only flags: write --FLAG=VALUE. Arguments of an engine go to " +
+		"`mlperf-go server up ... -- ARGUMENTS`"
 	if flagNamed(c.Command.Flags, "model") != nil && slices.Contains(modelNames(), c.Args().First()) {
 		hint = "Write --model " + c.Args().First()
 	}
