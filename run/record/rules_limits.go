@@ -81,9 +81,21 @@ func (e *Evidence) lag(us float64, limit time.Duration, what, of string) *Cause 
 	if !e.measures() || limit <= 0 || us <= most {
 		return nil
 	}
-	return &Cause{Code: CodeClientLag, Text: fmt.Sprintf("the 99th percentile %s is %.0f us, above %.0f us, a tenth "+
-		"of %s: the client is too slow for this load. Is another program using this machine, or the server? Give the "+
-		"client cores of its own", what, us, most, of), Value: us, Limit: most}
+	return &Cause{Code: CodeClientLag, Text: fmt.Sprintf("the 99th percentile %s is %.4g ms, above %.4g ms, a tenth "+
+		"of %s: %s Give the client cores of its own", what, us/1e3, most/1e3, of, e.whyLate()), Value: us, Limit: most}
+}
+
+// idleCPUs is how many CPUs a client uses at least that was busy.
+const idleCPUs = 0.5
+
+// whyLate separates a client that had too much to do from one that did not get to do it.
+func (e *Evidence) whyLate() string {
+	c, s := e.Record.Client.CPUS, e.Record.DurationS
+	if c > 0 && s > 0 && c/s < idleCPUs {
+		return fmt.Sprintf("the client itself was not busy (%.2g CPUs). Was it stopped, throttled by a control group, "+
+			"or crowded out by another program or the server?", c/s)
+	}
+	return "the client is too slow for this load. Is another program using this machine, or the server?"
 }
 
 func number64(v any) (float64, bool) {

@@ -121,6 +121,9 @@ func loadgenErrors(e *Evidence) *Cause {
 	if len(texts) > 0 {
 		first := texts[0]
 		c.Text += fmt.Sprintf("; the first (%s): %s", plural.Count(first.Count, "time", "times"), first.Text)
+		if strings.HasPrefix(first.Text, noTokenError) && int64(first.Count) <= e.Record.Samples.Failed-e.cancelled() {
+			c.Text += ". It logs this of every failed sample, so it is no second fault"
+		}
 	}
 	if n := e.OneToken; n > 0 && e.TokenLatencies { // in Offline too, where no first token is reported
 		c.Text += fmt.Sprintf(". %s one token, which LoadGen counts as an error; set --min-tokens 2 where the rules allow",
