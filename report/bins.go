@@ -28,6 +28,9 @@ type timeline struct {
 	endS    float64
 	bins    int
 	gaps    []float32 // Workload.GapS; nil: a run of LoadGen
+
+	stalled bool // the stalls were looked for
+	found   []stall
 }
 
 // times are the durations of a request that are drawn.
@@ -161,22 +164,40 @@ func (l *timeline) spread(r []float64, from, to, weight float64) {
 	}
 }
 
-// inFlight returns the requests that were sent and not answered at the end of each bin.
+// inFlight returns for each bin the highest number of requests that were issued and not ended.
 func (l *timeline) inFlight() []float64 {
-	change := make([]float64, l.bins+1)
+	begins, ends := make([]int64, 0, len(l.samples)), make([]int64, 0, len(l.samples))
 	for i := range l.samples {
 		e := l.samples[i].entry
-		change[l.bin(l.at(e.IssuedNS))]++
+		begins = append(begins, e.IssuedNS)
 		if e.DoneNS != 0 {
-			change[l.bin(l.at(e.DoneNS))]--
+			ends = append(ends, e.DoneNS)
 		}
 	}
-	now := 0.0
-	for b := range change {
-		now += change[b]
-		change[b] = now
+	slices.Sort(begins)
+	slices.Sort(ends)
+	highest := make([]float64, l.bins)
+	now, ended, bin := 0, 0, 0
+	reach := func(b int) {
+		for ; bin < b; bin++ { // a bin begins with those of the one before
+			highest[bin+1] = float64(now)
+		}
 	}
-	return change[:l.bins]
+	end := func(to int64) {
+		for ; ended < len(ends) && ends[ended] <= to; ended++ {
+			reach(l.bin(l.at(ends[ended])))
+			now--
+		}
+	}
+	for _, at := range begins {
+		end(at)
+		reach(l.bin(l.at(at)))
+		now++
+		highest[bin] = max(highest[bin], float64(now))
+	}
+	end(math.MaxInt64)
+	reach(l.bins - 1)
+	return highest
 }
 
 // distribution returns the values at which a share of the requests is at or below it, with more points in the tail.

@@ -13,9 +13,11 @@ import (
 type Figure struct {
 	ID     string
 	Title  string
-	Look   string // what to look for
-	X, Y   string // axes with their units
-	Time   bool   // X is the time of the run, which such figures share when they are zoomed
+	Look   string  // what to look for
+	X, Y   string  // axes with their units
+	Time   bool    // X is the time of the run, which such figures share when they are zoomed
+	From   float64 // the range of X; not above From: that of the values
+	To     float64
 	Curves []Curve
 	Limits []Limit
 }
@@ -71,7 +73,7 @@ const (
 // Charts over time without their curves, which the report and the live page draw.
 var (
 	ratesFigure = Figure{ID: "rates", Title: "Scheduled and answered requests", X: timeAxis, Y: "requests/s", Time: true,
-		Look: "Answers that stay below the schedule mean that a queue grows."}
+		Look: "Answers and failures that together stay below the schedule mean that a queue grows."}
 	tokensFigure = Figure{ID: "tokens", Title: "Output tokens per second", X: timeAxis, Y: "tokens/s", Time: true,
 		Look: "Throughput as the client sees it. A dip at the same time as a peak of the client's lag is a pause of the " +
 			"client; other dips are pauses of the server."}
@@ -79,7 +81,8 @@ var (
 		Look: "A number that grows through the run means that the server does not keep up."}
 	lagFigure = Figure{ID: "lag", Title: "Lag of the client", X: timeAxis, Y: "ms, p99", Time: true,
 		Look: "What the client itself adds: due until sent, and bytes readable until reported. It explains a peak of TTFT " +
-			"or TPOT that is as high as the peak here. Of a higher one, the server is the cause."}
+			"or TPOT that is as high as the peak here. A higher one is the server's or the network's, unless the client " +
+			"stood still: it then reads late what had arrived, and cannot tell since when."}
 )
 
 // Figures returns the charts of a run in the order of the page.
@@ -97,19 +100,46 @@ func (r *Run) figures(l *timeline) []Figure {
 		for _, d := range r.durations() {
 			list = append(list, r.overTime(l, d))
 		}
-		list = append(list, lags(l), inFlight(l), r.rates(l), r.tokens(l))
-		list = append(list, r.signals()...)
+		list = append(list, lags(l), inFlight(l), r.rates(l), r.failedByServer(l), r.tokens(l))
+		list = append(list, r.signals(l)...)
 		for _, d := range r.durations() {
 			list = append(list, r.distributed(l, d))
 		}
 		list = append(list, lengths(l)...)
 	} else {
-		list = r.signals()
+		list = r.signals(nil)
 	}
 	if r.Workload != nil && l != nil {
 		r.Workload.mark(list, l)
 	}
-	return withValues(list)
+	list = withValues(list)
+	shareTime(list)
+	return list
+}
+
+// shareTime sets one range of the charts over time, so that the same second is at the same place.
+func shareTime(list []Figure) {
+	low, high := 0.0, 0.0
+	each := func(do func(f *Figure)) {
+		for i := range list {
+			if list[i].Time {
+				do(&list[i])
+			}
+		}
+	}
+	each(func(f *Figure) {
+		for _, c := range f.Curves {
+			for _, x := range c.X {
+				low, high = min(low, x), max(high, x)
+			}
+		}
+		for _, l := range f.Limits {
+			if l.OnX {
+				high = max(high, l.Value)
+			}
+		}
+	})
+	each(func(f *Figure) { f.From, f.To = low, high })
 }
 
 // withValues drops figures without any value.
@@ -171,11 +201,15 @@ func (d duration) overTime(tails []record.Tail) Figure {
 		Limits: d.limits(tails, false)}
 }
 
+// byDue states where a request is in charts of percentiles, and what these are of few requests.
+const byDue = " A request is where it was due. Of less than 100 requests in a bin, p99 is the highest."
+
 var percentileNames = []string{"p50", "p90", "p99"}
 
 func (r *Run) overTime(l *timeline, d duration) Figure {
 	lines := l.percentiles(d.of, 0.5, 0.9, 0.99)
 	f := d.overTime(r.Record.Tails)
+	f.Look += byDue
 	for i, name := range percentileNames {
 		f.Curves = append(f.Curves, Curve{name, l.middles(), scaled(lines[i], d.scale)})
 	}
@@ -231,6 +265,30 @@ func (r *Run) rates(l *timeline) Figure {
 	return f
 }
 
+// mostServers is how many servers have a curve of their own in the chart of failures.
+const mostServers = colours
+
+// failedByServer returns the failed requests of each of several servers. It has no curve without failures.
+func (r *Run) failedByServer(l *timeline) Figure {
+	f := Figure{ID: "failed-servers", Title: "Failed requests by server", X: timeAxis, Y: "requests/s", Time: true,
+		Look: "One server alone points to its machine or process; all at the same time to what they share, or to the client."}
+	n := len(r.Record.Endpoints)
+	if r.Record.Samples.Failed == 0 || n < 2 || n > mostServers {
+		return f
+	}
+	for number, server := range r.Record.Endpoints {
+		failed := l.rate(func(add func(at, w float64)) {
+			for i := range l.samples {
+				if e := l.samples[i].entry; int(e.Endpoint) == number && e.DoneNS != 0 && !e.Succeeded() {
+					add(l.at(e.DoneNS), 1)
+				}
+			}
+		})
+		f.Curves = append(f.Curves, Curve{server.URL, l.middles(), failed})
+	}
+	return f
+}
+
 // tokens spreads the tokens of an answer evenly from its first token to its end, because the log has no time for each.
 func (r *Run) tokens(l *timeline) Figure {
 	out := make([]float64, l.bins)
@@ -252,12 +310,14 @@ func (r *Run) tokens(l *timeline) Figure {
 
 func inFlight(l *timeline) Figure {
 	f := inFlightFigure
+	f.Look += " The highest number in each bin."
 	f.Curves = []Curve{{"in flight", l.middles(), l.inFlight()}}
 	return f
 }
 
 func lags(l *timeline) Figure {
 	f := lagFigure
+	f.Look += byDue
 	for _, d := range []struct {
 		name string
 		of   func(*times) float64
@@ -268,41 +328,90 @@ func lags(l *timeline) Figure {
 	return f
 }
 
-// signals returns a figure for each signal of the servers' metrics, with a curve per page.
-func (r *Run) signals() []Figure {
+// signals returns a figure for each signal of the servers' metrics, with a curve per page. l may be nil.
+func (r *Run) signals(l *timeline) []Figure {
 	if r.Metrics == nil {
 		return nil
 	}
 	shift := r.metricsShift()
+	stood := l != nil && len(l.clientStalls()) > 0
 	var list []Figure
 	for i := range series.Signals {
 		signal := &series.Signals[i]
-		f := signalFigure(signal)
+		_, scale := SignalUnit(signal)
+		f, missed := signalFigure(signal), false
 		for target, name := range r.Metrics.Targets {
 			line := signal.Of(r.Metrics, target)
-			f.Curves = append(f.Curves, curveOf(name, &line, shift, r.Metrics.IntervalS))
+			if signal.Key == "client_cpu" {
+				name = "this program"
+			}
+			c, gaps := curveOf(name, &line, shift, r.Metrics.IntervalS, signal.OfInterval())
+			c.Y, missed = scaled(c.Y, scale), missed || gaps
+			f.Curves = append(f.Curves, c)
 		}
+		if n := r.Record.Host.CPUsAllowed; signal.Key == "client_cpu" && n > 0 {
+			f.Limits = []Limit{{Name: "it may use", Value: float64(n)}}
+		}
+		f.Look += missedNote(signal, missed, stood)
 		list = append(list, f)
 	}
 	return list
 }
 
-// curveOf returns a signal as a curve. Between two readings that are far apart it has a gap: a line would hide that
-// nothing is known of that time.
-func curveOf(name string, line *series.Line, shift, intervalS float64) Curve {
-	c := Curve{Name: name}
+// missedNote explains missed readings in a chart.
+func missedNote(g *series.Signal, missed, stood bool) (text string) {
+	switch {
+	case !missed:
+		return ""
+	case g.OfInterval():
+		text = " Readings are missing: a flat part is of the whole time between two."
+	default:
+		text = " Readings are missing where there is no line."
+	}
+	if stood && !g.Client {
+		text += " The client stood still then, so that a burst after it may be what the client sent late at once."
+	}
+	return text
+}
+
+// curveOf returns a signal as a curve, and whether it has gaps: between two readings that are far apart, a line would
+// hide that nothing is known of that time. A value of the whole interval is known, as its mean.
+func curveOf(name string, line *series.Line, shift, intervalS float64, ofInterval bool) (c Curve, gaps bool) {
+	c.Name = name
+	add := func(x, y float64) { c.X, c.Y = append(c.X, x+shift), append(c.Y, y) }
 	for k, at := range line.TimesS {
 		if k > 0 && intervalS > 0 && at-line.TimesS[k-1] > series.StaleIntervals*intervalS {
-			c.X, c.Y = append(c.X, (at+line.TimesS[k-1])/2+shift), append(c.Y, math.NaN())
+			before, gap := line.TimesS[k-1], at-line.TimesS[k-1]
+			if gaps = true; ofInterval {
+				add(before+gap/1000, math.NaN())
+				add(before+gap/500, line.Values[k])
+			} else {
+				add(before+gap/2, math.NaN())
+			}
 		}
-		c.X, c.Y = append(c.X, at+shift), append(c.Y, line.Values[k])
+		add(at, line.Values[k])
 	}
-	return c
+	return c, gaps
+}
+
+// chartUnits are the units of charts for those of signals, so that they are those of the client's charts.
+var chartUnits = map[string]struct {
+	unit  string
+	scale float64
+}{"s": {"ms", 1e3}, "fraction": {"%", 100}}
+
+// SignalUnit returns the unit of a signal's chart, and how many of it one of the signal's own unit has.
+func SignalUnit(g *series.Signal) (unit string, scale float64) {
+	if u, ok := chartUnits[g.Unit]; ok {
+		return u.unit, u.scale
+	}
+	return g.Unit, 1
 }
 
 // signalFigure returns the chart of a signal without its curves.
 func signalFigure(g *series.Signal) Figure {
-	f := Figure{ID: SignalFigure(g.Key), Title: g.Title, X: timeAxis, Y: g.Unit, Time: true, Look: signalLooks[g.Key]}
+	unit, _ := SignalUnit(g)
+	f := Figure{ID: SignalFigure(g.Key), Title: g.Title, X: timeAxis, Y: unit, Time: true, Look: signalLooks[g.Key]}
 	if !g.Client {
 		f.Title += ", as the server reports"
 	}
@@ -322,17 +431,18 @@ func (r *Run) metricsShift() float64 {
 var signalLooks = map[string]string{
 	"running":       "Requests that the engine computes at the same time. A flat top while others wait is its limit.",
 	"waiting":       "Requests that the engine has not begun. Growth means that the rate is above what it sustains.",
-	"kv_cache":      "Near 1 the engine waits for memory, or drops and repeats work.",
+	"kv_cache":      "Near 100 % the engine waits for memory, or drops and repeats work.",
 	"output_tokens": "The engine's own count, to compare with the client's.",
 	"input_tokens":  "Prompt tokens that the engine processed.",
 	"preemptions":   "Requests whose work was dropped for lack of memory. Any is lost work.",
 	"prefix_hits":   "Share of prompt tokens that the engine had computed before.",
-	"ttft_p99": "The engine's own measure, as the bound of a bucket of its histogram: it moves in steps and may be " +
-		"above the client's. What the client sees far above it is network, gateway and client.",
-	"itl_p99":     "The engine's own measure of the time between tokens.",
-	"machine_cpu": "Near 1 this machine had no CPU left: the client is late then, and so is a server on the same machine.",
-	"client_cpu":  "What this program used. A client at its limit uses as many CPUs as the machine has.",
-	"gpu_power":   "Of all GPUs of this machine. Low power under load means that the GPUs wait.",
+	"ttft_p99": "The engine's own measure since the reading before, within a bucket of its histogram: it moves in steps " +
+		"and may be above the client's. What the client sees far above it is network, gateway and client.",
+	"itl_p99": "The engine's own measure of the time between tokens since the reading before, as coarse as its buckets.",
+	"machine_cpu": "Of all programs. Near 100 % no CPU was left: the client may be late then, and a server on the same " +
+		"machine. Compare it with the client's lag.",
+	"client_cpu": "What this program used. A client at its limit uses as many CPUs as the machine has.",
+	"gpu_power":  "Of all GPUs of this machine. Low power under load means that the GPUs wait.",
 	"gpu_utilization": "Share of the time in which a GPU worked at all. Low while requests wait: the server's CPU " +
 		"part is the bottleneck.",
 	"gpu_memory": "Weights and KV cache. Engines reserve most of it when they start.",

@@ -94,7 +94,7 @@ func (c *LiveCharts) Figures() []Figure {
 		}
 		rates, tokens, lag := ratesFigure, tokensFigure, lagFigure
 		rates.Title = "Issued and answered requests"
-		rates.Look = "Answers that stay below what is issued mean that a queue grows."
+		rates.Look = "Answers and failures that together stay below what is issued mean that a queue grows."
 		tokens.Look = "Tokens of the answers that ended in each second."
 		lag.Look = strings.Replace(lag.Look, "due until sent", "issued until sent", 1)
 		add(lag, "issued to sent", "readable to reported")

@@ -118,7 +118,7 @@ func policy(script string) string {
 func (r *Run) view(number int) (runView, error) {
 	rec := r.Record
 	v := runView{Run: r, Heading: fmt.Sprintf("%s %s %s: %s", rec.Model, rec.Scenario, rec.Mode, r.Name),
-		Headline: rec.Headline(), Limits: r.limitViews(), Latencies: latencies(rec), Share: r.share(), Counts: counts(rec),
+		Headline: rec.Headline(), Limits: r.limitViews(), Latencies: latencies(rec), Counts: counts(rec),
 		Facts: facts(rec), Command: command(rec)}
 	if w := r.Workload; w != nil {
 		v.Heading, v.Headline, v.Facts = fmt.Sprintf("%s: %s", w.Title, r.Name), w.Headline, nil
@@ -132,8 +132,9 @@ func (r *Run) view(number int) (runView, error) {
 	var l *timeline
 	if r.Requests != nil {
 		l = newTimeline(r)
-		v.Bins = fmt.Sprintf("%d requests in %d bins of %s s.", len(l.samples), l.bins, short(l.width()))
+		v.Bins = fmt.Sprintf("%d requests in %d bins of %s s.", len(l.samples), l.bins, rounded(l.width()))
 	}
+	v.Share = r.share(l)
 	v.Findings = r.findings(l)
 	for _, f := range r.figures(l) {
 		view, err := f.view(number)
@@ -163,16 +164,20 @@ func (r *Run) limitViews() []limitView {
 
 func milliseconds(s float64) string { return short(s*1e3) + " ms" }
 
-// share states how much of the time to the first token is the client's own.
-func (r *Run) share() string {
+// share states how much of the time to the first token is the client's own. l may be nil.
+func (r *Run) share(l *timeline) string {
 	ttft := r.Record.LatencyS.TTFT
 	if ttft == nil || ttft.P99 <= 0 {
 		return ""
 	}
 	lag := r.Record.Client.DispatchLagUS.P99 / 1e6
-	return fmt.Sprintf("Client or server? The p99 of TTFT is %s; the client's own p99 from due to sent is %s, %s %% "+
-		"of it. The rest is the server's and the network's.",
-		milliseconds(ttft.P99), milliseconds(lag), short(100*lag/ttft.P99))
+	rest := "The rest is the server's and the network's."
+	if l != nil && len(l.clientStalls()) > 0 {
+		rest = "The rest is not all the server's and the network's: the client stood still, and read late what had arrived."
+	}
+	return fmt.Sprintf("Client or server? The p99 of TTFT is %s; the client's own p99 from due to sent is %s, %s of it. "+
+		rest,
+		milliseconds(ttft.P99), milliseconds(lag), percent(lag/ttft.P99))
 }
 
 func latencies(r *record.Record) table {
@@ -194,13 +199,16 @@ func latencies(r *record.Record) table {
 func counts(r *record.Record) []row {
 	list := []row{
 		{"requests", strconv.FormatInt(r.Samples.Issued, 10)},
-		{"failed", strconv.FormatInt(r.Samples.Failed-r.Cancelled(), 10)},
+		{"failed", withShare(r.Samples.Failed-r.Cancelled(), r.Samples.Completed)},
 		{"repeated", strconv.FormatInt(r.Samples.Retried, 10)},
 		{"duration", short(r.DurationS) + " s"},
 		{"requests/s", short(r.Throughput.Requests)},
 		{"output tokens/s", short(r.Throughput.OutputTokens)},
 		{"input tokens/s", short(r.Throughput.InputTokens)},
-		{"client CPU per sample", short(r.Client.CPUUSPerSample) + " us"},
+		{"client CPU per request", short(r.Client.CPUUSPerSample) + " us"},
+	}
+	if used := (&Run{Record: r}).ownCPUs(); used > 0 && r.Host.CPUsAllowed > 0 {
+		list = append(list, row{"CPUs that this program used", fmt.Sprintf("%s of %d", rounded(used), r.Host.CPUsAllowed)})
 	}
 	if n := r.Cancelled(); n > 0 {
 		list = slices.Insert(list, 2, row{"cancelled by the interruption", strconv.FormatInt(n, 10)})
@@ -211,7 +219,8 @@ func counts(r *record.Record) []row {
 	}
 	unsent, failed := r.Samples.Completed, r.Samples.Failed
 	for _, e := range r.Endpoints {
-		list = append(list, row{"requests to " + e.URL, fmt.Sprintf("%d, %d failed", e.Requests, e.Failed)})
+		list = append(list, row{"requests to " + e.URL, fmt.Sprintf("%d, %s failed", e.Requests,
+			withShare(e.Failed, e.Requests))})
 		unsent, failed = unsent-e.Requests, failed-e.Failed
 	}
 	if unsent > 0 && len(r.Endpoints) > 0 {
@@ -220,9 +229,20 @@ func counts(r *record.Record) []row {
 	return list
 }
 
+// withShare returns a number, and its share of all unless either is 0.
+func withShare(n, all int64) string {
+	text := strconv.FormatInt(n, 10)
+	if n > 0 && all > 0 {
+		text += " (" + percent(float64(n)/float64(all)) + ")"
+	}
+	return text
+}
+
 func facts(r *record.Record) []row {
 	list := []row{
 		{"started", r.Started.Format(time.RFC3339)},
+		{"host", fmt.Sprintf("%s, kernel %s, %s, %d CPUs, of which this program may use %d, %s GB of memory", r.Host.OS,
+			r.Host.Kernel, r.Host.CPUModel, r.Host.CPUs, r.Host.CPUsAllowed, rounded(float64(r.Host.MemoryBytes)/1e9))},
 		{"program", "mlperf-go " + r.Tool.Version + ", LoadGen " + r.Tool.LoadGen},
 		{"served model", r.ServedModel}, {"backend", r.Backend}, {"round", r.Round},
 		{"data set", fmt.Sprintf("%s, %d rows, SHA-256 %s", r.Dataset.Path, r.Dataset.Samples, r.Dataset.SHA256)},
@@ -258,6 +278,22 @@ func short(v float64) string {
 	return strconv.FormatFloat(round(v), 'f', -1, 64)
 }
 
+// rounded returns three digits, and all of a whole number.
+func rounded(v float64) string {
+	if math.Abs(v) >= 100 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
+}
+
+// percent returns a share in percent.
+func percent(share float64) string {
+	if share > 0 && share < 0.001 {
+		return "less than 0.1 %"
+	}
+	return rounded(100*share) + " %"
+}
+
 // round keeps four digits, and whole numbers.
 func round(v float64) float64 {
 	if v == 0 || math.Abs(v) >= 1e4 {
@@ -287,7 +323,9 @@ func (f *Figure) view(run int) (figureView, error) {
 		for c := range f.Curves {
 			cells = append(cells, f.Curves[c].at(i, f.Curves[0].X[i]))
 		}
-		v.Rows = append(v.Rows, cells)
+		if slices.ContainsFunc(cells[1:], func(text string) bool { return text != "-" }) {
+			v.Rows = append(v.Rows, cells)
+		}
 	}
 	return v, nil
 }
@@ -308,7 +346,8 @@ type chartData struct {
 	X      string      `json:"x"`
 	Y      string      `json:"y"`
 	Time   bool        `json:"time"`
-	Group  int         `json:"group"` // charts over time of one run are zoomed together
+	Group  int         `json:"group"`           // charts over time of one run are zoomed together
+	Range  []float64   `json:"range,omitempty"` // of X
 	Curves []curveData `json:"curves"`
 	Limits []limitData `json:"limits"`
 }
@@ -327,6 +366,9 @@ type limitData struct {
 
 func (f *Figure) data(run int, limits []Limit) chartData {
 	d := chartData{X: f.X, Y: f.Y, Time: f.Time, Group: run, Limits: []limitData{}}
+	if f.To > f.From {
+		d.Range = []float64{f.From, f.To}
+	}
 	for _, c := range f.Curves {
 		one := curveData{Name: c.Name, X: []float64{}, Y: []*float64{}}
 		for i, v := range c.Y {

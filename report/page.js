@@ -29,6 +29,12 @@
     return list;
   };
 
+  // raised returns a mark that is not below the values of an axis.
+  const raised = (low, high) => {
+    const list = marks(low, high, 5), step = list[1] - list[0];
+    return step > 0 ? Math.ceil(high / step - 1e-9) * step : high;
+  };
+
   class Chart {
     constructor(figure) {
       this.data = JSON.parse(figure.querySelector("script").textContent);
@@ -44,6 +50,7 @@
     }
 
     xRange() {
+      if (this.data.range) return this.data.range;
       let low = this.data.time ? Infinity : 0, high = -Infinity;
       for (const c of this.data.curves) for (const x of c.x) { low = Math.min(low, x); high = Math.max(high, x); }
       for (const l of this.data.limits) if (l.on_x) high = Math.max(high, l.value * 1.05);
@@ -58,7 +65,8 @@
         if (y !== null && c.x[i] >= from && c.x[i] <= to) { low = Math.min(low, y); high = Math.max(high, y); }
       });
       for (const l of this.near()) if (!l.on_x) high = Math.max(high, l.value * 1.05);
-      return high > low ? [low, high] : [low, low + 1];
+      if (high <= low) high = low + 1;
+      return [low, raised(low, high)];
     }
 
     // near returns the limits that are drawn.

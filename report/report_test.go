@@ -281,6 +281,39 @@ func TestExamplesAreCut(t *testing.T) {
 	require.Len(t, r.Failures[0].Detail, maxExample+len("..."))
 }
 
+// Failures are shares too, of all requests and of those to a server; the charts show which server had them.
+func TestSharesOfFailures(t *testing.T) {
+	_, r := pageOf(t, folderOf(t, 1000))
+	r.Record.Samples.Completed = 1000
+	r.Record.Endpoints = []record.EndpointCounts{{URL: "http://a", Requests: 500, Failed: 10}, {URL: "http://b"}}
+	require.Contains(t, counts(r.Record), row{"failed", "10 (1 %)"})
+	require.Contains(t, counts(r.Record), row{"requests to http://a", "500, 10 (2 %) failed"})
+	for i := range r.Requests.Entries {
+		r.Requests.Entries[i].Endpoint = 1
+	}
+	f := figure(t, r, "failed-servers")
+	require.Zero(t, mean(f.Curves[0].Y))
+	require.InDelta(t, 1, mean(f.Curves[1].Y), 0.1, "one of a hundred requests, of which there are a hundred a second")
+}
+
+// Charts of servers have the units of the client's.
+func TestUnitsOfSignals(t *testing.T) {
+	for _, g := range series.Signals {
+		unit, scale := SignalUnit(&g)
+		switch g.Key {
+		case "ttft_p99":
+			require.Equal(t, "ms", unit)
+			require.Equal(t, 1e3, scale)
+		case "kv_cache":
+			require.Equal(t, "%", unit)
+			require.Equal(t, 100.0, scale)
+		case "running":
+			require.Equal(t, "requests", unit)
+			require.Equal(t, 1.0, scale)
+		}
+	}
+}
+
 // TestInterruptedCounts: what an interruption cancelled is no failure.
 func TestInterruptedCounts(t *testing.T) {
 	r := &record.Record{Verdict: record.Interrupted, Samples: record.SampleCounts{Issued: 100, Failed: 25,

@@ -107,9 +107,26 @@ func (f *Figure) axes() (x, y axis) {
 	if !f.Time {
 		x.low = min(x.low, 0)
 	}
+	if f.To > f.From {
+		x.low, x.high = f.From, f.To
+	}
 	x.marks, x.low, x.high = plot.Marks(x.low, x.high, marksX)
 	y.marks, y.low, y.high = plot.Marks(y.low, y.high, marksY)
+	y.raise()
 	return x, y
+}
+
+// raise ends an axis with a mark that is not below its values.
+func (a *axis) raise() {
+	n := len(a.marks)
+	if n < 2 {
+		return
+	}
+	step := a.marks[1] - a.marks[0]
+	if last := a.marks[n-1]; a.high > last+step*1e-9 {
+		a.high = last + step
+		a.marks = append(a.marks, a.high)
+	}
 }
 
 // near returns the limits that are drawn.

@@ -100,3 +100,38 @@ func TestFiguresAreDrawnToScale(t *testing.T) {
 	ys = labelled(t, svg, `class="grid" d="M76 ([\d.]+)H508"/><text[^>]*>([^<]*)<`)
 	require.Contains(t, ys, "200")
 }
+
+// The highest mark is not below the values, and charts over time have one range.
+func TestAxesEndAboveTheValues(t *testing.T) {
+	f := Figure{Time: true, From: -1, To: 12, Curves: []Curve{{X: []float64{2, 3}, Y: []float64{5.3, 5.2}}}}
+	x, y := f.axes()
+	require.Equal(t, []float64{-1, 12}, []float64{x.low, x.high})
+	require.Equal(t, 6.0, y.high)
+	require.Equal(t, 6.0, y.marks[len(y.marks)-1])
+
+	list := []Figure{{Time: true, Curves: []Curve{{X: []float64{-1, 3}}}}, {Curves: []Curve{{X: []float64{99}}}},
+		{Time: true, Curves: []Curve{{X: []float64{2, 4}}}, Limits: []Limit{{Value: 5, OnX: true}, {Value: 50}}}}
+	shareTime(list)
+	for _, i := range []int{0, 2} {
+		require.Equal(t, []float64{-1, 5}, []float64{list[i].From, list[i].To})
+	}
+	require.Zero(t, list[1].To)
+}
+
+// A burst within a bin counts, and so does what is still in flight from bins before.
+func TestHighestInFlight(t *testing.T) {
+	l := &timeline{bins: 4, endS: 4}
+	for _, at := range [][2]int64{{100, 1800}, {200, 300}, {210, 310}, {2100, 0}} { // ms; 0: no end
+		l.samples = append(l.samples, sample{entry: &ledger.Entry{IssuedNS: at[0] * 1e6, DoneNS: at[1] * 1e6}})
+	}
+	require.Equal(t, []float64{3, 1, 1, 1}, l.inFlight())
+}
+
+func TestRoundedAndPercent(t *testing.T) {
+	for v, want := range map[float64]string{0.96291: "0.963", 8.978: "8.98", 1234.4: "1234", 2: "2", 100: "100"} {
+		require.Equal(t, want, rounded(v))
+	}
+	for v, want := range map[float64]string{0: "0 %", 0.00004566: "less than 0.1 %", 0.9881: "98.8 %", 0.41: "41 %"} {
+		require.Equal(t, want, percent(v))
+	}
+}

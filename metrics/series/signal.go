@@ -64,6 +64,9 @@ var Signals = []Signal{
 		names: []string{"process_cpu_cores"}},
 }
 
+// OfInterval reports whether a value is of the time since the reading before, and not of the moment of its reading.
+func (g *Signal) OfInterval() bool { return g.Client || g.how >= sumRates }
+
 // IsSignal reports whether a series is part of a signal, so that Read can keep those alone.
 func IsSignal(s *Series) bool {
 	return slices.ContainsFunc(Signals, func(g Signal) bool {

@@ -63,7 +63,7 @@ func TestManyServers(t *testing.T) {
 			readings(n, p.started, map[string]float64{"running": 2, "kv_cache": .5, "ttft_p99": 1}))
 	}
 	s.Progress(now)
-	require.Equal(t, map[string][]number{"server-running": {128}, "server-kv_cache": {.5}, "server-ttft_p99": {1}},
+	require.Equal(t, map[string][]number{"server-running": {128}, "server-kv_cache": {50}, "server-ttft_p99": {1000}},
 		onlyServers(s.ticks[0].Values))
 	page := s.snapshot()
 	require.Len(t, page.Figures, 3, "no chart of a client")

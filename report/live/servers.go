@@ -73,7 +73,8 @@ func (s *servers) fill(values map[string][]number, end time.Time) {
 		var list []number
 		var present []float64
 		for _, n := range s.numbers {
-			v := s.pages[n].value(g.Key, end)
+			_, scale := report.SignalUnit(g)
+			v := s.pages[n].value(g.Key, end) * scale
 			if list = append(list, number(v)); !math.IsNaN(v) {
 				present = append(present, v)
 			}
