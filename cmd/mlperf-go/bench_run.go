@@ -204,6 +204,7 @@ func (cmd benchCommand) doRun(c *cli.Context) error {
 // exit code of them is the command's.
 func (cmd benchCommand) runAll(c *cli.Context, v *contract.Invocation, list []contract.Rendered,
 	runOne func(*cli.Context, *bench.Options) error) error {
+	cmd.measures()
 	worst := 0
 	for _, r := range list {
 		o, err := cmd.options(c, v, r)

@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/run/child"
 )
 
 const envPrefix = "MLPERF_GO_"
@@ -61,7 +62,7 @@ func setEnvVar(f cli.Flag, name string) {
 
 // otherNames returns the environment names of all commands' flags that are not settings of a test.
 func otherNames(commands []*cli.Command) []string {
-	names := []string{"MLPERF_GO_GOLDEN"} // for tests: the folder of recorded results
+	names := []string{"MLPERF_GO_GOLDEN", child.Mark} // the first is for tests: the folder of recorded results
 	for _, c := range commands {
 		for _, f := range c.Flags {
 			if e, ok := f.(cli.DocGenerationFlag); ok {

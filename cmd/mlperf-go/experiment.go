@@ -114,6 +114,7 @@ func (cmd experimentCommand) measure(c *cli.Context, of experiment.Of, list []ex
 	if err := checkProbes(p); err != nil {
 		return err
 	}
+	cmd.measures()
 	state, err := experiment.Run(c.Context, o)
 	results.Discard(o.Folder) // it is empty if nothing was measured
 	if err != nil {

@@ -10,8 +10,10 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/urfave/cli/v2"
+	"go.uber.org/zap"
 
 	_ "github.com/mlperf-go/mlperf-go/backends/llamacpp" // registers llamacpp
 	_ "github.com/mlperf-go/mlperf-go/backends/ollama"   // registers ollama
@@ -63,8 +65,9 @@ type program struct {
 	modelFile string           // added to the registry of benchmarks
 	// --engine-args was given: the older harness ignored what follows unless it started a server
 	oldEngineArgs bool
-	oldNotes      []string // about words and variables of the older harness
-	exit          int      // of a command that ended without an error
+	oldNotes      []string                   // about words and variables of the older harness
+	exit          int                        // of a command that ended without an error
+	measuring     atomic.Pointer[zap.Logger] // of a command that keeps its results after a signal; nil: of others
 }
 
 func mainCode(args, environ []string, stdout, stderr io.Writer) int {
@@ -79,7 +82,7 @@ func mainCode(args, environ []string, stdout, stderr io.Writer) int {
 	if err := dropEmpty(environ); err != nil {
 		return p.report(err)
 	}
-	ctx, stop := interruptible()
+	ctx, stop := p.interruptible()
 	defer stop()
 	args, notes := oldCommand(dashed(args), os.Getenv)
 	p.oldEngineArgs = hasOldEngineArgs(args)

@@ -7,41 +7,35 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/mlperf-go/mlperf-go/internal/crash"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/child"
+	"github.com/mlperf-go/mlperf-go/run/interrupt"
 )
 
-// interruptible returns a context that ends with the first SIGINT, SIGTERM, SIGHUP or SIGQUIT; the second ends the
-// process at once. SIGHUP arrives when a terminal or a connection closes; under nohup it is ignored and stays so.
-func interruptible() (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	signals := make(chan os.Signal, 2)
+// interruptible returns a context that ends with the first SIGINT, SIGTERM, SIGHUP or SIGQUIT. SIGHUP arrives when a
+// terminal or a connection closes; under nohup it is ignored and stays so.
+func (p *program) interruptible() (context.Context, func()) {
 	heard := []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGHUP}
 	if signal.Ignored(syscall.SIGHUP) {
 		heard = slices.DeleteFunc(heard, func(s os.Signal) bool { return s == syscall.SIGHUP })
 	}
-	signal.Notify(signals, heard...)
+	ctx, stop := interrupt.Context(func() {
+		if log := p.measuring.Load(); log != nil {
+			log.Info(interrupt.Notice)
+		}
+	}, func(i run.Interrupt) { os.Exit(i.ExitCode()) }, heard...)
 	pipes := brokenPipes()
-	end := make(chan struct{})
-	go func() {
-		defer crash.Catch()
-		select {
-		case <-end:
-			return
-		case s := <-signals:
-			cancel(run.Interrupt{Signal: s.(syscall.Signal)})
-		}
-		select {
-		case <-end:
-		case s := <-signals:
-			os.Exit(run.Interrupt{Signal: s.(syscall.Signal)}.ExitCode())
-		}
-	}()
 	return ctx, func() {
-		signal.Stop(signals)
+		stop()
 		signal.Stop(pipes)
-		close(end)
-		cancel(nil)
+	}
+}
+
+// measures states that the command keeps what it measured after a signal: the signal is answered by a line. The step of
+// a campaign or a tune leaves that to its parent, which has got the signal, too.
+func (p *program) measures() {
+	if !child.Is(p.environ) {
+		p.measuring.Store(p.log)
 	}
 }
 

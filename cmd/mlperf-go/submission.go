@@ -148,6 +148,7 @@ func (cmd submissionCommand) runPair(c *cli.Context, s *settings) error {
 
 // runCampaign runs the steps and prints the status of each.
 func (cmd submissionCommand) runCampaign(ctx context.Context, k *campaign.Plan) error {
+	cmd.measures()
 	outcomes, err := cmd.measure(ctx, k)
 	if len(outcomes) == 0 || err != nil && cmd.json { // with --json the error is the one object on stdout
 		return err

@@ -95,6 +95,7 @@ func (cmd sweepCommand) sweep(c *cli.Context) error {
 		return err
 	}
 	o.Observer = newLiveSweep(progress, page, o.Folder, o.Resume)
+	cmd.measures()
 	state, err := sweep.Run(ctx, o)
 	results.Discard(o.Folder) // it is empty if nothing was measured
 	if err != nil {

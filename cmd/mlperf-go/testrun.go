@@ -37,6 +37,7 @@ type testRun struct {
 
 // do runs the test, prints its record and sets the exit code.
 func (t testRun) do(ctx context.Context) error {
+	t.measures()
 	plan, s := t.plan, t.settings
 	plan.Scoring = score.Plan(plan, t.environ, t.scored())
 	plan.Counter = func(ctx context.Context) (*finder.Found, error) {

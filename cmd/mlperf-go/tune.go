@@ -83,6 +83,7 @@ func (cmd tuneCommand) tune(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	cmd.measures()
 	children, err := page.followChildren(ctx)
 	if err != nil {
 		return err

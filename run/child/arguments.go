@@ -20,14 +20,21 @@ func Flags(e *config.Effective, except map[string]bool) []string {
 	return args
 }
 
-// Environ returns the environment of a child: without the settings, which are flags, and with the secrets, which must
-// not appear in a list of processes.
+// Mark is the environment variable that marks a process as a child: its parent speaks to the user.
+const Mark = "MLPERF_GO_CHILD"
+
+// Is reports whether the process with this environment is a child of this program.
+func Is(environ []string) bool { return slices.Contains(environ, Mark+"=1") }
+
+// Environ returns the environment of a child: without the settings, which are flags, with Mark, and with the secrets,
+// which must not appear in a list of processes.
 func Environ(e *config.Effective, environ []string) []string {
 	table := e.Table()
 	env := slices.DeleteFunc(slices.Clone(environ), func(pair string) bool {
 		name, _, _ := strings.Cut(pair, "=")
 		return slices.ContainsFunc(table, func(s config.Setting) bool { return s.EnvName() == name })
 	})
+	env = append(env, Mark+"=1")
 	for _, s := range table {
 		if s.Secret && e.IsSet(s.Name) {
 			env = append(env, s.EnvName()+"="+e.String(s.Name))

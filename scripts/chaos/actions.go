@@ -28,7 +28,7 @@ var actions = []action{
 	{name: "SIGTERM", reasons: []string{"interrupted"}, exits: []int{143}, ends: true, do: signals(0, syscall.SIGTERM)},
 	{name: "SIGHUP", reasons: []string{"interrupted"}, exits: []int{129}, ends: true, do: signals(0, syscall.SIGHUP)},
 	{name: "SIGQUIT", reasons: []string{"interrupted"}, exits: []int{131}, ends: true, do: signals(0, syscall.SIGQUIT)},
-	{name: "SIGINT twice", reasons: []string{"interrupted"}, exits: []int{130}, ends: true, abrupt: true,
+	{name: "SIGINT twice", reasons: []string{"interrupted"}, exits: []int{130}, ends: true,
 		do: signals(20*time.Millisecond, syscall.SIGINT, syscall.SIGINT)},
 	{name: "SIGKILL", exits: []int{killed}, ends: true, abrupt: true, do: signals(0, syscall.SIGKILL)},
 	{name: "restart", codes: append(leftOut, "wrong_model"), do: func(t *trial) { t.restart(servedModel) }},

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
 	"syscall"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/interrupt"
 )
 
 func main() { os.Exit(mainCode(os.Args, os.Stdout, os.Stderr)) }
@@ -33,7 +33,8 @@ func mainCode(args []string, stdout, stderr io.Writer) int {
 	// client-go logs dropped connections there, which this program continues by itself
 	klog.SetLogger(klog.Logger{})
 	p := &program{stdout: stdout, stderr: stderr}
-	ctx, stop := interruptible()
+	ctx, stop := interrupt.Context(func() {}, func(i exit.Interrupt) { os.Exit(i.ExitCode()) }, syscall.SIGINT,
+		syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	app := p.app()
 	args = splitCampaign(app, args)
@@ -48,27 +49,6 @@ func mainCode(args []string, stdout, stderr io.Writer) int {
 		err = fmt.Errorf("%w: %w", i, err)
 	}
 	return p.report(exit.Classify(err))
-}
-
-// interruptible returns a context that the first signal ends, with the signal as its cause.
-func interruptible() (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	done := make(chan struct{})
-	go func() {
-		select {
-		case s := <-signals:
-			cancel(exit.Interrupt{Signal: s.(syscall.Signal)})
-			signal.Stop(signals) // the second signal ends the process
-		case <-done:
-		}
-	}()
-	return ctx, func() {
-		close(done)
-		signal.Stop(signals)
-		cancel(nil)
-	}
 }
 
 func (p *program) app() *cli.App {

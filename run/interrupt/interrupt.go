@@ -1,0 +1,59 @@
+package interrupt
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/crash"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+)
+
+// Window is how long after the first signal others are taken for the same one. timeout(1) signals a process and then
+// its whole group, a terminal all processes of the foreground, and people repeat Ctrl-C until they see an effect.
+const Window = 2 * time.Second
+
+// Notice is what a user should know once the first signal has come.
+const Notice = "stopping: what was measured is being written; a second signal after 2 s ends at once"
+
+// Context returns a context that ends with the first of the signals, whose cause is an exit.Interrupt. Then first is
+// called on a goroutine of its own: it may block. Each signal after Window is passed to later, which should end the
+// process. The function that is returned ends all this.
+func Context(first func(), later func(exit.Interrupt), heard ...os.Signal) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, heard...)
+	end := make(chan struct{})
+	go func() {
+		defer crash.Catch()
+		var begun time.Time
+		for {
+			select {
+			case <-end:
+				return
+			case s := <-signals:
+				i := exit.Interrupt{Signal: s.(syscall.Signal)}
+				switch {
+				case begun.IsZero():
+					begun = time.Now()
+					cancel(i)
+					go told(first)
+				case time.Since(begun) >= Window:
+					later(i)
+				}
+			}
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(end)
+		cancel(nil)
+	}
+}
+
+func told(first func()) {
+	defer crash.Catch()
+	first()
+}
