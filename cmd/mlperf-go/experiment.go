@@ -118,7 +118,9 @@ func (cmd experimentCommand) measure(c *cli.Context, of experiment.Of, list []ex
 	state, err := experiment.Run(c.Context, o)
 	results.Discard(o.Folder) // it is empty if nothing was measured
 	if err != nil {
-		return err
+		return cmd.explain(c.Context, err, o.Folder, state != nil && len(state.Trials) > 0, func() error {
+			return cmd.print(state, o.Folder)
+		})
 	}
 	if state.Result.Best < 0 {
 		cmd.exit = run.ExitInvalid

@@ -247,7 +247,7 @@ func TestARepeatedSignalKeepsWhatWasMeasured(t *testing.T) {
 	}{
 		"run": {out + "-run", []string{"mlperf-go", "run"}, interrupt.Notice},
 		"timeout": {out + "-timeout", []string{"timeout", "10m", "mlperf-go", "--quiet", "run"},
-			"the test ended early: interrupted by SIGTERM\n"},
+			"error: INTERRUPTED: the test ended early: interrupted by SIGTERM\n"},
 		"campaign": {out + "-c/simulated/llama3.1-8b/Server/performance", []string{"mlperf-go", "submission", "run"},
 			interrupt.Notice},
 	} {
@@ -266,6 +266,40 @@ func TestARepeatedSignalKeepsWhatWasMeasured(t *testing.T) {
 			require.Positive(t, p.record().Samples.Completed)
 			require.FileExists(t, filepath.Join(c.folder, record.RequestsName))
 			require.Equal(t, 1, strings.Count(p.stderr.String(), c.says), "stderr:\n%s", p.stderr.String())
+		})
+	}
+}
+
+// After Ctrl-C a study prints what it has so far, where it is, and the command that continues it.
+func TestAnInterruptedStudySaysHowToContinue(t *testing.T) {
+	set := synthetic(t, "generic", 64)
+	for what, c := range map[string]struct {
+		args    []string
+		file    string
+		measure string // what the file has after the first measurement
+		shows   string
+	}{
+		"sweep": {[]string{"sweep", "--concurrencies", "1,2", "--point-duration", "1s", "--point-longest", "10m",
+			"--point-warmup", "0", "--point-queries", "300"}, "sweep.json", `"load": 1,`, `(?m)^ +1 +[0-9.]+ .*\n`},
+		"experiment": {[]string{"experiment", "offline-batching", "--repeats", "500"}, "experiment.json", `"samples_per_s"`,
+			`^The experiment has not ended: [1-9][0-9]* of `},
+		"tune": {[]string{"tune", "--scenario", "Server", "--ttft-limit", "800ms"}, "tune.json", `"kind": "idle"`,
+			`(?m)^idle +1 in flight .*\n`},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			folder := filepath.Join(t.TempDir(), "out")
+			p := start(t, folder, append(c.args, "--model", "generic", "--dataset", set, "--output-dir", folder)...)
+			p.until("a measurement", patience, func() bool {
+				text, err := os.ReadFile(filepath.Join(folder, c.file))
+				return err == nil && bytes.Contains(text, []byte(c.measure))
+			})
+			require.NoError(t, p.cmd.Process.Signal(syscall.SIGINT))
+			require.Equal(t, run.ExitInterrupt, p.end(endWithin), "exit code; stderr:\n%s", p.stderr.String())
+			require.Regexp(t, c.shows, p.stdout.String())
+			require.Regexp(t, `(?m)^folder +`+folder+`$`, p.stdout.String())
+			require.Regexp(t, `To continue .*\n  mlperf-go `+c.args[0]+` .* --resume\n$`, p.stdout.String())
+			require.Contains(t, p.stderr.String(), interrupt.Notice)
 		})
 	}
 }

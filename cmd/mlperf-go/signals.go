@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/signal"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/child"
 	"github.com/mlperf-go/mlperf-go/run/interrupt"
+	"github.com/mlperf-go/mlperf-go/servers"
 )
 
 // interruptible returns a context that ends with the first SIGINT, SIGTERM, SIGHUP or SIGQUIT. SIGHUP arrives when a
@@ -37,6 +39,25 @@ func (p *program) measures() {
 	if !child.Is(p.environ) {
 		p.measuring.Store(p.log)
 	}
+}
+
+// explain prints the folder of a study whose error is that a signal ended it, and how to continue. With measured, show
+// prints what it has. The result is the error.
+func (p *program) explain(ctx context.Context, err error, folder string, measured bool, show func() error) error {
+	if _, ok := context.Cause(ctx).(run.Interrupt); !ok || p.json || p.quiet {
+		return err
+	}
+	if _, gone := os.Stat(folder); gone != nil { // nothing was measured
+		return err
+	}
+	if !measured {
+		p.out.line("folder      %s", folder)
+	} else if failed := show(); failed != nil {
+		return errors.Join(err, failed)
+	}
+	p.out.line("\nTo continue in the same folder (with make: ARGS=--resume):\n  %s",
+		servers.Quote(again(p.commandLine(), folder)...))
+	return err
 }
 
 // brokenPipes catches SIGPIPE, which would end a test whose progress is no longer read, as in `2>&1 | head`. The failed

@@ -100,7 +100,9 @@ func (cmd sweepCommand) sweep(c *cli.Context) error {
 	results.Discard(o.Folder) // it is empty if nothing was measured
 	if err != nil {
 		page.end("", "", err)
-		return err
+		return cmd.explain(ctx, err, o.Folder, state != nil && len(state.Points) > 0, func() error {
+			return cmd.print(state, o.Folder)
+		})
 	}
 	verdict := record.Valid
 	if state.Result.Counted == 0 {

@@ -231,7 +231,11 @@ func (c *console) printRecord(r *record.Record, folder string) error {
 func (c *console) logVerdict(r *record.Record) {
 	log := c.log.With(zap.String("scenario", r.Scenario))
 	for _, cause := range r.Reasons {
-		log.Error(fmt.Sprintf("%s: %s: %s", r.Verdict, cause.Code, cause.Text), zap.String("code", string(cause.Code)))
+		text := fmt.Sprintf("%s: %s: %s", r.Verdict, cause.Code, cause.Text)
+		if cause.Code == record.CodeInterrupted { // the verdict's own word
+			text = fmt.Sprintf("%s: %s", r.Verdict, cause.Text)
+		}
+		log.Error(text, zap.String("code", string(cause.Code)))
 	}
 	if !c.logsJSON() {
 		return

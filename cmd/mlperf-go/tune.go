@@ -97,7 +97,9 @@ func (cmd tuneCommand) tune(c *cli.Context) error {
 	results.Discard(folder) // it is empty if nothing was measured
 	if err != nil {
 		page.end("", "", err)
-		return err
+		return cmd.explain(ctx, err, folder, state != nil && len(state.Probes) > 0, func() error {
+			return cmd.print(state, folder)
+		})
 	}
 	page.end(tuneVerdict(state), sentence(state), nil)
 	if !state.Result.Confirmed {
