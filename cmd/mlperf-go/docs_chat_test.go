@@ -18,8 +18,10 @@ func TestTheWalkOfTheChatPage(t *testing.T) {
 	require.True(t, found)
 	profile, _, _ = strings.Cut(profile, "```")
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "chat.yaml"), []byte(profile), 0o600))
-	first, _ := startSim(deferring{t}, filepath.Join(t.TempDir(), "ready"), "--ttft", "20ms", "--tpot", "2ms")
-	second, _ := startSim(deferring{t}, filepath.Join(t.TempDir(), "ready"), "--ttft", "10ms", "--tpot", "3ms")
+	first, _ := startSim(deferring{t}, filepath.Join(t.TempDir(), "ready"), "--ttft", "20ms", "--tpot", "2ms",
+		"--prefill-rate", "20000")
+	second, _ := startSim(deferring{t}, filepath.Join(t.TempDir(), "ready"), "--ttft", "10ms", "--tpot", "3ms",
+		"--prefill-rate", "20000")
 	own := strings.NewReplacer("http://127.0.0.1:8001", first, "http://127.0.0.1:8002", second)
 	var last string
 	n := 0
