@@ -161,8 +161,7 @@ func (x *experimenter) begin(before *State) error {
 	if before != nil {
 		if !x.state.same(before) {
 			return exit.Usage(exit.CodeExperimentChanged, "Give the same settings, or choose another --output-dir",
-				"the experiment in %s had other settings (%s of %d samples, %v)", x.Folder, before.Experiment, before.Samples,
-				before.Settings)
+				"the experiment in %s had other settings: %s", x.Folder, child.Differences(before.terms(), x.state.terms()))
 		}
 		x.state.continues(before)
 	}

@@ -93,6 +93,13 @@ func (s *State) same(o *State) bool {
 		slices.Equal(s.Arrangements, o.Arrangements) && len(s.Replicas) == len(o.Replicas)
 }
 
+// terms are what same compares, as flags.
+func (s *State) terms() []string {
+	return append(slices.Clone(s.Settings), "--model="+s.Model, fmt.Sprintf("experiment=%v", s.Experiment),
+		fmt.Sprintf("samples=%d", s.Samples), fmt.Sprintf("seed=%v", s.Seed), fmt.Sprintf("--repeats=%d", s.Repeats),
+		fmt.Sprintf("replicas=%d", len(s.Replicas)), fmt.Sprintf("arrangements=%v", s.Arrangements))
+}
+
 // continues takes over the trials of an earlier process that count.
 func (s *State) continues(before *State) {
 	s.Started = before.Started

@@ -122,6 +122,17 @@ func (s *State) same(o *State) bool {
 		s.Length == o.Length && s.Limits == o.Limits && s.Accelerators == o.Accelerators
 }
 
+// terms are what same compares, as flags.
+func (s *State) terms() []string {
+	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+	return append(slices.Clone(s.Settings), "--model="+s.Model, "--scenario="+s.Scenario, "--load="+string(s.Load),
+		fmt.Sprintf("--point-warmup=%v", seconds(s.Length.WarmupS)),
+		fmt.Sprintf("--point-duration=%v", seconds(s.Length.Duration)),
+		fmt.Sprintf("--point-queries=%d", s.Length.Queries),
+		fmt.Sprintf("--point-longest=%v", seconds(s.Length.Longest)), fmt.Sprintf("--accelerators=%d", s.Accelerators),
+		fmt.Sprintf("limits=%v", s.Limits))
+}
+
 // add adds a measured point at its place.
 func (s *State) add(p *Point) {
 	at := 0

@@ -163,7 +163,7 @@ func (s *sweeper) begin(before *State) error {
 	if before != nil {
 		if !s.state.same(before) {
 			return exit.Usage(exit.CodeSweepChanged, "Give the same settings, or choose another --output-dir",
-				"the sweep in %s had other settings (%s %s, %v)", s.Folder, before.Model, before.Scenario, before.Settings)
+				"the sweep in %s had other settings: %s", s.Folder, child.Differences(before.terms(), s.state.terms()))
 		}
 		s.state.continues(before)
 		for _, p := range before.Points {

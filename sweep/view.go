@@ -170,6 +170,9 @@ func (s *State) Sentence() string {
 			short(*best.GoodputPerS), s.Load.Text(best.Load), short(percent**best.Met))
 		if within != nil {
 			text += fmt.Sprintf(" The highest load at which %v %% of them do is %s.", percent*metShare, s.Load.Text(within.Load))
+			if !s.Auto && within == &s.Points[len(s.Points)-1] {
+				text += " It is the highest of this sweep, so the server may hold more."
+			}
 		}
 	case s.Limits.Any():
 		text += " At no load does a query meet the limits."

@@ -45,6 +45,11 @@ func TestSentence(t *testing.T) {
 	require.Equal(t, met, st.Sentence())
 	st.finish("it is over")
 	require.Equal(t, met, st.Sentence(), "a list ends with its last load")
+	all, few := 1.0, st.Points
+	st.Points[1].Met, st.Points = &all, st.Points[:2]
+	require.Contains(t, st.Sentence(), "do is 8 in flight. It is the highest of this sweep, so the server may hold more.")
+	half := 0.5
+	few[1].Met, st.Points = &half, few
 	st.Auto = true
 	require.Equal(t, met+" The sweep ended because it is over.", st.Sentence())
 }

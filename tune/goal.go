@@ -57,6 +57,14 @@ func (g *Goal) equal(o *Goal) bool {
 		slices.Equal(g.Limits, o.Limits) && g.Load == o.Load && g.Confidence == o.Confidence
 }
 
+// terms are what a tune that continues must have in common with the one before, as flags.
+func (s *State) terms() []string {
+	g := &s.Goal
+	return append(slices.Clone(s.Settings), "--model="+s.Model, "--scenario="+s.Scenario,
+		fmt.Sprintf("--confidence=%v", g.Confidence), fmt.Sprintf("percentile=%v", g.Percentile),
+		fmt.Sprintf("limits=%v", g.Limits), fmt.Sprintf("load=%+v", g.Load), fmt.Sprintf("requests in flight=%d", g.InFlight))
+}
+
 // missed reports whether a load has exceeded a limit so often that no lower percentile than the limited one would meet
 // it: more than half of its queries, and more than a run may have.
 func (g *Goal) missed(c Count) bool {

@@ -184,7 +184,7 @@ func (t *tuner) begin(client *run.ProbeClient, before *State) error {
 	if before.Model != t.state.Model || before.Scenario != t.state.Scenario || !slices.Equal(before.Settings,
 		t.state.Settings) || !before.Goal.equal(&goal) {
 		return exit.Usage(exit.CodeTuneChanged, "Give the same settings, or choose another --output-dir",
-			"the tune in %s had other settings (%s %s, %v)", t.Folder, before.Model, before.Scenario, before.Settings)
+			"the tune in %s had other settings: %s", t.Folder, child.Differences(before.terms(), t.state.terms()))
 	}
 	t.state.Started, t.state.SpentS, t.state.Probes = before.Started, before.SpentS, before.Probes
 	for i := range t.state.Probes {

@@ -26,6 +26,23 @@ const Mark = "MLPERF_GO_CHILD"
 // Is reports whether the process with this environment is a child of this program.
 func Is(environ []string) bool { return slices.Contains(environ, Mark+"=1") }
 
+// Differences returns in one line which settings a folder had before and does not have now, and the reverse. Each of
+// the two lists has texts such as --max-tokens=64.
+func Differences(before, now []string) string {
+	var parts []string
+	for _, of := range []struct {
+		word       string
+		has, lacks []string
+	}{{"before", before, now}, {"now", now, before}} {
+		if only := slices.DeleteFunc(slices.Clone(of.has), func(text string) bool {
+			return slices.Contains(of.lacks, text)
+		}); len(only) > 0 {
+			parts = append(parts, of.word+" "+strings.Join(only, " "))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
 // Environ returns the environment of a child: without the settings, which are flags, with Mark, and with the secrets,
 // which must not appear in a list of processes.
 func Environ(e *config.Effective, environ []string) []string {
