@@ -71,16 +71,21 @@ func (cmd calibrateCommand) do(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := got.Write(path); err != nil {
-		return exit.Environment(exit.CodeOutput, "Choose another --calibration", "the calibration cannot be kept: %w", err)
+	failed := got.Write(path)
+	if failed != nil { // what was measured is printed anyway
+		failed = exit.Environment(exit.CodeOutput, "Choose another --calibration", "the calibration cannot be kept: %w",
+			failed)
 	}
-	if cmd.json {
+	switch {
+	case cmd.json && failed == nil:
 		cmd.writeJSON(got)
-		return nil
+	case !cmd.json:
+		printCalibration(cmd.out, got)
+		if failed == nil {
+			cmd.out.line("\nfile        %s", path)
+		}
 	}
-	printCalibration(cmd.out, got)
-	cmd.out.line("\nfile        %s", path)
-	return nil
+	return failed
 }
 
 // serveNoOp is the no-op server's process.

@@ -109,9 +109,17 @@ func encodeJSON(path string, v any) ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
-// Replaceable returns an error if Write cannot write a path: its folder is missing, or it is no regular file.
+// writable is the mode of access(2) for making files in a folder: W_OK and X_OK.
+const writable = 2 | 1
+
+// Replaceable returns an error if Write cannot write a path: its folder is missing or does not allow new files, or it
+// is no regular file.
 func Replaceable(path string) error {
-	if _, err := os.Stat(filepath.Dir(filepath.Clean(path))); err != nil {
+	folder := filepath.Dir(filepath.Clean(path))
+	if _, err := os.Stat(folder); err != nil {
+		return explain(path, err)
+	}
+	if err := syscall.Access(folder, writable); err != nil {
 		return explain(path, err)
 	}
 	return replaceable(path)
