@@ -163,5 +163,13 @@ func (o *output) Write(b []byte) (int, error) {
 	return n, err
 }
 
+// unlessUnread returns the error that ends a command, and nil if it is only that the reader of stdout has left.
+func (c *console) unlessUnread(err error) error {
+	if readerGone(err) && readerGone(c.results.err) {
+		return nil
+	}
+	return err
+}
+
 // readerGone reports whether the reader of a pipe has closed it, as head does.
 func readerGone(err error) bool { return errors.Is(err, syscall.EPIPE) }

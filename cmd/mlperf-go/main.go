@@ -87,7 +87,7 @@ func mainCode(args, environ []string, stdout, stderr io.Writer) int {
 	args, notes := oldCommand(dashed(args), os.Getenv)
 	p.oldEngineArgs = hasOldEngineArgs(args)
 	p.oldNotes = notes
-	err := p.execute(ctx, app, args)
+	err := p.unlessUnread(p.execute(ctx, app, args))
 	_ = p.log.Sync() // fails on a terminal
 	if err == nil {
 		return p.exitCode(p.exit)

@@ -32,7 +32,7 @@ func (e *Effective) LoadYAMLFile(path string) error {
 // values. name identifies the text in errors and origins. An unknown or repeated key, an anchor, or a value of the
 // wrong form is an error, and then e is unchanged.
 func (e *Effective) LoadYAML(name string, r io.Reader) error {
-	root, err := ReadYAML(name, r)
+	root, err := ReadYAML("config file "+name, r)
 	if err != nil || root == nil {
 		return err
 	}
@@ -45,14 +45,14 @@ func (e *Effective) LoadYAML(name string, r io.Reader) error {
 }
 
 // ReadYAML returns the top-level map of the only document in r, which may have up to 1 MiB, or nil if the document is
-// empty. name identifies it in errors.
+// empty. name begins its errors, such as "profile chat.yaml".
 func ReadYAML(name string, r io.Reader) (*yaml.Node, error) {
 	text, err := io.ReadAll(io.LimitReader(r, largestFile+1))
 	if err != nil {
-		return nil, fmt.Errorf("config file %s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if len(text) > largestFile {
-		return nil, fmt.Errorf("config file %s is larger than %d bytes", name, largestFile)
+		return nil, fmt.Errorf("%s is larger than %d bytes", name, largestFile)
 	}
 	return parseYAML(name, text)
 }
@@ -64,17 +64,17 @@ func parseYAML(name string, text []byte) (*yaml.Node, error) {
 	case errors.Is(err, io.EOF):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("config file %s is not valid YAML: %w", name, err)
+		return nil, fmt.Errorf("%s is not valid YAML: %w", name, err)
 	}
 	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("config file %s has more than one document, or an error after the first: %v", name, err)
+		return nil, fmt.Errorf("%s has more than one document, or an error after the first: %v", name, err)
 	}
 	root := document.Content[0]
 	if root.Kind == yaml.ScalarNode && root.Tag == "!!null" {
 		return nil, nil
 	}
 	if root.Kind != yaml.MappingNode {
-		return nil, fmt.Errorf("config file %s line %d: the file is not a map of \"setting: value\"", name, root.Line)
+		return nil, fmt.Errorf("%s line %d: the file is not a map of \"setting: value\"", name, root.Line)
 	}
 	return root, nil
 }

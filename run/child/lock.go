@@ -1,6 +1,7 @@
 package child
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ type Owner struct {
 	What string // such as "campaign"
 	File string // name of the lock file in the folder
 	Hint string // what a user may do while another one works in the folder
+	Flag string // that names the folder; empty: --output-dir
 
 	Busy   exit.Code         // of the error if another one works in the folder
 	Access atomicfile.Access // of a folder that is created
@@ -64,8 +66,8 @@ func Acquire(ctx context.Context, folder string, o Owner) (*Lock, error) {
 		case err == nil: // the owner before removed it
 			continue
 		case !errors.Is(err, syscall.EWOULDBLOCK):
-			return nil, exit.Environment(exit.CodeOutputDir, "Choose another --output-dir on a file system with locks",
-				"cannot lock the %s's folder %s: %w", o.What, folder, err)
+			return nil, exit.Environment(exit.CodeOutputDir, "Choose another "+o.flag()+" on a file system with locks",
+				"cannot lock the folder %s of the %s: %w", folder, o.What, err)
 		case holder.alive() || time.Now().After(deadline):
 			return nil, exit.Usage(o.Busy, o.Hint, "the folder %s is in use by another %s (process %d)", folder, o.What,
 				holder.pid)
@@ -81,16 +83,18 @@ func Acquire(ctx context.Context, folder string, o Owner) (*Lock, error) {
 // open creates the folder and the file of its lock.
 func (o Owner) open(folder string) (*os.File, error) {
 	if err := os.MkdirAll(folder, o.Access.Folder()); err != nil {
-		return nil, exit.Environment(exit.CodeOutputDir, "Choose another --output-dir, or change its permissions",
-			"cannot create the %s's folder: %w", o.What, err)
+		return nil, exit.Environment(exit.CodeOutputDir, "Choose another "+o.flag()+", or change its permissions",
+			"cannot create the folder of the %s: %w", o.What, err)
 	}
 	f, err := os.OpenFile(filepath.Join(folder, o.File), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o644)
 	if err != nil {
-		return nil, exit.Environment(exit.CodeOutputDir, "Choose another --output-dir, or change its permissions",
-			"cannot lock the %s's folder: %w", o.What, err)
+		return nil, exit.Environment(exit.CodeOutputDir, "Choose another "+o.flag()+", or change its permissions",
+			"cannot lock the folder of the %s: %w", o.What, err)
 	}
 	return f, nil
 }
+
+func (o Owner) flag() string { return cmp.Or(o.Flag, "--output-dir") }
 
 // isAt reports whether a file still has its name.
 func isAt(f *os.File) bool {

@@ -72,8 +72,8 @@ func Run(ctx context.Context, o Options) (*Record, error) {
 	if err := r.watchServers(); err != nil {
 		return nil, err
 	}
-	lock, err := child.Acquire(ctx, o.Folder, child.Owner{What: "workload's run", File: lockName, Busy: exit.CodeRunActive,
-		Access: o.Access, Hint: "Wait for its end, or choose another --output"})
+	lock, err := child.Acquire(ctx, o.Folder, child.Owner{What: "workload's run", File: lockName, Flag: "--output",
+		Busy: exit.CodeRunActive, Access: o.Access, Hint: "Wait for its end, or choose another --output"})
 	if err != nil {
 		return nil, err
 	}

@@ -119,7 +119,7 @@ func Find(harness, name string, folders ...string) (*File, error) {
 		return nil, fmt.Errorf("no profile %.60q%s", name, hint)
 	}
 	if from == "" {
-		return nil, fmt.Errorf("no profile %.60q%s; `mlperf-go bench list` shows all; give the path of a file with a slash",
+		return nil, fmt.Errorf("no profile %.60q%s, and no file of that name; `mlperf-go bench list` shows all profiles",
 			name, strict.DidYouMean(name, known))
 	}
 	return nil, fmt.Errorf("no profile %.60q; those of %s are %s", name, harness, strings.Join(here, ", "))

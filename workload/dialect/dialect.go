@@ -178,11 +178,12 @@ var missingSpace = regexp.MustCompile(`(?m)^([a-z][a-z-]*):([^\s:/][^:\n]*)$`)
 
 // readYAML parses a file. If it is not valid, and lines lack the space behind their colon, they are repaired.
 func readYAML(name string, text []byte, found *notes) (*yaml.Node, error) {
-	root, err := config.ReadYAML(name, bytes.NewReader(text))
+	root, err := config.ReadYAML("profile "+name, bytes.NewReader(text))
 	if err == nil || !missingSpace.Match(text) || len(text) > 1<<20 {
 		return root, err
 	}
-	repaired, again := config.ReadYAML(name, bytes.NewReader(missingSpace.ReplaceAll(text, []byte("$1: $2"))))
+	repaired, again := config.ReadYAML("profile "+name,
+		bytes.NewReader(missingSpace.ReplaceAll(text, []byte("$1: $2"))))
 	if again != nil {
 		return nil, err
 	}

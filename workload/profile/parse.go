@@ -24,7 +24,7 @@ func Read(path string) (*Profile, error) {
 
 // Parse is Read for a reader. name appears in errors.
 func Parse(name string, r io.Reader) (*Profile, error) {
-	root, err := config.ReadYAML(name, r)
+	root, err := config.ReadYAML("profile "+name, r)
 	if err != nil {
 		return nil, err
 	}

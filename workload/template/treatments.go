@@ -66,7 +66,7 @@ type factor struct {
 
 // ReadExperiment reads a file of treatments of at most 1 MiB.
 func ReadExperiment(name string, r io.Reader) (*Experiment, error) {
-	root, err := config.ReadYAML(name, r)
+	root, err := config.ReadYAML("experiment "+name, r)
 	if err != nil {
 		return nil, err
 	}
