@@ -265,7 +265,7 @@ func TestLiveWorkload(t *testing.T) {
 		filepath.Join(folder, "out"), "--live")
 	tab := newTab(t)
 	open(t, tab, r.url)
-	waitFor(t, tab, "document.getElementById('now').innerText.includes('chat-fast') && "+points+".length > 6")
+	waitFor(t, tab, "document.getElementById('now').innerText.includes('chat-fast') && "+points+".length > 4")
 	for _, l := range looks() {
 		l.apply(t, tab)
 		waitFor(t, tab, fmt.Sprintf("mlperf.charts.every(c => c.width <= %d)", l.width))
