@@ -339,7 +339,7 @@ func TestDamagedFolders(t *testing.T) {
 	_, err := Read(context.Background(), t.TempDir(), Options{})
 	require.ErrorContains(t, err, "is not the folder of a run")
 	_, err = Read(context.Background(), filepath.Join(t.TempDir(), "none"), Options{})
-	require.ErrorContains(t, err, "cannot be read")
+	require.ErrorContains(t, err, "there is no folder")
 }
 
 func truncate(t *testing.T, path string, to int64) {
