@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const NS = "http://www.w3.org/2000/svg";
-  const HEIGHT = 260, LEFT = 76, RIGHT = 12, TOP = 12, BOTTOM = 44, COLOURS = 8;
+  const HEIGHT = 260, LEFT = 76, RIGHT = 26, TOP = 12, BOTTOM = 44, COLOURS = 8;
   const FAR_ABOVE = 4; // a limit so many times above every value is not drawn
   const charts = [];
 

@@ -12,8 +12,8 @@ import (
 
 // Measures of a chart without scripts, in units of its view box. Its text is 9 px high on a screen of 360 px.
 const (
-	chartW, chartH                     = 520, 260
-	chartLeft, chartRight              = 76, 12
+	chartW, chartH                     = 534, 260
+	chartLeft, chartRight              = 76, 26
 	chartTop, chartBottom              = 12, 44
 	plotW, plotH                       = chartW - chartLeft - chartRight, chartH - chartTop - chartBottom
 	marksX, marksY                     = 6, 5

@@ -135,3 +135,14 @@ func TestRoundedAndPercent(t *testing.T) {
 		require.Equal(t, want, percent(v))
 	}
 }
+
+// The last mark may be at the right end of an axis, and its number is centred below it.
+func TestTheLastMarkHasRoom(t *testing.T) {
+	f := Figure{ID: "one", Curves: []Curve{{X: []float64{0, .015}, Y: []float64{1, 2}}}}
+	xs := labelled(t, string(f.SVG()), `class="tick" d="M([\d.]+) [^/]*/><text[^>]*>([^<]*)<`)
+	const digitW = 8 // at most, in units of the view box
+	require.Contains(t, xs, "0.015")
+	for text, x := range xs {
+		require.LessOrEqual(t, x+float64(len(text)*digitW)/2, float64(chartW), text)
+	}
+}
