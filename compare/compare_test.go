@@ -477,6 +477,7 @@ func TestHeadings(t *testing.T) {
 	}
 	require.Regexp(t, `\n +A monday +B tuesday +change`, textOf(t, Compare([]*Source{named("monday"), named("tuesday")},
 		Settings{})))
-	require.Regexp(t, `\n +A +B +change`, textOf(t, Compare([]*Source{named("0123456789abcdef"), named("1123456789abcdef")},
+	long := []*Source{named("0123456789abcdef"), named("1123456789abcdef")}
+	require.Regexp(t, `\n +A +B +change`, textOf(t, Compare(long,
 		Settings{})), "there is no room")
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 )
 
-// What a run saw besides its answers reaches the rules: servers that ended, bytes that nobody asked for, clocks that
+// What a run saw besides its answers reaches the rules: servers that ended, bytes outside any answer, clocks that
 // jumped.
 func TestWhatTheRulesSee(t *testing.T) {
 	died := time.Now()

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -57,18 +58,12 @@ func measure(read reader, o Options) (*Measured, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.most == 0 {
-		o.most = Most
-	}
 	m := &Measured{Definition: d.Name}
 	w, err := m.windows(read, &o)
 	if err != nil {
 		return nil, err
 	}
-	if w.requests > int64(o.most) {
-		o.most = 0 // histograms from the first value on
-	}
-	for i, metrics := range w.passes(d.Metrics, o.most) {
+	for i, metrics := range w.passes(d.Metrics) {
 		if err := m.total(read, d, &o, w, metrics, i == 0); err != nil {
 			return nil, err
 		}
@@ -76,13 +71,13 @@ func measure(read reader, o Options) (*Measured, error) {
 			return nil, err
 		}
 	}
-	m.Steady, err = w.steady(read, d, &o)
+	m.Steady, err = w.steady(read, d)
 	return m, err
 }
 
 // total adds metrics of the whole run.
 func (m *Measured) total(read reader, d *Definition, o *Options, w *windows, metrics []Metric, counting bool) error {
-	p := newPot(metrics, o.Limits, o.most, counting, w.room(w.requests))
+	p := newPot(metrics, o.Limits, w.most, counting, w.room(w.requests))
 	left := int64(0)
 	end, err := read(func(h *eventlog.Header, r *eventlog.Request) error {
 		m.Header = *h
@@ -118,7 +113,7 @@ func (m *Measured) parts(read reader, d *Definition, o *Options, w *windows, met
 				if i == 0 {
 					room = w.stages[key].requests
 				}
-				return newPot(metrics, o.Limits, o.most, counting, w.room(room))
+				return newPot(metrics, o.Limits, w.most, counting, w.room(room))
 			})
 		}
 		return nil
@@ -138,22 +133,23 @@ func (m *Measured) parts(read reader, d *Definition, o *Options, w *windows, met
 // windows are the limits in time that a first pass over the log finds.
 type windows struct {
 	requests int64
+	most     int // values of a metric that are kept one by one; 0: histograms from the first value on
 	load     *profile.Load
 	stages   map[int]*extent
 }
 
 // passes divides metrics among passes over the log, in their order. A pass may compute one that needs more than
 // passBytes by itself.
-func (w *windows) passes(metrics []Metric, most int) [][]Metric {
-	if w.requests <= manyRequests || most == 0 {
+func (w *windows) passes(metrics []Metric) [][]Metric {
+	if w.requests <= manyRequests || w.most == 0 {
 		return [][]Metric{metrics}
 	}
 	var list [][]Metric
 	room := 0
 	for i := range metrics {
-		need := valueBytes * int(min(w.requests, int64(most)))
+		need := valueBytes * int(min(w.requests, int64(w.most)))
 		if metrics[i].gaps != nil {
-			need = valueBytes * most // an answer has many gaps
+			need = valueBytes * w.most // an answer has many gaps
 		}
 		if room -= need; room < 0 {
 			list, room = append(list, nil), passBytes-need
@@ -201,6 +197,9 @@ func (m *Measured) windows(read reader, o *Options) (*windows, error) {
 		}
 		return nil
 	})
+	if most := cmp.Or(o.most, Most); w.requests <= int64(most) {
+		w.most = most
+	}
 	if o.Load == nil {
 		return w, err
 	}
@@ -273,7 +272,7 @@ const (
 )
 
 // steady finds the window and its figures; nil: there are too few requests, or no bin is steady.
-func (w *windows) steady(read reader, d *Definition, o *Options) (*Steady, error) {
+func (w *windows) steady(read reader, d *Definition) (*Steady, error) {
 	stage, e := w.longest()
 	if e == nil || e.requests < 10 || e.end-e.start < int64(steadyBins*time.Millisecond) {
 		return nil, nil
@@ -305,7 +304,7 @@ func (w *windows) steady(read reader, d *Definition, o *Options) (*Steady, error
 	}
 	s.DurationS = sec(s.EndNS - s.StartNS)
 	s.InFlight = float64(sum) / float64(int64(last+1-first)*e.width)
-	return s, w.fill(s, read, d, o)
+	return s, w.fill(s, read, d)
 }
 
 func (w *windows) longest() (stage int, of *extent) {
@@ -332,13 +331,13 @@ func (e *extent) fly(from, to int64) {
 }
 
 // fill computes the figures within the window.
-func (w *windows) fill(s *Steady, read reader, d *Definition, o *Options) error {
+func (w *windows) fill(s *Steady, read reader, d *Definition) error {
 	last := w.stages[s.Stage].end // which ends the last answer of the stage
 	within := func(at int64) bool { return at >= s.StartNS && (at < s.EndNS || at == s.EndNS && at == last) }
 	main := slices.DeleteFunc(slices.Clone(d.Metrics), func(m Metric) bool {
 		return m.Name != nameTTFT && m.Name != nameTPOT && m.Name != nameE2E
 	})
-	p := newPot(main, nil, o.most/len(main), false, 0)
+	p := newPot(main, nil, w.most/len(main), false, 0)
 	tokens, ends := 0, 0
 	_, err := read(func(_ *eventlog.Header, r *eventlog.Request) error {
 		if r.Stage != s.Stage {

@@ -272,8 +272,8 @@ func TestPassesAgree(t *testing.T) {
 	w, err := m.windows(logOf(small()...), &Options{})
 	require.NoError(t, err)
 	for i := range d.Metrics {
-		require.NoError(t, m.total(logOf(small()...), d, &Options{most: Most}, w, d.Metrics[i:i+1], i == 0))
-		require.NoError(t, m.parts(logOf(small()...), d, &Options{most: Most}, w, d.Metrics[i:i+1], i == 0))
+		require.NoError(t, m.total(logOf(small()...), d, &Options{}, w, d.Metrics[i:i+1], i == 0))
+		require.NoError(t, m.parts(logOf(small()...), d, &Options{}, w, d.Metrics[i:i+1], i == 0))
 	}
 	require.Equal(t, one.Total, m.Total)
 	require.Equal(t, one.Stages, m.Stages)
@@ -296,7 +296,7 @@ func TestPasses(t *testing.T) {
 		{Most, Most, len(d.Metrics) / 2},
 		{Most + 1, 0, 1}, // histograms
 	} {
-		list := (&windows{requests: c.requests}).passes(d.Metrics, c.most)
+		list := (&windows{requests: c.requests, most: c.most}).passes(d.Metrics)
 		require.Len(t, list, c.want, "%d requests", c.requests)
 		require.Equal(t, d.Metrics[len(d.Metrics)-1].Name, list[len(list)-1][len(list[len(list)-1])-1].Name)
 		require.Len(t, slices.Concat(list...), len(d.Metrics))
