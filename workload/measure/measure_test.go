@@ -377,3 +377,16 @@ func TestClientsThatLeaveOrReadSlowly(t *testing.T) {
 	require.Equal(t, 0.5, m.Total.Goodput.Share, "of the ordinary answer and the failure")
 	require.Nil(t, m.Total.Consistency)
 }
+
+// TestTheValueThatIsOneTooMany: the value with which a metric passes the exact ones is counted like every other.
+func TestTheValueThatIsOneTooMany(t *testing.T) {
+	v := newValues(4, 0)
+	for _, s := range []float64{1, 2, 4, 8, 100} {
+		v.add(s, 1)
+	}
+	d := v.distribution(linear)
+	require.False(t, d.Exact)
+	require.InEpsilon(t, 4, d.Percentile["p50"], 0.01)
+	require.InEpsilon(t, 100, d.Percentile["p99"], 0.01)
+	require.EqualValues(t, 5, d.Count)
+}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"path/filepath"
 	"testing"
@@ -234,4 +235,33 @@ func TestMerge(t *testing.T) {
 		_, err := Merge(logs, filepath.Join(t.TempDir(), "merged"))
 		require.ErrorContains(t, err, want)
 	}
+}
+
+// TestStageThatWasGivenUp: a coordinator that connects after a stage's wait has ended does not hear of that stage.
+func TestStageThatWasGivenUp(t *testing.T) {
+	g, socket := listen(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := g.Wait(ctx, 0)
+	require.ErrorIs(t, err, context.Canceled)
+	c := connect(t, socket)
+	l := newLink(c.In, c.Out)
+	require.NoError(t, l.send(&message{Clock: &clockMessage{Number: 7}}))
+	first, err := l.receive()
+	require.NoError(t, err)
+	require.Nil(t, first.Ready)
+	require.Equal(t, 7, first.Clock.Number)
+}
+
+// TestSilentClock gives up a shard that reads questions about its clock and answers none of them.
+func TestSilentClock(t *testing.T) {
+	here, there := net.Pipe()
+	defer there.Close()
+	defer here.Close()
+	go func() { _, _ = io.Copy(io.Discard, there) }()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	c := NewCoordinator([]Connection{{here, here}})
+	require.ErrorIs(t, c.shards[0].measure(ctx), context.DeadlineExceeded)
+	require.Zero(t, c.Offsets()[0])
 }
