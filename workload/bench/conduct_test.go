@@ -1,11 +1,20 @@
 package bench_test
 
 import (
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/schema/schematest"
 	"github.com/mlperf-go/mlperf-go/workload/bench"
@@ -75,4 +84,66 @@ func TestNobodyStays(t *testing.T) {
 			require.Contains(t, r.Reasons[len(r.Reasons)-1].Text, "no latency was measured")
 		})
 	}
+}
+
+// TestHTTP2RejectsConducts: the client of HTTP/2 cannot leave or read slowly. The profile is rejected before a
+// measurement, and an earlier run that --force would replace is kept.
+func TestHTTP2RejectsConducts(t *testing.T) {
+	var http1, http2 atomic.Int64
+	target, err := url.Parse(simulate(t))
+	require.NoError(t, err)
+	forward := httputil.NewSingleHostReverseProxy(target)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			map[int]*atomic.Int64{1: &http1, 2: &http2}[r.ProtoMajor].Add(1)
+		}
+		forward.ServeHTTP(w, r)
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+
+	options := func(folder string, p *profile.Profile) bench.Options {
+		return bench.Options{Profile: p, Endpoints: []string{server.URL}, Folder: folder, Force: true,
+			Transport: backends.Transport{HTTP2: true, InsecureSkipVerify: true}}
+	}
+	folder := t.TempDir()
+	_, err = bench.Run(t.Context(), options(folder, restless(4, nil, nil)))
+	require.NoError(t, err)
+	before, sent := snapshot(t, folder), http2.Load()
+	require.Greater(t, sent, int64(100), "the run used HTTP/2")
+	for name, p := range map[string]*profile.Profile{
+		"leave": restless(4, &profile.Leave{Share: 1, After: profile.FixedAt(0.005)}, nil),
+		"slow":  restless(4, nil, &profile.Slow{Share: 1, Rate: profile.FixedAt(1000)}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := bench.Run(t.Context(), options(folder, p))
+			require.ErrorContains(t, err, "load.leave and load.slow: the client of HTTP/2 reads every answer")
+			e := exit.Classify(err)
+			require.Equal(t, []any{exit.StatusUsage, exit.CodeProfile}, []any{e.Exit, e.Code})
+			require.Equal(t, before, snapshot(t, folder))
+			require.LessOrEqual(t, http2.Swap(0), sent+2, "only the probe was sent")
+			sent = 0
+			o := options(t.TempDir(), p)
+			o.Transport.HTTP2 = false
+			r, err := bench.Run(t.Context(), o)
+			require.NoError(t, err)
+			require.EqualValues(t, 100, r.Measured.Total.Requests.Leavers+r.Measured.Total.Requests.Slow)
+		})
+	}
+	require.Greater(t, http1.Load(), int64(200))
+}
+
+// snapshot returns the files of a folder and what they contain.
+func snapshot(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	files, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	for _, f := range files {
+		text, err := os.ReadFile(filepath.Join(folder, f.Name()))
+		require.NoError(t, err)
+		all[f.Name()] = string(text)
+	}
+	return all
 }

@@ -81,6 +81,9 @@ func Run(ctx context.Context, o Options) (*Record, error) {
 	if err := Check(o.Folder, o.Force); err != nil { // another run may have ended meanwhile
 		return nil, err
 	}
+	if err := r.open(); err != nil { // before an earlier run is removed
+		return nil, err
+	}
 	if err := r.prepare(); err != nil {
 		return nil, err
 	}
@@ -121,10 +124,7 @@ func (t *trial) prepare() error {
 		err = os.Chmod(t.path(eventlog.FileName), t.Access.File())
 	}
 	t.failures = failures{path: t.path(FailedName), access: t.Access, start: t.started.UnixNano(), secrets: t.Secrets}
-	if t.Details {
-		t.recent = new(recent)
-		t.failures.recent = t.recent
-	}
+	t.failures.recent = t.recent
 	for _, e := range t.config.Endpoints {
 		t.failures.urls = append(t.failures.urls, e.URL)
 	}
@@ -157,11 +157,12 @@ func (t *trial) id() string {
 // coalesceWakeups is the default of a LoadGen test (docs/reference/measurements.md#pausing-after-a-wake-up).
 const coalesceWakeups = 50 * time.Microsecond
 
-// open makes the engine and its event loops.
+// open makes the engine and its event loops. It writes nothing.
 func (t *trial) open() error {
-	t.engine = &engine.Engine{Profile: t.Profile, Source: t.source, Encoder: t.encoder, Log: t.log, Failed: t.failures.add,
-		Part: t.Part, Name: strconv.FormatInt(t.started.UnixNano(), 36)}
-	if t.recent != nil {
+	t.engine = &engine.Engine{Profile: t.Profile, Source: t.source, Encoder: t.encoder, Failed: t.failures.add,
+		Part: t.Part}
+	if t.Details {
+		t.recent = new(recent)
 		t.engine.Ended = t.recent.add
 	}
 	if file := t.Profile.Load.Trace; file != nil {
@@ -172,9 +173,6 @@ func (t *trial) open() error {
 		t.engine.Arrivals = recorded.TimesNS
 	}
 	t.recorded = nil // of which the source and the engine keep what they need
-	if err := t.listen(); err != nil {
-		return err
-	}
 	shards := max(t.Shards, 1)
 	for range shards {
 		own := *t.config
@@ -223,13 +221,13 @@ const garbageRoom = 64 << 20
 const figuresGarbage = 25
 
 func (t *trial) run(ctx context.Context) (*Record, error) {
-	err := t.open()
+	if err := t.listen(); err != nil {
+		return nil, errors.Join(err, t.log.Close(eventlog.End{Cause: err.Error()}))
+	}
 	if t.gate != nil {
 		defer t.gate.Close() // only a socket
 	}
-	if err != nil {
-		return nil, errors.Join(err, t.log.Close(eventlog.End{Cause: err.Error()}))
-	}
+	t.engine.Log, t.engine.Name = t.log, strconv.FormatInt(t.started.UnixNano(), 36)
 	if n := len(t.engine.Backends) + 2; runtime.GOMAXPROCS(0) < n {
 		runtime.GOMAXPROCS(n)
 	}
