@@ -16,6 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mlperf-go/mlperf-go/internal/simtest"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/schema"
 	"github.com/mlperf-go/mlperf-go/schema/schematest"
@@ -42,7 +43,7 @@ func program(t *testing.T) string {
 
 func records(t *testing.T, program string) map[string]map[string]any {
 	t.Helper()
-	faulty := simulator(t, program, "--fault", "http_500=0.2")
+	faulty := simtest.Start(t, program, "--model", "meta-llama/Llama-3.1-8B-Instruct", "--fault", "http_500=0.2")
 	runs := map[string]struct {
 		exit int
 		args []string
@@ -116,25 +117,6 @@ func servers(t *testing.T, program string) string {
 		dir, l.Addr().(*net.TCPAddr).Port, program)
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	return path
-}
-
-// simulator starts one that lives as long as the test.
-func simulator(t *testing.T, program string, flags ...string) (url string) {
-	t.Helper()
-	ready := filepath.Join(t.TempDir(), "ready")
-	cmd := exec.Command(program, append([]string{"--quiet", "sim", "--ready-file", ready, "--model",
-		"meta-llama/Llama-3.1-8B-Instruct"}, flags...)...)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	require.Eventually(t, func() bool {
-		text, err := os.ReadFile(ready)
-		url = strings.TrimSpace(string(text))
-		return err == nil && url != ""
-	}, 2*time.Minute, 10*time.Millisecond)
-	return url
 }
 
 func TestRecordsOfRealRunsFitTheSchema(t *testing.T) {

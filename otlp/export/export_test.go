@@ -1,7 +1,6 @@
 package export
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
 	"os"
@@ -10,11 +9,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	traces "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/mlperf-go/mlperf-go/internal/simtest"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
@@ -44,20 +43,8 @@ func mlperf(t *testing.T, args ...string) {
 // simulator starts a server that fails every twentieth request, and returns its URL.
 func simulator(t *testing.T, more ...string) string {
 	t.Helper()
-	ready := filepath.Join(t.TempDir(), "ready")
-	c := exec.Command(program(t), append([]string{"sim", "--answers", "echo", "--fault", "http_500=0.05",
-		"--ready-file", ready, "--api-key", apiKey, "--no-progress"}, more...)...)
-	require.NoError(t, c.Start())
-	t.Cleanup(func() {
-		_ = c.Process.Kill()
-		_ = c.Wait()
-	})
-	var address []byte
-	require.Eventually(t, func() bool {
-		address, _ = os.ReadFile(ready)
-		return len(bytes.TrimSpace(address)) > 0
-	}, 20*time.Second, 10*time.Millisecond)
-	return string(bytes.TrimSpace(address))
+	return simtest.Start(t, program(t), append([]string{"--answers", "echo", "--fault", "http_500=0.05", "--api-key",
+		apiKey}, more...)...)
 }
 
 var (

@@ -10,12 +10,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/internal/simtest"
 )
 
 // What scripts/test-nvtx.sh builds and installs: the program with the tag and without it, the recorder, and the folders
@@ -147,24 +148,11 @@ func run(t *testing.T, env []string, name string, args ...string) (string, int) 
 // simulator starts a simulator with a data set, and ends it with the test.
 func simulator(t *testing.T) (url, dataset string) {
 	t.Helper()
-	dir := t.TempDir()
-	dataset, ready := filepath.Join(dir, "data.json"), filepath.Join(dir, "ready")
+	dataset = filepath.Join(t.TempDir(), "data.json")
 	out, code := run(t, nil, plain, "dataset", "synth", "--model", "generic", "--samples", "64", "--output", dataset)
 	require.Zero(t, code, out)
-	sim := exec.Command(plain, "sim", "--benchmark", "generic", "--dataset", dataset, "--model", "sim-model",
-		"--ttft", "5ms", "--tpot", "1ms", "--ready-file", ready)
-	sim.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	require.NoError(t, sim.Start())
-	t.Cleanup(func() {
-		_ = sim.Process.Kill()
-		_ = sim.Wait()
-	})
-	require.Eventually(t, func() bool {
-		text, err := os.ReadFile(ready)
-		url = strings.TrimSpace(string(text))
-		return err == nil && url != ""
-	}, time.Minute, 20*time.Millisecond)
-	return url, dataset
+	return simtest.Start(t, plain, "--benchmark", "generic", "--dataset", dataset, "--model", "sim-model", "--ttft", "5ms",
+		"--tpot", "1ms"), dataset
 }
 
 // sample is one line of requests.jsonl.zst.

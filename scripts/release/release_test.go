@@ -23,6 +23,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/internal/simtest"
 )
 
 // The folders that scripts/test-release.sh fills: the files of a release, those of the same release built elsewhere for
@@ -247,19 +249,7 @@ func simulator(t *testing.T, path, dir string) (url, set string) {
 	t.Helper()
 	set = filepath.Join(dir, "set.json")
 	output(t, path, "dataset", "synth", "--model", "llama3.1-8b", "--samples", "32", "--seed", "1", "--output", set)
-	ready := filepath.Join(dir, "ready")
-	cmd := exec.Command(path, "sim", "--dataset", set, "--ready-file", ready, "--ttft", "5ms", "--tpot", "100us")
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	require.Eventually(t, func() bool {
-		text, err := os.ReadFile(ready)
-		url = strings.TrimSpace(string(text))
-		return err == nil
-	}, time.Minute, 10*time.Millisecond)
-	return url, set
+	return simtest.Start(t, path, "--dataset", set, "--ttft", "5ms", "--tpot", "100us"), set
 }
 
 // The C++ library decides which samples a seed selects, and when: all machines must agree, and with the program that

@@ -6,13 +6,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mlperf-go/mlperf-go/internal/simtest"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
@@ -39,7 +39,7 @@ func TestSpreadNumbers(t *testing.T) {
 	if program == "" {
 		t.Skip("measures shards; " + spreadProgram + " is the path of mlperf-go")
 	}
-	url := startSim(t, program)
+	url := simtest.Start(t, program, "--ttft", "0s", "--tpot", "0s")
 	one, two, beyond := 0.0, 0.0, time.Duration(0)
 	for range 3 { // in turns
 		cpu, _, _ := runShards(t, program, url, 1)
@@ -58,23 +58,6 @@ func TestMergeNumbers(t *testing.T) {
 		t.Skip("measures the merge of many shards, if " + spreadProgram + " is set")
 	}
 	mergeNumbers(t)
-}
-
-// startSim starts a server that answers at once.
-func startSim(t *testing.T, program string) (url string) {
-	t.Helper()
-	c := exec.Command(program, "sim", "--ttft", "0s", "--tpot", "0s", "--ready-file", filepath.Join(t.TempDir(), "ready"))
-	require.NoError(t, c.Start())
-	t.Cleanup(func() {
-		_ = c.Process.Kill()
-		_ = c.Wait()
-	})
-	require.Eventually(t, func() bool {
-		text, _ := os.ReadFile(c.Args[len(c.Args)-1])
-		url = strings.TrimSpace(string(text))
-		return url != ""
-	}, time.Minute, 20*time.Millisecond)
-	return url
 }
 
 // runShards sends the load from n processes. It returns their processor time in us per request, and how far apart they
