@@ -77,6 +77,18 @@ func (r *Refusal) Error() string {
 	return b.String() + "the division is " + r.Division + "; nothing was written"
 }
 
+// run adds a problem of a run.
+func (r *Refusal) run(where, code, format string, args ...any) {
+	r.Runs = append(r.Runs, Problem{where, code, fmt.Sprintf(format, args...)})
+}
+
+// word adds a problem of the description, unless the list has it already.
+func (r *Refusal) word(where, code, format string, args ...any) {
+	if p := (Problem{where, code, fmt.Sprintf(format, args...)}); !slices.Contains(r.Words, p) {
+		r.Words = append(r.Words, p)
+	}
+}
+
 // codeEmpty is the code of a field without a value.
 const codeEmpty = "empty"
 
@@ -107,7 +119,7 @@ func Build(ctx context.Context, o Options) (*Result, error) {
 	if err := b.collect(); err != nil {
 		return nil, err
 	}
-	if err := b.judge(ctx); err != nil {
+	if err := b.judge.all(ctx, b.scenarios); err != nil {
 		return nil, err
 	}
 	b.describe()
@@ -120,7 +132,7 @@ func Build(ctx context.Context, o Options) (*Result, error) {
 	if len(b.refusal.Words) > 0 { // found by plan: the submitter's code
 		return nil, &b.refusal
 	}
-	if err := b.write(ctx); err != nil {
+	if err := b.writer.write(ctx); err != nil {
 		return nil, err
 	}
 	return b.result(), nil
@@ -129,20 +141,18 @@ func Build(ctx context.Context, o Options) (*Result, error) {
 // builder is the state of a build.
 type builder struct {
 	o         Options
-	from      string   // where the division comes from
-	campaign  *os.Root // no link in it is followed
+	from      string // where the division comes from
+	campaign  campaignFolder
 	code      *os.Root // the submitter's code; nil: none
-	old       *os.Root // the tree to replace; nil: none
 	round     *rounds.Round
 	submitter layout.Submitter
 	words     *describe.Description
 	scenarios []*scenario
 	kind      string // default system type of a rehearsal
-	entries   []entry
+	judge     judge
+	files     content
+	writer    writer
 	refusal   Refusal
-	notes     []string
-	reused    int
-	bytes     int64
 }
 
 func newBuilder(o Options) (*builder, error) {
@@ -169,18 +179,19 @@ func newBuilder(o Options) (*builder, error) {
 	if o.Output == "" {
 		o.Output = filepath.Join(o.Campaign, layout.TreeName)
 	}
-	campaign, err := os.OpenRoot(o.Campaign)
+	root, err := os.OpenRoot(o.Campaign)
 	if err != nil {
 		return nil, fmt.Errorf("build the tree of %s: %w", o.Campaign, err)
 	}
-	b := &builder{o: o, from: from, campaign: campaign, round: round, words: d,
+	b := &builder{o: o, from: from, campaign: campaignFolder{root, o.Campaign}, round: round, words: d,
 		refusal:   Refusal{Division: fmt.Sprintf("%s, from %s", division, from)},
 		submitter: layout.Submitter{Division: o.Division, Name: o.Submitter}}
+	b.judge = judge{campaign: b.campaign, division: o.Division, round: round, rehearsal: o.Rehearsal, refusal: &b.refusal}
+	b.writer = writer{output: filepath.Clean(o.Output), force: o.Force, files: &b.files, keep: b.keepPower}
 	d.Submitter, d.Division = o.Submitter, o.Division
 	d.System["submitter"], d.System["division"] = o.Submitter, o.Division
 	if ran := o.Campaigned.Division; ran != "" && ran != o.Division {
-		b.notes = append(b.notes, fmt.Sprintf("the campaign ran for the %s division, and its tree is for the %s division",
-			ran, o.Division))
+		b.files.noteOnce("the campaign ran for the %s division, and its tree is for the %s division", ran, o.Division)
 	}
 	return b, nil
 }
@@ -200,7 +211,7 @@ func (o *Options) division() (name, from string) {
 
 // close closes the opened folders.
 func (b *builder) close() {
-	for _, root := range []*os.Root{b.campaign, b.code, b.old} {
+	for _, root := range []*os.Root{b.campaign.root, b.code} {
 		if root != nil {
 			_ = root.Close()
 		}
@@ -220,22 +231,12 @@ func folderName(name string) string {
 	return ""
 }
 
-func (b *builder) run(where, code, format string, args ...any) {
-	b.refusal.Runs = append(b.refusal.Runs, Problem{where, code, fmt.Sprintf(format, args...)})
-}
-
-func (b *builder) word(where, code, format string, args ...any) {
-	if p := (Problem{where, code, fmt.Sprintf(format, args...)}); !slices.Contains(b.refusal.Words, p) {
-		b.refusal.Words = append(b.refusal.Words, p)
-	}
-}
-
 func (b *builder) result() *Result {
 	r := &Result{
 		Root: b.o.Output, Round: b.round.Name, Division: b.o.Division, From: b.from, Submitter: b.o.Submitter,
 		Rehearsal: b.rehearsal(),
-		Scenarios: []string{}, Files: len(b.entries), Reused: b.reused, Bytes: b.bytes, Filled: b.words.From,
-		Notes: append([]string{}, b.notes...),
+		Scenarios: []string{}, Files: len(b.files.entries), Reused: b.writer.reused, Bytes: b.writer.bytes,
+		Filled: b.words.From, Notes: append([]string{}, b.files.notes...),
 	}
 	for _, s := range b.scenarios {
 		r.Scenarios = append(r.Scenarios, s.place.Folder())

@@ -392,7 +392,7 @@ func TestFactsOfAnotherMachine(t *testing.T) {
 		"more processors":   {machine(func(f *hostinfo.Facts) { f.CPUs = 8 }), local, true, false},
 		"more memory":       {machine(func(f *hostinfo.Facts) { f.MemoryBytes = 1 << 35 }), local, true, false},
 	} {
-		b := &builder{o: Options{Machine: c.machine}, campaign: campaign}
+		b := &builder{o: Options{Machine: c.machine}, campaign: campaignFolder{root: campaign}}
 		facts := b.facts(&test{record: &record.Record{Host: host, Endpoints: []record.EndpointCounts{{URL: c.endpoint}}}})
 		has := func(field string) bool {
 			return slices.ContainsFunc(facts, func(f describe.Fact) bool { return f.Field == field && f.Value != "" })
@@ -414,21 +414,21 @@ func TestInterruptedBuildContinues(t *testing.T) {
 	b, err := newBuilder(Options{Campaign: e.folder, Output: output, Description: words(t)})
 	require.NoError(t, err)
 	require.NoError(t, b.collect())
-	require.NoError(t, b.judge(ctx))
+	require.NoError(t, b.judge.all(ctx, b.scenarios))
 	b.describe()
 	require.NoError(t, b.plan())
-	all := b.entries
-	b.entries = all[:len(all)/2]
+	all := b.files.entries
+	b.files.entries = all[:len(all)/2]
 	part := output + partSuffix
 	require.NoError(t, os.Mkdir(part, 0o755))
 	opened, err := os.OpenRoot(part)
 	require.NoError(t, err)
 	defer opened.Close()
-	require.NoError(t, b.fill(ctx, opened))
+	require.NoError(t, b.writer.fill(ctx, opened))
 	e.write(filepath.Join(part, "closed/stray/file"), "of another build")
 	e.write(filepath.Join(part, all[0].to), "half a fi")
 	end(errors.New("the power went"))
-	require.ErrorContains(t, b.fill(ctx, opened), "the power went")
+	require.ErrorContains(t, b.writer.fill(ctx, opened), "the power went")
 	require.NoDirExists(t, output)
 
 	o := e.options()
@@ -529,7 +529,7 @@ func TestAFolderThatCannotBeRead(t *testing.T) {
 	require.NoError(t, root.Close())
 	round, err := rounds.Find(rounds.Current)
 	require.NoError(t, err)
-	b := &builder{round: round, o: Options{Division: layout.Closed}, campaign: root}
+	b := &builder{round: round, o: Options{Division: layout.Closed}, campaign: campaignFolder{root: root}}
 	require.ErrorIs(t, b.collect(), os.ErrClosed)
 	b.benchmark("s", "llama3.1-8b")
 	require.Len(t, b.refusal.Runs, 1)

@@ -3,17 +3,13 @@ package tree
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"path/filepath"
-	"strings"
 
 	"github.com/mlperf-go/mlperf-go/compliance"
-	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/check"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
-	"github.com/mlperf-go/mlperf-go/submission/treefs"
 )
 
 // scenario is a scenario of a campaign and its place in the tree.
@@ -47,12 +43,12 @@ func (s *scenario) test(name string) *test {
 
 // collect finds the scenarios of the campaign: folders named after scenarios in folders named after known benchmarks.
 func (b *builder) collect() error {
-	systems, err := b.folders(".")
+	systems, err := b.campaign.folders(".")
 	if err != nil {
 		return fmt.Errorf("build the tree of %s: %w", b.o.Campaign, err)
 	}
 	for _, system := range systems {
-		benchmarks, err := b.folders(system)
+		benchmarks, err := b.campaign.folders(system)
 		if err != nil {
 			return fmt.Errorf("build the tree of %s: %w", b.o.Campaign, err)
 		}
@@ -72,16 +68,16 @@ func (b *builder) benchmark(system, name string) {
 	needs, err := compliance.Needs(name, b.round.Name, b.o.Division)
 	kinds := check.SystemTypes(name, b.round.Name)
 	if err != nil || len(kinds) == 0 {
-		b.run(filepath.Join(system, name), "not_in_round", "round %s has no benchmark of this name", b.round.Name)
+		b.refusal.run(filepath.Join(system, name), "not_in_round", "round %s has no benchmark of this name", b.round.Name)
 		return
 	}
 	if why := folderName(system); why != "" {
-		b.run(system, "system_name", "the system's name is used as a folder's name, but %s: rename the folder", why)
+		b.refusal.run(system, "system_name", "the system's name is used as a folder's name, but %s: rename the folder", why)
 	}
 	b.kind = cmp.Or(b.kind, kinds[0])
-	has, err := b.folders(filepath.Join(system, name))
+	has, err := b.campaign.folders(filepath.Join(system, name))
 	if err != nil {
-		b.run(filepath.Join(system, name), "unreadable", "%v", err)
+		b.refusal.run(filepath.Join(system, name), "unreadable", "%v", err)
 		return
 	}
 	for _, folder := range has {
@@ -110,36 +106,4 @@ func (b *builder) scenario(system, benchmark string, name models.Scenario, needs
 		s.tests = append(s.tests, &test{leaf: leaf, folder: leaf.Folder(b.o.Campaign)})
 	}
 	return s
-}
-
-// folders returns the sorted names of the folders in one of the campaign's folders, without hidden ones.
-func (b *builder) folders(folder string) ([]string, error) {
-	entries, err := treefs.Entries(b.campaign, folder)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, e := range entries {
-		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
-			names = append(names, e.Name())
-		}
-	}
-	return names, nil
-}
-
-// maxText limits the size of a file that is read whole, such as the scores of every sample of a large data set.
-const maxText = 1 << 30
-
-// read returns the content of a file in a test's folder.
-func (b *builder) read(t *test, name string) ([]byte, error) {
-	f, err := atomicfile.OpenIn(b.campaign, filepath.Join(t.where(), name))
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxText+1))
-	if err == nil && len(text) > maxText {
-		err = fmt.Errorf("%s has more than %d GiB", name, maxText>>30)
-	}
-	return text, err
 }

@@ -15,63 +15,73 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/models"
+	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 	"github.com/mlperf-go/mlperf-go/submission/treefs"
 )
 
+// judge decides which runs of a campaign may be in a tree.
+type judge struct {
+	campaign  campaignFolder
+	division  string
+	round     *rounds.Round
+	rehearsal bool     // rehearsals are accepted
+	refusal   *Refusal // receives the problems
+}
+
 // objection is a reason to refuse a run. check returns the reason as text, or "" if it does not apply.
 type objection struct {
 	code  string
-	check func(*builder, *test) string
+	check func(*judge, *test) string
 }
 
 // objections are checked in order for every run; only the first that applies is reported, since later ones may follow
 // from it.
 var objections = []objection{
-	{"missing", (*builder).missing},
-	{"probe", (*builder).probe},
-	{"crashed", (*builder).crashed},
-	{"verdict", (*builder).verdict},
-	{"other_test", (*builder).otherTest},
-	{"rehearsal", (*builder).rehearsed},
-	{"breach", (*builder).breached},
-	{"log_incomplete", (*builder).incomplete},
-	{"log_altered", (*builder).altered},
-	{"seeds", (*builder).wrongSeeds},
-	{"round", (*builder).otherRound},
-	{"score", (*builder).score},
-	{"audit", (*builder).audit},
+	{"missing", (*judge).missing},
+	{"probe", (*judge).probe},
+	{"crashed", (*judge).crashed},
+	{"verdict", (*judge).verdict},
+	{"other_test", (*judge).otherTest},
+	{"rehearsal", (*judge).rehearsed},
+	{"breach", (*judge).breached},
+	{"log_incomplete", (*judge).incomplete},
+	{"log_altered", (*judge).altered},
+	{"seeds", (*judge).wrongSeeds},
+	{"round", (*judge).otherRound},
+	{"score", (*judge).score},
+	{"audit", (*judge).audit},
 }
 
-// judge checks every run for objections, and compares the runs of a scenario with each other.
-func (b *builder) judge(ctx context.Context) error {
-	for _, s := range b.scenarios {
+// all checks every run for objections, and compares the runs of a scenario with each other.
+func (j *judge) all(ctx context.Context, scenarios []*scenario) error {
+	for _, s := range scenarios {
 		whole := true
 		for _, t := range s.tests {
 			if ctx.Err() != nil {
-				return fmt.Errorf("build the tree of %s: %w", b.o.Campaign, context.Cause(ctx))
+				return fmt.Errorf("build the tree of %s: %w", j.campaign.path, context.Cause(ctx))
 			}
 			for _, o := range objections {
-				if reason := o.check(b, t); reason != "" {
-					b.run(t.where(), o.code, "%s", reason)
+				if reason := o.check(j, t); reason != "" {
+					j.refusal.run(t.where(), o.code, "%s", reason)
 					whole = false
 					break
 				}
 			}
 		}
 		if whole {
-			b.oneUserConf(s)
+			j.oneUserConf(s)
 		}
 	}
 	return nil
 }
 
 // probe refuses the folder of a tune, a sweep or an experiment, or of one of its probes, by the file with its kind.
-func (b *builder) probe(t *test) string {
+func (j *judge) probe(t *test) string {
 	for _, name := range layout.ProbeFiles() {
-		text, err := b.read(t, name)
+		text, err := j.campaign.read(t, name)
 		if err != nil {
 			continue // the folder is readable, and lacks the file
 		}
@@ -85,14 +95,14 @@ func (b *builder) probe(t *test) string {
 	return ""
 }
 
-func (b *builder) missing(t *test) string {
-	dir, err := atomicfile.FolderIn(b.campaign, t.where())
+func (j *judge) missing(t *test) string {
+	dir, err := atomicfile.FolderIn(j.campaign.root, t.where())
 	if err == nil {
 		err = dir.Close()
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && t.leaf.Audit():
-		return fmt.Sprintf("round %s requires this audit, but it was not run", b.round.Name)
+		return fmt.Sprintf("round %s requires this audit, but it was not run", j.round.Name)
 	case errors.Is(err, fs.ErrNotExist):
 		return "it was not run"
 	case err != nil:
@@ -101,7 +111,7 @@ func (b *builder) missing(t *test) string {
 	return ""
 }
 
-func (b *builder) crashed(t *test) string {
+func (j *judge) crashed(t *test) string {
 	r, err := record.Read(t.folder)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -113,9 +123,9 @@ func (b *builder) crashed(t *test) string {
 	return ""
 }
 
-func (b *builder) verdict(t *test) string {
+func (j *judge) verdict(t *test) string {
 	allowed := []record.Code{record.CodeNotScored} // it may have been scored later; see score
-	if b.o.Division == layout.Open {
+	if j.division == layout.Open {
 		allowed = append(allowed, record.CodeAccuracyBelowTarget)
 	}
 	if t.record.ValidBut(allowed...) {
@@ -129,7 +139,7 @@ func (b *builder) verdict(t *test) string {
 }
 
 // otherTest rejects a folder that was moved or used for another test.
-func (b *builder) otherTest(t *test) string {
+func (j *judge) otherTest(t *test) string {
 	mode := models.Performance
 	if t.leaf.Test == layout.Accuracy {
 		mode = models.Accuracy
@@ -142,22 +152,22 @@ func (b *builder) otherTest(t *test) string {
 	return "its record is that of another test: " + r.Test()
 }
 
-func (b *builder) rehearsed(t *test) string {
-	if !t.record.Rehearsal || b.o.Rehearsal {
+func (j *judge) rehearsed(t *test) string {
+	if !t.record.Rehearsal || j.rehearsal {
 		return ""
 	}
 	return "it is a rehearsal: " + strings.Join(t.record.RehearsalReasons, "; ")
 }
 
 // breached rejects runs whose requests break the rules of the closed and network divisions.
-func (b *builder) breached(t *test) string {
-	if b.o.Division == layout.Open || t.rehearsal {
+func (j *judge) breached(t *test) string {
+	if j.division == layout.Open || t.rehearsal {
 		return ""
 	}
 	return strings.Join(record.BreachTexts(t.record.Breaches), "; ")
 }
 
-func (b *builder) incomplete(t *test) string {
+func (j *judge) incomplete(t *test) string {
 	if t.record.LoadGen.Complete {
 		return ""
 	}
@@ -174,14 +184,14 @@ func (t *test) logs() []string {
 }
 
 // altered rejects logs and a user.conf that differ from those that the run wrote.
-func (b *builder) altered(t *test) string {
+func (j *judge) altered(t *test) string {
 	names := []string{record.UserConfName}
 	for _, name := range t.logs() {
 		names = append(names, record.LogFolder+"/"+name)
 	}
 	for _, name := range names {
 		want, recorded := t.record.Files[name]
-		sum, err := atomicfile.SHA256In(b.campaign, filepath.Join(t.where(), filepath.FromSlash(name)))
+		sum, err := atomicfile.SHA256In(j.campaign.root, filepath.Join(t.where(), filepath.FromSlash(name)))
 		switch {
 		case err != nil:
 			return err.Error()
@@ -197,14 +207,14 @@ func (b *builder) altered(t *test) string {
 
 // wrongSeeds compares the seeds in the log with the round's. It does not use the record, because JSON readers may round
 // its numbers.
-func (b *builder) wrongSeeds(t *test) string {
+func (j *judge) wrongSeeds(t *test) string {
 	want := map[string]uint64{
-		"effective_qsl_rng_seed": b.round.Seeds.QSL, "effective_sample_index_rng_seed": b.round.Seeds.SampleIndex,
-		"effective_schedule_rng_seed": b.round.Seeds.Schedule,
+		"effective_qsl_rng_seed": j.round.Seeds.QSL, "effective_sample_index_rng_seed": j.round.Seeds.SampleIndex,
+		"effective_schedule_rng_seed": j.round.Seeds.Schedule,
 	}
-	networked := b.o.Division != layout.Network
+	networked := j.division != layout.Network
 	var wrong []string
-	f, err := atomicfile.OpenIn(b.campaign, filepath.Join(t.where(), record.LogFolder, mllog.DetailName))
+	f, err := atomicfile.OpenIn(j.campaign.root, filepath.Join(t.where(), record.LogFolder, mllog.DetailName))
 	if err != nil {
 		return err.Error()
 	}
@@ -213,7 +223,7 @@ func (b *builder) wrongSeeds(t *test) string {
 		if seed, ok := want[e.Key]; ok {
 			if e.Value.Text() != fmt.Sprint(seed) {
 				wrong = append(wrong, fmt.Sprintf("%s is %.30s, but round %s requires %d",
-					strings.TrimPrefix(e.Key, "effective_"), e.Value.Text(), b.round.Name, seed))
+					strings.TrimPrefix(e.Key, "effective_"), e.Value.Text(), j.round.Name, seed))
 			}
 			delete(want, e.Key)
 		}
@@ -237,9 +247,9 @@ func (b *builder) wrongSeeds(t *test) string {
 }
 
 // otherRound rejects a run whose verdict is based on the limits and targets of another round.
-func (b *builder) otherRound(t *test) string {
-	if r := t.record.Round; r != "" && r != b.round.Name {
-		return fmt.Sprintf("it was run and judged under the rules of round %s, but the tree is for round %s", r, b.round.Name)
+func (j *judge) otherRound(t *test) string {
+	if r := t.record.Round; r != "" && r != j.round.Name {
+		return fmt.Sprintf("it was run and judged under the rules of round %s, but the tree is for round %s", r, j.round.Name)
 	}
 	return ""
 }
@@ -248,11 +258,11 @@ func (b *builder) otherRound(t *test) string {
 const scoreRecord = "accuracy.json"
 
 // score rejects accuracy runs that were not scored, missed their target (except in open), or have a truncated log.
-func (b *builder) score(t *test) string {
+func (j *judge) score(t *test) string {
 	if t.leaf.Test != layout.Accuracy {
 		return ""
 	}
-	text, err := b.read(t, layout.ScoreFile)
+	text, err := j.campaign.read(t, layout.ScoreFile)
 	if err != nil {
 		return fmt.Sprintf("it was not scored: %v; score it with `mlperf-go accuracy --log %s`", err, t.folder)
 	}
@@ -260,14 +270,14 @@ func (b *builder) score(t *test) string {
 		return fmt.Sprintf("%s already has a hash: the log was truncated before the tree was built", layout.ScoreFile)
 	}
 	var r accuracy.Result
-	text, err = b.read(t, scoreRecord)
+	text, err = j.campaign.read(t, scoreRecord)
 	if err == nil {
 		err = json.Unmarshal(text, &r)
 	}
 	switch {
 	case err != nil:
 		return fmt.Sprintf("its score cannot be read: %v; score it with `mlperf-go accuracy --log %s`", err, t.folder)
-	case b.o.Division == layout.Open && r.Missing == 0 && len(r.Unclaimed) == 0 && len(r.Unscored) == 0 ||
+	case j.division == layout.Open && r.Missing == 0 && len(r.Unclaimed) == 0 && len(r.Unscored) == 0 ||
 		r.Reached(t.rehearsal):
 		return ""
 	}
@@ -285,11 +295,11 @@ func (b *builder) score(t *test) string {
 }
 
 // audit rejects audits that were not verified, did not pass, or whose copies of the logs differ from the run's.
-func (b *builder) audit(t *test) string {
+func (j *judge) audit(t *test) string {
 	if !t.leaf.Audit() {
 		return ""
 	}
-	v, err := b.audited(t)
+	v, err := j.audited(t)
 	switch {
 	case err != nil:
 		return err.Error()
@@ -299,14 +309,14 @@ func (b *builder) audit(t *test) string {
 		return v.Why()
 	}
 	t.rehearsal = t.rehearsal || v.Rehearsal
-	if v.Rehearsal && !b.o.Rehearsal {
+	if v.Rehearsal && !j.rehearsal {
 		return "its count of queries was scaled down for a rehearsal"
 	}
-	return b.copies(t)
+	return j.copies(t)
 }
 
-func (b *builder) audited(t *test) (v compliance.Verdict, err error) {
-	dir, err := atomicfile.FolderIn(b.campaign, filepath.Join(t.where(), layout.VerifyFolder))
+func (j *judge) audited(t *test) (v compliance.Verdict, err error) {
+	dir, err := atomicfile.FolderIn(j.campaign.root, filepath.Join(t.where(), layout.VerifyFolder))
 	if err != nil {
 		return v, fmt.Errorf("the audit was run, but not verified: %w", err)
 	}
@@ -314,9 +324,9 @@ func (b *builder) audited(t *test) (v compliance.Verdict, err error) {
 	return compliance.ReadVerdict(dir.Name())
 }
 
-func (b *builder) copies(t *test) string {
+func (j *judge) copies(t *test) string {
 	found := false
-	err := treefs.Walk(context.Background(), b.campaign, t.leaf.Verified(""), func(e treefs.Entry) error {
+	err := treefs.Walk(context.Background(), j.campaign.root, t.leaf.Verified(""), func(e treefs.Entry) error {
 		switch {
 		case e.IsDir():
 			return nil
@@ -343,9 +353,9 @@ func (b *builder) copies(t *test) string {
 }
 
 // oneUserConf requires the same user.conf for performance and accuracy, because the tree has only one per scenario.
-func (b *builder) oneUserConf(s *scenario) {
+func (j *judge) oneUserConf(s *scenario) {
 	settings := func(name string) []string {
-		text, err := b.read(s.test(name), record.UserConfName)
+		text, err := j.campaign.read(s.test(name), record.UserConfName)
 		if err != nil {
 			return []string{err.Error()}
 		}
@@ -355,13 +365,13 @@ func (b *builder) oneUserConf(s *scenario) {
 	performance, accurate := settings(layout.Performance), settings(layout.Accuracy)
 	for _, line := range accurate {
 		if !slices.Contains(performance, line) {
-			b.run(s.test(layout.Accuracy).where(), "user_conf",
+			j.refusal.run(s.test(layout.Accuracy).where(), "user_conf",
 				"it ran with %q, but the performance run did not: the tree has one user.conf for both", line)
 			return
 		}
 	}
 	if len(performance) != len(accurate) {
-		b.run(s.test(layout.Accuracy).where(), "user_conf",
+		j.refusal.run(s.test(layout.Accuracy).where(), "user_conf",
 			"the performance run had %d settings in its user.conf and this one %d: the tree has one user.conf for both",
 			len(performance), len(accurate))
 	}

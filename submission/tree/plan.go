@@ -2,12 +2,9 @@ package tree
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net"
 	"net/url"
@@ -19,40 +16,25 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
-	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/describe"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 	"github.com/mlperf-go/mlperf-go/submission/treefs"
 )
 
-// entry is one file of the tree: a copy of a file, or a text.
-type entry struct {
-	to   string   // path relative to the tree's root, with slashes
-	in   *os.Root // root of from
-	from string   // file to copy; "": write text
-	text []byte
-}
-
 // copy adds a copy of a file of the campaign.
-func (b *builder) copy(from, to string) {
-	b.entries = append(b.entries, entry{to: to, in: b.campaign, from: from})
-}
-
-func (b *builder) text(to string, text []byte) {
-	b.entries = append(b.entries, entry{to: to, text: text})
-}
+func (b *builder) copy(from, to string) { b.files.copy(b.campaign.root, from, to) }
 
 // describe completes the description from the runs and the machine, and reports the fields that are still missing.
 func (b *builder) describe() {
 	if b.o.Submitter == "" {
-		b.word("submitter", codeEmpty, "no submitter given; pass --submitter NAME, or write it in the description")
+		b.refusal.word("submitter", codeEmpty, "no submitter given; pass --submitter NAME, or write it in the description")
 	} else if why := folderName(b.o.Submitter); why != "" {
-		b.word("submitter", "submitter", "it is used as a folder's name, but %s", why)
+		b.refusal.word("submitter", "submitter", "it is used as a folder's name, but %s", why)
 	}
 	for benchmark, own := range b.words.Names {
 		if why := folderName(own); why != "" && b.o.Division == layout.Open {
-			b.word("benchmark_names."+benchmark, "benchmark_names", "it is used as a folder's name, but %s", why)
+			b.refusal.word("benchmark_names."+benchmark, "benchmark_names", "it is used as a folder's name, but %s", why)
 		}
 	}
 	for _, s := range b.scenarios {
@@ -65,12 +47,12 @@ func (b *builder) describe() {
 	}
 	for _, field := range b.words.Missing(b.o.Division) {
 		if field != "system.submitter" && field != "system.division" {
-			b.word(field, codeEmpty, "it is not set, and cannot be detected here")
+			b.refusal.word(field, codeEmpty, "it is not set, and cannot be detected here")
 		}
 	}
 	for _, wrong := range b.words.Wrong() {
 		field, text, _ := strings.Cut(wrong, " ")
-		b.word(field, "value", "it %s", text)
+		b.refusal.word(field, "value", "it %s", text)
 	}
 }
 
@@ -78,7 +60,7 @@ func (b *builder) describe() {
 // ran on it.
 func (b *builder) facts(t *test) []describe.Fact {
 	var facts []describe.Fact
-	if server := b.framework(t); server != "" {
+	if server := b.campaign.framework(t); server != "" {
 		facts = append(facts, describe.Fact{Field: "framework", Value: server, From: "the endpoint"})
 	}
 	if !slices.ContainsFunc(t.record.Endpoints, func(e record.EndpointCounts) bool { return !loopback(e.URL) }) {
@@ -101,23 +83,6 @@ func loopback(text string) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// framework returns name and version of the server, as recorded by the preflight, or "".
-func (b *builder) framework(t *test) string {
-	text, err := b.read(t, record.PreflightName)
-	if err != nil {
-		return ""
-	}
-	var p run.Preflight
-	if err := json.Unmarshal(text, &p); err != nil || len(p.Endpoints) == 0 {
-		return ""
-	}
-	e := p.Endpoints[0]
-	if e == nil || e.Server == "" || e.Version == "" {
-		return ""
-	}
-	return e.Server + " " + e.Version
-}
-
 // plan lists the files of the tree.
 func (b *builder) plan() error {
 	system, err := b.words.SystemJSON()
@@ -131,12 +96,12 @@ func (b *builder) plan() error {
 	power := b.power()
 	mapping := map[string]string{}
 	for _, s := range b.scenarios {
-		b.text(b.submitter.System(s.system), system)
-		b.text(s.place.Measurements(), measurements)
+		b.files.text(b.submitter.System(s.system), system)
+		b.files.text(s.place.Measurements(), measurements)
 		b.scenarioFiles(s)
-		b.text(path.Join(s.place.Code(), layout.ReadmeName), b.codeReadme(s.benchmark))
+		b.files.text(path.Join(s.place.Code(), layout.ReadmeName), b.codeReadme(s.benchmark))
 		if power != nil {
-			b.text(b.submitter.SystemPower(s.system), power)
+			b.files.text(b.submitter.SystemPower(s.system), power)
 		}
 		if err := b.source(s.place.Code()); err != nil {
 			return err
@@ -146,16 +111,16 @@ func (b *builder) plan() error {
 		}
 	}
 	if b.words.Calibration != "" {
-		b.text(b.submitter.Calibration()[0], paragraph("# Calibration\n\n"+b.words.Calibration))
+		b.files.text(b.submitter.Calibration()[0], paragraph("# Calibration\n\n"+b.words.Calibration))
 	}
 	if len(mapping) > 0 {
 		text, err := json.MarshalIndent(mapping, "", "  ")
 		if err != nil {
 			return err
 		}
-		b.text(b.submitter.Mapping(), append(text, '\n'))
+		b.files.text(b.submitter.Mapping(), append(text, '\n'))
 	}
-	b.unique()
+	b.files.unique()
 	return nil
 }
 
@@ -169,19 +134,9 @@ func (b *builder) power() []byte {
 	}
 	text, err := atomicfile.ReadWhole(b.words.Power, maxPower)
 	if err != nil {
-		b.word("power_file", "power_file", "cannot copy the file with the system's power: %v", err)
+		b.refusal.word("power_file", "power_file", "cannot copy the file with the system's power: %v", err)
 	}
 	return text
-}
-
-// unique removes repeated entries of files that several scenarios share.
-func (b *builder) unique() {
-	seen := map[string]bool{}
-	b.entries = slices.DeleteFunc(b.entries, func(e entry) bool {
-		twice := seen[e.to]
-		seen[e.to] = true
-		return twice
-	})
 }
 
 // scenarioFiles adds the logs, scores, audits and configurations of one scenario.
@@ -189,14 +144,15 @@ func (b *builder) scenarioFiles(s *scenario) {
 	for _, t := range s.tests {
 		switch {
 		case t.leaf.Audit():
-			b.below(b.campaign, t.leaf.Verified(""), s.place.Audit(t.leaf.Test))
+			b.files.below(b.campaign.root, t.leaf.Verified(""), s.place.Audit(t.leaf.Test))
 		case t.leaf.Test == layout.Accuracy:
 			b.logs(t, s.place.Accuracy())
 			b.copy(filepath.Join(t.where(), layout.ScoreFile), path.Join(s.place.Accuracy(), layout.ScoreFile))
 		default:
 			b.logs(t, s.place.Performance())
 			for _, power := range []string{layout.PowerName, layout.RangingName} {
-				b.below(b.campaign, filepath.Join(t.where(), power), path.Join(s.place.Folder(), layout.Performance, power))
+				b.files.below(b.campaign.root, filepath.Join(t.where(), power),
+					path.Join(s.place.Folder(), layout.Performance, power))
 			}
 		}
 		b.copy(filepath.Join(t.where(), record.ConfigName),
@@ -204,7 +160,7 @@ func (b *builder) scenarioFiles(s *scenario) {
 	}
 	performance := s.test(layout.Performance)
 	b.copy(filepath.Join(performance.where(), record.UserConfName), path.Join(s.place.Measured(), layout.UserConfName))
-	b.text(path.Join(s.place.Measured(), layout.ReadmeName), b.readme(s))
+	b.files.text(path.Join(s.place.Measured(), layout.ReadmeName), b.readme(s))
 }
 
 func (b *builder) logs(t *test, to string) {
@@ -213,21 +169,24 @@ func (b *builder) logs(t *test, to string) {
 	}
 }
 
-// below adds copies of the regular files of a folder, if it exists. Links and the like are skipped with a note.
-func (b *builder) below(root *os.Root, folder, to string) {
-	err := treefs.Walk(context.Background(), root, folder, func(e treefs.Entry) error {
-		switch {
-		case e.Type().IsRegular():
-			rel := strings.TrimPrefix(e.Path, filepath.ToSlash(folder)+"/")
-			b.entries = append(b.entries, entry{to: path.Join(to, rel), in: root, from: e.Path})
-		case !e.IsDir():
-			b.noteOnce("%s is skipped: it is not a regular file", e.Path)
+// keepPower adds the power files of the tree to replace, because other tools wrote them there.
+func (b *builder) keepPower(old *os.Root) {
+	planned := b.files.planned()
+	before := len(b.files.entries)
+	for _, s := range b.scenarios {
+		for _, power := range []string{layout.PowerName, layout.RangingName} {
+			folder := path.Join(s.place.Folder(), layout.Performance, power)
+			b.files.below(old, folder, folder)
 		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		b.noteOnce("%s is skipped: %v", folder, err)
+		name := b.submitter.SystemPower(s.system)
+		if f, err := atomicfile.OpenIn(old, name); err == nil {
+			_ = f.Close() // opened only to see whether it exists
+			b.files.copy(old, name, name)
+		}
 	}
+	kept := slices.DeleteFunc(slices.Clone(b.files.entries[before:]), func(e entry) bool { return planned[e.to] })
+	b.files.entries = append(b.files.entries[:before], kept...)
+	b.files.unique()
 }
 
 // maxSource limits the number of files of the submitter's code.
@@ -244,7 +203,7 @@ func (b *builder) source(to string) error {
 	if b.code == nil {
 		var err error
 		if b.code, err = os.OpenRoot(folder); err != nil {
-			b.word("source", "source", "%v: %v", errSource, err)
+			b.refusal.word("source", "source", "%v: %v", errSource, err)
 			return nil
 		}
 	}
@@ -252,7 +211,7 @@ func (b *builder) source(to string) error {
 	err := treefs.Walk(context.Background(), b.code, ".", func(e treefs.Entry) error {
 		switch {
 		case folderName(e.Name()) != "" || e.Name() == "__pycache__" || !e.IsDir() && !e.Type().IsRegular():
-			b.noteOnce("%s of the code is skipped: a tree must not contain hidden files, links, names with blanks or "+
+			b.files.noteOnce("%s of the code is skipped: a tree must not contain hidden files, links, names with blanks or "+
 				"__pycache__", e.Path)
 			if e.IsDir() {
 				return fs.SkipDir
@@ -264,39 +223,11 @@ func (b *builder) source(to string) error {
 		if n++; n > maxSource {
 			return fmt.Errorf("it has more than %d files", maxSource)
 		}
-		b.entries = append(b.entries, entry{to: path.Join(to, e.Path), in: b.code, from: e.Path})
+		b.files.copy(b.code, e.Path, path.Join(to, e.Path))
 		return nil
 	})
 	if err != nil {
-		b.word("source", "source", "%v: %v", errSource, err)
+		b.refusal.word("source", "source", "%v: %v", errSource, err)
 	}
 	return nil
-}
-
-func (b *builder) noteOnce(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(b.notes, text) {
-		b.notes = append(b.notes, text)
-	}
-}
-
-// open opens the entry's file.
-func (e *entry) open() (*os.File, error) {
-	return atomicfile.OpenIn(e.in, e.from)
-}
-
-// hash returns the SHA-256 of the entry's content.
-func (e *entry) hash() (string, error) {
-	if e.from == "" {
-		return textHash(e.text), nil
-	}
-	f, err := e.open()
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", fmt.Errorf("read %s: %w", e.from, err)
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }

@@ -22,7 +22,7 @@ func (b *builder) readme(s *scenario) []byte {
 	fmt.Fprintf(&t, "Measured with mlperf-go %s on the official LoadGen %s (revision %s), round %s.\n\n", r.Tool.Version,
 		r.Tool.LoadGen, r.Tool.LoadGenRevision, b.round.Name)
 	fmt.Fprintf(&t, "## System under test\n\n- served model: %s\n- inference server: %s\n", r.ServedModel,
-		cmp.Or(b.framework(s.test(layout.Performance)), "see the system description"))
+		cmp.Or(b.campaign.framework(s.test(layout.Performance)), "see the system description"))
 	fmt.Fprintf(&t, "- data set: %d samples, SHA-256 %s\n", r.Dataset.Samples, r.Dataset.SHA256)
 	fmt.Fprintf(&t, "- sampling: %s\n\n", sampling(r))
 	t.WriteString("## Commands\n\nEach test is a separate process; its complete settings are in the code folder's " +

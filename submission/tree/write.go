@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,11 +27,21 @@ type place struct {
 	part, output string
 }
 
+// writer writes the files of a tree to its folder.
+type writer struct {
+	output string
+	force  bool // replace an existing tree
+	files  *content
+	keep   func(old *os.Root) // adds the files of the tree to replace that stay; called before any is written
+	reused int                // files kept from an interrupted build
+	bytes  int64
+}
+
 // write writes the tree under its temporary name and then renames it. All files are written relative to opened folders,
 // so that a link in place of a folder is an error.
-func (b *builder) write(ctx context.Context) error {
-	output := filepath.Clean(b.o.Output)
-	old, err := b.taken(output)
+func (w *writer) write(ctx context.Context) error {
+	output := w.output
+	replace, err := w.taken()
 	if err != nil {
 		return err
 	}
@@ -55,19 +64,21 @@ func (b *builder) write(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	if old {
-		if b.old, err = os.OpenRoot(output); err != nil {
+	if replace {
+		old, err := os.OpenRoot(output)
+		if err != nil {
 			return environment(fmt.Errorf("cannot read the tree to replace: %w", err))
 		}
-		b.keepPower()
+		defer old.Close()
+		w.keep(old)
 	}
-	if err := b.fill(ctx, part); err != nil {
+	if err := w.fill(ctx, part); err != nil {
 		return err
 	}
-	if err := b.prune(ctx, part); err != nil {
+	if err := w.prune(ctx, part); err != nil {
 		return environment(fmt.Errorf("cannot remove files of an earlier build: %w", err))
 	}
-	if err := at.publish(old); err != nil {
+	if err := at.publish(replace); err != nil {
 		return environment(fmt.Errorf("cannot rename the finished tree %s to %s: %w", output+partSuffix, output, err))
 	}
 	return nil
@@ -78,23 +89,23 @@ func environment(err error) error {
 		"continues where this one stopped", "%w", err)
 }
 
-// taken reports whether the output folder contains a tree to replace. It is an error without Options.Force, or if the
+// taken reports whether the output folder contains a tree to replace. It is an error without force, or if the
 // folder contains anything else.
-func (b *builder) taken(output string) (bool, error) {
-	entries, err := os.ReadDir(output)
+func (w *writer) taken() (bool, error) {
+	entries, err := os.ReadDir(w.output)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case err != nil:
 		return false, environment(fmt.Errorf("cannot read the folder of the tree: %w", err))
-	case len(entries) > 0 && !b.o.Force:
+	case len(entries) > 0 && !w.force:
 		return false, exit.Usage(exit.CodeOutputUsed, "Choose another --output, or pass --force to replace the tree",
-			"the folder %s exists and is not empty", output)
+			"the folder %s exists and is not empty", w.output)
 	}
 	for _, e := range entries { // never replace anything but a tree
 		if !slices.Contains(layout.Divisions(), e.Name()) {
 			return false, exit.Usage(exit.CodeOutputUsed, "Choose another --output",
-				"the folder %s contains %s, which is not part of a submission tree", output, e.Name())
+				"the folder %s contains %s, which is not part of a submission tree", w.output, e.Name())
 		}
 	}
 	return true, nil
@@ -113,37 +124,9 @@ func lock(folder *os.Root) (unlock func(), err error) {
 	return func() { _ = d.Close() }, nil
 }
 
-// keepPower adds the power files of the tree to replace, because other tools wrote them there.
-func (b *builder) keepPower() {
-	planned := b.planned()
-	before := len(b.entries)
-	for _, s := range b.scenarios {
-		for _, power := range []string{layout.PowerName, layout.RangingName} {
-			folder := path.Join(s.place.Folder(), layout.Performance, power)
-			b.below(b.old, folder, folder)
-		}
-		name := b.submitter.SystemPower(s.system)
-		if f, err := atomicfile.OpenIn(b.old, name); err == nil {
-			_ = f.Close() // opened only to see whether it exists
-			b.entries = append(b.entries, entry{to: name, in: b.old, from: name})
-		}
-	}
-	kept := slices.DeleteFunc(slices.Clone(b.entries[before:]), func(e entry) bool { return planned[e.to] })
-	b.entries = append(b.entries[:before], kept...)
-	b.unique()
-}
-
-func (b *builder) planned() map[string]bool {
-	planned := map[string]bool{}
-	for _, e := range b.entries {
-		planned[e.to] = true
-	}
-	return planned
-}
-
 // fill writes every file that is missing or differs.
-func (b *builder) fill(ctx context.Context, part *os.Root) error {
-	for _, e := range b.entries {
+func (w *writer) fill(ctx context.Context, part *os.Root) error {
+	for _, e := range w.files.entries {
 		if ctx.Err() != nil {
 			return fmt.Errorf("build the tree %s: %w", part.Name(), context.Cause(ctx))
 		}
@@ -152,47 +135,20 @@ func (b *builder) fill(ctx context.Context, part *os.Root) error {
 			return environment(err)
 		}
 		if got, err := atomicfile.SHA256In(part, e.to); err == nil && got == want {
-			b.reused++
+			w.reused++
 		} else if err := e.write(part, want); err != nil {
 			return err
 		}
 		if info, err := part.Lstat(e.to); err == nil {
-			b.bytes += info.Size()
+			w.bytes += info.Size()
 		}
-	}
-	return nil
-}
-
-func (e *entry) write(part *os.Root, want string) error {
-	dir, err := atomicfile.MakeFolderIn(part, path.Dir(e.to))
-	if err != nil {
-		return environment(err)
-	}
-	defer dir.Close()
-	if e.from == "" {
-		if err := atomicfile.WriteBytesIn(dir, path.Base(e.to), e.text); err != nil {
-			return environment(err)
-		}
-		return nil
-	}
-	f, err := e.open()
-	if err != nil {
-		return environment(err)
-	}
-	defer f.Close()
-	got, err := atomicfile.CopyIn(dir, path.Base(e.to), f)
-	switch {
-	case err != nil:
-		return environment(err)
-	case got != want:
-		return environment(fmt.Errorf("%s changed while it was copied", e.from))
 	}
 	return nil
 }
 
 // prune removes files of an earlier build that are not planned, and folders that are then empty.
-func (b *builder) prune(ctx context.Context, part *os.Root) error {
-	planned := b.planned()
+func (w *writer) prune(ctx context.Context, part *os.Root) error {
+	planned := w.files.planned()
 	var dirs []string
 	err := treefs.Walk(ctx, part, ".", func(e treefs.Entry) error {
 		switch {
