@@ -1,20 +1,16 @@
 package campaign
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
-	"github.com/mlperf-go/mlperf-go/compliance"
 	"github.com/mlperf-go/mlperf-go/internal/earlystop"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/needs"
 	"github.com/mlperf-go/mlperf-go/run/plan"
-	"github.com/mlperf-go/mlperf-go/run/rehearse"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
@@ -80,70 +76,6 @@ func tooShort(plan *plan.Plan, queries int) string {
 		"LoadGen's early stopping needs %d; the audit's verification decides", queries, needed)
 }
 
-// resolve plans the test of a step as its own process will, and returns the SHA-256 of its data set.
-func (p *Plan) resolve(s Step) (*plan.Plan, string, error) {
-	e, err := p.stepConfig(s)
-	if err != nil {
-		return nil, "", err
-	}
-	plan, err := plan.Resolve(e)
-	if err != nil {
-		return nil, "", err
-	}
-	plan.Simulated, plan.References = p.simulated, p.references
-	if err := p.placeholder(s, plan); err != nil {
-		return nil, "", err
-	}
-	if p.options.Servers != nil {
-		plan.Profilers = p.options.Servers.Profilers
-	}
-	if s.Audit() {
-		audit, err := findAudit(s, p.row)
-		if err != nil {
-			return nil, "", err
-		}
-		plan.AuditRows = audit.Samples
-	}
-	rows, sum := plan.Samples(), ""
-	if plan.HasDataset() {
-		plan.ShareDataset(p.readers[e.String("dataset")])
-		ds, err := plan.ReadDataset()
-		if err != nil {
-			return nil, "", err
-		}
-		p.readers[e.String("dataset")] = plan
-		p.fileRows[e.String("dataset")] = len(ds.Samples)
-		rows, sum = len(ds.Samples), ds.SHA256
-	} else if sum, err = p.syntheticSum(plan); err != nil {
-		return nil, "", err
-	}
-	if err := plan.Bind(rows); err != nil {
-		return nil, "", err
-	}
-	return plan, sum, nil
-}
-
-func findAudit(s Step, row *models.Row) (*compliance.Audit, error) {
-	audit, err := compliance.Find(s.Test, row.Name)
-	if err != nil {
-		return nil, exit.Usage(exit.CodeAudit, "", "%w", err)
-	}
-	return audit, nil
-}
-
-// syntheticSum returns the SHA-256 of the synthetic data set that will be made for a plan.
-func (p *Plan) syntheticSum(plan *plan.Plan) (string, error) {
-	rows := plan.Samples()
-	if p.syntheticSums[rows] == "" {
-		h := sha256.New()
-		if err := rehearse.Dataset(plan).Write(h); err != nil {
-			return "", exit.Usage(exit.CodeDataset, "Give the benchmark's own data set with --dataset", "%w", err)
-		}
-		p.syntheticSums[rows] = hex.EncodeToString(h.Sum(nil))
-	}
-	return p.syntheticSums[rows], nil
-}
-
 // refuseRehearsal: with a server and a data set of the user's, a rehearsal must be asked for
 // (docs/reference/runs.md#rehearsals).
 func (p *Plan) refuseRehearsal(plan *plan.Plan) error {
@@ -169,10 +101,9 @@ func (p *Plan) refuseBreaches(plan *plan.Plan) error {
 // Before judges what a plan's folder holds from an earlier run: a valid run with the plan's settings is Done. A
 // plan that cannot be resolved has the zero Finding: its run will report why.
 func Before(test *plan.Plan) Finding {
-	p := &Plan{settings: test.Config.Clone(), row: test.Row,
-		syntheticSums: map[int]string{}, readers: map[string]*plan.Plan{}, fileRows: map[string]int{}}
+	r := newResolver(test.Config.Clone(), test.Row)
 	step := Step{Scenario: test.Scenario.Scenario, Test: string(test.Mode)}
-	bound, sum, err := p.resolve(step)
+	bound, sum, err := r.resolve(step)
 	if err != nil {
 		return Finding{}
 	}

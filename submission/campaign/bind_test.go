@@ -16,7 +16,7 @@ func TestACampaignWithoutItsPromptTemplateIsRejected(t *testing.T) {
 	require.NoError(t, err)
 	plan.Dataset = &datasets.Dataset{WithoutTemplate: 48289, Samples: []datasets.Sample{{Input: "What is this?"}}}
 	require.NoError(t, plan.Bind(48289))
-	k := &Plan{Campaign: Campaign{Of: Of{Division: "closed"}, Real: true}}
+	k := &Plan{Campaign: Campaign{Runs: Runs{Of: Of{Division: "closed"}, Real: true}}}
 	err = k.refuseBreaches(plan)
 	require.Equal(t, run.ExitUsage, run.Classify(err).Exit)
 	require.ErrorContains(t, err, "the closed division does not allow this: prompt_template: 48289 prompts")
@@ -30,7 +30,7 @@ func TestBreachesAreRejectedWhereTheyCount(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, plan.Bind(13368))
 	for division, refused := range map[string]bool{"closed": true, "network": true, "open": false} {
-		k := &Plan{Campaign: Campaign{Of: Of{Division: division}, Real: true}}
+		k := &Plan{Campaign: Campaign{Runs: Runs{Of: Of{Division: division}, Real: true}}}
 		err := k.refuseBreaches(plan)
 		require.Equal(t, refused, err != nil, division)
 		if refused {

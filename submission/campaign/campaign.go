@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"time"
 
 	"go.uber.org/zap"
@@ -17,7 +16,6 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/internal/statefile"
 	"github.com/mlperf-go/mlperf-go/models"
-	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/child"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/needs"
@@ -38,19 +36,14 @@ type Task struct {
 
 // Campaign is the work to do in a folder.
 type Campaign struct {
-	Of
-	Folder     string
+	Runs
 	SystemType string
 	Submitter  string
 	All        []Step // of the whole campaign; Tasks may be only some of them
 	Tasks      []Task
-	Real       bool // a rehearsal does not count here
-	AnyScore   bool // a score below its target is accepted: the open division
 	Resume     bool // continue in a folder that was used before
 	Force      bool // run everything again
 	Attempts   int  // how often a step that ends INVALID is tried; 0: once
-	// Place returns a step's folder; nil: that of package layout.
-	Place func(Step) string
 
 	// Command returns the process of a task, not yet started. The campaign sets its group and its output, and ends it.
 	Command func(Task) *exec.Cmd
@@ -75,21 +68,6 @@ type Campaign struct {
 	loads map[models.Scenario]float64 // that were reported
 	grace time.Duration               // for a child to end after a signal; 0: killGrace
 }
-
-// folder returns a step's folder; a score is in the accuracy run's.
-func (c *Campaign) folder(s Step) string {
-	test := s.Test
-	if test == Score {
-		test = layout.Accuracy
-	}
-	if c.Place != nil {
-		return c.Place(Step{s.Scenario, test})
-	}
-	return layout.Leaf{System: c.System, Benchmark: c.Model, Scenario: s.Scenario, Test: test}.Folder(c.Folder)
-}
-
-// Path returns the folder of a step's run.
-func (c *Campaign) Path(s Step) string { return c.folder(s) }
 
 // report logs what happens to a step. code is the reason's code, or empty.
 func (c *Campaign) report(s Step, code, format string, args ...any) {
@@ -273,7 +251,7 @@ func (c *Campaign) Run(ctx context.Context) error {
 		if t.IsRun() || t.Test == Tune {
 			c.point()
 		}
-		if err := c.attempt(ctx, t, entry); err != nil {
+		if err := (attempt{c, t, entry}).run(ctx); err != nil {
 			return errors.Join(err, c.save())
 		}
 		if entry.Status == Done {
@@ -338,14 +316,6 @@ func (c *Campaign) blocked(t Task) string {
 	return ""
 }
 
-// lookAlone judges a step that need not be one of the tasks, whatever its settings were.
-func (c *Campaign) lookAlone(s Step) Finding {
-	if s.Test == Tune {
-		return c.lookTuned(Task{Step: s})
-	}
-	return c.want(Task{Step: s}).Judge(c.folder(s))
-}
-
 // wanted reports whether a scenario has a test to run, so that its endpoints must be probed.
 func (c *Campaign) wanted(preflight Task) bool {
 	for _, t := range c.Tasks {
@@ -360,188 +330,3 @@ func (c *Campaign) wanted(preflight Task) bool {
 
 // ErrEnded is in the error of endpoints that will not answer again while the campaign runs, so that waiting is useless.
 var ErrEnded = errors.New("the server of an endpoint has ended")
-
-// regained limits how often a step is run again because its endpoint disappeared.
-const regained = 5
-
-// attempt runs a task until it is done or its attempts are used up. A task that fails because the endpoints disappeared
-// is run again once they answer, if Wait allows for it.
-func (c *Campaign) attempt(ctx context.Context, t Task, entry *Entry) error {
-	lost := 0
-	for n := 1; ; n++ {
-		err := c.once(ctx, t, entry)
-		gone := entry.Status != Done && c.Wait > 0 && lost < regained && ctx.Err() == nil && t.Test != Score &&
-			c.Ready != nil && c.away(ctx)
-		switch {
-		case gone && (err == nil || entry.Status == Failed):
-			lost, n = lost+1, n-1
-			c.report(t.Step, entry.Code, "%s is %s, and its endpoint is gone: %s", t.ID(), entry.Status, entry.Why)
-		case err != nil:
-			return err
-		case entry.Status != Invalid && entry.Status != Crashed || n >= c.Attempts || entry.scoredLow(t.Step):
-			return nil
-		default:
-			c.report(t.Step, entry.Code, "%s is %s and is tried again: %s", t.ID(), entry.Status, entry.Why)
-		}
-	}
-}
-
-// scoredLow reports whether a score failed on its value: a log has the same score each time.
-func (e *Entry) scoredLow(s Step) bool {
-	return s.Test == Score && e.Status == Invalid && e.Code == belowTarget
-}
-
-// once runs a task's process and judges its result.
-func (c *Campaign) once(ctx context.Context, t Task, entry *Entry) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if err := c.ready(ctx, t, entry); err != nil {
-		return err
-	}
-	if begin := c.Begin; begin != nil && t.Test != Score {
-		c.Begin = nil
-		if err := begin(ctx); err != nil {
-			return err
-		}
-	}
-	if taken, err := c.takeConfirmed(t, entry); taken || err != nil {
-		return err
-	}
-	if err := c.moveAside(t, entry); err != nil {
-		return err
-	}
-	entry.Status, entry.Code, entry.Why, entry.Exit, entry.TookS = Active, "", "", 0, 0
-	entry.Started, entry.Settings, entry.Hash = time.Now(), t.Settings, t.Settings.Hash()
-	entry.Attempts++
-	if err := c.save(); err != nil {
-		return err
-	}
-	started := time.Now()
-	end, err := child.Run(ctx, c.Command(t), c.lock, c.grace)
-	if err != nil {
-		return fmt.Errorf("cannot start the process of %s: %w", t.ID(), err)
-	}
-	entry.TookS, entry.Exit = time.Since(started).Seconds(), end.Exit
-	c.read(t, entry, end)
-	if t.Test == Score && entry.Status == Done && entry.Why != "" { // a score that is only shown
-		c.report(t.Step, entry.Code, "%s is only shown: %s", t.ID(), entry.Why)
-	}
-	if err := c.save(); err != nil {
-		return err
-	}
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case t.Test != Score && entry.Status == Failed && (end.Exit == run.ExitUsage || end.Exit == run.ExitEnvironment):
-		return &run.Error{Exit: end.Exit, Code: exit.CodeStep, Err: fmt.Errorf("%s could not be run: %s", t.ID(), entry.Why)}
-	}
-	return nil
-}
-
-// read judges a task whose process has ended. The exit code can only make the judgement worse, never better.
-func (c *Campaign) read(t Task, entry *Entry, end child.Ended) {
-	f := Finding{Status: Done}
-	switch {
-	case t.IsRun():
-		f = c.want(t).Judge(c.folder(t.Step))
-	case t.Test == Tune:
-		f = c.lookTuned(t)
-	case t.Test == Score:
-		f = lookScored(c.folder(t.Step), c.AnyScore)
-		switch {
-		case f.Status != Pending && end.Exit == run.ExitInvalid:
-			// accuracy.json contains what the exit code reports
-			end.Exit, entry.Exit = 0, map[Status]int{Invalid: run.ExitInvalid}[f.Status]
-		// such as a missing tokenizer: the log is there, and has no score
-		case f.Status == Pending && end.Exit == run.ExitUsage:
-			f = Finding{Status: Invalid, Code: string(record.CodeNotScored), Why: "the answers were not scored: " + end.Why}
-			end = child.Ended{}
-			entry.Exit = run.ExitInvalid
-		}
-	}
-	switch {
-	case f.Status == Pending: // the folder has nothing of this test
-		f.Status = Failed
-	case f.Status == Done && end.Exit != 0:
-		f.Status, f.Code, f.Why = Failed, string(end.Code), end.Why
-	}
-	if f.Status != Done && f.Status != Invalid && end.Why != "" {
-		f.Code, f.Why = string(end.Code), end.Why
-	}
-	if f.Status != Done && f.Why == "" {
-		f.Code, f.Why = "exit", "its process ended with exit code "+strconv.Itoa(end.Exit)
-	}
-	if f.Status == Crashed && (end.Exit == run.ExitUsage || end.Exit == run.ExitEnvironment) {
-		f.Status = Failed
-	}
-	entry.Status, entry.Code, entry.Why = f.Status, f.Code, f.Why
-}
-
-// readyPause is the time between two calls of Ready.
-const readyPause = 500 * time.Millisecond
-
-// away reports whether endpoints do not answer now but may answer later.
-func (c *Campaign) away(ctx context.Context) bool {
-	err := c.Ready(ctx)
-	return err != nil && !errors.Is(err, ErrEnded)
-}
-
-// ready waits for endpoints that do not answer.
-func (c *Campaign) ready(ctx context.Context, t Task, entry *Entry) error {
-	if c.Ready == nil || t.Test == Score {
-		return nil
-	}
-	err := c.Ready(ctx)
-	wait := c.Wait
-	if errors.Is(err, ErrEnded) {
-		wait = 0
-	}
-	if err != nil && wait > 0 {
-		c.report(t.Step, "endpoint", "%s waits up to %v (--wait-endpoint; Ctrl-C ends it): %v", t.ID(), c.Wait, err)
-	}
-	for deadline := time.Now().Add(wait); err != nil && !errors.Is(err, ErrEnded) && time.Now().Before(deadline) &&
-		ctx.Err() == nil; err = c.Ready(ctx) {
-		select {
-		case <-ctx.Done():
-		case <-time.After(readyPause):
-		}
-	}
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case err == nil:
-		return nil
-	}
-	entry.Status, entry.Code, entry.Why, entry.Exit = Pending, "endpoint", err.Error(), run.ExitEnvironment
-	return exit.Environment(exit.CodeEndpoint, "Start the server again and continue with --resume, or pass "+
-		"--wait-endpoint D to wait for it", "%s was not started: %w", t.ID(), err)
-}
-
-// AsideName is the folder of a campaign for earlier runs of steps that were run again.
-const AsideName = "aside"
-
-// moveAside moves a step's earlier folder out of the way. It is kept, because it may hold an hour of measurement.
-func (c *Campaign) moveAside(t Task, entry *Entry) error {
-	from := c.folder(t.Step)
-	if !t.IsRun() && t.Test != Tune || untouched(from) || t.Test == Tune && !c.Force && c.continues(t, entry) {
-		return nil
-	}
-	for n := 1; ; n++ {
-		name := filepath.Join(AsideName, string(t.Scenario), t.Test+"-"+strconv.Itoa(n))
-		to := filepath.Join(c.Folder, name)
-		if _, err := os.Lstat(to); err == nil {
-			continue
-		}
-		err := os.MkdirAll(filepath.Dir(to), 0o755)
-		if err == nil {
-			err = os.Rename(from, to)
-		}
-		if err != nil {
-			return exit.Environment(exit.CodeOutputDir, "Choose another --output-dir, or change its permissions",
-				"cannot move the earlier run of %s aside: %w", t.ID(), err)
-		}
-		entry.Aside = append(entry.Aside, name)
-		return nil
-	}
-}

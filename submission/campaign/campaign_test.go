@@ -154,7 +154,7 @@ func (s *stage) again(folder string) {
 	core, logs := observer.New(zap.InfoLevel)
 	s.logs = logs
 	steps := Steps([]models.Scenario{models.Offline, models.Server}, []string{"TEST06"}, nil)
-	s.Campaign = &Campaign{Of: Of{"llama3.1-8b", "sys", "v6.1", "closed"}, Folder: folder, All: steps,
+	s.Campaign = &Campaign{Runs: Runs{Of: Of{"llama3.1-8b", "sys", "v6.1", "closed"}, Folder: folder}, All: steps,
 		Log: zap.New(core)}
 	for _, step := range steps {
 		t := Task{Step: step}

@@ -22,29 +22,6 @@ func usualOverhead(s Step) time.Duration {
 	return overhead / 2
 }
 
-// overheadOf returns the overhead of a step, from steps of its kind that this campaign has run.
-func (c *Campaign) overheadOf(s Step) time.Duration {
-	var seen time.Duration
-	n := 0
-	for _, t := range c.Tasks {
-		e := c.state.Entry(t.Step)
-		if e.Status != Done || e.TookS == 0 || t.IsRun() != s.IsRun() || !s.IsRun() && t.Test != s.Test || t.Test == Tune {
-			continue
-		}
-		took := e.TookS
-		if r, err := record.Read(c.folder(t.Step)); t.IsRun() && err == nil {
-			took -= r.DurationS
-		}
-		if took > 0 {
-			seen, n = seen+time.Duration(took*float64(time.Second)), n+1
-		}
-	}
-	if n == 0 {
-		return usualOverhead(s)
-	}
-	return seen / time.Duration(n)
-}
-
 // sum adds estimates of steps.
 type sum struct {
 	takes, overhead time.Duration // the overhead is part of takes
@@ -86,6 +63,11 @@ func (c *Campaign) Estimate(from int) (left time.Duration, sure bool) {
 	return all.total()
 }
 
+// estimate returns how long a task takes.
+func (c *Campaign) estimate(t Task) estimate {
+	return (estimator{&c.Runs, c.Tasks, c.state, c.speed}).of(t)
+}
+
 // speed is how fast the servers answer, as far as it is known before the first test.
 type speed struct {
 	answer   time.Duration // of one answer of the test, alone; 0: unknown
@@ -107,43 +89,75 @@ func (s speed) rate(samples int) (perS float64, sure bool) {
 	return float64(at) / s.answer.Seconds(), s.parallel > 0
 }
 
-// estimate returns how long a task takes, from the rate of its schedule, from earlier runs, or from the servers' speed.
-func (c *Campaign) estimate(t Task) estimate {
-	over := c.overheadOf(t.Step)
+// estimator estimates how long tasks take.
+type estimator struct {
+	runs  *Runs
+	tasks []Task // of the campaign
+	state *State
+	speed speed
+}
+
+// of returns how long a task takes, from the rate of its schedule, from earlier runs, or from the servers' speed.
+func (e estimator) of(t Task) estimate {
+	over := e.overheadOf(t.Step)
 	copied := t.Tuned && t.Test == layout.Performance // from the tune
 	if copied || !t.IsRun() && t.Test != Tune {
 		return estimate{over, over, true}
 	}
-	load, guessed := c.follow(t).Load, false
-	if measured := c.measured(t); measured > 0 && (t.Scenario == models.Offline || load.PerS == 0) {
+	load, guessed := e.runs.follow(t).Load, false
+	if measured := e.runs.measured(t); measured > 0 && (t.Scenario == models.Offline || load.PerS == 0) {
 		load.PerS = measured
 	}
 	if load.PerS == 0 {
-		perS, sure := c.speed.rate(load.Samples)
+		perS, sure := e.speed.rate(load.Samples)
 		load.PerS, guessed = t.offered(perS), !sure
 	}
 	takes, sure := load.Takes()
 	if sure = sure && !guessed && t.Test != Tune; sure { // a tune is at least the run that confirms its rate
-		takes += over + c.drain(t)
+		takes += over + e.drain(t)
 	}
 	return estimate{takes, over, sure}
 }
 
 // drain returns how long the last answers take after the last query of a schedule; 0: unknown, or there is no schedule.
-func (c *Campaign) drain(t Task) time.Duration {
+func (e estimator) drain(t Task) time.Duration {
 	if t.Scenario == models.Offline || t.Scenario == models.SingleStream {
 		return 0
 	}
 	for _, test := range []string{layout.Performance, layout.Accuracy} {
-		r, err := record.Read(c.folder(Step{t.Scenario, test}))
+		r, err := record.Read(e.runs.folder(Step{t.Scenario, test}))
 		if err == nil && r.LatencyS.E2E != nil {
 			return time.Duration(r.LatencyS.E2E.Mean * float64(time.Second))
 		}
 	}
-	if c.speed.parallel > 0 { // of other servers only the longest possible answer is known
-		return c.speed.answer
+	if e.speed.parallel > 0 { // of other servers only the longest possible answer is known
+		return e.speed.answer
 	}
 	return 0
+}
+
+// overheadOf returns the overhead of a step, from steps of its kind that this campaign has run.
+func (e estimator) overheadOf(s Step) time.Duration {
+	var seen time.Duration
+	n := 0
+	for _, t := range e.tasks {
+		entry := e.state.Entry(t.Step)
+		like := t.IsRun() == s.IsRun() && (s.IsRun() || t.Test == s.Test) && t.Test != Tune
+		if entry.Status != Done || entry.TookS == 0 || !like {
+			continue
+		}
+		took := entry.TookS
+		if r, err := record.Read(e.runs.folder(t.Step)); t.IsRun() && err == nil {
+			took -= r.DurationS
+		}
+		if took > 0 {
+			seen, n = seen+time.Duration(took*float64(time.Second)), n+1
+		}
+	}
+	if n == 0 {
+		return usualOverhead(s)
+	}
+	return seen / time.Duration(n)
 }
 
 // offered returns the rate of a task on a server with a rate in Offline, if the campaign takes the one from the other.
@@ -152,16 +166,6 @@ func (t *Task) offered(offline float64) float64 {
 		return min(t.MostPerS, loadShare*offline)
 	}
 	return offline
-}
-
-// measured returns the speed of a scenario's earlier run in answers per second; 0: unknown.
-func (c *Campaign) measured(t Task) float64 {
-	for _, test := range []string{layout.Performance, layout.Accuracy} {
-		if r, err := record.Read(c.folder(Step{t.Scenario, test})); err == nil && r.Throughput.Requests > 0 {
-			return r.Throughput.Requests
-		}
-	}
-	return 0
 }
 
 // reckon records how long each task from the given one on will take, for `submission status`.

@@ -12,6 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
+	"github.com/mlperf-go/mlperf-go/tune"
 )
 
 // offlineRun is the step that measures how fast the servers answer.
@@ -28,7 +29,7 @@ var laterOrigin = plan.ProgramOrigin("a share of what " + offlineRun.ID() + " me
 const loadShare = 0.25
 
 // follow adds to a task the settings that earlier runs of the campaign measured.
-func (c *Campaign) follow(t Task) Task {
+func (c *Runs) follow(t Task) Task {
 	switch {
 	case t.Tuned && t.Test != Tune:
 		return c.followTune(t)
@@ -41,7 +42,7 @@ func (c *Campaign) follow(t Task) Task {
 }
 
 // followPerformance sets what the scenario's performance run measured: all tests of a scenario share one user.conf.
-func (c *Campaign) followPerformance(t Task) Task {
+func (c *Runs) followPerformance(t Task) Task {
 	folder := c.folder(Step{t.Scenario, layout.Performance})
 	r, err := record.Read(folder)
 	if err != nil {
@@ -59,7 +60,7 @@ func (c *Campaign) followPerformance(t Task) Task {
 }
 
 // followOffline sets the load of a rehearsal's test from the rate of its Offline run, rounded to two digits.
-func (c *Campaign) followOffline(t Task) Task {
+func (c *Runs) followOffline(t Task) Task {
 	r, err := record.Read(c.folder(offlineRun))
 	if err != nil || r.Throughput.Requests <= 0 {
 		return t
@@ -71,6 +72,21 @@ func (c *Campaign) followOffline(t Task) Task {
 	}
 	t.Settings, t.Load.PerS = maps.Clone(t.Settings), rate
 	t.Settings[keyTargetQPS] = strconv.FormatFloat(rate, 'f', -1, 64)
+	return t
+}
+
+// followTune sets the target QPS that the scenario's tune has confirmed.
+func (c *Runs) followTune(t Task) Task {
+	s, err := tune.ReadState(c.folder(Step{t.Scenario, Tune}))
+	if err != nil || s.Result == nil || !s.Result.Confirmed {
+		return t
+	}
+	settings := maps.Clone(t.Settings)
+	if settings == nil {
+		settings = Settings{}
+	}
+	settings[keyTargetQPS] = strconv.FormatFloat(s.Result.TargetQPS, 'f', -1, 64)
+	t.Settings, t.Load.PerS = settings, s.Result.TargetQPS
 	return t
 }
 

@@ -21,7 +21,7 @@ import (
 
 // The load of a rehearsal on a server of the user's is a quarter of its Offline rate, and at most the default.
 func TestLoadFollowsTheOfflineRun(t *testing.T) {
-	c := &Campaign{Of: Of{Model: "llama3.1-8b", System: "s"}, Folder: t.TempDir()}
+	c := &Campaign{Runs: Runs{Of: Of{Model: "llama3.1-8b", System: "s"}, Folder: t.TempDir()}}
 	task := Task{Step: Step{models.Server, layout.Performance}, MostPerS: 150, Settings: Settings{"a": "b"}}
 	require.Equal(t, task, c.follow(task), "not measured yet")
 	offline := c.folder(offlineRun)

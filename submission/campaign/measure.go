@@ -25,7 +25,7 @@ func (p *Plan) Measure(ctx context.Context) (outcomes []Outcome, exit int, err e
 	if err := p.Identify(ctx); err != nil {
 		return nil, 0, err
 	}
-	if err := p.survey(ctx); err != nil {
+	if err := (survey{p}).begin(ctx); err != nil {
 		return nil, 0, err
 	}
 	if err := p.Open(ctx); err != nil {

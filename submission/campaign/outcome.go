@@ -31,6 +31,11 @@ func (c *Campaign) Outcomes() []Outcome {
 	return list
 }
 
+// scoredLow reports whether a score failed on its value: a log has the same score each time.
+func (e *Entry) scoredLow(s Step) bool {
+	return s.Test == Score && e.Status == Invalid && e.Code == belowTarget
+}
+
 // OnlyLowScores reports whether scores below their targets are all that keeps a campaign from being done. To score the
 // same answers again does not help.
 func OnlyLowScores(outcomes []Outcome) bool {

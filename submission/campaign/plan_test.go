@@ -88,7 +88,7 @@ func TestSettingsOfAPlanReadBack(t *testing.T) {
 }
 
 func TestEstimate(t *testing.T) {
-	c := &Campaign{Folder: t.TempDir(), state: &State{}, Tasks: []Task{
+	c := &Campaign{Runs: Runs{Folder: t.TempDir()}, state: &State{}, Tasks: []Task{
 		{Step: Step{models.Server, "performance"}, Load: needs.Load{Samples: 100, PerS: 10, MinDuration: time.Minute}},
 		{Step: Step{models.Server, "accuracy"}, Load: needs.Load{Samples: 1000, PerS: 10}},
 	}}
@@ -122,10 +122,11 @@ func TestEstimate(t *testing.T) {
 // much time their processes need beside the test.
 func TestEstimateBeforeTheFirstTest(t *testing.T) {
 	offline, server := Step{models.Offline, layout.Performance}, Step{models.Server, layout.Performance}
-	c := &Campaign{Of: Of{Model: "llama3.1-8b", System: "s"}, Folder: t.TempDir(), state: &State{}, Tasks: []Task{
-		{Step: offline, Load: needs.Load{Samples: 1000, OneQuery: true}},
-		{Step: server, Load: needs.Load{Samples: 50}, MostPerS: 100,
-			Settings: Settings{}}}}
+	c := &Campaign{Runs: Runs{Of: Of{Model: "llama3.1-8b", System: "s"}, Folder: t.TempDir()}, state: &State{},
+		Tasks: []Task{
+			{Step: offline, Load: needs.Load{Samples: 1000, OneQuery: true}},
+			{Step: server, Load: needs.Load{Samples: 50}, MostPerS: 100,
+				Settings: Settings{}}}}
 	for name, want := range map[string]struct {
 		speed         speed
 		first, second estimate

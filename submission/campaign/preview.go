@@ -73,7 +73,7 @@ func Inspect(folder string) (*State, []Outcome, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	c := &Campaign{Of: s.Of, Folder: folder, state: s}
+	c := &Campaign{Runs: Runs{Of: s.Of, Folder: folder}, state: s}
 	running := owner.Running(folder)
 	for _, e := range s.Steps {
 		scenario, test, _ := strings.Cut(e.ID, "/")

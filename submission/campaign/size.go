@@ -1,13 +1,11 @@
 package campaign
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/models"
-	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
@@ -33,33 +31,6 @@ var rehearsalSizes = []rehearsalSize{
 			{"target-qps", "150"}},
 		models.SingleStream: {{"samples", "32"}, {"min-queries", "64"}},
 	}},
-}
-
-// findSize looks up the size of a rehearsal. A real campaign has no size, and its audits are whole.
-func (p *Plan) findSize(plan *plan.Plan) error {
-	name := p.options.RehearsalSize
-	if p.Real {
-		return nil
-	}
-	i := slices.IndexFunc(rehearsalSizes, func(s rehearsalSize) bool {
-		return s.name == cmp.Or(name, rehearsalSizes[0].name)
-	})
-	if i < 0 {
-		return exit.Usage(exit.CodeRehearsal, "Use tiny or normal", "--rehearsal-size %q is unknown", name)
-	}
-	p.size = rehearsalSizes[i]
-	// Audits are scaled to the rows of the data set; a whole data set has enough rows for whole audits.
-	rows := p.row.DatasetSamples
-	if p.settings.IsSet("samples") {
-		rows = p.settings.Int("samples")
-	} else if !plan.HasDataset() || p.settings.Bool("rehearsal") || p.size.table != nil {
-		rows = p.size.rows()
-	}
-	p.size.auditQueries = min(p.size.auditQueries, rows)
-	if rows >= p.row.DatasetSamples {
-		p.size.auditQueries = 0
-	}
-	return nil
 }
 
 // rows returns the rows of the synthetic data set.

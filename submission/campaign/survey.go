@@ -16,9 +16,12 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// survey reports what the campaign needs before anything is written, and returns an error if something is missing. If
+// survey finds out what a campaign needs and how long it takes, before it starts.
+type survey struct{ *Plan }
+
+// begin reports what the campaign needs before anything is written, and returns an error if something is missing. If
 // the campaign waits for servers that do not answer yet, the first step that needs them repeats it.
-func (p *Plan) survey(ctx context.Context) error {
+func (p survey) begin(ctx context.Context) error {
 	if p.peek(); p.idle() {
 		return nil
 	}
@@ -37,8 +40,8 @@ func (p *Plan) survey(ctx context.Context) error {
 	return p.report(ctx, ask)
 }
 
-func (p *Plan) report(ctx context.Context, ask bool) error {
-	table, err := p.Needs(ctx, ask)
+func (p survey) report(ctx context.Context, ask bool) error {
+	table, err := p.table(ctx, ask)
 	if err != nil {
 		return err
 	}
@@ -49,14 +52,14 @@ func (p *Plan) report(ctx context.Context, ask bool) error {
 }
 
 // idle reports whether every step of the campaign is done already.
-func (p *Plan) idle() bool {
+func (p survey) idle() bool {
 	return !p.Force && !slices.ContainsFunc(p.Tasks, func(t Task) bool {
 		return t.Test != Preflight && p.Look(t).Status != Done
 	})
 }
 
 // usesServers reports whether a step that is left to do sends requests: a score reads a log.
-func (p *Plan) usesServers() bool {
+func (p survey) usesServers() bool {
 	return slices.ContainsFunc(p.Tasks, func(t Task) bool {
 		return (t.IsRun() || t.Test == Tune) && (p.Force || p.Look(t).Status != Done)
 	})
@@ -64,6 +67,11 @@ func (p *Plan) usesServers() bool {
 
 // Needs returns what the tests of the campaign need, after Bind. ask probes the servers.
 func (p *Plan) Needs(ctx context.Context, ask bool) (needs.Table, error) {
+	return survey{p}.table(ctx, ask)
+}
+
+// table returns what the tests need. ask probes the servers.
+func (p survey) table(ctx context.Context, ask bool) (needs.Table, error) {
 	if len(p.plans) == 0 {
 		return nil, nil
 	}
@@ -86,7 +94,7 @@ func (p *Plan) Needs(ctx context.Context, ask bool) (needs.Table, error) {
 
 // probed returns the scenario whose requests the probe sends: one that streams, if there is one, and SingleStream last,
 // because its probe measures the latency of three whole answers.
-func (p *Plan) probed() models.Scenario {
+func (p survey) probed() models.Scenario {
 	rank := func(test *plan.Plan) int {
 		switch {
 		case test.Scenario.LoadGen == models.SingleStream:
@@ -101,7 +109,7 @@ func (p *Plan) probed() models.Scenario {
 
 // learnSpeed keeps how long an answer takes by itself, from the preflight's short answer, or from what the simulator is
 // known to do.
-func (p *Plan) learnSpeed(servers *run.Preflight) {
+func (p survey) learnSpeed(servers *run.Preflight) {
 	if !p.settings.Has("endpoint") {
 		p.speed = simulatorSpeed(rehearse.AnswerTime(needs.LongestAnswer(p.plans[0])))
 		return
@@ -113,7 +121,7 @@ func (p *Plan) learnSpeed(servers *run.Preflight) {
 }
 
 // takes returns how long the campaign takes, in all and by scenario.
-func (p *Plan) takes() string {
+func (p survey) takes() string {
 	if p.state == nil { // else the campaign runs, and its state is newer than the file
 		p.peek()
 	}
@@ -157,7 +165,7 @@ func (p *Plan) takes() string {
 const exampleRate = 4
 
 // takesAt returns how long the campaign takes if the server answers at a rate in Offline.
-func (p *Plan) takesAt(rate float64) time.Duration {
+func (p survey) takesAt(rate float64) time.Duration {
 	var all sum
 	for _, t := range p.Tasks {
 		took := p.estimate(t)

@@ -57,7 +57,7 @@ func TestWhatIsTuned(t *testing.T) {
 
 // The tests of a tuned scenario get the confirmed rate, and a tune without one is not done.
 func TestTestsFollowTheTune(t *testing.T) {
-	c := &Campaign{Of: Of{Model: "llama3.1-8b", System: "s"}, Folder: t.TempDir()}
+	c := &Campaign{Runs: Runs{Of: Of{Model: "llama3.1-8b", System: "s"}, Folder: t.TempDir()}}
 	step := Task{Step: Step{models.Server, Tune}, Tuned: true}
 	task := Task{Step: Step{models.Server, layout.Accuracy}, Tuned: true}
 	write := func(r *tune.Result) {
