@@ -26,7 +26,7 @@ func flagsFirst(commands []*cli.Command, global []cli.Flag, args []string) []str
 			rest = append(rest, args[i:]...)
 			break
 		}
-		if !strings.HasPrefix(args[i], "-") {
+		if !startsFlag(args[i]) {
 			rest = append(rest, args[i])
 			continue
 		}
@@ -36,6 +36,9 @@ func flagsFirst(commands []*cli.Command, global []cli.Flag, args []string) []str
 	}
 	return append(flags, rest...)
 }
+
+// startsFlag reports whether a word is a flag; "-" alone is the standard input.
+func startsFlag(word string) bool { return strings.HasPrefix(word, "-") && word != "-" }
 
 // missingValue reports a flag whose value was forgotten. The flag parser would take the next flag as its value, and
 // complain about the word after that flag.
@@ -70,7 +73,7 @@ func invoked(commands []*cli.Command, global []cli.Flag, args []string) invocati
 	in := invocation{commands: commands, known: global, below: commands, next: 1}
 	for ; in.next < len(args) && args[in.next] != "--"; in.next++ {
 		word := args[in.next]
-		if strings.HasPrefix(word, "-") {
+		if startsFlag(word) {
 			in.next += values(in.known, word)
 			continue
 		}

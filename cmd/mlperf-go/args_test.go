@@ -25,6 +25,7 @@ func TestFlagsMayFollowArguments(t *testing.T) {
 		{"mlperf-go models -- --json", "mlperf-go models -- --json"},
 		{"mlperf-go server plan --server-config F -- --x 1 --json y",
 			"mlperf-go server plan --server-config F -- --x 1 --json y"},
+		{"mlperf-go nop - --output x --json", "mlperf-go nop --output x --json -"},
 		{"mlperf-go run --model m --json", "mlperf-go run --model m --json"},
 		{"mlperf-go run models --json", "mlperf-go run models --json"},
 		{"mlperf-go", "mlperf-go"},

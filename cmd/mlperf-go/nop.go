@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"time"
@@ -9,12 +11,14 @@ import (
 	"github.com/urfave/cli/v2"
 	"gopkg.in/yaml.v3"
 
+	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/httpclient"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/workload/startup"
 )
 
-// nopCommand reports the start of a server from its log, and sends nothing.
+// nopCommand reports the start of a server from its log. It sends no load.
 type nopCommand struct{ *program }
 
 func (cmd nopCommand) command() *cli.Command {
@@ -25,7 +29,9 @@ func (cmd nopCommand) command() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "server", Usage: "whose log it is: vllm or sglang; default: by its lines"},
 			&cli.StringFlag{Name: "start", Usage: "when the server was started, as 2006-01-02T15:04:05Z; it decides the year"},
-			&cli.StringFlag{Name: "output", Usage: "folder for result.yaml and categories.log"},
+			&cli.StringFlag{Name: "endpoint-url", Aliases: []string{"U"}, Usage: "base URL of the server: if it has " +
+				"sleep mode and its log shows no sleep yet, it is put to sleep and woken"},
+			&cli.StringFlag{Name: "output", Usage: "folder for result.yaml, categories.log and the report v0.1"},
 		},
 	}
 }
@@ -42,19 +48,16 @@ func (cmd nopCommand) do(c *cli.Context) error {
 		}
 		o.Start = at
 	}
-	name := c.Args().First()
-	var in io.Reader = os.Stdin
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return exit.Usage(exit.CodeLog, "Give a readable log", "%w", err)
-		}
-		defer f.Close()
-		in = f
+	name, server := c.Args().First(), c.String("endpoint-url")
+	if name == "-" && server != "" {
+		return exit.Usage(exit.CodeArgument, "Give the log as a file", "--endpoint-url needs a log that can be read again")
 	}
-	r, err := startup.Parse(name, in, o)
+	r, err := cmd.parse(name, o)
+	if err == nil && server != "" && r.NeedsCycle() {
+		r, err = cmd.cycle(c.Context, server, name, o)
+	}
 	if err != nil {
-		return exit.Usage(exit.CodeLog, "", "%w", err)
+		return err
 	}
 	if err := cmd.write(c.String("output"), r); err != nil {
 		return exit.Environment(exit.CodeOutput, "Choose another --output", "the report cannot be written: %w", err)
@@ -67,6 +70,68 @@ func (cmd nopCommand) do(c *cli.Context) error {
 	return r.WriteText(cmd.stdout)
 }
 
+// parse reads a log, or the standard input.
+func (cmd nopCommand) parse(name string, o startup.Options) (*startup.Report, error) {
+	var in io.Reader = os.Stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, exit.Usage(exit.CodeLog, "Give a readable log", "%w", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	r, err := startup.Parse(name, in, o)
+	if err != nil {
+		return nil, exit.Usage(exit.CodeLog, "", "%w", err)
+	}
+	return r, nil
+}
+
+// Times of a cycle of sleep mode.
+const (
+	cycleTimeout = 5 * time.Minute // large models copy their weights twice
+	logTimeout   = 10 * time.Second
+	logPoll      = 100 * time.Millisecond
+)
+
+// cycle puts the server to sleep, wakes it, and reads its log again until both are in it.
+func (cmd nopCommand) cycle(ctx context.Context, server, name string, o startup.Options) (*startup.Report, error) {
+	base, err := backends.ParseEndpoint(server)
+	if err != nil {
+		return nil, exit.Usage(exit.CodeEndpoint, "Write --endpoint-url http://host:port", "%w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, cycleTimeout)
+	defer cancel()
+	client := httpclient.New(httpclient.Options{Timeout: cycleTimeout})
+	err = startup.Cycle(ctx, func(ctx context.Context, method, path string) (int, []byte, error) {
+		request, err := http.NewRequestWithContext(ctx, method, base.URL+path, nil)
+		if err != nil {
+			return 0, nil, err
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			return 0, nil, err
+		}
+		defer response.Body.Close()
+		body, err := httpclient.ReadBody(response, 1<<16)
+		return response.StatusCode, body, err
+	})
+	if err != nil {
+		return nil, exit.Environment(exit.CodeEndpoint, "Leave --endpoint-url out to report the start alone",
+			"the sleep mode of %s cannot be measured: %w", server, err)
+	}
+	for end := time.Now().Add(logTimeout); ; time.Sleep(logPoll) {
+		r, err := cmd.parse(name, o)
+		if err != nil || !r.NeedsCycle() || time.Now().After(end) {
+			if err == nil && r.NeedsCycle() {
+				r.Notes = append(r.Notes, "the server slept and woke up, but the log does not show it: is it this server's?")
+			}
+			return r, err
+		}
+	}
+}
+
 // write keeps the report as the files of the nop harness.
 func (cmd nopCommand) write(folder string, r *startup.Report) error {
 	if folder == "" {
@@ -75,12 +140,14 @@ func (cmd nopCommand) write(folder string, r *startup.Report) error {
 	if err := os.MkdirAll(folder, atomicfile.Shared.Folder()); err != nil {
 		return err
 	}
-	text, err := yaml.Marshal(r.Result())
-	if err != nil {
-		return err
-	}
-	if err := atomicfile.WriteBytes(filepath.Join(folder, "result.yaml"), text); err != nil {
-		return err
+	for name, document := range map[string]any{"result.yaml": r.Result(), startup.LDBName: r.LDB()} {
+		text, err := yaml.Marshal(document)
+		if err != nil {
+			return err
+		}
+		if err := atomicfile.WriteBytes(filepath.Join(folder, name), text); err != nil {
+			return err
+		}
 	}
 	return atomicfile.Write(filepath.Join(folder, "categories.log"), r.WriteText)
 }

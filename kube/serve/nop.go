@@ -83,14 +83,16 @@ func (u *up) report(ctx context.Context, o NopOptions) (*startup.Report, error) 
 	}
 	r.LoadFormat = cmp.Or(r.LoadFormat, o.LoadFormat)
 	r.Pod = &startup.Pod{Name: p.Name, Container: objects.ServerContainer, Image: u.Image, Start: untilReady(p)}
-	text, err := yaml.Marshal(r.Result())
-	if err != nil {
-		return nil, err
+	for name, document := range map[string]any{"result.yaml": r.Result(), startup.LDBName: r.LDB()} {
+		text, err := yaml.Marshal(document)
+		if err != nil {
+			return nil, err
+		}
+		if err := atomicfile.WriteBytes(filepath.Join(o.Folder, name), text); err != nil {
+			return nil, err
+		}
 	}
-	if err := atomicfile.Write(filepath.Join(dir, "categories.log"), r.WriteText); err != nil {
-		return nil, err
-	}
-	return r, atomicfile.WriteBytes(filepath.Join(o.Folder, "result.yaml"), text)
+	return r, atomicfile.Write(filepath.Join(dir, "categories.log"), r.WriteText)
 }
 
 func (u *up) saveLog(ctx context.Context, p *corev1.Pod, path string) error {

@@ -2,6 +2,8 @@
 //
 //	r, err := startup.Parse("vllm.log", f, startup.Options{})
 //
+// Result and LDB return the documents of llm-d-benchmark's nop harness. Cycle makes a server log a sleep.
+//
 // A log's lines belong to processes. Each process has categories, such as model loading, that tile the time from its
 // first line that matters to its last; gaps between them are "Uncategorized". The wordings that mark a category are
 // data (patterns.go), one table for each kind of server, with the versions that wrote them.

@@ -6,6 +6,8 @@ type category struct {
 	title        string
 	starts, ends []string
 	below        []category
+	repeats      bool // it may occur several times, such as for the model and its draft
+	late         bool // it starts with the last of its starts before the end
 }
 
 // wordings are the marks of one kind of server.
@@ -17,7 +19,8 @@ type wordings struct {
 }
 
 // The wordings are llm-d-benchmark's table for vLLM (workload/harnesses/nop_functions.py), extended by those of version
-// 0.32 (a recorded log) and by SGLang's (sglang/srt/managers, model_executor).
+// 0.32 (a recorded log) and by SGLang's (sglang/srt/managers, model_executor). SGLang's lines of graphs changed after
+// version 0.5.10: "Capture cuda graph end. Time elapsed: 7 s" to "Capture draft decode CUDA graph end. elapsed=7 s".
 var servers = []wordings{
 	{
 		name: "vllm",
@@ -54,10 +57,13 @@ var servers = []wordings{
 		categories: []category{
 			{title: "Worker Initialization", starts: []string{"Init torch distributed begin"},
 				ends: []string{"Init torch distributed ends"}},
-			{title: "Model Loading", starts: []string{"Load weight begin"}, ends: []string{"Load weight end"}},
-			{title: "KV Cache Allocation", starts: []string{"Load weight end"}, ends: []string{"Memory pool end"}},
-			{title: "CUDA Graph Capture", starts: []string{"Capture cuda graph begin"},
-				ends: []string{"Capture cuda graph end"}},
+			{title: "Model Loading", starts: []string{"Load weight begin"}, ends: []string{"Load weight end"}, repeats: true},
+			{title: "KV Cache Allocation", starts: []string{"Load weight end", "Using KV cache dtype"},
+				ends: []string{"Memory pool end"}, repeats: true, late: true},
+			{title: "Attention Backend", starts: []string{"Init attention backend begin"},
+				ends: []string{"Init attention backend end"}, repeats: true},
+			{title: "CUDA Graph Capture", starts: []string{"cuda graph begin", "CUDA graph begin"},
+				ends: []string{"cuda graph end", "CUDA graph end"}, repeats: true},
 			{title: "API Server Starts", starts: []string{"Uvicorn running", "Started server process"},
 				ends: []string{"The server is fired up"}},
 		},
@@ -73,7 +79,14 @@ type quantity struct {
 var quantities = []quantity{
 	{[]string{"Model loading took"}, func(e *Engine, m measured) { e.Load.Size, e.Load.Time = m.gib(), m.seconds() }},
 	{[]string{"Loading weights took"}, func(e *Engine, m measured) { e.Load.Time = m.seconds() }},
-	{[]string{"Load weight end"}, func(e *Engine, m measured) { e.Load.Size = m.after("mem usage=") }},
+	// Every rank of SGLang writes its own line, and one for a draft model: the slowest and the largest count.
+	{[]string{"Load weight end"}, func(e *Engine, m measured) {
+		e.Load.Size = max(e.Load.Size, m.after("mem usage="))
+		e.Load.Time = max(e.Load.Time, m.after("elapsed="))
+	}},
+	{[]string{"Load weight begin"}, func(e *Engine, m measured) {
+		e.Memory.InitialFree = max(e.Memory.InitialFree, m.after("avail mem="))
+	}},
 	{[]string{"Dynamo bytecode transform time"}, func(e *Engine, m measured) { e.Dynamo = m.seconds() }},
 	{[]string{"Directly load the compiled graph(s) for "}, func(e *Engine, m measured) { e.CachedGraph = m.seconds() }},
 	{[]string{"Compiling a graph for "}, func(e *Engine, m measured) { e.CompileGraph = m.seconds() }},

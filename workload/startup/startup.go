@@ -2,6 +2,7 @@ package startup
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"regexp"
@@ -112,6 +113,7 @@ type line struct {
 var (
 	stamp   = regexp.MustCompile(`\b(?:(\d{4})-)?(\d{2})-(\d{2})[ T](\d{2}):(\d{2}):(\d{2})(?:[.,](\d{1,6}))?`)
 	process = regexp.MustCompile(`\(([\w.-]{1,64}) pid=(\d{1,9})\)`)
+	ranks   = regexp.MustCompile(`^\[[-\d]+ [\d:.,]+ ((?:[A-Z]{2,3}\d{1,5} ?){1,6})\]`) // SGLang's, such as TP0
 	version = regexp.MustCompile(`\bversion v?(\d[\w.+-]*)|\bLLM engine \(v([\w.+-]+)\)`)
 	model   = regexp.MustCompile(`'model': '([^']{1,500})'|\bmodel_path='([^']{1,500})'|\bmodel='([^']{1,500})'`)
 	format  = regexp.MustCompile(`load_format='?(?:LoadFormat\.)?(\w+)`)
@@ -206,6 +208,8 @@ func (p *parser) add(text string) {
 	owner := ""
 	if m := process.FindAllString(text, -1); m != nil {
 		owner = m[len(m)-1]
+	} else if m := ranks.FindStringSubmatch(text); m != nil {
+		owner = m[1]
 	}
 	if p.lines[owner] == nil {
 		p.order = append(p.order, owner)
@@ -381,11 +385,8 @@ func numberOf(found []string) float64 {
 func (p *parser) finish() {
 	r := p.report
 	r.Server = p.server.name
-	if l := &r.Engine.Load; l.Time > 0 {
-		l.Rate = l.Size / l.Time
-	}
 	for _, owner := range p.order {
-		one := Process{Name: "main"}
+		one := Process{Name: cmp.Or(owner, "main")}
 		if m := process.FindStringSubmatch(owner); m != nil {
 			one.Name = m[1]
 			one.PID, _ = strconv.Atoi(m[2])
@@ -394,12 +395,30 @@ func (p *parser) finish() {
 			r.Processes = append(r.Processes, one)
 		}
 	}
+	if l := &r.Engine.Load; l.Time == 0 {
+		l.Time = longest(r.Processes, "Model Loading")
+	}
+	if l := &r.Engine.Load; l.Time > 0 {
+		l.Rate = l.Size / l.Time
+	}
 	if r.Ready == nil {
 		r.Notes = append(r.Notes, "the log does not show that the server became ready")
 	}
 	if len(r.Processes) == 0 || r.Server == "vllm" && !hasCategory(r.Processes, "Model Loading") {
 		r.Notes = append(r.Notes, "categories are missing: start vLLM with VLLM_LOGGING_LEVEL=DEBUG")
 	}
+}
+
+// longest returns the seconds of the longest category of a title.
+func longest(list []Process, title string) (most float64) {
+	for _, p := range list {
+		for _, c := range p.Categories {
+			if c.Title == title {
+				most = max(most, c.Elapsed)
+			}
+		}
+	}
+	return most
 }
 
 func hasCategory(list []Process, title string) bool {
@@ -415,22 +434,37 @@ type span struct {
 	below    []Category
 }
 
+// spans finds a category in the lines of one process.
+func (c *category) spans(lines []line) (found []span) {
+	for {
+		first := slices.IndexFunc(lines, func(l line) bool { return containsAny(l.text, c.starts) })
+		if first < 0 {
+			return found
+		}
+		n := slices.IndexFunc(lines[first:], func(l line) bool {
+			return !l.at.Before(lines[first].at) && containsAny(l.text, c.ends)
+		})
+		if n < 0 {
+			return found
+		}
+		end := first + n
+		for i := first + 1; c.late && i < end; i++ {
+			if containsAny(lines[i].text, c.starts) {
+				first = i
+			}
+		}
+		found = append(found, span{c.title, lines[first].at, lines[end].at, categorize(lines[first:end+1], c.below)})
+		if lines = lines[end:]; !c.repeats || n == 0 {
+			return found
+		}
+	}
+}
+
 // categorize finds the categories in the lines of one process and fills the gaps between them.
 func categorize(lines []line, list []category) []Category {
 	var spans []span
 	for _, c := range list {
-		first := slices.IndexFunc(lines, func(l line) bool { return containsAny(l.text, c.starts) })
-		if first < 0 {
-			continue
-		}
-		end := slices.IndexFunc(lines[first:], func(l line) bool {
-			return !l.at.Before(lines[first].at) && containsAny(l.text, c.ends)
-		})
-		if end < 0 {
-			continue
-		}
-		spans = append(spans, span{c.title, lines[first].at, lines[first+end].at,
-			categorize(lines[first:first+end+1], c.below)})
+		spans = append(spans, c.spans(lines)...)
 	}
 	slices.SortStableFunc(spans, func(a, b span) int { return a.from.Compare(b.from) })
 	var out []Category

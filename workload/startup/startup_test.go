@@ -1,11 +1,17 @@
 package startup
 
 import (
+	"context"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"gopkg.in/yaml.v3"
+
+	"github.com/mlperf-go/mlperf-go/schema"
+	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
 
 // composed has the wordings of vLLM at DEBUG, with two processes, across New Year.
@@ -102,13 +108,148 @@ func TestSGLang(t *testing.T) {
 `, Options{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"sglang", "org/s", "auto"}, []string{r.Server, r.Model, r.LoadFormat})
-	require.Equal(t, 15.5, r.Engine.Load.Size)
+	require.Equal(t, []float64{15.5, 10}, []float64{r.Engine.Load.Size, r.Engine.Load.Time}, "the log has no time")
 	require.Equal(t, 33*time.Second, r.Ready.Sub(*r.Started))
-	sum := 0.0
-	for _, c := range r.Processes[0].Categories {
-		sum += c.Elapsed
+	sums := map[string]float64{}
+	for _, p := range r.Processes {
+		for _, c := range p.Categories {
+			sums[p.Name] += c.Elapsed
+		}
 	}
-	require.Equal(t, 28.0, sum, "the categories and the gaps tile the start")
+	require.Equal(t, map[string]float64{"TP0": 24, "main": 3}, sums, "the categories and the gaps tile the start")
+}
+
+// The forms after version 0.5.10, of two ranks with a draft model: the slowest rank counts, each rank is a process, and
+// what is loaded or captured twice is listed twice.
+func TestNewerSGLang(t *testing.T) {
+	r, err := parse(`[2026-05-01 10:00:00] server_args=ServerArgs(model_path='org/s', load_format='auto')
+[2026-05-01 10:00:01 TP0] Init torch distributed begin.
+[2026-05-01 10:00:01 TP1] Init torch distributed begin.
+[2026-05-01 10:00:03 TP1] Init torch distributed ends. elapsed=2.00 s, mem usage=0.09 GB
+[2026-05-01 10:00:04 TP0] Init torch distributed ends. elapsed=3.00 s, mem usage=0.09 GB
+[2026-05-01 10:00:04 TP0] Load weight begin. avail mem=78.00 GB
+[2026-05-01 10:00:04 TP1] Load weight begin. avail mem=78.25 GB
+[2026-05-01 10:00:10 TP0] Load weight end. elapsed=6.19 s, type=Main, quant=fp8, avail mem=62.0 GB, mem usage=15.5 GB.
+[2026-05-01 10:00:11 TP0] Load weight begin. avail mem=62.00 GB
+[2026-05-01 10:00:12 TP1] Load weight end. elapsed=8.06 s, type=Main, quant=fp8, avail mem=62.0 GB, mem usage=15.6 GB.
+[2026-05-01 10:00:13 TP0] Load weight end. elapsed=1.98 s, type=Draft, avail mem=61.0 GB, mem usage=1.00 GB.
+[2026-05-01 10:00:14 TP0] Using KV cache dtype: torch.bfloat16
+[2026-05-01 10:00:15 TP0] Memory pool end. avail mem=8.1 GB
+[2026-05-01 10:00:15 TP0] Init attention backend begin.
+[2026-05-01 10:00:16 TP0] Init attention backend end. elapsed=0.98 s
+[2026-05-01 10:00:16 TP0] Capture target prefill CUDA graph begin. backend=full, num_tokens=[4], avail mem=8.0 GB
+[2026-05-01 10:00:18 TP0] Capture target prefill CUDA graph end. elapsed=2.00 s, mem usage=0.2 GB, avail mem=7.8 GB.
+[2026-05-01 10:00:19 TP0] Capture draft decode CUDA graph begin. backend=full, bs=[1], avail mem=7.8 GB
+[2026-05-01 10:00:22 TP0] Capture draft decode CUDA graph end. elapsed=3.00 s, mem usage=0.2 GB, avail mem=7.6 GB.
+[2026-05-01 10:00:23] INFO:     Started server process [1]
+[2026-05-01 10:00:25] The server is fired up and ready to roll!
+`, Options{})
+	require.NoError(t, err)
+	require.Equal(t, []float64{8.06, 15.6, 78.25}, []float64{r.Engine.Load.Time, r.Engine.Load.Size,
+		r.Engine.Memory.InitialFree})
+	require.InDelta(t, 15.6/8.06, r.Engine.Load.Rate, 1e-9)
+	gap := Category{Title: Uncategorized, Elapsed: 1}
+	require.Equal(t, []Process{
+		{"TP0", 0, []Category{{"Worker Initialization", 3, nil}, {"Model Loading", 6, nil}, gap, {"Model Loading", 2, nil},
+			gap, {"KV Cache Allocation", 1, nil}, {"Attention Backend", 1, nil}, {"CUDA Graph Capture", 2, nil}, gap,
+			{"CUDA Graph Capture", 3, nil}}},
+		{"TP1", 0, []Category{{"Worker Initialization", 2, nil}, gap, {"Model Loading", 8, nil}}},
+		{"main", 0, []Category{{"API Server Starts", 2, nil}}},
+	}, r.Processes)
+	var text strings.Builder
+	require.NoError(t, r.WriteText(&text))
+	require.Contains(t, text.String(), "\nTP1\n")
+}
+
+// TestReportOfNop validates the report v0.1: no request, and the start with units.
+func TestReportOfNop(t *testing.T) {
+	s, err := schematest.Compile("ldb-0.1.schema.json", schema.LDB01)
+	require.NoError(t, err)
+	r, err := parse(composed, Options{})
+	require.NoError(t, err)
+	decoded := func() (v map[string]any) {
+		text, err := yaml.Marshal(r.LDB())
+		require.NoError(t, err)
+		require.NoError(t, yaml.Unmarshal(text, &v))
+		return v
+	}
+	at := func(v any, path ...any) any {
+		for _, key := range path {
+			if i, ok := key.(int); ok {
+				v = v.([]any)[i]
+			} else {
+				v = v.(map[string]any)[key.(string)]
+			}
+		}
+		return v
+	}
+	v := decoded()
+	require.NoError(t, s.Validate(v))
+	require.Equal(t, "nop", at(v, "scenario", "load", "name"))
+	require.Equal(t, []any{"runai_streamer", true}, []any{at(v, "scenario", "metadata", "load_format"),
+		at(v, "scenario", "metadata", "sleep_mode")})
+	require.Equal(t, 0, at(v, "metrics", "requests", "total"))
+	require.InDelta(t, 30.4, at(v, "metrics", "time", "duration"), 1e-9)
+	figures := at(v, "metrics", "metadata", 0, "value", 0)
+	require.Equal(t, map[string]any{"units": "GiB/s", "value": 2.5}, at(figures, "load", "transfer_rate"))
+	require.Equal(t, map[string]any{"units": "s", "value": 2.5}, at(figures, "sleep_wake", 0, "time"))
+	require.Equal(t, map[string]any{"units": "GiB", "value": 79.5}, at(figures, "memory_profiling", "initial_free"))
+	require.Equal(t, []any{"Detect Platform", map[string]any{"units": "s", "value": 1.5}, "APIServer"},
+		[]any{at(figures, "categories", 0, "title"), at(figures, "categories", 0, "elapsed"),
+			at(figures, "categories", 0, "process", "name")})
+	require.NotContains(t, figures, "load_cached_compiled_graph", "the log lacks it")
+
+	r.Pod = &Pod{Name: "p", Container: "server", Start: 41}
+	v = decoded()
+	require.NoError(t, s.Validate(v))
+	require.Equal(t, "p server", at(v, "scenario", "platform", "engine", 0, "name"))
+	require.Equal(t, "standalone", at(v, "scenario", "metadata", "deploy_methods"))
+	require.EqualValues(t, 41, at(v, "metrics", "metadata", 0, "value", 0, "pod_start", "value"))
+
+	r, err = parse("INFO 11-24 14:33:21 non-default args: {}\nINFO 11-24 14:33:22 Using max model len 1\n", Options{})
+	require.NoError(t, err)
+	require.NoError(t, s.Validate(decoded()), "a start that did not end")
+}
+
+// TestCycle puts a server to sleep, waits until it sleeps, and wakes it.
+func TestCycle(t *testing.T) {
+	for name, c := range map[string]struct {
+		answers []string // status and body of each request
+		want    []string
+		err     string
+	}{
+		"good": {[]string{"200", `200{"is_sleeping":false}`, `200{"is_sleeping":true}`, "200"},
+			[]string{"POST /sleep?level=1", "GET /is_sleeping", "GET /is_sleeping", "POST /wake_up"}, ""},
+		"no route": {[]string{"404"}, []string{"POST /sleep?level=1"}, "VLLM_SERVER_DEV_MODE=1"},
+		"refused":  {[]string{"500busy"}, []string{"POST /sleep?level=1"}, `status 500: "busy"`},
+		"junk": {[]string{"200", "200[]", "200"}, []string{"POST /sleep?level=1", "GET /is_sleeping", "POST /wake_up"},
+			`GET /is_sleeping: unexpected answer with status 200: "[]"`},
+		"does not wake": {[]string{"200", `200{"is_sleeping":true}`, "500"},
+			[]string{"POST /sleep?level=1", "GET /is_sleeping", "POST /wake_up"}, "POST /wake_up: status 500"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			err := Cycle(t.Context(), func(_ context.Context, method, path string) (int, []byte, error) {
+				answer := c.answers[len(got)]
+				got = append(got, method+" "+path)
+				status, err := strconv.Atoi(answer[:3])
+				return status, []byte(answer[3:]), err
+			})
+			require.Equal(t, c.want, got)
+			if c.err == "" {
+				require.NoError(t, err)
+			} else {
+				require.ErrorContains(t, err, c.err)
+			}
+		})
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	err := Cycle(ctx, func(context.Context, string, string) (int, []byte, error) {
+		return 200, []byte(`{"is_sleeping":false}`), nil
+	})
+	require.ErrorContains(t, err, "does not report that it sleeps")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
 func TestBadLogs(t *testing.T) {

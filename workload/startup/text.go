@@ -35,7 +35,11 @@ func (r *Report) WriteText(w io.Writer) error {
 	for _, p := range r.Processes {
 		var t table
 		t.categories(p.Categories, "")
-		text += fmt.Sprintf("\n%s (process %d)\n%s", p.Name, p.PID, t.String())
+		name := p.Name
+		if p.PID > 0 {
+			name += fmt.Sprintf(" (process %d)", p.PID)
+		}
+		text += fmt.Sprintf("\n%s\n%s", name, t.String())
 	}
 	_, err := io.WriteString(w, text)
 	return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/kube/kubetest"
 	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/workload/startup"
 )
 
 // engineFiles are an engine that writes the log of a vLLM server with the load format of its arguments, and then serves
@@ -79,6 +80,7 @@ func TestNop(t *testing.T) {
 						Start *float64 `yaml:"pod_start"`
 					} `yaml:"vllm_metrics"`
 				}
+				require.FileExists(t, filepath.Join(folder, startup.LDBName))
 				text, err := os.ReadFile(filepath.Join(folder, "result.yaml"))
 				require.NoError(t, err)
 				require.NoError(t, yaml.Unmarshal(text, &result))
