@@ -69,9 +69,9 @@ func pause(d time.Duration) {
 	_, _, _ = unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
 }
 
-// hold waits for at most ms milliseconds (negative: without limit) without telling Go's scheduler, so the thread keeps
-// its place among those that run Go code. When the scheduler needs the thread, it sends it a signal, which ends the
-// wait (docs/reference/measurements.md#keeping-the-place). timeout is set if the whole time has passed.
+// hold waits for at most ms milliseconds (negative: without limit) without telling Go's scheduler, so the thread
+// keeps its slot to run Go code. When the scheduler needs the thread, it sends it a signal, which ends the wait
+// (docs/reference/measurements.md#holding-the-schedulers-slot). timeout is set if the whole time has passed.
 func hold(epoll int, events []unix.EpollEvent, ms int) (n int, timeout bool) {
 	r, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll),
 		uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), uintptr(ms), 0, 0)
@@ -81,8 +81,8 @@ func hold(epoll int, events []unix.EpollEvent, ms int) (n int, timeout bool) {
 	return int(r), r == 0
 }
 
-// sleep waits for at most ms milliseconds (negative: without limit), while other goroutines may use the thread's place.
-// An interrupted wait is just shorter.
+// sleep waits for at most ms milliseconds (negative: without limit), while other goroutines may use
+// the thread's slot. An interrupted wait is just shorter.
 func sleep(epoll int, events []unix.EpollEvent, ms int) int {
 	n, _, errno := unix.Syscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll), uintptr(unsafe.Pointer(unsafe.SliceData(events))),
 		uintptr(len(events)), uintptr(ms), 0, 0)
