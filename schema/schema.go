@@ -12,6 +12,12 @@ var Run []byte
 //go:embed bench.schema.json
 var Bench []byte
 
+// Calibration is the text of calibration.schema.json: the JSON Schema of calibration.json, whose "schema" field is
+// "mlperf-go/calibration/1".
+//
+//go:embed calibration.schema.json
+var Calibration []byte
+
 // Campaign is the text of campaign.schema.json: the JSON Schema of campaign.json, whose "schema" field is
 // "mlperf-go/campaign/1".
 //

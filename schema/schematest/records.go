@@ -22,8 +22,9 @@ type record struct {
 
 // records are the files of records by their names.
 var records = map[string]record{
-	"run.json":   recordOf("run.schema.json", schema.Run),
-	"bench.json": recordOf("bench.schema.json", schema.Bench),
+	"run.json":         recordOf("run.schema.json", schema.Run),
+	"bench.json":       recordOf("bench.schema.json", schema.Bench),
+	"calibration.json": recordOf("calibration.schema.json", schema.Calibration),
 }
 
 func recordOf(name string, text []byte) record {
@@ -65,7 +66,7 @@ type tester interface {
 	Errorf(format string, args ...any)
 }
 
-// Records validates every run.json and bench.json below a folder. The folder may be missing.
+// Records validates every run.json, bench.json and calibration.json below a folder. The folder may be missing.
 func Records(t tester, folder string) {
 	t.Helper()
 	if err := Check(folder, nil); err != nil {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
@@ -14,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/report"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
+	"github.com/mlperf-go/mlperf-go/workload/floor"
 	"github.com/mlperf-go/mlperf-go/workload/measure"
 )
 
@@ -80,6 +82,9 @@ func (r *Record) workload() *report.Workload {
 		w.Endpoints = append(w.Endpoints, e.URL)
 		w.Facts = append(w.Facts, [2]string{"server", fmt.Sprintf("%s (%s %s)", e.URL, e.Server, e.Version)})
 	}
+	if c := r.Calibration; c != nil {
+		w.First = append(w.First, ownFloor(c))
+	}
 	for _, n := range r.Notes {
 		w.Facts = append(w.Facts, [2]string{"note", n})
 	}
@@ -114,6 +119,20 @@ func (r *Record) workload() *report.Workload {
 		w.Tables = append(w.Tables, t)
 	}
 	return w
+}
+
+// ownFloor returns the table of the client's own limits, as a calibration measured them.
+func ownFloor(c *floor.Use) report.Table {
+	t := report.Table{Title: "This program alone", Head: []string{"highest requests/s", "highest tokens/s",
+		"TTFT from ms", "events late by ms", "share of the highest rate", ""}}
+	where := "on this machine"
+	if len(c.Foreign) > 0 {
+		where = "calibrated elsewhere: " + strings.Join(c.Foreign, "; ")
+	}
+	t.Rows = [][]string{{fmt.Sprintf("%.0f", c.Highest.Requests), fmt.Sprintf("%.0f", c.Highest.Tokens),
+		fmt.Sprintf("%.3f", c.TTFT.Mean*1e3), fmt.Sprintf("%.3f", c.Event.Mean*1e3),
+		fmt.Sprintf("%.2g %%", 100*c.Share), where}}
+	return t
 }
 
 func digits(v float64) string { return fmt.Sprintf("%.2f", v) }

@@ -12,6 +12,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/schema"
+	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
 
 // sample returns a calibration of a machine.
@@ -48,7 +50,24 @@ func TestFiles(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 
-	text, err := json.Marshal(want)
+	form, err := schematest.Compile("calibration.schema.json", schema.Calibration)
+	require.NoError(t, err)
+	text, err := os.ReadFile(good)
+	require.NoError(t, err)
+	var document map[string]any
+	require.NoError(t, json.Unmarshal(text, &document))
+	require.ErrorContains(t, form.Validate(document), "closed_loop", "a calibration without points")
+	point := map[string]any{"concurrency": 1, "requests_per_s": 9.5}
+	document["closed_loop"] = []any{point}
+	document["open_loop"] = []any{map[string]any{"asked_per_s": 9, "sent_per_s": 9, "client_delay_p99_s": 1e-4,
+		"held": true}}
+	errs := document["event_time_errors"].(map[string]any)
+	errs["tokens_per_answer"], errs["requests_per_s"] = 128, 200
+	require.NoError(t, form.Validate(document))
+	point["extra"] = 1
+	require.Error(t, form.Validate(document), "a key that is not known")
+
+	text, err = json.Marshal(want)
 	require.NoError(t, err)
 	for name, c := range map[string]struct{ text, want string }{
 		"cut":       {string(text[:40]), "unexpected EOF"},
