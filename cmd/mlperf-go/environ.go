@@ -62,19 +62,25 @@ func setEnvVar(f cli.Flag, name string) {
 
 // otherNames returns the environment names of all commands' flags that are not settings of a test.
 func otherNames(commands []*cli.Command) []string {
-	names := []string{"MLPERF_GO_GOLDEN", child.Mark} // the first is for tests: the folder of recorded results
+	settings := map[string]bool{}
+	for _, s := range config.RunSettings() {
+		settings[s.EnvName()] = true
+	}
+	names := append(flagVariables(commands), "MLPERF_GO_GOLDEN", child.Mark) // the former is for tests: recorded results
+	return slices.DeleteFunc(names, func(n string) bool { return settings[n] })
+}
+
+// flagVariables returns the environment names of all commands' flags.
+func flagVariables(commands []*cli.Command) (names []string) {
 	for _, c := range commands {
 		for _, f := range c.Flags {
 			if e, ok := f.(cli.DocGenerationFlag); ok {
 				names = append(names, e.GetEnvVars()...)
 			}
 		}
-		names = append(names, otherNames(c.Subcommands)...)
+		names = append(names, flagVariables(c.Subcommands)...)
 	}
-	table := config.RunSettings()
-	return slices.DeleteFunc(names, func(n string) bool {
-		return slices.ContainsFunc(table, func(s config.Setting) bool { return s.EnvName() == n })
-	})
+	return names
 }
 
 // dropEmpty removes empty variables of this program from the environment: they count as not set.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -177,8 +178,12 @@ func (r settingsReader) readServers(e *config.Effective) (*settings, error) {
 // setFlags sets the settings that the command line has. If a value is wrong, the error contains the other mistakes too.
 func setFlags(e *config.Effective, c *cli.Context) error {
 	var list []error
+	given := c.FlagNames() // c.IsSet looks through all flags each time
 	for _, s := range e.Table() {
 		for _, name := range s.Names() {
+			if !slices.Contains(given, name) {
+				continue
+			}
 			if err := setFlag(e, c, s, name); err != nil {
 				list = append(list, exit.Usage(exit.CodeFlagValue, "", "%w", err))
 			}
@@ -191,9 +196,6 @@ func setFlags(e *config.Effective, c *cli.Context) error {
 }
 
 func setFlag(e *config.Effective, c *cli.Context, s config.Setting, name string) error {
-	if !c.IsSet(name) {
-		return nil
-	}
 	from := config.Origin{Layer: config.FromFlag, Where: "--" + name}
 	switch {
 	case isSwitch(s, name), s.Kind == config.Bool:
