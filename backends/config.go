@@ -130,6 +130,7 @@ type Transport struct {
 // LoopOptions tune the event loop.
 type LoopOptions struct {
 	CoalesceWakeups time.Duration // pause between wake-ups while they are frequent; 0: none
+	KernelTimes     bool          // tokens have the time at which the kernel received them, not that of their reading
 	PinLoop         int           // processor of the thread that reports, counted from 1; 0: any
 	Loops           int           // backends that share the open files of the process; 0: 1
 }

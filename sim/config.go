@@ -62,7 +62,7 @@ type Config struct {
 // Streamed is when the simulator wrote the parts of an answer. Times are wall clock in ns since 1970.
 type Streamed struct {
 	ID        string    `json:"id"`         // of the request, as the client named it
-	ArrivalNS int64     `json:"arrival_ns"` // its first byte was read
+	ArrivalNS int64     `json:"arrival_ns"` // when its first byte came, by the kernel's clock if it keeps that time
 	Writes    []Written `json:"writes"`
 }
 

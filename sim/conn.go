@@ -30,6 +30,9 @@ type conn struct {
 	nc    net.Conn
 	limit io.LimitedReader // under in: bounds a request's head
 	in    *bufio.Reader
+	inbox inbox // under limit
+
+	answered int64 // end of the last answer, on the pacer's clock; set before the reply is done
 
 	mu      sync.Mutex
 	raw     syscall.RawConn // nil: not a socket; every write goes through the flusher
@@ -48,11 +51,12 @@ type conn struct {
 
 func newConn(s *Server, nc net.Conn) *conn {
 	c := &conn{srv: s, nc: nc}
-	c.limit.R = nc
 	c.in = bufio.NewReader(&c.limit)
 	if sc, ok := nc.(syscall.Conn); ok {
 		c.raw, _ = sc.SyscallConn()
 	}
+	c.inbox.open(nc, c.raw, s.engine.pace)
+	c.limit.R = &c.inbox
 	c.try = func(fd uintptr) bool {
 		for {
 			if c.n, c.err = unix.Write(int(fd), c.data); !errors.Is(c.err, unix.EINTR) {
@@ -161,7 +165,7 @@ func (c *conn) serve() {
 		if _, err := c.in.Peek(1); err != nil {
 			return
 		}
-		arrival := c.srv.engine.pace.now()
+		arrival := max(c.inbox.arrived, c.answered)
 		_ = c.nc.SetReadDeadline(time.Now().Add(readTimeout))
 		req, err := http.ReadRequest(c.in)
 		if err != nil {

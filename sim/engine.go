@@ -352,6 +352,7 @@ func (e *engine) finish(r *reply, out []byte) {
 	if then == die {
 		e.onDie()
 	}
+	r.conn.answered = e.pace.now()
 	close(r.done)
 }
 

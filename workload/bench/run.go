@@ -184,6 +184,7 @@ func (t *trial) open() error {
 			own.Conduct = t.engine.Conduct
 		}
 		own.Body, own.Loops, own.CoalesceWakeups = t.engine.Body, shards, coalesceWakeups
+		own.KernelTimes = true
 		b, err := t.driver.Open(&own)
 		if err != nil {
 			return err

@@ -36,7 +36,7 @@ func (v *receiver) read(c *conn, b []byte) (refused refusal, ok bool) {
 	}
 	if c.reading == nil {
 		c.reading = v.pool.readings.open()
-		c.exchange.firstByteNS = v.times.wall
+		c.exchange.firstByteNS = max(v.times.came, c.exchange.sentNS)
 	}
 	generation := c.generation
 	for {

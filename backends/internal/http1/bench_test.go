@@ -38,12 +38,12 @@ type benchRow struct {
 
 var benchRows = []benchRow{
 	{"whole-1.2KB-64", false, 1200, 64, []string{wholeAnswer}, 0, 100000,
-		[]string{"client", "client-ids", "wrk", "path", "client-nethttp", "path-nethttp"}, 0, ""},
+		[]string{"client", "client-times", "client-ids", "wrk", "path", "client-nethttp", "path-nethttp"}, 0, ""},
 	{"whole-1.2KB-256", false, 1200, 256, []string{wholeAnswer}, 0, 100000, []string{"client", "wrk", "path"}, 0, ""},
 	{"whole-1.2KB-1024", false, 1200, 1024, []string{wholeAnswer}, 0, 100000, []string{"client", "wrk"}, 0, ""},
 	{"whole-24KB-64", false, 24 << 10, 64, []string{wholeAnswer}, 0, 60000, []string{"client", "wrk"}, 0, ""},
 	{"stream-1-64", true, 1200, 64, streamOf(32, 1), 32, 4000,
-		[]string{"client", "client-ids", "wrk", "path", "client-nethttp"}, 0, ""},
+		[]string{"client", "client-times", "client-ids", "wrk", "path", "client-nethttp"}, 0, ""},
 	{"stream-16-64", true, 1200, 64, streamOf(32, 16), 32, 12000,
 		[]string{"client", "client-ids", "wrk", "path", "client-nethttp"}, 0, ""},
 	{"slow-1", true, 1200, 1, streamOf(32, 1), 32, 4, []string{"client", "path", "client-nethttp"}, 20 * time.Millisecond,
@@ -73,18 +73,22 @@ var wholeAnswer = wiretest.Whole(200, "application/json",
 var benchKinds = map[string]func(c benchRow, url string, m *meter) (failures int, err error){
 	"client": func(c benchRow, url string, m *meter) (int,
 		error) {
-		return benchClient(c, url, m, backends.IDsOff)
+		return benchClient(c, url, m, backends.IDsOff, false)
 	},
 	// the server returns no ids
 	"client-ids": func(c benchRow, url string, m *meter) (int,
 		error) {
-		return benchClient(c, url, m, backends.IDsTried)
+		return benchClient(c, url, m, backends.IDsTried, false)
+	},
+	"client-times": func(c benchRow, url string, m *meter) (int, error) {
+		return benchClient(c, url, m, backends.IDsOff, true)
 	},
 	"client-nethttp": benchNetHTTP,
 }
 
-func benchClient(c benchRow, url string, m *meter, ids backends.IDUse) (int, error) {
+func benchClient(c benchRow, url string, m *meter, ids backends.IDUse, kernelTimes bool) (int, error) {
 	config := fixed(url, c.stream, c.request)
+	config.KernelTimes = kernelTimes
 	config.Endpoints[0].IDs, config.Endpoints[0].Model = ids, "m"
 	b, err := open(config)
 	if err != nil {

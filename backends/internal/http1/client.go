@@ -126,7 +126,7 @@ func newLoop(c *Client) (*loop, error) {
 	l := &loop{config: &c.config}
 	l.poller.wait = l.waitForWork
 	l.report = reporter{times: &l.poller, targets: c.targets, streamed: c.protocol.Streamed}
-	l.pool = pool{poller: &l.poller, counters: c.Counters, buf: make([]byte, readBuffer),
+	l.pool = pool{poller: &l.poller, counters: c.Counters, stamped: c.config.KernelTimes, buf: make([]byte, readBuffer),
 		idle:     make([]*conn, len(c.targets)),
 		readings: readings{newAnswer: c.protocol.NewAnswer}}
 	if slices.ContainsFunc(c.targets, func(t target) bool { return len(t.steps) > 0 }) {

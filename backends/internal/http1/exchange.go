@@ -45,6 +45,7 @@ type exchanges struct {
 	dialer   dialer
 	sender   sender
 	receiver receiver
+	inbox    inbox
 }
 
 // begin starts a query at an endpoint that has room for it.
@@ -132,7 +133,7 @@ func (e *exchanges) receive(c *conn, over bool) {
 		buf = buf[:e.portion(c)]
 	}
 	for range readsAtOnce {
-		n, errno := recv(c.fd, buf)
+		n, at, errno := e.recv(c, buf)
 		switch {
 		case errno == unix.EINTR:
 			continue
@@ -145,10 +146,11 @@ func (e *exchanges) receive(c *conn, over bool) {
 			e.broke(c, errno)
 			return
 		case n == 0:
+			e.times.stamp()
 			e.hungUp(c, c.session == nil)
 			return
 		}
-		e.times.stamp()
+		e.times.arrived(at)
 		if c.session == nil {
 			e.read(c, buf[:n])
 		} else {
@@ -164,6 +166,16 @@ func (e *exchanges) receive(c *conn, over bool) {
 	if err := e.times.control(unix.EPOLL_CTL_MOD, c.fd, connEvents, c.generation); err != nil { // report the rest again
 		e.broke(c, unix.EIO)
 	}
+}
+
+// recv reads from a connection. at is when the last of the bytes came; 0: unknown. A slow client's times are those of
+// its reading.
+func (e *exchanges) recv(c *conn, buf []byte) (n int, at int64, errno unix.Errno) {
+	if e.config.KernelTimes && !c.narrow {
+		return e.inbox.recv(c.fd, buf)
+	}
+	n, errno = recv(c.fd, buf)
+	return n, 0, errno
 }
 
 // read parses the bytes of one read.

@@ -17,6 +17,8 @@ type clock struct {
 	baseWall int64 // of base, ns since 1970
 	now      int64 // ns since base: for deadlines
 	wall     int64 // the same moment, ns since 1970: for reports
+	came     int64 // wall: when the bytes came that are being handled; wall unless the kernel kept that time
+	known    bool  // the kernel reported came
 }
 
 func newClock() clock {
@@ -30,6 +32,7 @@ func newClock() clock {
 func (c *clock) stamp() {
 	c.now = int64(time.Since(c.base))
 	c.wall = c.baseWall + c.now
+	c.came, c.known = c.wall, false
 }
 
 // poller waits for events with epoll, and for the deadlines of a wheel.
@@ -45,6 +48,8 @@ type poller struct {
 	spare  bool // the scheduler has places for other goroutines beside those of the loops
 
 	asked int64 // wall, when epoll was last asked for events
+	began int64 // wall, when the last wait began
+	floor int64 // and the one before: what is being handled came later
 	since int64 // wall: the events that are being handled were not ready before
 }
 
@@ -87,6 +92,7 @@ const slept = 20_000
 func (p *poller) poll(more bool) int {
 	p.stamp()
 	p.stats.endRound(p.now)
+	p.floor, p.began = p.began, p.wall
 	asked, paused, n := p.wall, false, 0
 	switch {
 	case more:

@@ -13,6 +13,7 @@ import (
 type pool struct {
 	poller     *poller
 	counters   *policy.Counters
+	stamped    bool // the kernel keeps the time of what a socket receives
 	readings   readings
 	buf        []byte  // for the reads of all connections; data that must outlive a read is copied
 	plain      []byte  // what they contain, decrypted; nil: no connection uses TLS
@@ -62,6 +63,9 @@ func (p *pool) connect(c *conn, a *address) error {
 	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_KEEPALIVE, 1)
 	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_KEEPIDLE, 15)
 	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_KEEPINTVL, 15)
+	if p.stamped {
+		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1) // without it the loop's own times remain
+	}
 	if c.narrow {
 		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, narrowBuffer)
 	}

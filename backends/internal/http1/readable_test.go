@@ -67,3 +67,50 @@ func TestReadableIsNotLaterThanTheBytes(t *testing.T) {
 	}
 	require.Positive(t, shown)
 }
+
+// TestKernelTimesAreThoseOfTheBytes has the loop be busy with one answer for 10 ms after the other has come: that one's
+// tokens have the time at which they came, and a client that reads slowly has the time of its reading.
+func TestKernelTimesAreThoseOfTheBytes(t *testing.T) {
+	require.Equal(t, 1, lateAnswers(t, backends.Conduct{PerRead: time.Microsecond}))
+	// The kernel begins to keep times some moments after the first socket has asked for them.
+	require.Eventually(t, func() bool { return lateAnswers(t, backends.Conduct{}) == 0 }, time.Minute, time.Millisecond)
+}
+
+// lateAnswers returns how many of two answers have the time at which the loop read them.
+func lateAnswers(t *testing.T, conduct backends.Conduct) (late int) {
+	s := &busySink{Recorder: wiretest.NewRecorder(), busy: make(chan struct{}), written: make(chan struct{})}
+	both, writtenNS := make(chan struct{}, 2), int64(0)
+	url := wiretest.Raw(t, func(c net.Conn, conn, _ int) bool {
+		both <- struct{}{}
+		if conn == 0 {
+			for len(both) < 2 {
+				time.Sleep(time.Millisecond)
+			}
+			c.Write([]byte(wiretest.Streamed))
+			return true
+		}
+		<-s.busy
+		c.Write([]byte(wiretest.Streamed))
+		writtenNS = time.Now().UnixNano()
+		close(s.written)
+		return true
+	})
+	c := wiretest.Config(url)
+	c.Concurrency, c.KernelTimes = 2, true
+	c.Conduct = func(int) backends.Conduct { return conduct }
+	b, err := contract.Open(c)
+	require.NoError(t, err)
+	require.NoError(t, b.Serve(t.Context(), wiretest.NewQueries(2).End(), s))
+	s.ExactlyOnce(t, 2)
+	for _, res := range s.Results {
+		require.Equal(t, backends.OK, res.Reason)
+		require.LessOrEqual(t, res.SentNS, res.FirstByteNS)
+		require.LessOrEqual(t, res.FirstByteNS, res.FirstTokenNS)
+		require.LessOrEqual(t, res.FirstTokenNS, res.LastTokenNS)
+		require.LessOrEqual(t, res.ReadableNS, res.LastTokenNS)
+		if res.LastTokenNS > writtenNS+int64(5*time.Millisecond) {
+			late++
+		}
+	}
+	return late
+}

@@ -35,9 +35,10 @@ func (r *reporter) exchange() *exchange {
 	return x
 }
 
-// tokens reports the tokens in the bytes of one read, all of them at the time of that read. It returns their number.
+// tokens reports the tokens in the bytes of one read, all of them at the time of these bytes. It returns their number.
 func (r *reporter) tokens(x *exchange, from *reading, b []byte) (total int) {
-	at, o := r.times.wall, &from.out
+	o := &from.out
+	at := max(r.times.came, x.sentNS, o.LastTokenNS)
 	n, rest := from.answer.Feed(b)
 	for n > 0 {
 		total += n
@@ -54,7 +55,7 @@ func (r *reporter) tokens(x *exchange, from *reading, b []byte) (total int) {
 		default:
 			r.sink.Tokens(x.query, n, at, at-o.LastTokenNS)
 		}
-		o.LastTokenNS, o.ReadableNS = at, r.times.since
+		o.LastTokenNS, o.ReadableNS = at, r.times.readable()
 		if o.VisibleNS == 0 && from.answer.Visible() {
 			o.VisibleNS = at
 		}
@@ -75,7 +76,7 @@ func (r *reporter) judge(c *conn, cut backends.Reason, why string) {
 		o.Reason, detail = backends.FailUnsent, policy.Unsent
 	}
 	if o.NTokens > 0 && o.LastTokenNS == 0 {
-		o.LastTokenNS, o.ReadableNS = r.times.wall, r.times.since // the tokens of a whole answer come with its last byte
+		o.LastTokenNS, o.ReadableNS = r.times.came, r.times.readable() // the tokens of a whole answer come with its last byte
 	}
 	switch o.Reason {
 	case backends.Abandoned:
