@@ -28,7 +28,7 @@ func globalFlags() []cli.Flag {
 			EnvVars: []string{"MLPERF_GO_QUIET"}, Category: globalGroup},
 		&cli.BoolFlag{Name: "no-progress", Usage: "print no progress", EnvVars: []string{"MLPERF_GO_NO_PROGRESS"},
 			Category: globalGroup},
-		&cli.StringFlag{Name: "model-file", Usage: "YAML file that defines a further benchmark",
+		&cli.StringFlag{Name: "model-file", Usage: "YAML file that defines an additional benchmark",
 			EnvVars: []string{modelFileEnv}, Category: globalGroup},
 		&cli.BoolFlag{Name: "json", Usage: "print the result as one JSON object on stdout",
 			EnvVars:  []string{"MLPERF_GO_JSON"},

@@ -33,9 +33,10 @@ func (cmd benchCommand) convert() *cli.Command {
 	return &cli.Command{
 		Name: "convert", Usage: "write a finished run as the files of another benchmark client", ArgsUsage: "RUN",
 		OnUsageError: usageError,
-		Description:  "Every figure has the definition of that client. What the run did not record is left out and named.",
+		Description: "Every figure follows that client's definition. Figures that the run did not record are left out, " +
+			"with a note.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "format", Usage: "whose files: " + strings.Join(benchFormats(), ", ")},
+			&cli.StringFlag{Name: "format", Usage: "client whose files to write: " + strings.Join(benchFormats(), ", ")},
 			&cli.StringFlag{Name: "output", Usage: "folder to write; default: convert/FORMAT in the folder of the run"},
 		},
 		Action: cmd.runConvert,

@@ -28,10 +28,10 @@ func (cmd benchCommand) e2e() *cli.Command {
 	return &cli.Command{
 		Name: "e2e", Usage: "start the servers, run a workload, analyse it, and stop the servers",
 		ArgsUsage: "[-- ENGINE ARGUMENTS]", OnUsageError: usageError,
-		Description: "The servers are those of --server-config or --model-path; without both, the simulator.\n" +
-			"They are stopped after a failure or a signal, too. A server that ends during a run ends the run.",
+		Description: "Starts the servers of --server-config or --model-path, or else the simulator.\n" +
+			"Stops them at the end, also after a failure or a signal. If a server ends during a run, the run ends.",
 		Flags: append(append(runFlags(), e2eServerFlags()...), &cli.StringSliceFlag{Name: "format", Category: figuresGroup,
-			Value: cli.NewStringSlice("ldb-0.2.1"), Usage: "write these formats of bench convert too, after each run"}),
+			Value: cli.NewStringSlice("ldb-0.2.1"), Usage: "formats of bench convert to write after each run"}),
 		Action: cmd.doE2E,
 	}
 }

@@ -29,11 +29,11 @@ func printBench(out page, r *bench.Record, m *measure.Measured) {
 	fmt.Fprintf(w, "failures\t%d of %d (%.2f %%)%s\n", f.Requests.Failed, f.Requests.Total, 100*f.Requests.FailureRate,
 		causes(f.Requests.ByCause))
 	if n := f.Requests; n.Leavers > 0 {
-		fmt.Fprintf(w, "clients left\t%d of %d that were to leave early, after %d output tokens; latencies leave these %d "+
-			"out\n", n.Cancelled, n.Leavers, f.Tokens.Cancelled, n.Leavers)
+		fmt.Fprintf(w, "clients left\t%d of %d that were to leave early, after %d output tokens; the latencies exclude "+
+			"these %d\n", n.Cancelled, n.Leavers, f.Tokens.Cancelled, n.Leavers)
 	}
 	if n := f.Requests; n.Slow > 0 {
-		fmt.Fprintf(w, "slow readers\t%d of %d requests; latencies leave them out\n", n.Slow, n.Total)
+		fmt.Fprintf(w, "slow readers\t%d of %d requests; the latencies exclude them\n", n.Slow, n.Total)
 	}
 	fmt.Fprintf(w, "duration\t%.2f s from the first request to the last answer (the rates refer to it)\n", f.DurationS)
 	if m.LeftOut > 0 {

@@ -54,9 +54,9 @@ func (cmd benchCommand) run() *cli.Command {
 	return &cli.Command{
 		Name: "run", Usage: "send a workload to a server and judge the run", OnUsageError: usageError,
 		Description: "Sends the requests of a workload profile when they are due, and computes the figures from the " +
-			"recorded events.\nA run is INVALID if requests failed, or if this program itself was too slow for its schedule.\n" +
-			"--scenario is a file of variables here: only `mlperf-go run` has MLPerf's scenarios, such as Server, and the " +
-			"stages of a profile determine its load.",
+			"recorded events.\nA run is INVALID if requests failed, or if the client was too slow for the schedule.\n" +
+			"Here --scenario names a file of variables. Only `mlperf-go run` has MLPerf's scenarios, such as Server; the load " +
+			"of a workload follows from the stages of its profile.",
 		Flags: append(runFlags(), &cli.StringSliceFlag{Name: "endpoint-url", Aliases: []string{"U"},
 			Category: serversGroup, Usage: "base URL of a server; default: the profile's"}),
 		Action: cmd.doRun,
@@ -72,14 +72,16 @@ func runFlags() []cli.Flag {
 			Usage: "protocol of the servers: auto, vllm, sglang, trtllm, llamacpp, ollama, openai, sim"},
 		&cli.StringFlag{Name: "tokenizer", Category: serversGroup,
 			Usage: "file or folder of the served model's tokenizer, for prompts of exact lengths"},
-		&cli.StringFlag{Name: "api-key", Category: serversGroup, Usage: "key that is sent as a bearer token"},
+		&cli.StringFlag{Name: "api-key", Category: serversGroup, Usage: "API key, sent as a bearer token"},
 		&cli.StringFlag{Name: "lb", Category: serversGroup, Value: "round-robin",
 			Usage: "which of several endpoints gets a request: round-robin, random, least-inflight, hash"},
-		&cli.StringFlag{Name: "ca-file", Category: serversGroup, Usage: "PEM file of further trusted authorities"},
+		&cli.StringFlag{Name: "ca-file", Category: serversGroup, Usage: "PEM file of additional certificate authorities to " +
+			"trust"},
 		&cli.BoolFlag{Name: "insecure-skip-verify", Category: serversGroup, Usage: "do not verify certificates"},
 		&cli.DurationFlag{Name: "request-timeout", Category: serversGroup, Value: time.Hour,
-			Usage: "longest time of an answer; the profile's takes precedence"},
-		&cli.IntFlag{Name: "retries", Category: serversGroup, Usage: "further attempts before the first byte of an answer"},
+			Usage: "maximum time for one answer; the profile's value takes precedence"},
+		&cli.IntFlag{Name: "retries", Category: serversGroup, Usage: "further attempts if a request fails before the first " +
+			"byte of its answer"},
 		&cli.IntFlag{Name: "shards", Category: serversGroup, Value: 1, Usage: "event loops that send and receive"},
 		&cli.StringFlag{Name: "part", Category: workloadGroup, Hidden: true,
 			Usage: "send every N-th request only, beginning with I: I/N"},
@@ -87,13 +89,13 @@ func runFlags() []cli.Flag {
 			Usage: "Unix socket on which a coordinator starts the stages"},
 		sloFlag(),
 		&cli.StringFlag{Name: "definitions", Category: figuresGroup, Value: "mlperf-go",
-			Usage: "whose definitions the printed figures have: " + strings.Join(measure.DefinitionNames(), ", ")},
+			Usage: "client whose definitions the printed figures follow: " + strings.Join(measure.DefinitionNames(), ", ")},
 		&cli.StringFlag{Name: "output", Aliases: []string{"r"}, Category: figuresGroup,
 			DefaultText: "results/bench-NAME/TIME", Usage: "folder of the results"},
-		&cli.StringFlag{Name: "calibration", Category: figuresGroup, DefaultText: "what `mlperf-go calibrate` kept",
+		&cli.StringFlag{Name: "calibration", Category: figuresGroup, DefaultText: "the file of `mlperf-go calibrate`",
 			Usage: "file with the client's own limits, which are printed beside the result"},
 		&cli.BoolFlag{Name: "rehearse", Category: workloadGroup,
-			Usage: "send a few short requests only, and make up data files that do not exist"},
+			Usage: "send only a few short requests, and replace missing data files by synthetic ones"},
 		&cli.BoolFlag{Name: "force", Category: figuresGroup, Usage: "overwrite an earlier run in that folder"})
 }
 
@@ -185,7 +187,7 @@ func partOf(text string) (engine.Part, error) {
 		return p, nil
 	}
 	if n, err := fmt.Sscanf(text, "%d/%d", &p.Index, &p.Of); n != 2 || err != nil || p.Index < 0 || p.Index >= p.Of {
-		return p, exit.Usage(exit.CodeWorkload, "Write --part 0/8 for the first of eight", "--part %q is no part", text)
+		return p, exit.Usage(exit.CodeWorkload, "Write --part 0/8 for the first of eight", "invalid --part %q", text)
 	}
 	return p, nil
 }
@@ -268,7 +270,7 @@ func (cmd benchCommand) runOne(c *cli.Context, o *bench.Options, w *benchWatch) 
 		return nil
 	})
 	if err != nil {
-		cmd.log.Warn("the result is not kept as text: " + err.Error())
+		cmd.log.Warn("cannot write the printed result into the folder: " + err.Error())
 	}
 	return cmd.printBenchRecord(r, m, o.Folder)
 }

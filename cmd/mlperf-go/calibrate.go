@@ -32,12 +32,12 @@ func (cmd calibrateCommand) command() *cli.Command {
 		Description: "Sends loads to a no-op server and to the simulator on this machine. `bench run` prints the result " +
 			"beside its own.\nNothing else should run meanwhile.",
 		Flags: []cli.Flag{
-			&cli.DurationFlag{Name: "duration", Value: calibrationTime, Usage: "of all loads together"},
+			&cli.DurationFlag{Name: "duration", Value: calibrationTime, Usage: "total time of all loads"},
 			&cli.IntFlag{Name: "shards", Value: 1, Usage: "event loops that send and receive, as in the runs to compare"},
 			&cli.StringFlag{Name: "calibration", DefaultText: "~/.cache/mlperf-go/" + floor.FileName,
 				Usage: "file to write"},
 			&cli.BoolFlag{Name: "no-op", Hidden: true, Usage: "be the no-op server"},
-			&cli.BoolFlag{Name: "no-op-split", Hidden: true, Usage: "each token is a write of its own"},
+			&cli.BoolFlag{Name: "no-op-split", Hidden: true, Usage: "write each token separately"},
 			&cli.StringFlag{Name: "ready-file", Hidden: true, Usage: "file to write the no-op server's URL to"},
 		},
 	}

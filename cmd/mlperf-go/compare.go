@@ -21,16 +21,18 @@ func (cmd compareCommand) command() *cli.Command {
 		Description: "A, B and C are folders of runs, campaigns or tunes, or submission trees of v5.1 and later; or all " +
 			"are runs of workloads. Every " +
 			"other one is compared with A.\n" +
-			"Results of different rules are shown and not ranked.",
+			"Results under different rules are shown side by side and not ranked.",
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "gate", Usage: "exit 1 if something got worse for certain, or is not comparable"},
-			&cli.Float64Flag{Name: "gate-threshold", Usage: "share by which something may get worse, such as 0.02"},
+			&cli.BoolFlag{Name: "gate", Usage: "exit with code 1 if a figure certainly got worse, or if results cannot be " +
+				"compared"},
+			&cli.Float64Flag{Name: "gate-threshold", Usage: "share by which a figure may get worse, such as 0.02"},
 			&cli.Float64Flag{Name: "confidence", Value: compare.DefaultConfidence,
 				Usage: "confidence of all intervals of a pair together"},
 			percentilesFlag(),
-			&cli.StringFlag{Name: "html", Usage: "file to write as a page of HTML"},
+			&cli.StringFlag{Name: "html", Usage: "HTML file to write"},
 			&cli.StringFlag{Name: "submitter", Usage: "compare only this submitter's results of a tree"},
-			&cli.StringFlag{Name: "round", Usage: "the rules of a tree", DefaultText: "the round whose seeds its logs have"},
+			&cli.StringFlag{Name: "round", Usage: "round whose rules apply to a tree", DefaultText: "the round whose seeds " +
+				"its logs have"},
 		},
 		Action: cmd.run,
 	}

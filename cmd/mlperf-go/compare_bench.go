@@ -91,7 +91,7 @@ func (cmd compareCommand) compareWorkloads(c *cli.Context, o compare.Settings) e
 func workloadFlags(c *cli.Context, o *compare.Settings) error {
 	if c.IsSet("html") {
 		return exit.Usage(exit.CodeHTML, "`mlperf-go report A B --output FILE` puts runs of workloads on one page",
-			"--html is for the results of LoadGen")
+			"--html is only for LoadGen results")
 	}
 	if len(o.Percentiles) == 0 {
 		o.Percentiles = compare.DefaultPercentiles

@@ -26,7 +26,7 @@ func (cmd datasetCommand) command() *cli.Command {
 	model := &cli.StringFlag{Name: "model", Value: models.Default, Usage: "benchmark that the data set belongs to"}
 	reading := append([]cli.Flag{model}, readingFlags()...)
 	return &cli.Command{
-		Name: "dataset", Usage: "get, inspect, check, convert and make data sets",
+		Name: "dataset", Usage: "find, inspect, check, convert and generate data sets",
 		Subcommands: []*cli.Command{
 			{Name: "info", Usage: "print format, rows, checksum and prompt lengths", ArgsUsage: "FILE",
 				Action: cmd.info, Flags: append(slices.Clone(reading), infoFlags()...), OnUsageError: usageError},
@@ -38,7 +38,7 @@ func (cmd datasetCommand) command() *cli.Command {
 				Flags: append(slices.Clone(reading),
 					&cli.IntFlag{Name: "most", Value: 50, Usage: "stop after this many different faults"}),
 				Action: cmd.check},
-			{Name: "get", Usage: "print where a benchmark's official files come from, or compare fetched files with them",
+			{Name: "get", Usage: "print the source of a benchmark's official files, or compare downloaded files with them",
 				ArgsUsage: "NAME [FILE...]", OnUsageError: usageError, Action: cmd.get},
 			{Name: "convert", Usage: "convert data sets to another format, with all columns; several files become one",
 				ArgsUsage: "IN... OUT", OnUsageError: usageError,
@@ -47,7 +47,7 @@ func (cmd datasetCommand) command() *cli.Command {
 				OnUsageError: usageError,
 				Flags: []cli.Flag{model,
 					&cli.IntFlag{Name: "samples", Value: plan.RehearsalSamples, Usage: "number of rows"},
-					&cli.Int64Flag{Name: "seed", Value: rehearse.Seed, Usage: "the same seed makes the same set"},
+					&cli.Int64Flag{Name: "seed", Value: rehearse.Seed, Usage: "seed; equal seeds generate equal data sets"},
 					&cli.BoolFlag{Name: "code", Usage: "include the parts whose answers are programs, which only a sandbox can " +
 						"score"},
 					&cli.StringFlag{Name: "output", Usage: "file to write"},
@@ -234,7 +234,7 @@ func convertFailed(c *cli.Context, err error) error {
 	case errors.Is(err, convert.ErrFormat):
 		return exit.Usage(exit.CodeFormat, "Use .json, .jsonl, .csv, .parquet or .npy, or pass --to FORMAT", "%w", err)
 	case errors.Is(err, convert.ErrExists):
-		return exit.Usage(exit.CodeOutputUsed, "Name a new OUT behind the files to read, or give --force to replace it", "%w",
+		return exit.Usage(exit.CodeOutputUsed, "Name a new OUT after the files to read, or give --force to replace it", "%w",
 			err)
 	case errors.Is(err, convert.ErrAnswers):
 		return exit.Usage(exit.CodeDatasetOption, "Give both, or neither", "--answers requires --form calls")
@@ -256,7 +256,8 @@ func (cmd datasetCommand) synth(c *cli.Context) error {
 		return exit.Usage(exit.CodeOutput, "Write --output FILE", "no --output given")
 	}
 	if format := datasets.FormatOfName(c.String("output")); format != "" && format != datasets.FormatJSON {
-		return exit.Usage(exit.CodeOutput, "End it in .json; `mlperf-go dataset convert` converts it to other formats",
+		return exit.Usage(exit.CodeOutput, "Use the suffix .json; `mlperf-go dataset convert` converts the file to other "+
+			"formats",
 			"--output %s has the suffix of %s, but synthetic data sets are written as JSON", c.String("output"), format)
 	}
 	if c.Int("samples") < 1 {

@@ -71,9 +71,9 @@ func (cmd datasetCommand) printSource(row *models.Row) {
 		}
 	}
 	if d.Stored() {
-		cmd.out.line("\nThe command logs in with a browser, and compares MD5 sums that lie beside the files.")
+		cmd.out.line("\nThe command asks you to log in with a browser, and checks the files against their MD5 sums.")
 	}
-	cmd.out.line("\nThen compare what was fetched: mlperf-go dataset get %s FILE", row.Name)
+	cmd.out.line("\nThen check the downloaded file: mlperf-go dataset get %s FILE", row.Name)
 }
 
 func (cmd datasetCommand) printVerified(results []*official.Result) {

@@ -20,7 +20,7 @@ type kubeCommand struct{ *program }
 func (cmd kubeCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "kube", Usage: "run workloads, campaigns and servers on a Kubernetes cluster", ArgsUsage: "COMMAND...",
-		Description: "The launcher is a program of its own, mlperf-go-kube, so that this one stays small.\n" +
+		Description: "The launcher is a separate program, mlperf-go-kube, to keep this one small.\n" +
 			"`make kube` builds it.", SkipFlagParsing: true, Action: cmd.run,
 	}
 }
@@ -34,7 +34,7 @@ func becomeProgram(name, target string, arguments, environ []string) error {
 	path, err := findProgram(name)
 	if err != nil {
 		return exit.Environment(exit.CodeEnvironment, "Build it with `make "+target+"`, or put it into a folder of PATH",
-			"%s is neither beside this program nor in PATH", name)
+			"%s was not found beside this program or in PATH", name)
 	}
 	return syscall.Exec(path, append([]string{name}, arguments...), environ)
 }

@@ -33,7 +33,7 @@ func (p *program) openPage(ctx context.Context, c *config.Effective, o live.Opti
 	context.Context, *livePage, error) {
 	if !c.Has("live") {
 		if c.Bool("live-control") {
-			return nil, nil, exit.Usage(exit.CodeLiveControl, "Add --live", "--live-control needs the page of --live")
+			return nil, nil, exit.Usage(exit.CodeLiveControl, "Add --live", "--live-control requires --live")
 		}
 		return ctx, nil, nil
 	}
@@ -57,7 +57,7 @@ func (p *program) openPage(ctx context.Context, c *config.Effective, o live.Opti
 func notServed(err error, page, flag, address, example string) error {
 	if malformed := (*net.AddrError)(nil); errors.As(err, &malformed) {
 		return exit.Usage(exit.CodeLive, fmt.Sprintf("Write --%s host:port, such as %s", flag, example),
-			"%q is no address to serve %s at", address, page)
+			"%q is not an address to serve %s at", address, page)
 	}
 	hint := fmt.Sprintf("Give --%s a free address of this machine, such as %s", flag, example)
 	return exit.Environment(exit.CodeLive, hint, "%s cannot be served: %w", page, err)

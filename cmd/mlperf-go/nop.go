@@ -27,11 +27,13 @@ func (cmd nopCommand) command() *cli.Command {
 		OnUsageError: usageError, Action: cmd.do,
 		Description: "Reads the log of vLLM (VLLM_LOGGING_LEVEL=DEBUG) or SGLang; - is the standard input.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "server", Usage: "whose log it is: vllm or sglang; default: by its lines"},
-			&cli.StringFlag{Name: "start", Usage: "when the server was started, as 2006-01-02T15:04:05Z; it decides the year"},
+			&cli.StringFlag{Name: "server", Usage: "server that wrote the log: vllm or sglang; default: detected from its " +
+				"lines"},
+			&cli.StringFlag{Name: "start", Usage: "time at which the server was started, as 2006-01-02T15:04:05Z; also sets " +
+				"the year if the log has none"},
 			&cli.StringFlag{Name: "endpoint-url", Aliases: []string{"U"}, Usage: "base URL of the server: if it has " +
 				"sleep mode and its log shows no sleep yet, it is put to sleep and woken"},
-			&cli.StringFlag{Name: "output", Usage: "folder for result.yaml, categories.log and the report v0.1"},
+			&cli.StringFlag{Name: "output", Usage: "folder for result.yaml, categories.log and llm-d-benchmark's report v0.1"},
 		},
 	}
 }
@@ -118,7 +120,7 @@ func (cmd nopCommand) cycle(ctx context.Context, server, name string, o startup.
 		return response.StatusCode, body, err
 	})
 	if err != nil {
-		return nil, exit.Environment(exit.CodeEndpoint, "Leave --endpoint-url out to report the start alone",
+		return nil, exit.Environment(exit.CodeEndpoint, "Leave --endpoint-url out to report only the start",
 			"the sleep mode of %s cannot be measured: %w", server, err)
 	}
 	for end := time.Now().Add(logTimeout); ; time.Sleep(logPoll) {

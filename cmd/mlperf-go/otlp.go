@@ -19,7 +19,7 @@ const certificateVariable = "OTEL_EXPORTER_OTLP_CERTIFICATE"
 func (cmd metricsCommand) uploadSpans(c *cli.Context) error {
 	for _, name := range []string{"mlflow", "experiment", "tag", "no-artifacts", "insecure-skip-verify"} {
 		if c.IsSet(name) {
-			return exit.Usage(exit.CodeOTLP, "Leave one of them out", "--%s does not go with --otlp", name)
+			return exit.Usage(exit.CodeOTLP, "Leave one of them out", "--%s cannot be combined with --otlp", name)
 		}
 	}
 	environ := cmd.environ

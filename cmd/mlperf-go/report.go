@@ -29,7 +29,7 @@ func (cmd reportCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "report", Usage: "write finished runs as one page of HTML with charts", ArgsUsage: "[RUN...]",
 		HideHelpCommand: true, OnUsageError: usageError,
-		Description: "Without RUN it takes the newest run below results/. " +
+		Description: "Without RUN it reports the newest run below results/. " +
 			"The page opens without a network. Charts of the servers' metrics need a run with --metrics.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output", Usage: "file to write; default: report.html in the folder of the only run"},

@@ -14,8 +14,8 @@ func (cmd runCommand) command() *cli.Command {
 		Name: "run", Usage: "run one test and judge it",
 		Description: "Runs one LoadGen test. Its folder then contains the official logs and the record with the verdict " +
 			"(run.json).\n" +
-			"Without --endpoint it starts the simulator; without --dataset it makes a synthetic data set. Either makes the " +
-			"test a rehearsal.\n" +
+			"Without --endpoint it starts the simulator; without --dataset it makes a synthetic data set. In both cases the " +
+			"test is a rehearsal.\n" +
 			"Every setting can also be set by an environment variable, such as MLPERF_GO_TARGET_QPS, or by a line of " +
 			"--config FILE, such as target-qps: 40. docs/reference/flags.md lists them.",
 		Flags: append(settingFlags(), &cli.BoolFlag{Name: "print-config",

@@ -36,7 +36,8 @@ func (cmd showCommand) command() *cli.Command {
 			&cli.BoolFlag{Name: "answers", Usage: "add statistics of the answers: lengths of inputs and outputs, their ratio, " +
 				"finish reasons"},
 			percentilesFlag(), plotFlag(),
-			&cli.StringFlag{Name: "definitions", Usage: "of a workload's run: whose definitions the figures have: " +
+			&cli.StringFlag{Name: "definitions", Usage: "for the run of a workload: client whose definitions the figures " +
+				"follow: " +
 				strings.Join(measure.DefinitionNames(), ", ")},
 			sloFlag(),
 		},

@@ -30,14 +30,15 @@ func (cmd simCommand) command() *cli.Command {
 	d := sim.DefaultConfig()
 	return &cli.Command{
 		Name: "sim", Usage: "run the simulated LLM server",
-		Description: "Plays a vLLM, SGLang, llama.cpp or Ollama server, with continuous batching and faults on demand. " +
+		Description: "Simulates a vLLM, SGLang, llama.cpp or Ollama server, with continuous batching, and with faults if " +
+			"requested. " +
 			"Runs with the same seed return the same answers.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:0", Usage: "address to listen on; port 0 selects a free port"},
 			&cli.StringFlag{Name: "dialect", Value: d.Dialect,
-				Usage: "kind of server to play: " + strings.Join(sim.Dialects(), ", ")},
+				Usage: "kind of server to simulate: " + strings.Join(sim.Dialects(), ", ")},
 			&cli.BoolFlag{Name: "incremental-streaming-output",
-				Usage: "SGLang's /generate streams new tokens only, and not everything so far"},
+				Usage: "let SGLang's /generate stream only the new tokens in each event, and not the whole answer so far"},
 			&cli.StringFlag{Name: "ready-file", Usage: "file to write the base URL to once the server is ready"},
 			&cli.BoolFlag{Name: "probe", Usage: "ask the simulator of --ready-file whether it serves, and exit"},
 			&cli.StringFlag{Name: "model", Value: d.Model, Usage: "name of the served model"},
@@ -47,7 +48,7 @@ func (cmd simCommand) command() *cli.Command {
 			&cli.StringFlag{Name: "dataset", Usage: "data set with prompts and reference outputs"},
 			&cli.StringFlag{Name: "answers", Value: string(d.Answers), Usage: "kind of answers: reference, echo or random"},
 			&cli.Float64Flag{Name: "quality", Value: d.Quality,
-				Usage: "share of correct answers (0 to 1), which is about the score of an accuracy run"},
+				Usage: "share of correct answers (0 to 1); an accuracy run then scores about this share"},
 			&cli.StringFlag{Name: "tokenizer", Usage: "tokenizer.json, or the folder that holds it, for a real data set; " +
 				"default: the synthetic vocabulary"},
 			&cli.DurationFlag{Name: "ttft", Value: d.TTFT, Usage: "time from the end of the prefill to the first token"},
@@ -59,11 +60,12 @@ func (cmd simCommand) command() *cli.Command {
 			&cli.IntFlag{Name: "tokens-per-event", Value: d.TokensPerEvent, Usage: "tokens in each streamed event"},
 			&cli.IntFlag{Name: "output-tokens", Value: d.OutputTokens, Usage: "length of random answers"},
 			&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "seed of answers and faults"},
-			&cli.StringFlag{Name: "fault", Usage: "faults as `NAME=RATE[,...]`, RATE being the fraction of requests; " +
+			&cli.StringFlag{Name: "fault", Usage: "faults to inject as `NAME=RATE[,...]`, where RATE is the fraction of " +
+				"requests; " +
 				"--list-faults lists the names"},
 			&cli.BoolFlag{Name: "list-faults", Usage: "list the faults and exit"},
 			&cli.StringFlag{Name: "api-key", Usage: "bearer token that clients must send"},
-			&cli.StringFlag{Name: "profile-log", Usage: "file that gets a line for each profile with the rows of its " +
+			&cli.StringFlag{Name: "profile-log", Usage: "file to which each profile adds a line with the rows of its " +
 				"requests; without it the server has no profiler"},
 			&cli.StringFlag{Name: "write-log", Hidden: true, Usage: "file that gets a line of JSON for each stream: when the " +
 				"request came and when each part was written"},

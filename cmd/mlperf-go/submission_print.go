@@ -180,7 +180,7 @@ func (cmd submissionCommand) printResume(folder string, outcomes []campaign.Outc
 		return
 	}
 	if slow := overLimits(outcomes); len(slow) > 0 {
-		cmd.out.line("%s exceeded a latency limit, and may again at the same load. Offer less, such as with --set "+
+		cmd.out.line("%s exceeded a latency limit, and may again at the same load. Lower the load with --set "+
 			"%s.target-qps=N, or leave the scenario out with --only if the round does not require it "+
 			"(docs/how-to/campaigns.md#required-and-optional-scenarios).", strings.Join(slow, " and "), slow[len(slow)-1])
 	}
@@ -345,7 +345,7 @@ func (cmd submissionCommand) printHandedIn(state *campaign.State, outcomes []cam
 func nextOf(h *submission.HandedIn) string {
 	switch {
 	case h.Check.Valid:
-		return fmt.Sprintf("`mlperf-go submission pack %s` makes the file to hand in.", h.Tree.Root)
+		return fmt.Sprintf("`mlperf-go submission pack %s` makes the file to upload.", h.Tree.Root)
 	case h.Check.OnlyRehearsal():
 		return "For a submission repeat the command with a server and a data set of your own (--endpoint, --dataset), the " +
 			"description of your system (--system), and without --rehearsal and --rehearsal-size. " +

@@ -37,7 +37,7 @@ func (cmd sweepCommand) command() *cli.Command {
 			"run`, for Server and Interactive.\n" +
 			"Its folder contains sweep.json, a table, a CSV file and a plot. Each point is judged by the rules of a run; " +
 			"spoiled points are marked.\n" +
-			"A sweep that was ended, also by kill -9, continues with --resume.",
+			"--resume continues a sweep that ended early, even by kill -9.",
 		Flags: append(settingFlagsOf("MODEL-SCENARIO-sweep", "Server"),
 			&cli.StringFlag{Name: "rates", Category: sweepGroup,
 				Usage: "queries per second, at random times (open loop): " + list},
@@ -50,11 +50,11 @@ func (cmd sweepCommand) command() *cli.Command {
 			&cli.DurationFlag{Name: "point-longest", Category: sweepGroup, Value: pointLongest,
 				Usage: "longest time that is counted at a point, even if it has fewer queries"},
 			&cli.DurationFlag{Name: "point-warmup", Category: sweepGroup, Value: pointWarmup,
-				Usage: "time before the counted part of each point, at least two answers of the idle server"},
+				Usage: "minimum time before the counted part of each point; it is extended to two answers of the idle server"},
 			&cli.IntFlag{Name: "accelerators", Category: sweepGroup, DefaultText: "unknown",
 				Usage: "number of accelerators that serve the endpoints, for tokens per second and accelerator"},
 			&cli.BoolFlag{Name: "dry-run", Category: sweepGroup,
-				Usage: "print the points and how long they take; no server is asked"}),
+				Usage: "print the points and how long they take; contact no server"}),
 		Action:       cmd.sweep,
 		OnUsageError: usageError,
 	}

@@ -160,7 +160,7 @@ func (t testRun) keepSummary(r *record.Record) {
 		return nil
 	})
 	if err != nil {
-		t.log.Warn("the result is not kept as text: " + err.Error())
+		t.log.Warn("cannot write the printed result into the folder: " + err.Error())
 	}
 }
 

@@ -24,17 +24,17 @@ type tuneCommand struct{ *program }
 func (cmd tuneCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "tune", Usage: "find the highest target QPS of a valid run", HideHelpCommand: true,
-		Description: "Sends short probes with the client of a run, and confirms the rate that it finds by a LoadGen run of " +
-			"the full length.\n" +
+		Description: "Sends short probes with the client of a run, and confirms the rate that it finds with a LoadGen run " +
+			"of the full length.\n" +
 			"It takes the settings of `mlperf-go run`, for Server, Interactive and Offline. In Offline it finds the expected " +
 			"QPS, and how many requests should be in flight. Its folder contains tune.json with every " +
 			"probe, the confirming run, and a plot.\n" +
-			"A tune that was ended, also by kill -9, continues with --resume.\n" +
-			"--mode find-peak lets LoadGen's own FindPeakPerformance search from --target-qps up, for comparison. Its " +
-			"result is no result of a run.",
+			"--resume continues a tune that ended early, even by kill -9.\n" +
+			"--mode find-peak lets LoadGen's own FindPeakPerformance search upward from --target-qps, for comparison. It does " +
+			"not produce the result of a run.",
 		Flags: append(settingFlagsOf("MODEL-SCENARIO-tune", "none"),
 			&cli.DurationFlag{Name: "budget", Category: tuneGroup,
-				Usage:       "longest time for all measurements, such as 2h; a tune that needs more ends without a confirmation",
+				Usage:       "maximum time for all measurements, such as 2h; a tune that needs more ends without a confirmation",
 				DefaultText: "none"},
 			&cli.BoolFlag{Name: "peak-process", Hidden: true},
 			&cli.Float64Flag{Name: "confidence", Category: tuneGroup, Value: defaultConfidence,

@@ -25,19 +25,19 @@ func (cmd metricsCommand) upload() *cli.Command {
 		Name: "upload", Usage: "send finished runs to MLflow or to an OpenTelemetry collector",
 		ArgsUsage: "RUN...",
 		Description: "With --otlp, the runs become traces and metrics of OpenTelemetry; the variables " +
-			"OTEL_EXPORTER_OTLP_* apply. MLflow takes campaigns too, and a run that is there already is not sent " +
-			"again. MLFLOW_TRACKING_URI and MLFLOW_EXPERIMENT_NAME replace --mlflow and --experiment; " +
+			"OTEL_EXPORTER_OTLP_* apply. MLflow accepts campaigns too, and a run that it already has is not sent again. " +
+			"MLFLOW_TRACKING_URI and MLFLOW_EXPERIMENT_NAME replace --mlflow and --experiment; " +
 			"MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN, identify the user.",
 		OnUsageError: usageError,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "mlflow", Usage: "URL of the tracking server, such as http://host:5000"},
 			&cli.StringFlag{Name: "otlp", Usage: "base URL of a receiver of OTLP over HTTP, such as http://host:4318"},
-			&cli.IntFlag{Name: "spans", Value: 1000, Usage: "with --otlp: most requests of a run that become spans"},
-			&cli.StringFlag{Name: "experiment", Usage: "experiment of MLflow, which is made if it does not exist; default: " +
+			&cli.IntFlag{Name: "spans", Value: 1000, Usage: "with --otlp: maximum number of a run's requests that become spans"},
+			&cli.StringFlag{Name: "experiment", Usage: "MLflow experiment, created if it does not exist; default: " +
 				defaultExperiment},
 			&cli.StringSliceFlag{Name: "tag", Usage: "tag of the runs, NAME=VALUE; repeatable"},
-			&cli.BoolFlag{Name: "no-artifacts", Usage: "send parameters, metrics and tags alone, without the files of a run"},
-			&cli.StringFlag{Name: "ca-file", Usage: "PEM file of further trusted authorities"},
+			&cli.BoolFlag{Name: "no-artifacts", Usage: "send only parameters, metrics and tags, without the files of a run"},
+			&cli.StringFlag{Name: "ca-file", Usage: "PEM file of additional certificate authorities to trust"},
 			&cli.BoolFlag{Name: "insecure-skip-verify", Usage: "accept any certificate of the server"},
 		},
 		Action: cmd.runUpload,
@@ -92,15 +92,15 @@ func uploadFailed(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	return exit.Environment(exit.CodeMLflow, "Check --mlflow and its credentials, then write the same line again: what "+
-		"is there whole is not sent twice", "the run could not be sent: %w", err)
+	return exit.Environment(exit.CodeMLflow, "Check --mlflow and its credentials, then repeat the command: runs that "+
+		"were sent completely are not sent again", "the run could not be sent: %w", err)
 }
 
 // trackingServer is the server of --mlflow or of MLflow's own variables.
 func (cmd metricsCommand) trackingServer(c *cli.Context) (*mlflow.Server, error) {
 	address := cmp.Or(c.String("mlflow"), os.Getenv("MLFLOW_TRACKING_URI"))
 	if address == "" {
-		return nil, exit.Usage(exit.CodeMLflow, "Write --mlflow http://host:5000", "no tracking server was named")
+		return nil, exit.Usage(exit.CodeMLflow, "Write --mlflow http://host:5000", "no tracking server given")
 	}
 	login := mlflow.Credentials{User: os.Getenv("MLFLOW_TRACKING_USERNAME"),
 		Password: os.Getenv("MLFLOW_TRACKING_PASSWORD"), Token: os.Getenv("MLFLOW_TRACKING_TOKEN")}

@@ -25,8 +25,9 @@ func (cmd workerCommand) command() *cli.Command {
 				OnUsageError: usageError, Flags: []cli.Flag{results,
 					&cli.DurationFlag{Name: "hold", Usage: "how long to keep the results for `worker release`"}}, Action: cmd.run},
 			{Name: "send", Usage: "wait for the end, then write the results to standard output", OnUsageError: usageError,
-				Description: "Standard input has the files that the receiver has: {\"have\": [{\"path\", \"size\", \"sha256\"}]}.",
-				Flags:       []cli.Flag{results}, Action: cmd.send},
+				Description: "Standard input lists the files that the receiver has: {\"have\": [{\"path\", \"size\", " +
+					"\"sha256\"}]}.",
+				Flags: []cli.Flag{results}, Action: cmd.send},
 			{Name: "release", Usage: "end the wait of `worker run`", OnUsageError: usageError, Flags: []cli.Flag{results},
 				Action: func(c *cli.Context) error { return worker.Release(c.String("results")) }},
 			{Name: "list", Usage: "print the folders of results of a volume as JSON", OnUsageError: usageError,

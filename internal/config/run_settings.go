@@ -54,7 +54,7 @@ var testSettings = []Setting{
 		Usage:   "how LoadGen issues the samples"},
 	{Name: "mode", Kind: Enum, Enum: []string{"performance", "accuracy", "submission", "find-peak"},
 		Default: "performance",
-		Usage:   "what to measure; submission runs performance, then accuracy; find-peak is for mlperf-go tune alone"},
+		Usage:   "what to measure; submission runs performance, then accuracy; find-peak is only for mlperf-go tune"},
 	{Name: "round", Kind: String,
 		Usage: "MLPerf round whose rules apply, such as v6.0: seeds, limits, counts and targets; default: the newest " +
 			"round that has the benchmark"},
@@ -107,7 +107,7 @@ var serverSettings = []Setting{
 	{Name: "endpoint", Kind: Strings,
 		Usage: "base URLs of the inference servers; repeat the flag or separate them with commas"},
 	{Name: "backend", Kind: String, Auto: true, Default: Auto,
-		Usage: "kind of server; auto asks the server what it is"},
+		Usage: "kind of server; auto detects it"},
 	{Name: "api", Kind: Enum, Enum: []string{"completions", "chat", "generate"},
 		Usage: "HTTP interface of the server; default: chosen by model and backend"},
 	{Name: "served-model", Kind: String,
@@ -206,8 +206,8 @@ var loadSettings = []Setting{
 	{Name: "tpot-limit", Kind: Duration, Range: positive,
 		Usage: "limit on the p99 time per output token (TPOT)"},
 	{Name: "latency-percentile", Kind: Float, Range: percentile,
-		Usage: "percentile that LoadGen judges (Server, Interactive, SingleStream); another than the benchmark's makes the " +
-			"run a rehearsal"},
+		Usage: "percentile that LoadGen judges (Server, Interactive, SingleStream); any other than the benchmark's makes " +
+			"the run a rehearsal"},
 	{Name: "server-coalesce-queries", Kind: Enum, Enum: []string{"0", "1", "2"},
 		Values: map[string]string{"false": "0", "no": "0", "off": "0", "true": "1", "yes": "1", "on": "1"},
 		Usage:  "merge Server queries that are due at the same time: 0 or false, 1 or true; LoadGen treats 2 like 1"},
@@ -264,14 +264,14 @@ var requestSettings = []Setting{
 		Usage: "JSON file with max_new_tokens, temperature, top_k, top_p and other sampling parameters; flags take " +
 			"precedence"},
 	{Name: "accuracy-max-tokens", Kind: Int, Range: positive,
-		Usage: "--max-tokens of an accuracy test"},
-	{Name: "accuracy-min-tokens", Kind: Int, Usage: "--min-tokens of an accuracy test"},
-	{Name: "accuracy-temperature", Kind: Float, Usage: "--temperature of an accuracy test"},
+		Usage: "--max-tokens for accuracy tests only"},
+	{Name: "accuracy-min-tokens", Kind: Int, Usage: "--min-tokens for accuracy tests only"},
+	{Name: "accuracy-temperature", Kind: Float, Usage: "--temperature for accuracy tests only"},
 	{Name: "accuracy-top-p", Kind: Float, Range: Range{Positive: true, Max: 1},
-		Usage: "--top-p of an accuracy test"},
+		Usage: "--top-p for accuracy tests only"},
 	{Name: "accuracy-top-k", Kind: Int, Range: Range{Negative: true},
-		Usage: "--top-k of an accuracy test"},
-	{Name: "accuracy-seed", Kind: Int, Usage: "--seed of an accuracy test"},
+		Usage: "--top-k for accuracy tests only"},
+	{Name: "accuracy-seed", Kind: Int, Usage: "--seed for accuracy tests only"},
 	{Name: "response-format", Kind: String, Default: "text",
 		Usage: "required form of the answers: text, json_object, benchmark (the benchmark's JSON schema) or a JSON " +
 			"schema file"},
@@ -322,11 +322,11 @@ var outputSettings = []Setting{
 	{Name: "metrics-url", Kind: Strings,
 		Usage: "further metrics pages to record, such as a gateway's or a GPU exporter's; implies --metrics"},
 	{Name: "serve-metrics", Kind: String, Bare: "127.0.0.1:0",
-		Usage: "serve this program's own counters at http://host:port/metrics for Prometheus, and print the URL; without " +
-			"a value on loopback"},
+		Usage: "serve this program's own counters at http://host:port/metrics for Prometheus, and print the URL; without a " +
+			"value on a free port of loopback"},
 	{Name: "live", Kind: String, Bare: "127.0.0.1:0",
-		Usage: "serve a page with the charts of what runs at this host:port or unix:PATH, and print its " +
-			"URL; without a value on loopback"},
+		Usage: "serve a page with live charts at this host:port or unix:PATH, and print its URL; without a value on a free " +
+			"port of loopback"},
 	{Name: "live-control", Kind: Bool, Default: "false",
-		Usage: "let the page of --live stop what runs, for viewers with the token in the printed URL"},
+		Usage: "let viewers who have the token in the printed URL stop the command from the page of --live"},
 }

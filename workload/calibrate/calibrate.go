@@ -21,7 +21,7 @@ import (
 // Options are one calibration.
 type Options struct {
 	Program  string        // path of mlperf-go, which serves; empty: the running program
-	Duration time.Duration // of all loads together, from Shortest on
+	Duration time.Duration // total time of all loads, from Shortest on
 	Shards   int           // event loops of the client, from 1 on
 	Step     func(text string)
 }

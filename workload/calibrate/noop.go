@@ -23,7 +23,7 @@ type NoOp struct {
 	URL      string
 	listener int
 	poll     int
-	split    bool             // each token is a write of its own
+	split    bool             // write each token separately
 	answers  map[int][][]byte // by tokens: the parts, each in a write of its own
 	conns    map[int32]*[]byte
 	scratch  []byte
