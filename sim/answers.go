@@ -25,6 +25,13 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
+// llm is the simulated language model: it reads prompts, and returns the answer to each.
+type llm struct {
+	cfg     *Config
+	library *library
+	speller *speller
+}
+
 // limits bounds the length of an answer, as requested.
 type limits struct {
 	maxTokens int
@@ -41,13 +48,13 @@ type completion struct {
 }
 
 // complete returns the answer to a prompt. It depends only on the configuration, the prompt and the limits.
-func (s *Server) complete(prompt []int32, row int32, l limits) completion {
-	rng := mix(s.cfg.Seed) ^ hashIDs(prompt)
+func (m *llm) complete(prompt []int32, row int32, l limits) completion {
+	rng := mix(m.cfg.Seed) ^ hashIDs(prompt)
 	next := func() int32 {
 		rng += 0x9e3779b97f4a7c15
 		return randomLow + int32(mix(rng)%randomSpan)
 	}
-	body := s.naturalAnswer(prompt, row, next)
+	body := m.naturalAnswer(prompt, row, next)
 	out := make([]int32, 0, min(l.maxTokens, max(len(body), l.minTokens)+1))
 	for _, id := range body {
 		if len(out) == l.maxTokens {
@@ -64,7 +71,7 @@ func (s *Server) complete(prompt []int32, row int32, l limits) completion {
 		out = append(out, next())
 	}
 	if len(out) < l.maxTokens {
-		out = append(out, s.cfg.EOS)
+		out = append(out, m.cfg.EOS)
 		if !l.ignoreEOS {
 			return completion{out, "stop", -1}
 		}
@@ -79,14 +86,14 @@ func (s *Server) complete(prompt []int32, row int32, l limits) completion {
 }
 
 // naturalAnswer returns the model's answer without EOS.
-func (s *Server) naturalAnswer(prompt []int32, row int32, next func() int32) []int32 {
+func (m *llm) naturalAnswer(prompt []int32, row int32, next func() int32) []int32 {
 	switch {
-	case s.cfg.Answers == AnswerEcho:
+	case m.cfg.Answers == AnswerEcho:
 		return prompt
-	case s.cfg.Answers == AnswerReference && row >= 0:
-		return s.library.reference(row)
+	case m.cfg.Answers == AnswerReference && row >= 0:
+		return m.library.reference(row)
 	}
-	body := make([]int32, s.cfg.OutputTokens-1)
+	body := make([]int32, m.cfg.OutputTokens-1)
 	for i := range body {
 		body[i] = next()
 	}

@@ -133,8 +133,8 @@ func (e *llamaEncoder) body(r *reply) []byte {
 }
 
 // props returns llama.cpp's properties of the server.
-func (s *Server) props() []byte {
-	b := fmt.Appendf(nil, `{"default_generation_settings":{"n_ctx":%d},"total_slots":%d,"model_path":"`, s.cfg.MaxModelLen,
-		s.cfg.MaxNumSeqs)
-	return append(appendEscaped(b, s.cfg.Model), `","build_info":"`+s.dialect.version+`"}`...)
+func (p *pages) props() []byte {
+	b := fmt.Appendf(nil, `{"default_generation_settings":{"n_ctx":%d},"total_slots":%d,"model_path":"`, p.cfg.MaxModelLen,
+		p.cfg.MaxNumSeqs)
+	return append(appendEscaped(b, p.cfg.Model), `","build_info":"`+p.dialect.version+`"}`...)
 }

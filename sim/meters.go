@@ -129,13 +129,13 @@ func (s *Server) Stats() Stats {
 }
 
 // exposition returns vLLM's /metrics: its names, labels and bounds in Prometheus' text format.
-func (s *Server) exposition() []byte {
-	m := s.meters
-	x := s.newExposition(`engine="0",`)
+func (p *pages) exposition() []byte {
+	m := p.meters
+	x := p.newExposition(`engine="0",`)
 	x.one("gauge", "vllm:num_requests_running", "Sequences that hold a slot.", float64(m.running.Load()))
 	x.one("gauge", "vllm:num_requests_waiting", "Sequences that wait for a slot.", float64(m.waiting.Load()))
 	x.one("gauge", "vllm:kv_cache_usage_perc", "Share of the KV budget in use, 0 to 1.",
-		float64(m.kvUsed.Load())/float64(s.cfg.kvTokens()))
+		float64(m.kvUsed.Load())/float64(p.cfg.kvTokens()))
 	x.counter("vllm:num_preemptions", "Preemptions; the simulator has none.", []string{""}, 0)
 	x.counter("vllm:prompt_tokens", "Prompt tokens of admitted sequences.", []string{""}, m.promptTokens.Load())
 	x.counter("vllm:generation_tokens", "Output tokens.", []string{""}, m.generatedTokens.Load())
@@ -152,12 +152,12 @@ func (s *Server) exposition() []byte {
 }
 
 // sglangMetrics returns SGLang's /metrics.
-func (s *Server) sglangMetrics() []byte {
-	m, x := s.meters, s.newExposition(`engine_type="unified",`)
+func (p *pages) sglangMetrics() []byte {
+	m, x := p.meters, p.newExposition(`engine_type="unified",`)
 	x.one("gauge", "sglang:num_running_reqs", "Sequences that hold a slot.", float64(m.running.Load()))
 	x.one("gauge", "sglang:num_queue_reqs", "Sequences that wait for a slot.", float64(m.waiting.Load()))
 	x.one("gauge", "sglang:token_usage", "Share of the KV budget in use, 0 to 1.",
-		float64(m.kvUsed.Load())/float64(s.cfg.kvTokens()))
+		float64(m.kvUsed.Load())/float64(p.cfg.kvTokens()))
 	x.counter("sglang:prompt_tokens", "Prompt tokens of admitted sequences.", []string{""}, m.promptTokens.Load())
 	x.counter("sglang:generation_tokens", "Output tokens.", []string{""}, m.generatedTokens.Load())
 	x.histogram("sglang:time_to_first_token_seconds", "Arrival to first token.", &m.ttft)
@@ -168,8 +168,8 @@ func (s *Server) sglangMetrics() []byte {
 }
 
 // llamaMetrics returns llama.cpp's /metrics, whose values have no labels.
-func (s *Server) llamaMetrics() []byte {
-	m := s.meters
+func (p *pages) llamaMetrics() []byte {
+	m := p.meters
 	x := &exposition{bare: true}
 	x.one("gauge", "llamacpp:requests_processing", "Sequences that hold a slot.", float64(m.running.Load()))
 	x.one("gauge", "llamacpp:requests_deferred", "Sequences that wait for a slot.", float64(m.waiting.Load()))
@@ -180,9 +180,9 @@ func (s *Server) llamaMetrics() []byte {
 }
 
 // newExposition returns an empty exposition whose values have the given labels and the model's.
-func (s *Server) newExposition(labels string) *exposition {
-	return &exposition{labels: labels + `model_name="` + escapeLabel(s.cfg.Model) + `"`,
-		created: formatFloat(float64(s.meters.createdNS) / 1e9)}
+func (p *pages) newExposition(labels string) *exposition {
+	return &exposition{labels: labels + `model_name="` + escapeLabel(p.cfg.Model) + `"`,
+		created: formatFloat(float64(p.meters.createdNS) / 1e9)}
 }
 
 type exposition struct {

@@ -8,7 +8,7 @@ import (
 )
 
 func TestLatenessOfEvents(t *testing.T) {
-	s := &Server{meters: newMeters()}
+	s := &Server{pages: pages{meters: newMeters()}}
 	require.Zero(t, s.Stats().MeanLateness, "no event yet")
 	for _, late := range []time.Duration{4 * time.Millisecond, 9 * time.Millisecond, 2 * time.Millisecond} {
 		s.meters.late(int64(late))

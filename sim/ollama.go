@@ -153,8 +153,8 @@ func (e *ollamaEncoder) body(r *reply) []byte {
 }
 
 // tags lists the one model as Ollama does.
-func (s *Server) tags() []byte {
-	name := appendEscaped(nil, s.cfg.Model)
+func (p *pages) tags() []byte {
+	name := appendEscaped(nil, p.cfg.Model)
 	return fmt.Appendf(nil, `{"models":[{"name":"%s","model":"%s","modified_at":"2026-01-01T00:00:00Z","size":0,`+
 		`"digest":"","details":{"family":"llama"}}]}`, name, name)
 }

@@ -80,6 +80,6 @@ func limitOf(n *int) *int {
 
 // emptyCache implements vLLM's route to reset the prefix cache, as in development mode. The simulator has no cache: it
 // reports success unless requests are running, which would hold their blocks.
-func (s *Server) emptyCache() []byte {
-	return fmt.Appendf(nil, `{"success":%t}`, s.meters.inFlight.Load() == 0)
+func (p *pages) emptyCache() []byte {
+	return fmt.Appendf(nil, `{"success":%t}`, p.meters.inFlight.Load() == 0)
 }

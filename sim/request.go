@@ -173,7 +173,7 @@ func (r *request) options(q *wireRequest) *apiError {
 	return nil
 }
 
-func (s *Server) textPrompts(in []wirePrompt) ([]prompt, *apiError) {
+func (m *llm) textPrompts(in []wirePrompt) ([]prompt, *apiError) {
 	if len(in) == 0 {
 		return nil, badRequest("", "At least one prompt is needed.")
 	}
@@ -183,35 +183,35 @@ func (s *Server) textPrompts(in []wirePrompt) ([]prompt, *apiError) {
 	out := make([]prompt, len(in))
 	for i, p := range in {
 		if p.IDs != nil {
-			out[i] = prompt{p.IDs, s.library.rowOfIDs(p.IDs)}
+			out[i] = prompt{p.IDs, m.library.rowOfIDs(p.IDs)}
 		} else {
-			row := s.library.rowOfText(p.Text)
-			out[i] = prompt{s.library.promptIDs(p.Text, row), row}
+			row := m.library.rowOfText(p.Text)
+			out[i] = prompt{m.library.promptIDs(p.Text, row), row}
 		}
-		if e := s.checkIDs(out[i].ids); e != nil {
+		if e := m.checkIDs(out[i].ids); e != nil {
 			return nil, e
 		}
 	}
 	return out, nil
 }
 
-func (s *Server) checkIDs(ids []int32) *apiError {
+func (m *llm) checkIDs(ids []int32) *apiError {
 	if len(ids) == 0 {
 		return badRequest("", "A prompt needs at least one token.")
 	}
-	if m := slices.Max(ids); int(m) >= s.cfg.Vocabulary {
-		return badRequest("", "Token id %d is not in the vocabulary of %d ids.", m, s.cfg.Vocabulary)
+	if most := slices.Max(ids); int(most) >= m.cfg.Vocabulary {
+		return badRequest("", "Token id %d is not in the vocabulary of %d ids.", most, m.cfg.Vocabulary)
 	}
-	if len(ids) > s.cfg.MaxModelLen {
+	if len(ids) > m.cfg.MaxModelLen {
 		return badRequest("input_tokens", "The prompt has %d tokens, more than this model's context of %d. Shorten it. "+
 			"(parameter=input_tokens, value=%d)",
-			len(ids), s.cfg.MaxModelLen, len(ids))
+			len(ids), m.cfg.MaxModelLen, len(ids))
 	}
 	return nil
 }
 
 // chatPrompt renders plain-text messages: the simulator's own template, a line a message.
-func (s *Server) chatPrompt(raw json.RawMessage) ([]prompt, *apiError) {
+func (m *llm) chatPrompt(raw json.RawMessage) ([]prompt, *apiError) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, malformed(&fieldError{"messages", "this field is required"})
 	}
@@ -227,20 +227,20 @@ func (s *Server) chatPrompt(raw json.RawMessage) ([]prompt, *apiError) {
 	}
 	var text strings.Builder
 	last := ""
-	for _, m := range messages {
-		content, err := contentText(m.Content)
+	for _, msg := range messages {
+		content, err := contentText(msg.Content)
 		if err != nil {
 			return nil, malformed(err)
 		}
-		text.WriteString(m.Role + "\n" + content + "\n")
+		text.WriteString(msg.Role + "\n" + content + "\n")
 		last = content
 	}
-	row, ok := s.library.byChat[hashJSON(raw)]
+	row, ok := m.library.byChat[hashJSON(raw)]
 	if !ok {
-		row = s.library.rowOfText(last)
+		row = m.library.rowOfText(last)
 	}
-	p := prompt{s.library.tok.Encode(text.String()), row}
-	if e := s.checkIDs(p.ids); e != nil {
+	p := prompt{m.library.tok.Encode(text.String()), row}
+	if e := m.checkIDs(p.ids); e != nil {
 		return nil, e
 	}
 	return []prompt{p}, nil
@@ -288,12 +288,12 @@ func textOf(raw json.RawMessage, field string, texts, images []string) (string, 
 
 // limitsOf returns the limits of one prompt's answer, by default the end of the context. Like vLLM it silently caps
 // max_tokens to the room after the prompt and rejects only values above the whole context.
-func (s *Server) limitsOf(q *wireRequest, unlimited bool, promptLen int) (limits, *apiError) {
-	room := s.cfg.MaxModelLen - promptLen
+func (m *llm) limitsOf(q *wireRequest, unlimited bool, promptLen int) (limits, *apiError) {
+	room := m.cfg.MaxModelLen - promptLen
 	if room < 1 {
 		return limits{}, badRequest("input_tokens",
 			"The prompt has %d tokens and leaves no room for output in a context of %d. (parameter=input_tokens, value=%d)",
-			promptLen, s.cfg.MaxModelLen, promptLen)
+			promptLen, m.cfg.MaxModelLen, promptLen)
 	}
 	l := limits{maxTokens: min(16, room), ignoreEOS: isTrue(q.IgnoreEOS), stopIDs: q.StopTokenIDs}
 	want := q.MaxTokens
@@ -308,10 +308,10 @@ func (s *Server) limitsOf(q *wireRequest, unlimited bool, promptLen int) (limits
 		case *want < 1:
 			return l, badRequest("max_tokens", "max_tokens is %d; it must be 1 or more. (parameter=max_tokens, value=%d)", *want,
 				*want)
-		case *want > s.cfg.MaxModelLen:
+		case *want > m.cfg.MaxModelLen:
 			return l, badRequest("max_tokens", "max_tokens=%d is above max_model_len=%d. Ask for fewer output tokens. "+
 				"(parameter=max_tokens, value=%d)",
-				*want, s.cfg.MaxModelLen, *want)
+				*want, m.cfg.MaxModelLen, *want)
 		}
 		l.maxTokens = min(*want, room)
 	}

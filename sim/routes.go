@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -28,13 +27,13 @@ var (
 		"/v1/responses":        generating(responses),
 		"/v1/rerank":           generating(rerank),
 		"/rerank":              generating(rerank),
-		"/v1/models":           get("application/json", (*Server).models),
-		"/reset_prefix_cache":  {"POST": fixed("application/json", (*Server).emptyCache)},
+		"/v1/models":           get("application/json", (*pages).models),
+		"/reset_prefix_cache":  {"POST": fixed("application/json", (*pages).emptyCache)},
 		"/health":              get("", nothing),
 		"/ping":                {"GET": fixed("", nothing), "POST": fixed("", nothing)},
-		"/version":             get("application/json", (*Server).versionOnly),
-		"/load":                get("application/json", (*Server).load),
-		"/metrics":             get(metricsType, (*Server).exposition),
+		"/version":             get("application/json", (*pages).versionOnly),
+		"/load":                get("application/json", (*pages).load),
+		"/metrics":             get(metricsType, (*pages).exposition),
 		"/tokenize":            {"POST": (*Server).tokenize},
 		"/detokenize":          {"POST": (*Server).detokenize},
 	}
@@ -44,17 +43,17 @@ var (
 		"/generate":            generating(generateSGLang),
 		"/v1/completions":      generating(completionsSGLang),
 		"/v1/chat/completions": generating(chatSGLang),
-		"/v1/models":           get("application/json", (*Server).models),
-		"/model_info":          get("application/json", (*Server).modelInfo),
-		"/get_model_info":      get("application/json", (*Server).modelInfo),
-		"/server_info":         get("application/json", (*Server).serverInfo),
-		"/get_server_info":     get("application/json", (*Server).serverInfo),
+		"/v1/models":           get("application/json", (*pages).models),
+		"/model_info":          get("application/json", (*pages).modelInfo),
+		"/get_model_info":      get("application/json", (*pages).modelInfo),
+		"/server_info":         get("application/json", (*pages).serverInfo),
+		"/get_server_info":     get("application/json", (*pages).serverInfo),
 		"/flush_cache":         {"GET": (*Server).flushCache, "POST": (*Server).flushCache},
 		"/health":              get("", nothing),
 		"/health_generate":     get("", nothing),
 		"/ping":                get("", nothing),
-		"/metrics":             get(metricsType, (*Server).sglangMetrics),
-		"/api/tags":            get("application/json", (*Server).tags), // it has some of Ollama's routes
+		"/metrics":             get(metricsType, (*pages).sglangMetrics),
+		"/api/tags":            get("application/json", (*pages).tags), // it has some of Ollama's routes
 		"/tokenize":            {"POST": (*Server).tokenize},
 		"/detokenize":          {"POST": (*Server).detokenize},
 	}
@@ -62,73 +61,46 @@ var (
 		"/completion":          generating(llamaCpp),
 		"/v1/completions":      generating(completionsLlama),
 		"/v1/chat/completions": generating(chatLlama),
-		"/v1/models":           get("application/json", (*Server).models),
-		"/props":               get("application/json", (*Server).props),
-		"/health":              get("application/json", func(*Server) []byte { return []byte(`{"status":"ok"}`) }),
-		"/metrics":             get(metricsType, (*Server).llamaMetrics),
+		"/v1/models":           get("application/json", (*pages).models),
+		"/props":               get("application/json", (*pages).props),
+		"/health":              get("application/json", func(*pages) []byte { return []byte(`{"status":"ok"}`) }),
+		"/metrics":             get(metricsType, (*pages).llamaMetrics),
 	}
 	ollamaRoutes = routes{
 		"/api/generate":        generating(ollama),
 		"/api/chat":            generating(ollamaChat),
 		"/v1/completions":      generating(completionsOllama),
 		"/v1/chat/completions": generating(chatOllama),
-		"/v1/models":           get("application/json", (*Server).models),
-		"/api/version":         get("application/json", (*Server).versionOnly),
-		"/api/tags":            get("application/json", (*Server).tags),
-		"/":                    get(plainText, func(*Server) []byte { return []byte("Ollama is running") }),
+		"/v1/models":           get("application/json", (*pages).models),
+		"/api/version":         get("application/json", (*pages).versionOnly),
+		"/api/tags":            get("application/json", (*pages).tags),
+		"/":                    get(plainText, func(*pages) []byte { return []byte("Ollama is running") }),
 	}
 )
 
 // commonRoutes are the routes of every dialect.
-var commonRoutes = routes{IdentityPath: get("application/json", (*Server).identity)}
-
-// IdentityPath is the route where the simulator, whatever it plays, reports which answers it has.
-const IdentityPath = "/mlperf-go-sim"
-
-// Identity is the answer of IdentityPath.
-type Identity struct {
-	// References is the SHA-256 of the data set whose reference outputs are the answers; empty: they are others.
-	References string `json:"references"`
-}
-
-func (s *Server) identity() []byte {
-	i := Identity{}
-	if s.cfg.Dataset != nil && s.cfg.Answers == AnswerReference {
-		i.References = s.cfg.Dataset.SHA256
-	}
-	text, err := json.Marshal(i)
-	if err != nil { // a string always has a form
-		return nil
-	}
-	return text
-}
+var commonRoutes = routes{IdentityPath: get("application/json", (*pages).identity)}
 
 const (
 	metricsType = "text/plain; version=0.0.4; charset=utf-8"
 	plainText   = "text/plain; charset=utf-8"
 )
 
-func (s *Server) versionOnly() []byte { return []byte(`{"version":"` + s.dialect.version + `"}`) }
-
-func (s *Server) load() []byte {
-	return fmt.Appendf(nil, `{"server_load":%d}`, s.meters.inFlight.Load())
-}
-
-func nothing(*Server) []byte { return nil }
+func nothing(*pages) []byte { return nil }
 
 // get returns the methods of a route that answers GET with a text.
-func get(contentType string, body func(*Server) []byte) map[string]handler {
+func get(contentType string, body func(*pages) []byte) map[string]handler {
 	return map[string]handler{"GET": fixed(contentType, body)}
 }
 
 // fixed returns a handler that ignores the request.
-func fixed(contentType string, body func(*Server) []byte) handler {
+func fixed(contentType string, body func(*pages) []byte) handler {
 	return func(s *Server, c *conn, _ *http.Request, _ []byte, _ int64) after {
 		var headers []string
 		if contentType != "" {
 			headers = []string{"content-type: " + contentType}
 		}
-		return c.reply(http.StatusOK, headers, body(s))
+		return c.reply(http.StatusOK, headers, body(&s.pages))
 	}
 }
 
@@ -171,18 +143,6 @@ func (c *conn) detail(req *http.Request, status int, headers ...string) after {
 	c.write(answer(status, append(headers, jsonType...), body, req.Method == http.MethodHead))
 	c.idleFrom(time.Now())
 	return keepOpen
-}
-
-func (s *Server) models() []byte {
-	name := string(appendEscaped(nil, s.cfg.Model))
-	created := strconv.FormatInt(s.meters.createdNS/1e9, 10)
-	return []byte(`{"object":"list","data":[{"id":"` + name + `","object":"model","created":` + created +
-		`,"owned_by":"` + s.dialect.owner + `","root":"` + name + `","parent":null,"max_model_len":` +
-		strconv.Itoa(s.cfg.MaxModelLen) +
-		`,"permission":[{"id":"modelperm-0","object":"model_permission","created":` + created +
-		`,"allow_create_engine":false,"allow_sampling":true,"allow_logprobs":true,"allow_search_indices":false,` +
-		`"allow_view":true,` +
-		`"allow_fine_tuning":false,"organization":"*","group":null,"is_blocking":false}]}]}`)
 }
 
 // readJSON checks the content type and decodes the body.

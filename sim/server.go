@@ -16,12 +16,10 @@ import (
 
 // Server is a simulated inference server. It serves one listener, once.
 type Server struct {
+	llm
+	pages
 	profiler profiler
 	cfg      Config
-	dialect  *dialect
-	library  *library
-	speller  *speller
-	meters   *meters
 
 	used   atomic.Bool
 	engine *engine
@@ -46,14 +44,10 @@ func New(cfg Config) (*Server, error) {
 		}
 		cfg.Tokenizer = synthTokens{datasets.SynthTokensOf(row)}
 	}
-	return &Server{
-		cfg:     cfg,
-		dialect: plays,
-		library: newLibrary(&cfg),
-		speller: newSpeller(cfg.Tokenizer, cfg.Vocabulary, cfg.EOS),
-		meters:  newMeters(),
-		conns:   map[*conn]struct{}{},
-	}, nil
+	s := &Server{cfg: cfg, conns: map[*conn]struct{}{}}
+	s.llm = llm{&s.cfg, newLibrary(&cfg), newSpeller(cfg.Tokenizer, cfg.Vocabulary, cfg.EOS)}
+	s.pages = pages{&s.cfg, plays, newMeters()}
+	return s, nil
 }
 
 // Serve answers the connections of ln until ctx ends, then closes them all and returns nil. It returns an error if the

@@ -233,19 +233,19 @@ func documents(r *reply, list bool, garble func([]byte) []byte,
 }
 
 // modelInfo is the answer of /model_info.
-func (s *Server) modelInfo() []byte {
-	name := appendEscaped(nil, s.cfg.Model)
+func (p *pages) modelInfo() []byte {
+	name := appendEscaped(nil, p.cfg.Model)
 	return fmt.Appendf(nil, `{"model_path":"%s","served_model_name":"%s","tokenizer_path":"%s","is_generation":true,`+
 		`"preferred_sampling_params":null,"weight_version":"default","has_image_understanding":false,`+
 		`"has_audio_understanding":false,"model_type":"llama","architectures":["LlamaForCausalLM"]}`, name, name, name)
 }
 
 // serverInfo is the answer of /server_info: the arguments that clients read.
-func (s *Server) serverInfo() []byte {
-	name := appendEscaped(nil, s.cfg.Model)
+func (p *pages) serverInfo() []byte {
+	name := appendEscaped(nil, p.cfg.Model)
 	return fmt.Appendf(nil, `{"model_path":"%s","served_model_name":"%s","context_length":%d,"max_running_requests":%d,`+
 		`"stream_interval":%d,"incremental_streaming_output":%t,"internal_states":[],"version":"%s"}`, name, name,
-		s.cfg.MaxModelLen, s.cfg.MaxNumSeqs, s.cfg.TokensPerEvent, s.cfg.Incremental, s.dialect.version)
+		p.cfg.MaxModelLen, p.cfg.MaxNumSeqs, p.cfg.TokensPerEvent, p.cfg.Incremental, p.dialect.version)
 }
 
 // flushCache is SGLang's route to empty the prefix cache, which it refuses while requests run.

@@ -15,18 +15,6 @@ const (
 	slowStream  uint64 = 0x736c6f77 << 32
 )
 
-// behave sets how the client of a request behaves. That depends on the seed and on the call alone.
-func (d *director) behave(s *slot, session, call int) {
-	load := &d.Profile.Load
-	if load.Leave == nil && load.Slow == nil {
-		return
-	}
-	s.conduct = conduct(load, func(stream uint64) *rand.Rand {
-		return rand.New(rand.NewPCG(d.Profile.Seed+uint64(call), stream^uint64(session)))
-	})
-	s.rec.Leaver, s.rec.Slow = s.conduct.Leaves(), s.conduct.IsSlow()
-}
-
 // conduct draws how a client behaves. random returns the numbers of a stream.
 func conduct(load *profile.Load, random func(stream uint64) *rand.Rand) (c backends.Conduct) {
 	if x := load.Leave; x != nil {

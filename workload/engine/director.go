@@ -3,29 +3,26 @@ package engine
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
-	"github.com/mlperf-go/mlperf-go/workload/prompts"
 )
 
 // director prepares requests and takes back those that ended. All methods run on one goroutine.
 type director struct {
-	*Engine
+	maker
 	ctx    context.Context
 	now    func() int64
 	wake   chan struct{}
-	queues []*queue
+	queues queues
 	sinks  []*sink
 
 	stages   []profile.Stage
 	begins   [][]int64 // by probe of a sweep: when its requests were sent
 	ends     [][]int64 // and when they ended
-	stage    int
 	profile  *profile.Stage
 	active   []*queue // that this stage uses
 	kind     kind
@@ -34,13 +31,9 @@ type director struct {
 	base     int64       // wall ns of the stage's start; 0: it has not started
 	pending  []*slot     // prepared before the start
 	spans    []Span
-	planned  int // requests so far
-	firstSeq int // number of the stage's first request, if this is a part of a workload
 	rows     int // number of the next stage's first prompt
-	req      prompts.Request
 	ended    []*slot
-	bodies   int64 // bytes of all so far
-	stopping bool  // the stage issues nothing more
+	stopping bool // the stage issues nothing more
 
 	sessionIDs int   // so far
 	cancelled  int64 // when the director saw the end of its context; 0: not yet
@@ -79,12 +72,6 @@ func (d *director) open() error {
 		d.sinks = append(d.sinks, &sink{table: &d.table, queue: q, now: d.now, failed: d.Failed, isUsers: d.users.Load})
 	}
 	return nil
-}
-
-func (d *director) close() {
-	for _, q := range d.queues {
-		q.bell.Close()
-	}
 }
 
 // notify wakes the director if it waits for answers.
@@ -166,7 +153,7 @@ func (d *director) runStage(i int) error {
 			}
 			span.StartNS = d.base
 		}
-		if fed && d.idle() {
+		if fed && d.queues.idle() {
 			break
 		}
 		d.sleep()
@@ -289,60 +276,6 @@ func (d *director) room() int {
 	return most - waiting
 }
 
-// stream keeps the random numbers of one use apart from others.
-const (
-	thinkStream   uint64 = 0x7468696e << 32
-	adapterStream uint64 = 0x61646170 << 32
-)
-
-func (d *director) random(stream uint64, number int) *rand.Rand {
-	return rand.New(rand.NewPCG(d.Profile.Seed, stream^uint64(number)))
-}
-
-// prepare fills a slot with a call of a session. number distributes requests to queues.
-func (d *director) prepare(session, call, number int, h *History) (*slot, error) {
-	if err := d.Source.Request(session, call, &d.req); err != nil {
-		return nil, err
-	}
-	if !d.Profile.API.Generates() {
-		d.req.Output = 0 // recorded data have one
-	}
-	if d.req.Model == "" {
-		d.req.Model = d.adapter(session)
-	}
-	s := d.table.get()
-	var err error
-	if s.body, err = d.Encoder.Append(s.body, &d.req, h); err != nil {
-		d.table.put(s)
-		return nil, fmt.Errorf("request %d cannot be built: %w", d.planned, err)
-	}
-	d.bodies += int64(len(s.body))
-	s.number, s.call = number, call
-	s.rec.Seq, s.rec.Stage, s.rec.Group = d.planned, d.stage, d.req.Group
-	if d.Part.Of > 1 {
-		s.rec.Seq = d.firstSeq + number
-	}
-	s.rec.AskedInput, s.rec.AskedOutput = d.req.Input, d.req.Output
-	d.behave(s, session, call)
-	d.planned++
-	return s, nil
-}
-
-// adapter draws the model of a request; empty: the run's.
-func (d *director) adapter(number int) string {
-	list := d.Profile.API.Adapters
-	if len(list) == 0 {
-		return ""
-	}
-	at := d.random(adapterStream, number).Float64()
-	for _, a := range list {
-		if at -= a.Share; at < 0 {
-			return a.Name
-		}
-	}
-	return list[len(list)-1].Name
-}
-
 // collect takes the requests that have ended, writes them into the log and hands them to the stage.
 func (d *director) collect() error {
 	sent := int64(0)
@@ -391,19 +324,6 @@ func (d *director) remember(s *slot) {
 	d.ends[s.rec.Stage] = append(d.ends[s.rec.Stage], s.rec.EndNS)
 }
 
-// idle reports that nothing is prepared that will be sent, and nothing in flight.
-func (d *director) idle() bool {
-	for _, q := range d.queues {
-		q.mu.Lock()
-		busy := q.inFlight > 0 || len(q.ended) > 0 || q.timed.len() > 0 || q.usersWait()
-		q.mu.Unlock()
-		if busy {
-			return false
-		}
-	}
-	return true
-}
-
 // sleep waits for something to do.
 func (d *director) sleep() {
 	select {
@@ -416,30 +336,12 @@ func (d *director) sleep() {
 
 // drop takes back what is queued and not sent, and returns how many requests that were.
 func (d *director) drop() (n int64) {
-	back := d.pending
+	back := append(d.pending, d.queues.empty()...)
 	d.pending = nil
-	for _, q := range d.queues {
-		q.mu.Lock()
-		back = append(back, q.timed.list...)
-		back = append(back, q.stock[q.head:]...)
-		q.timed.list, q.stock, q.head, q.users.list = nil, nil, 0, nil
-		q.mu.Unlock()
-	}
 	for _, s := range back {
 		d.table.put(s)
 	}
 	return int64(len(back))
-}
-
-// shut ends the sources of the loops.
-func (d *director) shut() {
-	d.drop()
-	for _, q := range d.queues {
-		q.mu.Lock()
-		q.closed = true
-		q.mu.Unlock()
-		q.bell.Set(0)
-	}
 }
 
 func (d *director) outcome() *Outcome {

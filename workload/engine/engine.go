@@ -115,8 +115,8 @@ func (e *Engine) Run(ctx context.Context) (*Outcome, error) {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	d := &director{Engine: e, ctx: ctx, now: wallClock(), wake: make(chan struct{}, 1)}
-	defer d.close()
+	d := &director{maker: maker{Engine: e}, ctx: ctx, now: wallClock(), wake: make(chan struct{}, 1)}
+	defer func() { d.queues.close() }() // open makes them
 	if err := d.open(); err != nil {
 		return nil, err
 	}
@@ -125,7 +125,8 @@ func (e *Engine) Run(ctx context.Context) (*Outcome, error) {
 	if err != nil {
 		cancel(err)
 	}
-	d.shut()
+	d.drop()
+	d.queues.shut()
 	served()
 	err = errors.Join(err, d.collect())
 	return d.outcome(), err

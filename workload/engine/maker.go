@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/mlperf-go/mlperf-go/workload/prompts"
+)
+
+// maker makes the requests of all stages, from the profile, its data and its seed.
+type maker struct {
+	*Engine
+	stage    int
+	planned  int // requests so far
+	firstSeq int // number of the stage's first request, if this is a part of a workload
+	req      prompts.Request
+	bodies   int64 // bytes of all so far
+}
+
+// Streams keep the random numbers of one use apart from others.
+const (
+	thinkStream   uint64 = 0x7468696e << 32
+	adapterStream uint64 = 0x61646170 << 32
+)
+
+func (m *maker) random(stream uint64, number int) *rand.Rand {
+	return rand.New(rand.NewPCG(m.Profile.Seed, stream^uint64(number)))
+}
+
+// prepare fills a slot with a call of a session. number distributes requests to queues.
+func (m *maker) prepare(session, call, number int, h *History) (*slot, error) {
+	if err := m.Source.Request(session, call, &m.req); err != nil {
+		return nil, err
+	}
+	if !m.Profile.API.Generates() {
+		m.req.Output = 0 // recorded data have one
+	}
+	if m.req.Model == "" {
+		m.req.Model = m.adapter(session)
+	}
+	s := m.table.get()
+	var err error
+	if s.body, err = m.Encoder.Append(s.body, &m.req, h); err != nil {
+		m.table.put(s)
+		return nil, fmt.Errorf("request %d cannot be built: %w", m.planned, err)
+	}
+	m.bodies += int64(len(s.body))
+	s.number, s.call = number, call
+	s.rec.Seq, s.rec.Stage, s.rec.Group = m.planned, m.stage, m.req.Group
+	if m.Part.Of > 1 {
+		s.rec.Seq = m.firstSeq + number
+	}
+	s.rec.AskedInput, s.rec.AskedOutput = m.req.Input, m.req.Output
+	m.behave(s, session, call)
+	m.planned++
+	return s, nil
+}
+
+// adapter draws the model of a request; empty: the run's.
+func (m *maker) adapter(number int) string {
+	list := m.Profile.API.Adapters
+	if len(list) == 0 {
+		return ""
+	}
+	at := m.random(adapterStream, number).Float64()
+	for _, a := range list {
+		if at -= a.Share; at < 0 {
+			return a.Name
+		}
+	}
+	return list[len(list)-1].Name
+}
+
+// behave sets how the client of a request behaves. That depends on the seed and on the call alone.
+func (m *maker) behave(s *slot, session, call int) {
+	load := &m.Profile.Load
+	if load.Leave == nil && load.Slow == nil {
+		return
+	}
+	s.conduct = conduct(load, func(stream uint64) *rand.Rand {
+		return rand.New(rand.NewPCG(m.Profile.Seed+uint64(call), stream^uint64(session)))
+	})
+	s.rec.Leaver, s.rec.Slow = s.conduct.Leaves(), s.conduct.IsSlow()
+}
