@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 )
 
 const envPrefix = "MLPERF_GO_"
@@ -48,17 +47,11 @@ func (o Origin) of(name string) string {
 	return o.String() + ": " + name
 }
 
-type entry struct {
-	value  value
-	origin Origin
-}
-
-// Effective is the configuration of a run: the settings of a table with their values and origins.
+// Effective is the configuration of a run: the values of its settings, and how they are set.
 //
 // Effective must not be used concurrently while values are being set.
 type Effective struct {
-	table   Table
-	values  map[string]entry
+	Values
 	notices []string
 }
 
@@ -70,11 +63,8 @@ func New(table Table) *Effective {
 			panic(fmt.Sprintf("two settings are named %q", n))
 		}
 	}
-	return &Effective{table: table, values: map[string]entry{}}
+	return &Effective{Values: Values{table: table, set: map[string]entry{}}}
 }
-
-// Table returns the settings.
-func (e *Effective) Table() Table { return e.table }
 
 // Auto is the value by which a user leaves a setting to the run.
 const Auto = "auto"
@@ -137,14 +127,14 @@ func (e *Effective) put(s *Setting, alias *Alias, v value, from Origin) {
 	if s.Ignored {
 		return
 	}
-	if current, ok := e.values[s.Name]; ok && current.origin.Layer > from.Layer {
+	if current, ok := e.set[s.Name]; ok && current.origin.Layer > from.Layer {
 		return
 	}
 	if s.Auto && v == Auto {
-		delete(e.values, s.Name)
+		delete(e.set, s.Name)
 		return
 	}
-	e.values[s.Name] = entry{v, from}
+	e.set[s.Name] = entry{v, from}
 }
 
 func (e *Effective) notice(text string) {
@@ -173,95 +163,4 @@ func (e *Effective) SetEnviron(environ []string, others ...string) error {
 		}
 	}
 	return nil
-}
-
-// IsSet reports whether any layer above the defaults has a value.
-func (e *Effective) IsSet(name string) bool {
-	e.setting(name)
-	_, ok := e.values[name]
-	return ok
-}
-
-// Has reports whether the setting has a value, including its default.
-func (e *Effective) Has(name string) bool {
-	_, ok := e.lookup(name)
-	return ok
-}
-
-// Origin returns the source of the value.
-func (e *Effective) Origin(name string) Origin {
-	got, _ := e.lookup(name)
-	return got.origin
-}
-
-// Text returns the value in the form that Set accepts, "***" for a secret, and "" for a setting without a value.
-func (e *Effective) Text(name string) string {
-	got, ok := e.lookup(name)
-	switch {
-	case !ok:
-		return ""
-	case e.setting(name).Secret:
-		return secretText
-	}
-	return format(got.value)
-}
-
-// The typed getters return a setting's value, or the zero value if it has none. They panic if the table has no setting
-// of that name and kind, which is a bug of the caller.
-
-// String returns the value of a String or Enum.
-func (e *Effective) String(name string) string { return get[string](e, name) }
-
-// Strings returns a copy of the value of a Strings.
-func (e *Effective) Strings(name string) []string { return slices.Clone(get[[]string](e, name)) }
-
-// Int returns the value of an Int.
-func (e *Effective) Int(name string) int { return int(get[int64](e, name)) }
-
-// Float returns the value of a Float.
-func (e *Effective) Float(name string) float64 { return get[float64](e, name) }
-
-// Duration returns the value of a Duration.
-func (e *Effective) Duration(name string) time.Duration { return get[time.Duration](e, name) }
-
-// Bool returns the value of a Bool.
-func (e *Effective) Bool(name string) bool { return get[bool](e, name) }
-
-// Bytes returns the value of a Bytes, in bytes.
-func (e *Effective) Bytes(name string) int64 { return get[int64](e, name) }
-
-func get[T any](e *Effective, name string) T {
-	var zero T
-	got, ok := e.lookup(name)
-	if !ok {
-		return zero
-	}
-	v, ok := got.value.(T)
-	if !ok {
-		panic(fmt.Sprintf("setting %s is of kind %s, not %T", name, e.setting(name).Kind, zero))
-	}
-	return v
-}
-
-func (e *Effective) lookup(name string) (entry, bool) {
-	s := e.setting(name)
-	if got, ok := e.values[name]; ok {
-		return got, true
-	}
-	if s.Default == "" {
-		return entry{}, false
-	}
-	v, err := s.parse(s.Default)
-	if err != nil {
-		panic(fmt.Sprintf("default of setting %s %v", name, err))
-	}
-	return entry{v, Origin{Layer: FromDefault}}, true
-}
-
-func (e *Effective) setting(name string) *Setting {
-	s, _, err := e.table.Find(name)
-	if err != nil || s.Name != name {
-		panic(fmt.Sprintf("no setting is named %s", name))
-	}
-	return s
 }

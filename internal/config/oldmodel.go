@@ -11,11 +11,11 @@ const oldPort = "8000"
 
 // ResolveHost translates the old --host H1,H2 without a file of servers to endpoints, unless there are some.
 func (e *Effective) ResolveHost() error {
-	hosts, ok := e.values["host"]
+	hosts, ok := e.set["host"]
 	if !ok {
 		return nil
 	}
-	delete(e.values, "host")
+	delete(e.set, "host")
 	if e.IsSet("endpoint") {
 		return nil
 	}
@@ -33,13 +33,13 @@ func (e *Effective) ResolveHost() error {
 // another name of benchmark C, or --served-model is set. If M names a different benchmark than C, the result is an
 // error. Without --model-category nothing changes.
 func (e *Effective) ResolveModelCategory(rowOf func(name string) (row string, ok bool)) error {
-	category, ok := e.values["model-category"]
+	category, ok := e.set["model-category"]
 	if !ok {
 		return nil
 	}
-	model, hasModel := e.values["model"]
-	delete(e.values, "model-category")
-	e.values["model"] = category
+	model, hasModel := e.set["model"]
+	delete(e.set, "model-category")
+	e.set["model"] = category
 	if !hasModel {
 		return nil
 	}
@@ -53,7 +53,7 @@ func (e *Effective) ResolveModelCategory(rowOf func(name string) (row string, ok
 			category.value, model.origin, name)
 	}
 	if !e.IsSet("served-model") {
-		e.values["served-model"] = model
+		e.set["served-model"] = model
 	}
 	return nil
 }

@@ -125,7 +125,7 @@ func (e *Effective) setNode(s *Setting, key string, node *yaml.Node, from Origin
 
 // Clone returns an independent copy.
 func (e *Effective) Clone() *Effective {
-	return &Effective{table: e.table, values: maps.Clone(e.values), notices: e.Notices()}
+	return &Effective{Values: Values{table: e.table, set: maps.Clone(e.set)}, notices: e.Notices()}
 }
 
 // WriteYAML writes every setting that has a value, in table order, with its origin as a comment. Secrets are written as
