@@ -140,7 +140,7 @@ func (c *checker) piece(ctx context.Context, s *scope) {
 		}
 		folder.result = c.load(ctx, folder)
 		folder.apply(rules)
-		folder.row = folder.summary()
+		folder.row = reported{folder}.summary()
 		folder.result = nil
 	}
 }

@@ -49,7 +49,7 @@ var fromSystem = map[string]string{
 }
 
 // csvRow returns the line of a scenario folder, or nil if its files do not suffice. It needs the folder's files.
-func (s *scope) csvRow() row {
+func (s reported) csvRow() row {
 	if s.model() == nil || s.result.metric.err != nil || s.result.measurements.err != nil {
 		return nil
 	}
@@ -58,9 +58,10 @@ func (s *scope) csvRow() row {
 	r := row{
 		"Organization": s.at(submitterLevel).name, "Division": s.division(), "Platform": s.at(systemLevel).name,
 		"Model": s.at(benchmarkLevel).name, "MlperfModel": s.model().Name, "Scenario": s.name,
-		"Result": pyrepr.Float(s.result.metric.value), "Accuracy": s.scoreText(), "total_accelerators": accelerators(sut),
-		"Location": s.location(), "notes": note, "compliance": s.division(), "errors": "0", "version": s.round.Name,
-		"inferred": "0", "has_power": pyRepr(s.hasPower()), "Units": s.result.metric.unit,
+		"Result": pyrepr.Float(s.result.metric.value), "Accuracy": s.result.scores.text(),
+		"total_accelerators": accelerators(sut), "Location": s.location(), "notes": note,
+		"compliance": s.division(), "errors": "0", "version": s.round.Name, "inferred": "0",
+		"has_power": pyRepr(s.hasPower()), "Units": s.result.metric.unit,
 		"weight_data_types": pyStr(s.result.measurements.values["weight_data_types"]),
 	}
 	for column, key := range fromSystem {
@@ -76,10 +77,9 @@ func (s *scope) csvRow() row {
 	return r
 }
 
-// scoreText returns the scores in the order of accuracy.txt, formatted like a JSON object without commas, quotes and
+// text returns the scores in the order of accuracy.txt, formatted like a JSON object without commas, quotes and
 // braces.
-func (s *scope) scoreText() string {
-	t := s.result.scores
+func (t *scores) text() string {
 	parts := make([]string, len(t.order))
 	for i, name := range t.order {
 		parts[i] = name + ": " + t.found[name]

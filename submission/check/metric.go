@@ -66,7 +66,7 @@ func (s *scope) measure(d *detail, b *benchmark) metric {
 	if ran == "SingleStream" || ran == "MultiStream" {
 		m.value /= nsPerMS
 	}
-	if s.inferred(ran) {
+	if isInferred(ran, s.name) {
 		m.infer(d, ran, s.name)
 	}
 	return m
@@ -113,10 +113,10 @@ func (b *benchmark) unit(folder string) string {
 	return u[0]
 }
 
-// inferred reports whether the folder's result comes from another scenario's log. The log of Interactive is always a
-// Server log.
-func (s *scope) inferred(ran string) bool {
-	log, folder := strings.ToLower(ran), strings.ToLower(s.name)
+// isInferred reports whether the result of a folder comes from another scenario's log. The log of Interactive is always
+// a Server log.
+func isInferred(ran, folder string) bool {
+	log, folder := strings.ToLower(ran), strings.ToLower(folder)
 	return log != folder && (log != "server" || folder != "interactive")
 }
 

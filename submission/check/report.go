@@ -58,7 +58,10 @@ type summary struct {
 	row    row
 }
 
-func (s *scope) summary() *summary {
+// reported is a scenario folder to which all rules have been applied.
+type reported struct{ *scope }
+
+func (s reported) summary() *summary {
 	return &summary{
 		metric: finite(s.result.metric.value), unit: s.result.metric.unit, row: s.csvRow(),
 		marked: truthy(s.result.measurements.values[layout.RehearsalKey]),
@@ -92,7 +95,7 @@ func (c *checker) report(top *scope) *Report {
 	top.each(func(s *scope) {
 		r.Findings = append(r.Findings, s.findings...)
 		if s.level == resultLevel {
-			r.Results = append(r.Results, s.asResult())
+			r.Results = append(r.Results, reported{s}.asResult())
 		}
 	})
 	for _, f := range r.Findings {
@@ -115,7 +118,7 @@ func (c *checker) report(top *scope) *Report {
 	return r
 }
 
-func (s *scope) asResult() Result {
+func (s reported) asResult() Result {
 	one := Result{
 		Path: s.path, Division: s.division(), Submitter: s.at(submitterLevel).name, System: s.at(systemLevel).name,
 		Benchmark: s.at(benchmarkLevel).name, Scenario: s.name, Valid: !s.invalid(), Rehearsal: s.o.Mode == Strict &&
@@ -133,12 +136,12 @@ func (s *scope) asResult() Result {
 
 // onlyRehearsal reports whether the result is marked as a rehearsal and is invalid only because of errors of that
 // class, here or in a parent folder.
-func (s *scope) onlyRehearsal() bool {
+func (s reported) onlyRehearsal() bool {
 	if !s.invalid() || !s.row.marked {
 		return false
 	}
-	for ; s != nil; s = s.up {
-		for _, f := range s.findings {
+	for at := s.scope; at != nil; at = at.up {
+		for _, f := range at.findings {
 			if f.Severity == Error && f.Class != Rehearsal {
 				return false
 			}
@@ -148,7 +151,7 @@ func (s *scope) onlyRehearsal() bool {
 }
 
 // location returns the path of a result in the summary CSV.
-func (s *scope) location() string {
+func (s reported) location() string {
 	base := s.o.Location
 	if base != "" && base[len(base)-1] != '/' {
 		base += "/"

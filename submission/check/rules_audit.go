@@ -91,7 +91,7 @@ func auditText(s *scope, breach breachFunc) {
 func auditResult(s *scope, breach breachFunc) {
 	s.eachAudit(func(name, folder string, a audit) {
 		file := path.Join(folder, a.text)
-		seen, err := s.linesOf(file, a)
+		seen, err := a.linesIn(&s.files, file)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return
@@ -116,7 +116,7 @@ func auditSkipped(s *scope, breach breachFunc) {
 	}
 	s.eachAudit(func(name, folder string, a audit) {
 		file := path.Join(folder, a.text)
-		if seen, err := s.linesOf(file, a); err == nil && seen[tokenSkipped] {
+		if seen, err := a.linesIn(&s.files, file); err == nil && seen[tokenSkipped] {
 			breach(file, name, tokenSkipped, a.lines[0][0])
 		}
 	})
@@ -191,9 +191,9 @@ func anyOf(seen map[string]bool, lines []string) bool {
 	return false
 }
 
-// linesOf streams an audit's text and returns which of the required lines it has.
-func (s *scope) linesOf(name string, a audit) (map[string]bool, error) {
-	f, err := s.files.open(name)
+// linesIn streams an audit's text and returns which of the required lines it has.
+func (a audit) linesIn(in *files, name string) (map[string]bool, error) {
+	f, err := in.open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -205,10 +205,10 @@ func (s *scope) linesOf(name string, a audit) (map[string]bool, error) {
 		}
 	}
 	seen := map[string]bool{}
-	in := bufio.NewScanner(io.LimitReader(f, maxText))
-	in.Buffer(nil, maxScoreLine)
-	for in.Scan() {
-		line := strings.TrimSpace(in.Text())
+	lines := bufio.NewScanner(io.LimitReader(f, maxText))
+	lines.Buffer(nil, maxScoreLine)
+	for lines.Scan() {
+		line := strings.TrimSpace(lines.Text())
 		if asked[line] {
 			seen[line] = true
 		}
@@ -216,7 +216,7 @@ func (s *scope) linesOf(name string, a audit) (map[string]bool, error) {
 			seen[a.words] = true
 		}
 	}
-	if err := in.Err(); err != nil {
+	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("it cannot be read as text: %w", err)
 	}
 	return seen, nil

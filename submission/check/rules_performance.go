@@ -44,11 +44,11 @@ var performanceRules = atLevel(resultLevel,
 )
 
 func performanceSampleCount(s *scope, breach breachFunc) {
-	s.atLeast(s.result.performance, "effective_performance_sample_count", float64(s.model().PerformanceCount), breach)
+	s.result.performance.atLeast("effective_performance_sample_count", float64(s.model().PerformanceCount), breach)
 }
 
 // atLeast requires a number that is not smaller than a bound.
-func (s *scope) atLeast(d *detail, key string, bound float64, breach breachFunc) {
+func (d *detail) atLeast(key string, bound float64, breach breachFunc) {
 	if v, ok := d.number(key); !ok || v < bound {
 		breach(d.path, key, orNothing(d.value(key)), fmt.Sprintf("at least %.0f", bound))
 	}
@@ -65,22 +65,22 @@ func seed(key string, of func(*checker) uint64) func(*scope, breachFunc) {
 }
 
 func minQueries(s *scope, breach breachFunc) {
-	s.atLeast(s.result.performance, "effective_min_query_count", 1, breach)
+	s.result.performance.atLeast("effective_min_query_count", 1, breach)
 }
 
 func offlineSamples(s *scope, breach breachFunc) {
-	s.atLeast(s.result.performance, "effective_samples_per_query", float64(s.model().OfflineSamples), breach)
+	s.result.performance.atLeast("effective_samples_per_query", float64(s.model().OfflineSamples), breach)
 }
 
 func minDuration(s *scope, breach breachFunc) {
 	if !s.model().AnyDuration {
-		s.atLeast(s.result.performance, "effective_min_duration_ms", minDurationMS, breach)
+		s.result.performance.atLeast("effective_min_duration_ms", minDurationMS, breach)
 	}
 }
 
 func networkSUTName(s *scope, breach breachFunc) {
 	const part = "Network SUT"
-	if yes, _ := s.networked(); yes && !strings.Contains(s.result.performance.text("sut_name"), part) {
+	if yes, _ := s.sut().networked(); yes && !strings.Contains(s.result.performance.text("sut_name"), part) {
 		breach(s.result.performance.path, "sut_name", s.result.performance.value("sut_name"), "a name with "+part)
 	}
 }
@@ -108,7 +108,7 @@ func inferredResult(s *scope, breach breachFunc) {
 // infer the result.
 func (s *scope) mayHold(d *detail) bool {
 	ran := d.scenario()
-	if !s.inferred(ran) {
+	if !isInferred(ran, s.name) {
 		return true
 	}
 	kind, _ := s.sut().text("system_type")

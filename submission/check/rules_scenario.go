@@ -138,8 +138,8 @@ func performanceFiles(s *scope, breach breachFunc) {
 // powerLogName is the power analyzer's log, which is beside LoadGen's if power was measured.
 const powerLogName = "spl.txt"
 
-func (s *scope) compareFiles(folder string, needed, optional []string, breach breachFunc) {
-	l := s.files.list(folder)
+func (c *checker) compareFiles(folder string, needed, optional []string, breach breachFunc) {
+	l := c.files.list(folder)
 	if l.err != nil {
 		breach(folder, "", l.err, "a folder with "+strings.Join(needed, ", "))
 		return

@@ -60,14 +60,14 @@ func systemType(s *scope, breach breachFunc) {
 }
 
 // networked parses is_network like the official checker: it may be absent or any string.
-func (s *scope) networked() (yes, ok bool) {
-	v := s.sut().values[layout.NetworkFlag]
+func (d *document) networked() (yes, ok bool) {
+	v := d.values[layout.NetworkFlag]
 	text, isText := v.(string)
 	return isText && strings.EqualFold(text, "true"), isText || v == nil
 }
 
 func systemNetwork(s *scope, breach breachFunc) {
-	yes, ok := s.networked()
+	yes, ok := s.sut().networked()
 	division := s.division()
 	if !ok || (division == layout.Network && !yes) || (division == layout.Closed && yes) {
 		breach(s.sut().path, layout.NetworkFlag, s.sut().values[layout.NetworkFlag],
@@ -75,16 +75,16 @@ func systemNetwork(s *scope, breach breachFunc) {
 	}
 }
 
-// requiredFields returns the fields that this system's description must have.
-func (s *scope) requiredFields() []layout.Field {
-	if truthy(s.sut().values[layout.NetworkFlag]) {
+// requiredFields returns the fields that the description of a system must have.
+func (d *document) requiredFields() []layout.Field {
+	if truthy(d.values[layout.NetworkFlag]) {
 		return slices.Concat(layout.SystemFields, layout.NetworkFields)
 	}
 	return layout.SystemFields
 }
 
 func systemFieldMissing(s *scope, breach breachFunc) {
-	for _, f := range s.requiredFields() {
+	for _, f := range s.sut().requiredFields() {
 		if !s.sut().has(f.Name) {
 			breach(s.sut().path, f.Name, "no such field", "a field "+f.Name)
 		}
@@ -95,7 +95,7 @@ func systemFieldEmpty(s *scope, breach breachFunc) {
 	if s.o.SkipEmptyFields {
 		return
 	}
-	for _, f := range s.requiredFields() {
+	for _, f := range s.sut().requiredFields() {
 		if !f.Empty && s.sut().has(f.Name) && s.sut().empty(f.Name) {
 			breach(s.sut().path, f.Name, fmt.Sprintf("%q", shown(s.sut().values[f.Name])), "a meaningful value")
 		}

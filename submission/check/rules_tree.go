@@ -143,7 +143,7 @@ func submitterFiles(s *scope, breach breachFunc) {
 	}
 }
 
-func (s *scope) oneFile(at found, breach breachFunc) {
+func (c *checker) oneFile(at found, breach breachFunc) {
 	if strings.HasPrefix(at.Name(), ".") {
 		breach(at.name, "", "a name that begins with a dot", "another name")
 	}
@@ -164,7 +164,7 @@ func (s *scope) oneFile(at found, breach breachFunc) {
 	}
 	info, err := at.dir.Lstat(at.Name())
 	if at.Type()&fs.ModeSymlink != 0 {
-		switch info, err = s.files.stat(at.name); {
+		switch info, err = c.files.stat(at.name); {
 		case errors.Is(err, errOutside):
 			breach(at.name, "", err, "the file itself")
 		case err != nil:
