@@ -114,7 +114,7 @@ func flagSettings(c *cli.Context, flags []cli.Flag) (*config.Effective, error) {
 	e := config.New(config.RunSettings())
 	for _, f := range flags {
 		s, _, err := e.Table().Find(f.Names()[0])
-		if err == nil {
+		if err == nil && c.IsSet(s.Name) {
 			err = setFlag(e, c, *s, s.Name)
 		}
 		if err != nil {
