@@ -103,13 +103,30 @@ func Run(ctx context.Context, o Options) (*State, error) {
 	return t.state, errors.Join(err, client.Close())
 }
 
-// suggest sets what the probes need: a rate, and in Offline no bound of the client but that of each closed loop.
+// suggest sets what the probes need: a rate, in Server enough queries for a verdict, and in Offline no bound of the
+// client but that of each closed loop.
 func (t *tuner) suggest() error {
 	from := plan.ProgramOrigin("found by tune")
+	if err := t.lengthen(); err != nil {
+		return err
+	}
 	if err := t.Plan.Suggest(from, "target-qps", "1"); err != nil || !t.offline() {
 		return err
 	}
 	return t.Plan.Suggest(from, "concurrency", "0")
+}
+
+// lengthen raises the least number of queries to what early stopping needs. Otherwise short runs would be INVALID below
+// a rate that has nothing to do with the server.
+func (t *tuner) lengthen() error {
+	p := t.Plan
+	is, least := p.Config.Int("min-queries"), p.LeastQueries()
+	if is >= least {
+		return nil
+	}
+	p.Adjusted = append(p.Adjusted, fmt.Sprintf("min-queries is raised from %d to %d: with fewer, LoadGen's early "+
+		"stopping makes every run INVALID", is, least))
+	return p.Config.Set("min-queries", strconv.Itoa(least), plan.ProgramOrigin("least for LoadGen's early stopping"))
 }
 
 // check rejects what cannot be tuned.

@@ -55,7 +55,7 @@ func (g *progress) Preflighted(pre *run.Preflight, notes []string) {
 		g.log.Info(fmt.Sprintf("backend %s, chosen automatically: %s", b.Backend, b.Why))
 	}
 	for _, e := range pre.Endpoints {
-		g.log.Info(fmt.Sprintf("endpoint %s: %s %s, serves %s", e.URL, orUnknown(e.Server), e.Version,
+		g.log.Info(fmt.Sprintf("endpoint %s: %s, serves %s", e.URL, strings.TrimSpace(orUnknown(e.Server)+" "+e.Version),
 			foreign.Line(strings.Join(e.Models, ", "), 400)), zap.String("endpoint", e.URL))
 	}
 	for _, n := range notes {

@@ -60,6 +60,10 @@ func LoadOf(p *plan.Plan) Load {
 	return l
 }
 
+// queries returns how many queries a test with a schedule has: what its rate makes of the duration, but not fewer than
+// the minimum.
+func (l Load) queries() int { return max(l.Samples, int(l.PerS*l.MinDuration.Seconds())) }
+
 // Takes returns how long the test takes. Where this depends on the server's speed, which is not known, sure is false
 // and the time is a lower bound.
 func (l Load) Takes() (d time.Duration, sure bool) {
@@ -130,6 +134,7 @@ func Between(low, high, answer time.Duration) string {
 // offered reports the rates of the schedules. A real server may not keep up with a rate that the user did not choose.
 func (s *Survey) offered(context.Context) Check {
 	var given, chosen []string
+	short := 0 // queries that early stopping needs and a test does not have
 	for _, p := range s.Tests {
 		from := p.Config.Origin("target-qps")
 		if p.Scenario.LoadGen != models.Server {
@@ -139,6 +144,10 @@ func (s *Survey) offered(context.Context) Check {
 			return Check{State: Unknown, Found: "no --target-qps given", Do: chooseRate}
 		}
 		text := fmt.Sprintf("%s %g queries/s", p.Scenario.Scenario, p.Config.Float("target-qps"))
+		if least, n := p.LeastQueries(), LoadOf(p).queries(); n < least {
+			short = max(short, least)
+			text += fmt.Sprintf(", about %d queries", n)
+		}
 		if why := p.RateOfRehearsal(); why != "" && !p.UsesSimulator() {
 			chosen = appendNew(chosen, text+", the "+why)
 			continue
@@ -153,6 +162,11 @@ func (s *Survey) offered(context.Context) Check {
 	}
 	if len(given) == 0 {
 		return notNeeded("no test has a rate")
+	}
+	if short > 0 {
+		return Check{State: Warning, Found: fmt.Sprintf("%s; with fewer than %d, LoadGen's early stopping makes every test "+
+			"INVALID", strings.Join(given, "; "), short), Do: fmt.Sprintf("Pass --min-queries %d, or a longer --min-duration",
+			short)}
 	}
 	return found(strings.Join(given, "; "))
 }

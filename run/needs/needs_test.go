@@ -188,6 +188,13 @@ func TestLoadRow(t *testing.T) {
 		"given":     {nil, Check{State: OK, Found: "Server 2 queries/s"}},
 		"Offline":   {plan.Settings{"scenario": "Offline"}, Check{State: NotNeeded, Found: "no test has a rate"}},
 		"simulator": {plan.Settings{"target-qps": "", "endpoint": ""}, Check{State: OK, Found: "Server 50 queries/s"}},
+		"accuracy": {plan.Settings{"target-qps": "0.1", "mode": "accuracy"}, Check{State: OK,
+			Found: "Server 0.1 queries/s"}},
+		"too few queries": {plan.Settings{"target-qps": "0.5", "model": "generic", "served-model": "m",
+			"ttft-limit": "1s", "min-duration": "10m"}, Check{State: Warning,
+			Found: "Server 0.5 queries/s, about 300 queries; with fewer than 459, LoadGen's early stopping makes every test " +
+				"INVALID",
+			Do: "Pass --min-queries 459, or a longer --min-duration"}},
 		"default": {plan.Settings{"target-qps": ""}, Check{State: Warning, Do: chooseRate,
 			Found: "no --target-qps given: Server 50 queries/s, the default of a rehearsal; the server may not keep up"}},
 	} {

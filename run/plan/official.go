@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/internal/earlystop"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/models"
 )
@@ -65,6 +66,20 @@ func (l *Load) OfficialPercentile() float64 {
 		return s.SingleStreamTargetLatencyPercentile * percent
 	}
 	return 0
+}
+
+// LeastQueries returns the number of queries below which LoadGen's early stopping makes every Server test INVALID, at
+// any latency (docs/reference/loadgen.md#early-stopping); 0: the test has no such number.
+func (l *Load) LeastQueries() int {
+	if l.Scenario.LoadGen != models.Server || l.Mode != models.Performance || l.Config.Has("audit-config") {
+		return 0
+	}
+	const percent = 100
+	percentile := l.OfficialPercentile()
+	if l.Config.Has("latency-percentile") {
+		percentile = l.Config.Float("latency-percentile")
+	}
+	return earlystop.Need(percentile/percent, 0)
 }
 
 // builtIn returns the settings of LoadGen's built-in mlperf.conf.
