@@ -6,6 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -19,36 +22,58 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/shard"
 )
 
-// spreadProgram names mlperf-go for TestSpreadNumbers, which needs a machine of its own (scripts/bench.sh).
+// spreadProgram names mlperf-go for TestSpreadNumbers, which needs a machine of its own (scripts/spread.sh).
 const spreadProgram = "SPREAD_BENCH_PROGRAM"
 
-// spreadRequests are enough that the start of a process counts little.
-const spreadRequests = 60_000
+// spreadCPUs is the list of CPUs for the shards, as taskset reads it; empty: those of this process, which the server
+// has in any case.
+const spreadCPUs = "SPREAD_BENCH_CPUS"
 
-// spreadLoad keeps the processes busy: between requests that wait for their time, wake-ups would be measured.
-const spreadLoad = `schema: mlperf-go/profile/1
-name: spread
-api: {kind: completions}
-data: {kind: random, input: {kind: fixed, mean: 50}, output: {kind: fixed, mean: 4}}
-load: {stages: [{arrival: closed, concurrency: 512, requests: 60000}]}
-`
+// spreadLoads keep the loops busy, or let them wait for each request's time. A layout multiplies their rate or users.
+var spreadLoads = []struct {
+	name, stage   string
+	size          int // users, or requests per second
+	fewer, enough int // requests: what the further ones cost leaves out start and end
+}{
+	{"closed", "arrival: closed, concurrency: %d", 512, 10_000, 70_000},
+	{"open", "arrival: constant, rate: %d", 2000, 2000, 12_000},
+}
 
-// TestSpreadNumbers measures what it costs to divide a load: processor time, agreement of the starts, the merge.
+// spreadLayouts are ways to send a load. Two loops wake up for fewer requests each than one does, in one process as in
+// two: so the cost of dividing among processes is the difference between "loops" and "shards".
+var spreadLayouts = []struct {
+	name                   string
+	processes, loops, load int
+}{
+	{"one", 1, 1, 1}, {"loops", 1, 2, 1}, {"shards", 2, 1, 1}, {"double", 2, 1, 2},
+}
+
+// TestSpreadNumbers measures what it costs to divide a load: processor time of each further request, without the
+// server's, and the agreement of the starts. The layouts take turns.
 func TestSpreadNumbers(t *testing.T) {
 	program := os.Getenv(spreadProgram)
 	if program == "" {
 		t.Skip("measures shards; " + spreadProgram + " is the path of mlperf-go")
 	}
 	url := simtest.Start(t, program, "--ttft", "0s", "--tpot", "0s")
-	one, two, beyond := 0.0, 0.0, time.Duration(0)
-	for range 3 { // in turns
-		cpu, _, _ := runShards(t, program, url, 1)
-		one += cpu / 3
-		cpu, apart, bound := runShards(t, program, url, 2)
-		two += cpu / 3
-		beyond = max(beyond, apart-bound)
+	beyond := time.Duration(0)
+	for _, load := range spreadLoads {
+		for _, l := range spreadLayouts {
+			r := spreadRun{program: program, url: url, processes: l.processes, loops: l.loops}
+			r.stage, r.requests = fmt.Sprintf(load.stage, l.load*load.size), l.load*load.fewer
+			few := r.send(t)
+			r.requests = l.load * load.enough
+			many := r.send(t)
+			further := float64(l.load * (load.enough - load.fewer))
+			row := "MEASURED spread/" + load.name + "-" + l.name
+			fmt.Printf("%s %.3f us\n", row, (many.cpuUS-few.cpuUS)/further)
+			fmt.Printf("%s-switches %.4f\n", row, (many.switches-few.switches)/further)
+			if many.instructions > 0 {
+				fmt.Printf("%s-instructions %.1f\n", row, (many.instructions-few.instructions)/further)
+			}
+			beyond = max(beyond, many.apart-many.bound)
+		}
 	}
-	fmt.Printf("MEASURED spread/cpu-1 %.2f us\nMEASURED spread/cpu-2 %.2f us\n", one, two)
 	fmt.Printf("MEASURED spread/start-beyond-bound %.3f ms\n", float64(beyond)/1e6)
 }
 
@@ -60,43 +85,94 @@ func TestMergeNumbers(t *testing.T) {
 	mergeNumbers(t)
 }
 
-// runShards sends the load from n processes. It returns their processor time in us per request, and how far apart they
-// really started: all have this machine's clock.
-func runShards(t *testing.T, program, url string, n int) (cpuUS float64, apart, bound time.Duration) {
+// onShardCPUs returns a command on the CPUs of the shards.
+func onShardCPUs(command ...string) *exec.Cmd {
+	if list := os.Getenv(spreadCPUs); list != "" {
+		command = append([]string{"taskset", "-c", list}, command...)
+	}
+	return exec.Command(command[0], command[1:]...)
+}
+
+// spreadRun is a load and the processes that send it.
+type spreadRun struct {
+	program, url, stage        string
+	processes, loops, requests int
+}
+
+// spreadCost is what the processes used up together, and how far apart they really started: all have this machine's
+// clock.
+type spreadCost struct {
+	cpuUS, switches, instructions float64 // instructions in user mode; 0: this machine does not count them
+	apart, bound                  time.Duration
+}
+
+func (r *spreadRun) send(t *testing.T) (cost spreadCost) {
 	t.Helper()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "load.yaml")
-	require.NoError(t, os.WriteFile(path, []byte(spreadLoad), 0o600))
+	require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, `schema: mlperf-go/profile/1
+name: spread
+api: {kind: completions}
+data: {kind: random, input: {kind: fixed, mean: 50}, output: {kind: fixed, mean: 4}}
+load: {stages: [{%s, requests: %d}]}
+`, r.stage, r.requests), 0o600))
 	var commands []*exec.Cmd
 	var connections []shard.Connection
 	var shards []Shard
-	for i := range n {
+	for i := range r.processes {
 		socket := filepath.Join(dir, fmt.Sprint(i))
 		shards = append(shards, Shard{Folder: filepath.Join(dir, fmt.Sprintf("run-%d", i))})
-		c := exec.Command(program, "bench", "run", "--workload", path, "--endpoint-url", url, "--output", shards[i].Folder,
-			"--part", fmt.Sprintf("%d/%d", i, n), "--control", socket)
+		command := []string{r.program, "bench", "run", "--workload", path, "--endpoint-url", r.url, "--output",
+			shards[i].Folder, "--part", fmt.Sprintf("%d/%d", i, r.processes), "--control", socket, "--shards",
+			fmt.Sprint(r.loops)}
+		if countsInstructions() {
+			command = append([]string{"perf", "stat", "-x", ",", "-e", "instructions:u", "-o", socket + ".perf", "--"},
+				command...)
+		}
+		c := onShardCPUs(command...)
 		require.NoError(t, c.Start())
 		commands = append(commands, c)
 		connections = append(connections, connectTo(t, socket))
 	}
 	coordinator := shard.NewCoordinator(connections)
 	require.NoError(t, coordinator.Run(t.Context(), 1))
-	for _, c := range commands {
+	for i, c := range commands {
 		_ = c.Wait() // a busy machine makes it INVALID
 		usage := c.ProcessState.SysUsage().(*syscall.Rusage)
-		cpuUS += float64(usage.Utime.Nano()+usage.Stime.Nano()) / 1e3
+		cost.cpuUS += float64(usage.Utime.Nano()+usage.Stime.Nano()) / 1e3
+		cost.switches += float64(usage.Nvcsw + usage.Nivcsw)
+		cost.instructions += instructions(filepath.Join(dir, fmt.Sprint(i)+".perf"))
 	}
 	first, last := int64(1<<62), int64(0)
 	for i := range shards {
 		shards[i].Offset = coordinator.Offsets()[i]
-		r, err := Read(shards[i].Folder)
+		one, err := Read(shards[i].Folder)
 		require.NoError(t, err)
-		first, last = min(first, r.Stages[0].StartNS), max(last, r.Stages[0].StartNS)
+		first, last = min(first, one.Stages[0].StartNS), max(last, one.Stages[0].StartNS)
 	}
-	r, err := Merge(shards, filepath.Join(dir, "merged"), nil)
+	merged, err := Merge(shards, filepath.Join(dir, "merged"), nil)
 	require.NoError(t, err)
-	require.EqualValues(t, spreadRequests, r.Measured.Total.Requests.Total)
-	return cpuUS / spreadRequests, time.Duration(last - first), time.Duration(r.Spread.BoundNS)
+	require.EqualValues(t, r.requests, merged.Measured.Total.Requests.Total)
+	cost.apart, cost.bound = time.Duration(last-first), time.Duration(merged.Spread.BoundNS)
+	return cost
+}
+
+// countsInstructions reports that perf counts the instructions of processes here.
+var countsInstructions = sync.OnceValue(func() bool {
+	out, err := exec.Command("perf", "stat", "-x", ",", "-e", "instructions:u", "true").CombinedOutput()
+	return err == nil && !strings.Contains(string(out), "not ")
+})
+
+// instructions reads the only figure of a file of perf stat; 0: there is none.
+func instructions(path string) float64 {
+	text, _ := os.ReadFile(path)
+	for line := range strings.Lines(string(text)) {
+		number, rest, _ := strings.Cut(line, ",")
+		if n, err := strconv.ParseFloat(number, 64); err == nil && strings.Contains(rest, "instructions") {
+			return n
+		}
+	}
+	return 0
 }
 
 func connectTo(t *testing.T, socket string) shard.Connection {

@@ -17,6 +17,7 @@ type director struct {
 	ctx    context.Context
 	now    func() int64
 	wake   chan struct{}
+	look   *time.Timer // of lookEvery
 	queues queues
 	sinks  []*sink
 
@@ -24,7 +25,7 @@ type director struct {
 	begins   [][]int64 // by probe of a sweep: when its requests were sent
 	ends     [][]int64 // and when they ended
 	profile  *profile.Stage
-	active   []*queue // that this stage uses
+	active   queues // that this stage uses
 	kind     kind
 	breakers breakers
 	users    atomic.Bool // the stage is closed: users of a queue send the next requests by themselves
@@ -47,6 +48,8 @@ type kind interface {
 	after(s *slot) error
 	// begin sets what is known once the start is.
 	begin()
+	// awaits reports that an answer decides what is sent next, so that the director has to see it at once.
+	awaits() bool
 }
 
 // Bounds of what is prepared ahead.
@@ -59,8 +62,12 @@ const (
 // startIn is how long after its first requests are prepared a stage starts, so that every loop waits for it.
 const startIn = 20 * time.Millisecond
 
-// lookEvery is how often the director looks for ended requests that need no quick reaction.
-const lookEvery = 5 * time.Millisecond
+// How often the director looks for ended requests that need no quick reaction: after a time, or once so many have
+// ended in a loop. Each look costs several switches between threads.
+const (
+	lookEvery = 50 * time.Millisecond
+	lookAfter = 256
+)
 
 func (d *director) open() error {
 	for range d.Backends {
@@ -74,11 +81,8 @@ func (d *director) open() error {
 	return nil
 }
 
-// notify wakes the director if it waits for answers.
+// notify wakes the director.
 func (d *director) notify() {
-	if d.users.Load() {
-		return // users go on by themselves
-	}
 	select {
 	case d.wake <- struct{}{}:
 	default:
@@ -153,6 +157,7 @@ func (d *director) runStage(i int) error {
 			}
 			span.StartNS = d.base
 		}
+		d.active.expect(fed)
 		if fed && d.queues.idle() {
 			break
 		}
@@ -193,8 +198,15 @@ func (d *director) choose() error {
 		q.mu.Unlock()
 	}
 	var err error
-	d.kind, err = d.newKind()
-	return err
+	if d.kind, err = d.newKind(); err != nil {
+		return err
+	}
+	enough := lookAfter
+	if d.kind.awaits() {
+		enough = 1
+	}
+	d.active.notice(enough)
+	return nil
 }
 
 // share returns the i-th of n parts of a number.
@@ -266,7 +278,7 @@ func (d *director) room() int {
 	waiting := len(d.pending)
 	for _, q := range d.active {
 		q.mu.Lock()
-		waiting += q.timed.len() + len(q.stock) - q.head
+		waiting += q.waiting()
 		q.mu.Unlock()
 	}
 	most := aheadRequests
@@ -326,11 +338,12 @@ func (d *director) remember(s *slot) {
 
 // sleep waits for something to do.
 func (d *director) sleep() {
+	d.look.Reset(lookEvery)
 	select {
 	case <-d.wake:
 	case <-d.ctx.Done():
 		time.Sleep(time.Millisecond) // the loops cancel what is in flight
-	case <-time.After(lookEvery):
+	case <-d.look.C:
 	}
 }
 

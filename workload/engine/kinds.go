@@ -85,6 +85,7 @@ func (k *open) feed() (bool, error) {
 
 func (k *open) after(*slot) error { return nil }
 func (k *open) begin()            {}
+func (k *open) awaits() bool      { return false }
 
 // schedule queues a request for a time after the stage's start.
 func (d *director) schedule(s *slot, after int64) {
@@ -128,6 +129,9 @@ func (k *closed) feed() (bool, error) {
 }
 
 func (k *closed) after(*slot) error { return nil }
+
+// awaits is false: users send the next request by themselves.
+func (k *closed) awaits() bool { return false }
 
 // begin lets the users come.
 func (k *closed) begin() {

@@ -16,7 +16,7 @@ import (
 type queue struct {
 	now    func() int64 // wall clock, ns
 	bell   *alarm.Alarm
-	notify func() // wakes the director after a request has ended
+	notify func() // wakes the director
 
 	mu       sync.Mutex
 	timed    heap[*slot] // by the time from which they may be sent
@@ -28,6 +28,8 @@ type queue struct {
 	inFlight int
 	freed    int64   // when there was room again
 	ended    []*slot // for the director
+	enough   int     // so many of them wake the director
+	low      int     // fewer prepared requests wake the director, once; 0: they do not
 	closed   bool    // nothing more will come
 	sent     int64   // requests so far
 }
@@ -56,6 +58,9 @@ func (q *queue) next() int64 {
 	}
 	return at
 }
+
+// waiting returns how many requests are prepared and not sent.
+func (q *queue) waiting() int { return q.timed.len() + len(q.stock) - q.head }
 
 // usersWait reports that a user is going to send a request that is prepared.
 func (q *queue) usersWait() bool {
@@ -98,6 +103,10 @@ func (q *queue) pop(dst []loadgen.Query) int {
 			IssuedNS: now}
 		q.inFlight++
 		q.sent++
+	}
+	if q.waiting() < q.low {
+		q.low = 0
+		q.notify()
 	}
 	return n
 }
@@ -153,6 +162,9 @@ func (q *queue) end(s *slot, isUser bool) {
 		q.users.push(s.rec.EndNS + s.thinkNS)
 	}
 	q.ended = append(q.ended, s)
+	wake := len(q.ended) >= q.enough || q.inFlight == 0 && q.timed.len() == 0 && !q.usersWait()
 	q.mu.Unlock()
-	q.notify()
+	if wake {
+		q.notify()
+	}
 }

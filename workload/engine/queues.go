@@ -23,6 +23,26 @@ func (all queues) idle() bool {
 	return true
 }
 
+// notice lets a number of ended requests wake the director.
+func (all queues) notice(enough int) {
+	for _, q := range all {
+		q.mu.Lock()
+		q.enough = enough
+		q.mu.Unlock()
+	}
+}
+
+// expect lets each queue wake the director once half of what is prepared for it has been sent, unless that was all.
+func (all queues) expect(fed bool) {
+	for _, q := range all {
+		q.mu.Lock()
+		if q.low = (q.waiting() + 1) / 2; fed {
+			q.low = 0
+		}
+		q.mu.Unlock()
+	}
+}
+
 // empty takes what is queued and not sent out of the queues.
 func (all queues) empty() (list []*slot) {
 	for _, q := range all {

@@ -61,7 +61,8 @@ func (k *sessions) feed() (bool, error) {
 	return k.wait == 0, nil
 }
 
-func (k *sessions) begin() {}
+func (k *sessions) begin()       {}
+func (k *sessions) awaits() bool { return true }
 
 // another begins the next session of a user at a time after the stage's start.
 func (k *sessions) another(user int, after int64) error {

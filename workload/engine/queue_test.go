@@ -1,0 +1,58 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+)
+
+// queueWith returns a queue with n requests that are due, and counts what wakes the director.
+func queueWith(t *testing.T, n int, woken *int) *queue {
+	t.Helper()
+	q, err := newQueue(func() int64 { return 1000 }, func() { *woken++ })
+	require.NoError(t, err)
+	t.Cleanup(q.bell.Close)
+	for i := range n {
+		q.timed.push(&slot{index: i, notBefore: int64(i)})
+	}
+	return q
+}
+
+// TestAnswersWakeTheDirector lists which of ten answers wake the director: every one if it decides what comes next, and
+// otherwise each third, and the last, after which the stage may be over.
+func TestAnswersWakeTheDirector(t *testing.T) {
+	for enough, want := range map[int]int{1: 10, 3: 4, lookAfter: 1} {
+		woken := 0
+		q := queueWith(t, 10, &woken)
+		q.enough = enough
+		require.Equal(t, 10, q.Pop(make([]loadgen.Query, 10)))
+		require.Zero(t, woken, "nothing has to be prepared")
+		for i := range 10 {
+			before := woken
+			q.end(&slot{index: i}, false)
+			if woken > before {
+				q.ended = q.ended[:0] // the director takes them
+			}
+		}
+		require.Equal(t, want, woken, "%d answers wake the director", enough)
+	}
+}
+
+// TestFewPreparedRequestsWakeTheDirector sends requests until the director has to prepare others, of which it is told
+// once.
+func TestFewPreparedRequestsWakeTheDirector(t *testing.T) {
+	woken := 0
+	q := queueWith(t, 10, &woken)
+	q.low = 5
+	one := make([]loadgen.Query, 1)
+	for range 5 {
+		q.Pop(one)
+	}
+	require.Zero(t, woken)
+	for range 5 {
+		q.Pop(one)
+	}
+	require.Equal(t, 1, woken)
+}
