@@ -55,17 +55,12 @@ var stages = []struct {
 
 // Stages returns figures of each stage in µs, over the samples with both of its stamps.
 func (t *Test) Stages() map[string]LagUS {
-	out := make(map[string]LagUS, len(stages))
+	out, f := make(map[string]LagUS, len(stages)), t.figures()
 	for _, s := range stages {
-		v := make(series, 0, len(t.Entries))
-		for i := range t.Entries {
-			e := &t.Entries[i]
-			from, to := s.from(e, ScheduledNS(e, t.Schedule, t.T0NS, t.Origin)), s.to(e)
-			if from != 0 && to != 0 {
-				v = append(v, seconds(to-from))
-			}
-		}
-		out[s.name] = v.stats().LagUS()
+		out[s.name] = f.ns(func(e *Entry, due int64) (int64, bool) {
+			from, to := s.from(e, due), s.to(e)
+			return to - from, from != 0 && to != 0
+		}).stats().LagUS()
 	}
 	return out
 }
@@ -75,7 +70,7 @@ func (t *Test) LagHistograms() (issue, dispatch []Bucket) {
 	var issued, sent LagCounts
 	for i := range t.Entries {
 		e := &t.Entries[i]
-		due := ScheduledNS(e, t.Schedule, t.T0NS, t.Origin)
+		due := t.due(e)
 		issued.Add(e.IssuedNS - due)
 		if e.SentNS != 0 {
 			sent.Add(e.SentNS - due)

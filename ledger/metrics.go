@@ -1,7 +1,5 @@
 package ledger
 
-import "math"
-
 const nsPerS = 1e9
 
 // Stats are the figures of one metric in seconds (run.json's latency_s).
@@ -101,16 +99,22 @@ func ScheduledNS(e *Entry, schedule []int64, t0 int64, o Origin) int64 {
 	return e.IssuedNS
 }
 
+// due is ScheduledNS in this test.
+func (t *Test) due(e *Entry) int64 { return ScheduledNS(e, t.Schedule, t.T0NS, t.Origin) }
+
 // Compute returns the figures of a test. schedule contains each sample's offset from t0 in ns, by Seq; t0 is wall clock
 // ns. A percentile is element trunc(n·p) of the sorted values.
 func Compute(entries []Entry, schedule []int64, t0 int64, o Options) Metrics {
+	t := Test{Entries: entries, Schedule: schedule, T0NS: t0, Origin: o.Origin}
+	return t.Metrics()
+}
+
+// Metrics returns the figures of the test.
+func (t *Test) Metrics() Metrics {
 	var m Metrics
-	v := newValues(len(entries))
-	for i := range entries {
-		e := &entries[i]
+	for i := range t.Entries {
+		e := &t.Entries[i]
 		m.extent(e)
-		due := ScheduledNS(e, schedule, t0, o.Origin)
-		v.add(TimesOf(e, due))
 		if !e.Succeeded() {
 			continue
 		}
@@ -118,8 +122,10 @@ func Compute(entries []Entry, schedule []int64, t0 int64, o Options) Metrics {
 		m.InputTokens += int64(e.InputTokens)
 		m.OutputTokens += int64(e.OutputTokens)
 	}
-	m.TTFT, m.TPOT, m.E2E, m.NTPOT = v.ttft.stats(), v.tpot.stats(), v.e2e.stats(), v.ntpot.stats()
-	m.IssueLag, m.DispatchLag, m.ReportLag = v.issue.stats(), v.dispatch.stats(), v.report.stats()
+	f := t.figures()
+	m.TTFT, m.TPOT, m.E2E, m.NTPOT = f.ns(ttft).stats(), f.quotients(tpot).stats(), f.ns(e2e).stats(),
+		f.quotients(ntpot).stats()
+	m.IssueLag, m.DispatchLag, m.ReportLag = f.ns(issueLag).stats(), f.ns(dispatchLag).stats(), f.ns(reportLag).stats()
 	m.rates()
 	return m
 }
@@ -155,109 +161,7 @@ type Percentiles struct {
 
 // Percentiles returns percentiles such as 99.9 of the test, by the rule of Compute.
 func (t *Test) Percentiles(percents []float64) Percentiles {
-	v := newValues(len(t.Entries))
-	for i := range t.Entries {
-		v.add(TimesOf(&t.Entries[i], ScheduledNS(&t.Entries[i], t.Schedule, t.T0NS, t.Origin)))
-	}
-	of := func(s series) []float64 {
-		if len(s) == 0 {
-			return nil
-		}
-		sortSeconds(s)
-		list := make([]float64, len(percents))
-		for i, p := range percents {
-			list[i] = s[percentileIndex(len(s), Share(p))]
-		}
-		return list
-	}
-	return Percentiles{of(v.ttft), of(v.tpot), of(v.e2e), of(v.ntpot)}
-}
-
-// series is a list of values in seconds.
-type series []float64
-
-type values struct{ ttft, tpot, e2e, ntpot, issue, dispatch, report series }
-
-func newValues(n int) *values {
-	room := func() series { return make(series, 0, n) }
-	return &values{ttft: room(), tpot: room(), e2e: room(), ntpot: room(), issue: room(), dispatch: room(), report: room()}
-}
-
-// Times are the durations of one sample in seconds. NaN: the sample has no such duration.
-type Times struct {
-	TTFT, TPOT, E2E, NTPOT float64 // of a success
-	IssueLag               float64 // scheduled to issued
-	DispatchLag            float64 // scheduled to sent
-	ReportLag              float64 // last token readable, at the earliest, to completion reported
-}
-
-// TimesOf returns the durations of e, which was due at a wall clock time in ns.
-func TimesOf(e *Entry, due int64) Times {
-	nan := math.NaN()
-	t := Times{TTFT: nan, TPOT: nan, E2E: nan, NTPOT: nan, IssueLag: seconds(e.IssuedNS - due), DispatchLag: nan,
-		ReportLag: nan}
-	if e.SentNS != 0 {
-		t.DispatchLag = seconds(e.SentNS - due)
-	}
-	if e.LastTokenNS != 0 && e.DoneNS != 0 {
-		readable := e.ReadableNS
-		if readable == 0 {
-			readable = e.LastTokenNS
-		}
-		t.ReportLag = seconds(e.DoneNS - readable)
-	}
-	if e.Succeeded() {
-		t.success(e, due)
-	}
-	return t
-}
-
-func (t *Times) success(e *Entry, due int64) {
-	t.E2E = seconds(e.DoneNS - due)
-	n := float64(e.OutputTokens)
-	if n > 0 {
-		t.NTPOT = t.E2E / n
-	}
-	if e.FirstTokenNS == 0 {
-		return
-	}
-	t.TTFT = seconds(e.FirstTokenNS - due)
-	last := e.LastTokenNS
-	if last == 0 {
-		last = e.DoneNS
-	}
-	if n > 1 {
-		t.TPOT = seconds(last-e.FirstTokenNS) / (n - 1)
-	}
-}
-
-// add appends the durations that a sample has.
-func (v *values) add(t Times) {
-	for _, one := range []struct {
-		to *series
-		s  float64
-	}{{&v.ttft, t.TTFT}, {&v.tpot, t.TPOT}, {&v.e2e, t.E2E}, {&v.ntpot, t.NTPOT}, {&v.issue, t.IssueLag},
-		{&v.dispatch, t.DispatchLag}, {&v.report, t.ReportLag}} {
-		if !math.IsNaN(one.s) {
-			*one.to = append(*one.to, one.s)
-		}
-	}
-}
-
-func seconds(ns int64) float64 { return float64(ns) / nsPerS }
-
-func (s series) stats() *Stats {
-	if len(s) == 0 {
-		return nil
-	}
-	sortSeconds(s)
-	sum := 0.0
-	for _, v := range s {
-		sum += v
-	}
-	at := func(p float64) float64 { return s[percentileIndex(len(s), p)] }
-	return &Stats{
-		Mean: sum / float64(len(s)), P50: at(.5), P90: at(.9), P95: at(.95), P99: at(.99), P999: at(.999),
-		Max: s[len(s)-1],
-	}
+	f := t.figures()
+	return Percentiles{f.ns(ttft).percentiles(percents), f.quotients(tpot).percentiles(percents),
+		f.ns(e2e).percentiles(percents), f.quotients(ntpot).percentiles(percents)}
 }

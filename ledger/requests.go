@@ -16,11 +16,6 @@ type Test struct {
 	Origin   Origin
 }
 
-// Metrics returns the figures of the test.
-func (t *Test) Metrics() Metrics {
-	return Compute(t.Entries, t.Schedule, t.T0NS, Options{Origin: t.Origin})
-}
-
 // requestTime is a time of an entry and its key in the requests file.
 type requestTime struct {
 	key string
@@ -96,7 +91,7 @@ func (w *requestWriter) append(b []byte, e *Entry) []byte {
 	b = append(b, `{"seq":`...)
 	b = strconv.AppendInt(b, int64(e.Seq), 10)
 	b = appendInt(b, "index", int64(e.Index))
-	b = appendInt(b, "scheduled", ScheduledNS(e, w.test.Schedule, w.test.T0NS, w.test.Origin)-w.first)
+	b = appendInt(b, "scheduled", w.test.due(e)-w.first)
 	for _, rt := range requestTimes {
 		if at := *rt.of(e); at != 0 {
 			b = appendInt(b, rt.key, at-w.first)

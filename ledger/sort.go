@@ -2,53 +2,65 @@ package ledger
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 )
 
-// radixFrom is the number of values from which sorting by digits is faster than by comparison (BenchmarkSort).
+// radixFrom is the number of keys from which sorting by digits is faster than by comparison (BenchmarkSort).
 const radixFrom = 1 << 12
 
-// sortSeconds sorts values that are not NaN, by digits of 11 bits from the lowest. For a million durations it takes
-// 40 ms of processor time where slices.Sort takes 95, and a test has 14 such lists.
-func sortSeconds(values []float64) {
-	if len(values) < radixFrom {
-		slices.Sort(values)
-		return
+// digitBits is the largest length of a digit. The counters of one digit then fit into a processor's first cache.
+const digitBits = 11
+
+// sortKeys sorts keys by digits from the lowest. It needs other as memory of the same length, and returns both, the
+// sorted one first. The cost grows with the number of bits in which keys differ: durations of up to 8 s in ns take
+// three rounds, quotients of them six.
+func sortKeys(keys, other []uint64) (sorted, free []uint64) {
+	if len(keys) < radixFrom {
+		slices.Sort(keys)
+		return keys, other
 	}
-	const digits, bits, mask = 6, 11, 1<<11 - 1
-	var counts [digits][mask + 1]int32
-	keys, other := make([]uint64, len(values)), make([]uint64, len(values))
-	for i, v := range values {
-		k := keyOf(v)
-		keys[i] = k
-		for d := range digits {
-			counts[d][k>>(bits*d)&mask]++
-		}
+	differ := uint64(0)
+	for _, k := range keys {
+		differ |= k ^ keys[0]
 	}
-	for d := range digits {
-		count := &counts[d]
-		if int(count[keys[0]>>(bits*d)&mask]) == len(keys) {
-			continue // they all have this digit
-		}
-		at := int32(0)
-		for i, n := range count {
-			count[i], at = at, at+n
-		}
-		for _, k := range keys {
-			digit := k >> (bits * d) & mask
-			other[count[digit]] = k
-			count[digit]++
-		}
+	span := bits.Len64(differ)
+	rounds := (span + digitBits - 1) / digitBits
+	for low := 0; low < span; {
+		width := (span + rounds - 1) / rounds
+		sortDigit(keys, other, low, uint64(1)<<width-1)
 		keys, other = other, keys
+		low += width
 	}
-	for i, k := range keys {
-		values[i] = valueOf(k)
+	return keys, other
+}
+
+// sortDigit copies keys to other in the order of the digit that begins at bit low.
+func sortDigit(keys, other []uint64, low int, mask uint64) {
+	var next [1 << digitBits]int32
+	for _, k := range keys {
+		next[k>>low&mask]++
+	}
+	at := int32(0)
+	for i, n := range next {
+		next[i], at = at, at+n
+	}
+	for _, k := range keys {
+		digit := k >> low & mask
+		other[next[digit]] = k
+		next[digit]++
 	}
 }
 
 const signBit = 1 << 63
 
-// keyOf returns an integer that has the order of the value.
+// keyOfNS returns an integer that has the order of a duration in ns.
+func keyOfNS(ns int64) uint64 { return uint64(ns) ^ signBit }
+
+// secondsOfNS returns the duration of keyOfNS in seconds.
+func secondsOfNS(key uint64) float64 { return seconds(int64(key ^ signBit)) }
+
+// keyOf returns an integer that has the order of the value, which is not NaN.
 func keyOf(v float64) uint64 {
 	b := math.Float64bits(v)
 	if b&signBit != 0 {
@@ -57,6 +69,7 @@ func keyOf(v float64) uint64 {
 	return b | signBit
 }
 
+// valueOf returns the value of keyOf.
 func valueOf(key uint64) float64 {
 	if key&signBit != 0 {
 		return math.Float64frombits(key &^ signBit)

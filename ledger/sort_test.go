@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSortSeconds compares both ways of sorting, for lists of any length, sign and spread.
-func TestSortSeconds(t *testing.T) {
+// TestSortKeys compares both ways of sorting, for lists of any length, sign and spread.
+func TestSortKeys(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		number := rapid.Float64().Filter(func(v float64) bool { return !math.IsNaN(v) })
 		few := rapid.SliceOfN(number, 1, 50).Draw(rt, "values")
@@ -27,28 +27,66 @@ func TestSortSeconds(t *testing.T) {
 		}
 		want := slices.Clone(got)
 		slices.Sort(want)
-		sortSeconds(got)
-		require.True(rt, slices.Equal(want, got))
+		require.True(rt, slices.Equal(want, sortedBy(got, keyOf, valueOf)))
 	})
 	same := slices.Repeat([]float64{0.25}, 2*radixFrom)
-	sortSeconds(same)
-	require.Equal(t, slices.Repeat([]float64{0.25}, 2*radixFrom), same)
+	require.Equal(t, same, sortedBy(same, keyOf, valueOf))
 }
 
-// BenchmarkSort compares both ways at the length from which digits are used, and at a million.
+// TestSortDurations does the same for durations in ns of every length.
+func TestSortDurations(t *testing.T) {
+	for bits := range 64 {
+		r := rand.New(rand.NewPCG(uint64(bits), 1))
+		values := make([]int64, radixFrom)
+		for i := range values {
+			values[i] = int64(r.Uint64() >> bits)
+			if bits > 0 && r.IntN(4) == 0 {
+				values[i] = -values[i]
+			}
+		}
+		want := make([]float64, len(values))
+		for i, v := range values {
+			want[i] = float64(v) / 1e9
+		}
+		slices.Sort(want)
+		require.Equal(t, want, sortedBy(values, keyOfNS, secondsOfNS), "values of %d bits", 64-bits)
+	}
+}
+
+func sortedBy[T any](values []T, keyOf func(T) uint64, valueOf func(uint64) float64) []float64 {
+	keys, out := make([]uint64, len(values)), make([]float64, len(values))
+	for i, v := range values {
+		keys[i] = keyOf(v)
+	}
+	keys, _ = sortKeys(keys, make([]uint64, len(keys)))
+	for i, k := range keys {
+		out[i] = valueOf(k)
+	}
+	return out
+}
+
+// BenchmarkSort compares both ways at the length from which digits are used, and at a million: durations in ns, and
+// quotients of them.
 func BenchmarkSort(b *testing.B) {
 	for _, n := range []int{radixFrom, 1 << 20} {
-		values := make([]float64, n)
+		ns, quotients := make([]uint64, n), make([]uint64, n)
 		r := rand.New(rand.NewPCG(1, 1))
-		for i := range values {
-			values[i] = seconds(int64(r.ExpFloat64() * 1e9))
+		for i := range ns {
+			ns[i] = keyOfNS(int64(r.ExpFloat64() * 1e9))
+			quotients[i] = keyOf(r.ExpFloat64())
 		}
-		for name, sort := range map[string]func([]float64){"digits": sortSeconds, "compared": slices.Sort[[]float64]} {
+		compared := func(keys, other []uint64) ([]uint64, []uint64) { slices.Sort(keys); return keys, other }
+		for name, with := range map[string]struct {
+			keys []uint64
+			sort func(keys, other []uint64) ([]uint64, []uint64)
+		}{
+			"ns": {ns, sortKeys}, "quotients": {quotients, sortKeys}, "compared": {ns, compared},
+		} {
 			b.Run(fmt.Sprintf("%s-%d", name, n), func(b *testing.B) {
-				list := make([]float64, n)
+				list, other := make([]uint64, n), make([]uint64, n)
 				for b.Loop() {
-					copy(list, values)
-					sort(list)
+					copy(list, with.keys)
+					list, other = with.sort(list, other)
 				}
 			})
 		}
