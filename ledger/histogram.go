@@ -119,6 +119,33 @@ func (h *Histogram) Merge(other *Histogram) {
 	h.raiseMax(other.max.Load())
 }
 
+// Batch collects values that one goroutine adds to a Histogram together: a value costs it no atomic operation. The zero
+// Batch is empty and ready.
+type Batch struct {
+	sum, max int64
+	buckets  [nBuckets]int64
+}
+
+// Record counts v once; a negative v counts as 0.
+func (b *Batch) Record(v int64) {
+	v = max(v, 0)
+	b.buckets[bucketOf(v)]++
+	b.sum += v
+	b.max = max(b.max, v)
+}
+
+// MoveTo adds the values to h, and empties the batch.
+func (b *Batch) MoveTo(h *Histogram) {
+	for i, n := range b.buckets {
+		if n != 0 {
+			h.buckets[i].Add(n)
+		}
+	}
+	h.sum.Add(b.sum)
+	h.raiseMax(b.max)
+	*b = Batch{}
+}
+
 // Stats returns figures in seconds of values in ns; nil if empty.
 func (h *Histogram) Stats() *Stats {
 	if h.Count() == 0 {

@@ -14,12 +14,13 @@ const looksShare = 200
 
 // ends finds the samples that ended since the last look. It reads the ledger, so the hot path does nothing for it.
 type ends struct {
-	open []int32          // samples that were issued and had not ended
-	next int              // every sample before it was issued
-	list []int32          // the numbers alone: copies of a second's entries are tens of megabytes
-	tpot ledger.Histogram // of all ended samples, ns
-	rest time.Time        // no look before
-	till time.Time        // of the last look
+	open  []int32          // samples that were issued and had not ended
+	next  int              // every sample before it was issued
+	list  []int32          // the numbers alone: copies of a second's entries are tens of megabytes
+	tpot  ledger.Histogram // of all ended samples, ns
+	batch ledger.Batch     // TPOT of the samples of a look, ns
+	rest  time.Time        // no look before
+	till  time.Time        // of the last look
 }
 
 // look returns the samples that ended since the last look, in no order, with the times of their issue. They are valid
@@ -41,6 +42,7 @@ func (f *ends) look(l *ledger.Ledger, now time.Time) iter.Seq2[*ledger.Entry, in
 		}
 	}
 	f.open = still
+	f.batch.MoveTo(&f.tpot)
 	f.till = now
 	f.rest = now.Add(looksShare * time.Since(now))
 	return f.entries(l)
@@ -49,7 +51,7 @@ func (f *ends) look(l *ledger.Ledger, now time.Time) iter.Seq2[*ledger.Entry, in
 func (f *ends) entries(l *ledger.Ledger) iter.Seq2[*ledger.Entry, int64] {
 	return func(yield func(*ledger.Entry, int64) bool) {
 		for _, seq := range f.list {
-			if e, _ := l.Entry(int(seq)); !yield(&e, e.IssuedNS) {
+			if e := l.Ended(int(seq)); !yield(e, e.IssuedNS) {
 				return
 			}
 		}
@@ -58,13 +60,13 @@ func (f *ends) entries(l *ledger.Ledger) iter.Seq2[*ledger.Entry, int64] {
 
 // take adds a sample to the list if it has ended.
 func (f *ends) take(l *ledger.Ledger, seq int) bool {
-	if !l.Ended(seq) {
+	e := l.Ended(seq)
+	if e == nil {
 		return false
 	}
-	e, _ := l.Entry(seq)
 	f.list = append(f.list, int32(seq))
-	if tpot := ledger.TimesOf(&e, e.IssuedNS).TPOT; !math.IsNaN(tpot) {
-		f.tpot.Record(int64(tpot * 1e9))
+	if tpot := ledger.TimesOf(e, e.IssuedNS).TPOT; !math.IsNaN(tpot) {
+		f.batch.Record(int64(tpot * 1e9))
 	}
 	return true
 }

@@ -3,11 +3,8 @@ package live
 import (
 	"encoding/json"
 	"math"
-	"slices"
 	"time"
 
-	"github.com/mlperf-go/mlperf-go/ledger"
-	"github.com/mlperf-go/mlperf-go/report"
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
@@ -43,32 +40,6 @@ type tick struct {
 	Failures [][4]string         `json:"failures,omitempty"` // as report.Live has them
 }
 
-// second collects the requests that ended in one second.
-type second struct {
-	ttft, tpot, e2e, dispatch, report []float64 // in s
-	answered, failed, tokens          float64
-}
-
-// add adds a request whose latencies count from due. The client's lag counts from the issue.
-func (s *second) add(e *ledger.Entry, due int64) {
-	t := ledger.TimesOf(e, due)
-	t.DispatchLag = ledger.TimesOf(e, e.IssuedNS).DispatchLag
-	for _, one := range []struct {
-		to *[]float64
-		v  float64
-	}{{&s.ttft, t.TTFT}, {&s.tpot, t.TPOT}, {&s.e2e, t.E2E}, {&s.dispatch, t.DispatchLag}, {&s.report, t.ReportLag}} {
-		if !math.IsNaN(one.v) {
-			*one.to = append(*one.to, one.v)
-		}
-	}
-	if e.Succeeded() {
-		s.answered++
-		s.tokens += float64(e.OutputTokens)
-	} else {
-		s.failed++
-	}
-}
-
 // state is what is known of a moment.
 type state struct{ atS, issued, inFlight float64 }
 
@@ -98,9 +69,9 @@ type seconds struct {
 // mostOpen bounds the seconds that have not ended: a clock that is set forward makes no more of them.
 const mostOpen = 600
 
-// at returns the second in which a time lies: one of open, because those before are finished.
-func (s *seconds) at(ns int64) *second {
-	i := min(max(int(time.Unix(0, ns).Sub(s.started)/time.Second)-s.done, 0), mostOpen)
+// at returns the second that contains a time after started: one of open, because those before are finished.
+func (s *seconds) at(after time.Duration) *second {
+	i := min(max(int(after/time.Second)-s.done, 0), mostOpen)
 	for len(s.open) <= i {
 		s.open = append(s.open, new(second))
 	}
@@ -129,8 +100,9 @@ func (s *seconds) add(p *run.Progress) (finished []tick) {
 		s.begin(p)
 	}
 	if p.Ended != nil {
+		start := s.started.UnixNano()
 		for e, due := range p.Ended {
-			s.at(e.DoneNS).add(e, due)
+			s.at(time.Duration(e.DoneNS-start)).add(e, due)
 		}
 	}
 	for _, f := range p.Failures {
@@ -161,28 +133,14 @@ func (s *seconds) finish(edge state) tick {
 	}
 	s.done++
 	t := tick{AtS: float64(s.done) - 0.5, Failures: s.failures, Values: map[string][]number{
-		"ttft": percentiles(first.ttft, 1e3), "tpot": percentiles(first.tpot, 1e3), "e2e": percentiles(first.e2e, 1),
+		"ttft": first.ttft.percentiles(1e3, .5, .9, .99), "tpot": first.tpot.percentiles(1e3, .5, .9, .99),
+		"e2e":      first.e2e.percentiles(1, .5, .9, .99),
 		"rates":    {number(edge.issued - s.edge.issued), number(first.answered), number(first.failed)},
 		"tokens":   {number(first.tokens)},
 		"inflight": {number(edge.inFlight)},
-		"lag":      {percentile99(first.dispatch, 1e3), percentile99(first.report, 1e3)},
+		"lag":      append(first.dispatch.percentiles(1e3, .99), first.report.percentiles(1e3, .99)...),
 	}}
 	s.servers.fill(t.Values, s.started.Add(time.Duration(s.done)*time.Second))
 	s.edge, s.failures = edge, nil
 	return t
-}
-
-// percentiles returns p50, p90 and p99 in units of which scale make a second.
-func percentiles(values []float64, scale float64) []number {
-	slices.Sort(values)
-	var list []number
-	for _, p := range []float64{0.5, 0.9, 0.99} {
-		list = append(list, number(scale*report.Percentile(values, p)))
-	}
-	return list
-}
-
-func percentile99(values []float64, scale float64) number {
-	slices.Sort(values)
-	return number(scale * report.Percentile(values, 0.99))
 }
