@@ -19,8 +19,8 @@ func (l *Ledger) Issued(seq int) bool {
 	return state != nil && state.Load() > issuing
 }
 
-// Ended returns the entry of a sample that has ended, which nobody changes any more; nil if it has not. It copies
-// nothing: a look at a running test reads each ended sample.
+// Ended returns the entry of a sample that has ended, which is final; nil if it has not. It copies nothing, because a
+// look at a running test reads each ended sample.
 func (l *Ledger) Ended(seq int) *Entry {
 	if state, e := l.slot(seq); state != nil && state.Load() == done {
 		return e

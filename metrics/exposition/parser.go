@@ -58,11 +58,11 @@ type Parser struct {
 	same   map[string]int // key of a series -> index
 	series []Series
 	places []place         // by the line's number
-	kinds  map[string]Kind // family -> kind, of the page that is read
+	kinds  map[string]Kind // family -> kind, as the pages so far declared it last
 	values []float64
 }
 
-// place is the series of a line.
+// place is the series of a line, or a "# TYPE" line.
 type place struct {
 	text string // the line up to the value
 	id   int
@@ -79,7 +79,6 @@ func (p *Parser) Series() []Series { return p.series }
 // Parse reads a page. The value at index i belongs to series i; NaN means that the page lacks the series. The slice is
 // valid until the next call. An error names the first line that is not in the format; nothing of such a page counts.
 func (p *Parser) Parse(page []byte) ([]float64, error) {
-	clear(p.kinds)
 	for i := range p.values {
 		p.values[i] = math.NaN()
 	}
@@ -100,7 +99,7 @@ func (p *Parser) line(number int, line []byte) error {
 	case len(line) > MaxLine:
 		return fmt.Errorf("it has %d bytes; at most %d are read", len(line), MaxLine)
 	case line[0] == '#':
-		p.comment(line)
+		p.comment(number, line)
 		return nil
 	}
 	at := p.placed(number, line)
@@ -147,19 +146,26 @@ func (p *Parser) place(number int, text string) (*place, error) {
 			return nil, err
 		}
 	}
-	if number < MaxSeries {
-		p.places = append(p.places, make([]place, max(0, number+1-len(p.places)))...)
-		p.places[number] = place{text, id}
-		return &p.places[number], nil
+	return p.keep(number, place{text, id}), nil
+}
+
+// keep notes what a line contains, for the next page.
+func (p *Parser) keep(number int, at place) *place {
+	if number >= MaxSeries {
+		return &at
 	}
-	return &place{text, id}, nil
+	p.places = append(p.places, make([]place, max(0, number+1-len(p.places)))...)
+	p.places[number] = at
+	return &p.places[number]
 }
 
 // comment notes the kind that a "# TYPE name kind" line declares. Other comments mean nothing.
-func (p *Parser) comment(line []byte) {
-	if !bytes.HasPrefix(line, []byte("# TYPE ")) {
+func (p *Parser) comment(number int, line []byte) {
+	if !bytes.HasPrefix(line, []byte("# TYPE ")) ||
+		number < len(p.places) && p.places[number].text == string(line) {
 		return
 	}
+	p.keep(number, place{text: string(line)})
 	name, kind, _ := strings.Cut(string(line[len("# TYPE "):]), " ")
 	switch k := Kind(strings.TrimSpace(kind)); k {
 	case Counter, Gauge, Histogram, Summary:

@@ -77,6 +77,22 @@ func TestParseFollowsSeriesOverPages(t *testing.T) {
 	require.Equal(t, 5.0, values[2])
 }
 
+// The kind of a series is what the page declares when it first appears, whatever the same line declared before.
+func TestParseFollowsKindsOverPages(t *testing.T) {
+	p := NewParser()
+	for _, text := range []string{"# TYPE a counter\na 1\n", "# TYPE a counter\na 2\n", "# TYPE b gauge\nb 1\nc 1\n",
+		"# TYPE b gauge\nb 1\n# TYPE c histogram\nc_sum 1\n", "# TYPE d counter\nd 1\n# TYPE c gauge\nc{x=\"1\"} 1\n"} {
+		_, err := p.Parse([]byte(text))
+		require.NoError(t, err)
+	}
+	kinds := map[string]Kind{}
+	for _, s := range p.Series() {
+		kinds[s.Name+s.Labels["x"]] = s.Kind
+	}
+	want := map[string]Kind{"a": Counter, "b": Gauge, "c": Untyped, "c_sum": Histogram, "d": Counter, "c1": Gauge}
+	require.Equal(t, want, kinds)
+}
+
 // A page's values follow the names of its series, even where a line's name only looks like the last page's.
 func TestParseFollowsNamesOfOneLength(t *testing.T) {
 	p := NewParser()

@@ -14,6 +14,7 @@ import (
 // ClockWatch detects steps of the wall clock during a measurement, including a step that is reverted before the end.
 type ClockWatch struct {
 	start  Clocks
+	read   func() (Clocks, error)
 	timer  *os.File
 	worst  time.Duration // largest drift so far, either way
 	failed error
@@ -37,7 +38,7 @@ func WatchClocks() (*ClockWatch, error) {
 		_ = unix.Close(fd)
 		return nil, fmt.Errorf("watching the wall clock: setting the timer: %w", err)
 	}
-	w := &ClockWatch{start: start, timer: os.NewFile(uintptr(fd), "timerfd"), done: make(chan struct{})}
+	w := &ClockWatch{start: start, read: ReadClocks, timer: os.NewFile(uintptr(fd), "timerfd"), done: make(chan struct{})}
 	go w.watch()
 	return w, nil
 }
@@ -60,7 +61,7 @@ func (w *ClockWatch) watch() {
 
 // look records the current drift if it is the largest.
 func (w *ClockWatch) look() {
-	now, err := ReadClocks()
+	now, err := w.read()
 	if err != nil {
 		w.failed = err
 		return

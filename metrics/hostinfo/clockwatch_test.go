@@ -99,8 +99,8 @@ func TestClockWatchLooksWhenItsTimerReports(t *testing.T) {
 	require.NoError(t, err)
 	timer, reports, err := os.Pipe()
 	require.NoError(t, err)
-	w := &ClockWatch{start: Clocks{WallNS: now.WallNS - 5e6, MonotonicNS: now.MonotonicNS}, timer: timer,
-		done: make(chan struct{})}
+	w := &ClockWatch{start: Clocks{WallNS: now.WallNS - 5e6, MonotonicNS: now.MonotonicNS}, read: ReadClocks,
+		timer: timer, done: make(chan struct{})}
 	_, err = reports.Write(make([]byte, 8))
 	require.NoError(t, err)
 	require.NoError(t, reports.Close())
@@ -117,7 +117,7 @@ func TestClockWatchLooksWhenItsTimerReports(t *testing.T) {
 func TestClockWatchKeepsTheLargestDrift(t *testing.T) {
 	now, err := ReadClocks()
 	require.NoError(t, err)
-	w := &ClockWatch{}
+	w := &ClockWatch{read: ReadClocks}
 	for _, step := range []struct{ ms, want float64 }{{3, 3}, {-5, -5}, {4, -5}, {-1, -5}, {8, 8}, {-8.5, -8.5}} {
 		w.start = Clocks{WallNS: now.WallNS - int64(step.ms*float64(time.Millisecond)), MonotonicNS: now.MonotonicNS}
 		w.look()
@@ -125,4 +125,15 @@ func TestClockWatchKeepsTheLargestDrift(t *testing.T) {
 		require.InDelta(t, step.want, float64(w.worst)/float64(time.Millisecond), 0.25)
 		require.True(t, Stepped(w.worst))
 	}
+}
+
+// A watch that could not read its clocks fails: it does not report a clock without steps.
+func TestClockWatchFailsWithItsClocks(t *testing.T) {
+	w, err := WatchClocks()
+	require.NoError(t, err)
+	w.read = func() (Clocks, error) {
+		return closestPair(func(int32) (int64, error) { return 0, unix.EPERM })
+	}
+	_, err = w.Stop()
+	require.ErrorIs(t, err, unix.EPERM)
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -20,7 +21,13 @@ import (
 	"github.com/mlperf-go/mlperf-go/metrics/series"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if count := os.Getenv(exporterKey); count != "" {
+		serveExporters(count)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // collect scrapes handlers until end returns, and reads the file.
 func collect(t *testing.T, interval time.Duration, end func(), handlers ...http.HandlerFunc) ([]Outcome, *series.Set) {

@@ -71,12 +71,24 @@ func TestRecorderKeepsGapsAndLateSeries(t *testing.T) {
 	require.False(t, set.Torn)
 }
 
+// TestAStartThatNoFileCanHold: the first line has no year above 9999 (RFC 3339). Nothing stays of such a file.
+func TestAStartThatNoFileCanHold(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "m.jsonl.zst")
+	late := time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)
+	r, err := Create(atomicfile.Shared, path, late, time.Second, []string{"a"})
+	require.ErrorContains(t, err, "year")
+	require.Nil(t, r)
+	left, err := os.ReadDir(filepath.Dir(path))
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
 // TestWhatIsReadEqualsWhatWasWritten tries random scrapes of two targets over several blocks.
 func TestWhatIsReadEqualsWhatWasWritten(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		known := []exposition.Series{gauge("a"), gauge("b"), gauge("c")}
-		value := rapid.SampledFrom([]float64{0, 1, 1, 1, -2.5, 1e300, nan})
+		value := rapid.SampledFrom([]float64{0, 1, 1, 1, -2.5, 1e300, nan, 1e9 - 1, 1e9, -1e9, 5e-324, 1 << 53})
 		var scrapes []scrape
 		want := [2][3][]float64{}
 		seen := [2]int{}

@@ -40,7 +40,7 @@ type durations struct {
 	many *ledger.Batch // ns; nil up to mostExact values
 }
 
-// add adds a value; NaN is none.
+// add adds a value, and ignores NaN.
 func (d *durations) add(v float64) {
 	switch {
 	case math.IsNaN(v):
