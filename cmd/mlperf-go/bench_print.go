@@ -49,8 +49,10 @@ func printBench(out page, r *bench.Record, m *measure.Measured) {
 	printParts(w, "turn", m.Turns)
 	printParts(w, "prefix group", m.Groups)
 	c := r.Client
-	fmt.Fprintf(w, "\nclient\tp99 %.0f us from ready to sent, %.0f us CPU per request, %d MiB\n", c.ClientDelayUS.P99,
-		c.CPUUSPerRequest, c.RSSMaxBytes>>20)
+	if c.RSSMaxBytes > 0 { // unknown of a run that was killed
+		fmt.Fprintf(w, "\nclient\tp99 %.0f us from ready to sent, %.0f us CPU per request, %d MiB\n", c.ClientDelayUS.P99,
+			c.CPUUSPerRequest, c.RSSMaxBytes>>20)
+	}
 	if r.Calibration != nil {
 		fmt.Fprintf(w, "client alone\t%s\n", foreign.Line(r.Calibration.String(), 600))
 	}

@@ -12,6 +12,8 @@ type Header struct {
 	ID      string `json:"id"`     // of the run
 	StartNS int64  `json:"start_ns"`
 	Model   string `json:"model"`
+	// Rehearsal is why the run is a rehearsal; empty: it is a measurement.
+	Rehearsal string `json:"rehearsal,omitempty"`
 }
 
 // Request is what happened to one request. Times are wall clock in ns since 1970; 0: it did not happen.

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -79,6 +80,7 @@ func mergedHeader(logs []Log) (*eventlog.Header, error) {
 		if h.Model != merged.Model {
 			return nil, fmt.Errorf("shard %d measured the model %q, and shard 0 %q", i, h.Model, merged.Model)
 		}
+		merged.Rehearsal = cmp.Or(merged.Rehearsal, h.Rehearsal)
 		merged.StartNS = min(merged.StartNS, h.StartNS)
 	}
 	if merged == nil {
