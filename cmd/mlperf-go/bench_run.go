@@ -96,6 +96,8 @@ func runFlags() []cli.Flag {
 			Usage: "file with the client's own limits, which are printed beside the result"},
 		&cli.BoolFlag{Name: "rehearse", Category: workloadGroup,
 			Usage: "send only a few short requests, and replace missing data files by synthetic ones"},
+		&cli.BoolFlag{Name: "resume", Category: figuresGroup,
+			Usage: "keep the runs that are finished in that folder, and make the others from their start"},
 		&cli.BoolFlag{Name: "force", Category: figuresGroup, Usage: "overwrite an earlier run in that folder"})
 }
 
@@ -106,6 +108,9 @@ func sloFlag() cli.Flag {
 
 // profilesOf finds the profile of a command line and renders it for each model and treatment.
 func (cmd benchCommand) profilesOf(c *cli.Context) (*contract.Invocation, []contract.Rendered, error) {
+	if err := checkResume(c); err != nil {
+		return nil, nil, err
+	}
 	v, notes, err := contract.Resolve(contract.Given(c, contract.Bench), cmd.variable)
 	if errors.Is(err, contract.ErrNoWorkload) {
 		return nil, nil, exit.Usage(exit.CodeWorkload, "Give --workload with a name of `mlperf-go bench list` or a file",
@@ -176,7 +181,7 @@ func (cmd benchCommand) options(c *cli.Context, v *contract.Invocation, r contra
 	if o.Calibration, err = cmd.calibration(c.String("calibration")); err != nil {
 		return nil, err
 	}
-	o.Folder = results.Choose(c.String("output"), "bench-"+r.Name, false, time.Now())
+	o.Folder = results.Choose(c.String("output"), "bench-"+r.Name, c.Bool("resume"), time.Now())
 	return o, nil
 }
 
@@ -208,7 +213,7 @@ func (cmd benchCommand) runAll(c *cli.Context, v *contract.Invocation, list []co
 	runOne func(*cli.Context, *bench.Options) error) error {
 	cmd.measures()
 	worst := 0
-	for _, r := range list {
+	for i, r := range list {
 		o, err := cmd.options(c, v, r)
 		if err != nil {
 			return err
@@ -218,7 +223,7 @@ func (cmd benchCommand) runAll(c *cli.Context, v *contract.Invocation, list []co
 		}
 		for try := 1; ; try++ {
 			cmd.exit = 0
-			if err = runOne(c, o); err == nil && cmd.exit == 0 || try >= v.Attempts() || c.Context.Err() != nil {
+			if err = cmd.makeOrKeep(c, o, runOne); err == nil && cmd.exit == 0 || try >= v.Attempts() || c.Context.Err() != nil {
 				break
 			}
 			o.Folder = fmt.Sprintf("%s-attempt-%d", strings.TrimSuffix(o.Folder, fmt.Sprintf("-attempt-%d", try)), try+1)
@@ -226,12 +231,26 @@ func (cmd benchCommand) runAll(c *cli.Context, v *contract.Invocation, list []co
 		if err != nil {
 			return err
 		}
-		if worst = max(worst, cmd.exit); worst > 0 && v.StopOnError() || c.Context.Err() != nil {
+		worst = max(worst, cmd.exit)
+		if c.Context.Err() != nil && len(list) > 1 && c.String("output") != "" {
+			cmd.explainResume(i, len(list), c.String("output"))
+		}
+		if worst > 0 && v.StopOnError() || c.Context.Err() != nil {
 			break
 		}
 	}
 	cmd.exit = worst
 	return nil
+}
+
+// makeOrKeep makes a run, unless it is finished already and --resume is given.
+func (cmd benchCommand) makeOrKeep(c *cli.Context, o *bench.Options,
+	runOne func(*cli.Context, *bench.Options) error) error {
+	kept, err := cmd.kept(c, o)
+	if kept || err != nil {
+		return err
+	}
+	return runOne(c, o)
 }
 
 func (cmd benchCommand) runOne(c *cli.Context, o *bench.Options, w *benchWatch) error {
@@ -332,15 +351,20 @@ func (b *benchProgress) Progress(p bench.Progress) {
 		return
 	}
 	b.last = time.Now()
-	text := fmt.Sprintf("stage %d (%d of %d): %d sent, %d answered", p.Stage, p.Stage+1, p.Stages, p.Sent,
-		p.Ended-p.Failed)
-	if p.Failed > 0 {
-		text += fmt.Sprintf(", %d failed", p.Failed)
-	}
+	b.log.Info(benchLine(&p))
+}
+
+// benchLine is the progress of a run as one line.
+func benchLine(p *bench.Progress) string {
+	text := fmt.Sprintf("stage %d (%d of %d): %d sent", p.Stage, p.Stage+1, p.Stages, p.Sent)
 	if p.Requests > 0 {
 		text += fmt.Sprintf(" of %d", p.Requests)
 	}
-	b.log.Info(text + fmt.Sprintf(" after %v", p.Elapsed.Round(time.Second)))
+	text += fmt.Sprintf(", %d answered", p.Ended-p.Failed)
+	if p.Failed > 0 {
+		text += fmt.Sprintf(", %d failed", p.Failed)
+	}
+	return text + fmt.Sprintf(" after %v", p.Elapsed.Round(time.Second))
 }
 
 func (cmd benchCommand) planCommand() *cli.Command {

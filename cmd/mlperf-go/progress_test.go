@@ -8,6 +8,8 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/workload/bench"
+	"github.com/mlperf-go/mlperf-go/workload/engine"
 )
 
 // What the tails are held to is a line of its own on a terminal, and a limit that is lost comes first in a log.
@@ -33,4 +35,13 @@ func TestProgressNamesTheLimits(t *testing.T) {
 	require.Equal(t, []string{"TTFT p99 2.5s"}, newView(now).limits)
 	now.TTFTp99 = 0
 	require.Empty(t, newView(now).limits)
+}
+
+// The line of a workload names the stage, what was sent of how many requests, and failures only if there are some.
+func TestProgressOfAWorkload(t *testing.T) {
+	p := bench.Progress{Live: engine.Live{Stage: 1, Sent: 120, Ended: 112, Failed: 2}, Stages: 3, Requests: 500,
+		Elapsed: 12400 * time.Millisecond}
+	require.Equal(t, "stage 1 (2 of 3): 120 sent of 500, 110 answered, 2 failed after 12s", benchLine(&p))
+	p.Requests, p.Failed = 0, 0
+	require.Equal(t, "stage 1 (2 of 3): 120 sent, 112 answered after 12s", benchLine(&p))
 }

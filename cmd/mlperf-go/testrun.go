@@ -128,8 +128,12 @@ func (t testRun) showResult(ctx context.Context, r *record.Record) error {
 	return nil
 }
 
-// again returns the command line that repeats an interrupted test in its folder.
-func again(line []string, folder string) []string {
+// again returns the command line that repeats an interrupted test in its folder. output are the names of the flag of
+// the folder; none: --output-dir.
+func again(line []string, folder string, output ...string) []string {
+	if len(output) == 0 {
+		output = []string{"--output-dir"}
+	}
 	end := slices.Index(line, "--")
 	if end < 0 {
 		end = len(line)
@@ -137,8 +141,11 @@ func again(line []string, folder string) []string {
 	flags := slices.DeleteFunc(slices.Clone(line[:end]), func(a string) bool {
 		return isFlag(a, "--resume") || isFlag(a, "--force")
 	})
-	if !slices.ContainsFunc(flags, func(a string) bool { return isFlag(a, "--output-dir") }) {
-		flags = append(flags, "--output-dir", folder) // the link latest may soon point elsewhere
+	named := func(a string) bool {
+		return slices.ContainsFunc(output, func(name string) bool { return isFlag(a, name) })
+	}
+	if !slices.ContainsFunc(flags, named) {
+		flags = append(flags, output[0], folder) // the link latest may soon point elsewhere
 	}
 	return slices.Concat(flags, []string{"--resume"}, line[end:])
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
+	"github.com/mlperf-go/mlperf-go/workload/profile"
 )
 
 // Bounds of ProfileDifferences.
@@ -22,6 +23,23 @@ const (
 var unrelated = []string{"name", "description", "use_case", "source", "slo", "api.endpoint", "api.model",
 	"api.tokenizer"}
 
+// DifferencesTo lists the keys in which the profile of a run differs from another, like ProfileDifferences.
+func DifferencesTo(folder string, p *profile.Profile) ([]string, error) {
+	theirs, err := settings(folder)
+	if err != nil {
+		return nil, err
+	}
+	text, err := p.Encode()
+	if err != nil {
+		return nil, err
+	}
+	ours, err := settingsOf(text)
+	if err != nil {
+		return nil, err
+	}
+	return compared(theirs, ours), nil
+}
+
 // ProfileDifferences lists the keys in which the profiles of two runs differ, with their values, at most five. Keys
 // that change no request do not count.
 func ProfileDifferences(a, b string) ([]string, error) {
@@ -33,6 +51,10 @@ func ProfileDifferences(a, b string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	return compared(inA, inB), nil
+}
+
+func compared(inA, inB map[string]string) []string {
 	keys := maps.Clone(inA)
 	maps.Copy(keys, inB)
 	var list []string
@@ -41,12 +63,12 @@ func ProfileDifferences(a, b string) ([]string, error) {
 		switch {
 		case x == y:
 		case len(list) == mostDifferences:
-			return append(list, "and more"), nil
+			return append(list, "and more")
 		default:
 			list = append(list, foreign.Line(key, mostValue)+" "+orAbsent(x)+" and "+orAbsent(y))
 		}
 	}
-	return list, nil
+	return list
 }
 
 func orAbsent(value string) string {
@@ -62,6 +84,10 @@ func settings(folder string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	return settingsOf(text)
+}
+
+func settingsOf(text []byte) (map[string]string, error) {
 	var root yaml.Node
 	if err := yaml.Unmarshal(text, &root); err != nil {
 		return nil, fmt.Errorf("%s: %w", ProfileName, err)

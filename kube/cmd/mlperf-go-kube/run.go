@@ -196,9 +196,13 @@ func (cmd runCommand) progress() func(shard.Progress) {
 			return
 		}
 		last = time.Now()
-		cmd.notify(fmt.Sprintf("stage %d: %d sent, %d answered, %d failed, %d output tokens", p.Stage, p.Sent,
-			p.Ended-p.Failed, p.Failed, p.Output))
+		cmd.notify(progressLine(&p))
 	}
+}
+
+func progressLine(p *shard.Progress) string {
+	return fmt.Sprintf("stage %d: %d sent, %d answered, %d failed, %d output tokens", p.Stage, p.Sent,
+		p.Ended-p.Failed, p.Failed, p.Output)
 }
 
 func (p *program) show(result *launch.Result) error {

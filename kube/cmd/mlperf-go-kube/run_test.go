@@ -22,6 +22,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/workload/bench"
 	"github.com/mlperf-go/mlperf-go/workload/contract"
+	"github.com/mlperf-go/mlperf-go/workload/shard"
 )
 
 func TestMain(m *testing.M) { testcluster.Main(m) }
@@ -311,4 +312,14 @@ func TestDebug(t *testing.T) {
 		require.ErrorContains(t, err, "exit code 1") // a busy machine makes a run INVALID
 	}
 	require.Contains(t, printed.String(), "20")
+}
+
+// Progress of shards is one line in five seconds, the first at once.
+func TestProgressOfShards(t *testing.T) {
+	var stderr bytes.Buffer
+	show := runCommand{&program{stderr: &stderr}}.progress()
+	for sent := range int64(3) {
+		show(shard.Progress{Stage: 1, Sent: 120 + sent, Ended: 112, Failed: 2, Output: 1500})
+	}
+	require.Equal(t, "stage 1: 120 sent, 110 answered, 2 failed, 1500 output tokens\n", stderr.String())
 }
