@@ -12,7 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// Description is the YAML file that describes a data set (docs/reference/datasets.md#a-file-of-names): the names of its
+// Description is the YAML file that describes a data set (docs/reference/datasets.md#a-file-instead-of-flags): its
 // columns and the benchmark that it belongs to.
 type Description struct {
 	Path string // of the YAML file
