@@ -9,7 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/rehearse"
 )
 
-// Settings are settings by the names of their flags.
+// Settings map the names of flags to their values.
 type Settings map[string]string
 
 // Plan is one test, resolved and checked.
@@ -50,8 +50,8 @@ func (p *Plan) Notices() []string { return p.plan.Notices() }
 // set.
 func (p *Plan) Rehearsal() []string { return p.plan.Rehearsal }
 
-// Rehearse writes a synthetic data set if the plan has none, and starts the simulator if it names no endpoint. program
-// is the path of mlperf-go, which contains the simulator. The caller must call stop after Run.
+// Rehearse writes a synthetic data set if the plan has none, and starts the simulator if the plan names no
+// endpoint. program is the path of mlperf-go, which contains the simulator. The caller must call stop after Run.
 func (p *Plan) Rehearse(ctx context.Context, program string) (stop func(), err error) {
 	r, err := rehearse.Start(ctx, p.inner(), rehearse.Options{Program: program})
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package run is the life of one LoadGen test, from its plan to its record.
+// Package run runs one LoadGen test, from its plan to its record.
 //
 //	p, err := run.New(run.Settings{"model": "llama3.1-8b", "endpoint": "http://host:8000", ...})
 //	if err != nil { ... } // an *Error with an exit code and a hint

@@ -24,7 +24,7 @@ type serverFacts struct {
 	Version  string   `json:"version"`
 	Models   []string `json:"models"`
 	Packages []string `json:"packages"` // pip freeze; empty: the server does not show it
-	Info     any      `json:"info"`     // everything that it shows; null: nothing
+	Info     any      `json:"info"`     // everything that it reports; null: nothing
 }
 
 // writeEnvironment describes the machine of the client and the servers, as far as they show it.
@@ -64,7 +64,7 @@ func factsOf(e *backends.Probe) serverFacts {
 	return f
 }
 
-// How deep a list of packages is searched for, and how many of them are kept.
+// How deep the answer is searched for a list of packages, and how many packages are kept.
 const (
 	deepestPackages = 8
 	mostPackages    = 5000

@@ -23,5 +23,5 @@ type Error = exit.Error
 // Interrupt is the cause of a context that a signal cancelled.
 type Interrupt = exit.Interrupt
 
-// Classify returns any error of a run as an *Error, with its exit code and its word for scripts; nil for nil.
+// Classify returns any error of a run as an *Error with its exit code and its code for scripts; nil for nil.
 func Classify(err error) *Error { return exit.Classify(err) }

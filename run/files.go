@@ -26,9 +26,9 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// CheckFolder rejects a folder that cannot be read, that a run is writing, that is a campaign's, a tune's or a sweep's,
-// or that contains an earlier run unless force is set. A run removes what an earlier one wrote: a folder without one
-// must not have files of these names.
+// CheckFolder rejects a folder that cannot be read, that a run is writing, that belongs to a campaign, a tune or a
+// sweep, or that contains an earlier run, unless force is set. A run removes the files of an earlier one, so a
+// folder without an earlier run must not have files of these names.
 func CheckFolder(folder string, force bool) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

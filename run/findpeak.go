@@ -18,9 +18,9 @@ import (
 )
 
 // FindPeak runs LoadGen's FindPeakPerformance from the plan's target rate up. It writes LoadGen's logs into
-// record.LogFolder below folder; mllog.ReadPeak reads what it found. The first failed query ends the search, because
-// LoadGen takes an empty answer for a fast one. FindPeak closes the client. A process can call it once, and must exit
-// after an error, because LoadGen may go on.
+// record.LogFolder below folder; mllog.ReadPeak reads what it found. The first failed query ends the search,
+// because LoadGen treats an empty answer as a fast one. FindPeak closes the client. A process can call it once, and
+// must exit after an error, because LoadGen may still be running.
 func (c *ProbeClient) FindPeak(ctx context.Context, folder string) error {
 	e := c.e
 	logs := filepath.Join(folder, record.LogFolder)

@@ -42,7 +42,7 @@ type watchedLog struct {
 	reported bool
 }
 
-// How often the logs are looked at: until LoadGen has made them, and then.
+// How often the logs are checked: until LoadGen has created them, and afterwards.
 const (
 	logOpenEvery  = 20 * time.Millisecond
 	logWatchEvery = 250 * time.Millisecond

@@ -37,7 +37,7 @@ type ProbeClient struct {
 	ends    ends
 }
 
-// Probe is what one probe left.
+// Probe is the result of one probe.
 type Probe struct {
 	Data    *ledger.Test
 	Metrics ledger.Metrics
@@ -45,9 +45,9 @@ type Probe struct {
 	Spoiled string         // the first of them, with the first failure; empty: the probe counts
 }
 
-// OpenProbes prepares a client in a folder that exists: it reads the data set, asks the endpoints, builds the requests
-// of all samples that a performance test draws from, and opens one backend per shard. The plan's data set and endpoint
-// must be there.
+// OpenProbes prepares a client in an existing folder: it reads the data set, probes the endpoints, builds the
+// requests of all samples that a performance test draws from, and opens one backend per shard. The plan must have a
+// data set and an endpoint.
 func OpenProbes(ctx context.Context, p *Plan, o Observer, folder string) (*ProbeClient, error) {
 	return openProbes(ctx, p, o, folder, false)
 }
@@ -130,7 +130,7 @@ func free(path string) string {
 	}
 }
 
-// Look adds to a progress what the last probe shows: the samples that ended since the last look, and the servers'
+// Look adds the state of the last probe to a progress: the samples that ended since the last call, and the servers'
 // metrics. It may be called while Send runs.
 func (c *ProbeClient) Look(p *Progress) {
 	c.mu.Lock()
@@ -155,8 +155,8 @@ func (c *ProbeClient) begin(l *ledger.Ledger) {
 	c.started, c.ledger, c.ends = time.Now(), l, ends{}
 }
 
-// Load returns the settings that decide how many queries the full-length test has.
-// set is the number of samples of which LoadGen issues each equally often; 0: any number of queries.
+// Load returns the settings that determine how many queries the full-length test has. set is the number of samples
+// that LoadGen issues equally often; 0: LoadGen does not use equal issue.
 func (c *ProbeClient) Load() (scheduleSeed uint64, minDuration time.Duration, minQueries, set int) {
 	l := c.e.serverLoad()
 	return l.Seed, l.MinDuration, l.MinQueries, l.Set

@@ -12,7 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// Progress is a moment of a running test.
+// Progress is the state of a running test at one moment.
 type Progress struct {
 	Elapsed  time.Duration
 	Total    int64 // samples that the test will issue as far as is known; 0: unknown

@@ -16,8 +16,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/sut"
 )
 
-// How long a test that was ended early gets (docs/reference/loadgen.md#traps): StartTest to return, and LoadGen's log
-// thread, which writes every 10 ms.
+// How long LoadGen gets to finish after an early end of the test (docs/reference/loadgen.md#traps): StartTest to
+// return, and LoadGen's log thread, which writes every 10 ms.
 const (
 	returnGrace = time.Second
 	flushGrace  = 50 * time.Millisecond

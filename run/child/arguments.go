@@ -20,7 +20,7 @@ func Flags(e *config.Effective, except map[string]bool) []string {
 	return args
 }
 
-// Mark is the environment variable that marks a process as a child: its parent speaks to the user.
+// Mark is the environment variable that marks a process as a child, whose parent prints the messages for the user.
 const Mark = "MLPERF_GO_CHILD"
 
 // Is reports whether the process with this environment is a child of this program.

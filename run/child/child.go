@@ -29,15 +29,15 @@ type Ended struct {
 	Why  string    // its message
 }
 
-// Reason returns the message of the error, or what else is known: a process that crashed has written none.
+// Reason returns the message of the error or, if the process crashed without writing one, how it ended.
 func (e Ended) Reason() string {
 	return cmp.Or(e.Why, fmt.Sprintf("its process ended with exit code %d, and wrote no reason to its standard output",
 		e.Exit))
 }
 
-// Run runs a process to its end. The process has a group of its own, so that a Ctrl-C at the terminal reaches it only
-// once, through this program. It also holds the lock, so that no other owner uses the folder while it runs. grace is
-// how long it may take to end after a signal; 0: 15 s.
+// Run runs a process to its end. The process has its own group, so that a Ctrl-C at the terminal reaches it only
+// once, through this program. It also holds the lock, so that no other owner uses the folder while it runs. grace
+// is the time that it gets to end after a signal; 0: 15 s.
 func Run(ctx context.Context, cmd *exec.Cmd, lock *Lock, grace time.Duration) (Ended, error) {
 	var out bounded
 	cmd.Stdout = &out

@@ -18,7 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
-// Owner is what locks a folder.
+// Owner describes the command that locks a folder.
 type Owner struct {
 	What string // such as "campaign"
 	File string // name of the lock file in the folder
@@ -32,8 +32,8 @@ type Owner struct {
 // lockWait is how long the children of a killed owner may take to end. They get their signal when it dies.
 const lockWait = 30 * time.Second
 
-// Lock is the right to work in a folder. Every child holds it too, so that after the death of its owner it lasts for as
-// long as one of them may still write.
+// Lock is the right to work in a folder. Every child holds it too, so if the owner dies, the folder stays locked
+// until the last child has ended.
 type Lock struct {
 	file *os.File
 	made string // the folder, if Acquire created it

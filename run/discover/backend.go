@@ -22,9 +22,9 @@ const (
 	simulator = "sim"
 )
 
-// Backend asks every endpoint of a plan what it is, and sets the plan's backend if the user has not. It returns an
-// error if the servers contradict the user, themselves or each other. Without an endpoint it asks nothing. asking is
-// called before the first question to each endpoint; nil: not called.
+// Backend detects the kind of server at every endpoint of a plan, and sets the plan's backend if the user has not.
+// It returns an error if the servers contradict the user, themselves or each other. Without an endpoint it sends
+// nothing. asking is called before the first request to each endpoint; nil: not called.
 func Backend(ctx context.Context, p *plan.Plan, asking func(request string, longest time.Duration)) (
 	*record.BackendChoice, error) {
 	name, from := p.Config.String("backend"), p.Config.Origin("backend")

@@ -55,8 +55,8 @@ func Usage(code Code, hint, format string, args ...any) *Error {
 	return &Error{Exit: StatusUsage, Code: code, Hint: hint, Err: fmt.Errorf(format, args...)}
 }
 
-// Mistakes returns the mistakes of one command line as one error, with the exit code and the word of the first. It
-// returns nil for none, and a single one as it is.
+// Mistakes joins the mistakes of one command line to one error, with the exit code and the code of the first. It
+// returns nil for no mistakes, and a single one unchanged.
 func Mistakes(list []error) error {
 	switch len(list) {
 	case 0:
@@ -88,8 +88,8 @@ func Environment(code Code, hint, format string, args ...any) *Error {
 	return &Error{Exit: StatusEnvironment, Code: code, Hint: hint, Err: fmt.Errorf(format, args...)}
 }
 
-// Classify returns err as an *Error. It keeps the exit code and the word of an *Error inside err, and otherwise derives
-// them from the type and the cause of err. It returns nil for nil.
+// Classify returns err as an *Error. It keeps the exit code and the code of an *Error inside err, and otherwise
+// derives them from the type and the cause of err. It returns nil for nil.
 func Classify(err error) *Error {
 	if err == nil {
 		return nil

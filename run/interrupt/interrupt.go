@@ -11,16 +11,17 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
-// Window is how long after the first signal others are taken for the same one. timeout(1) signals a process and then
-// its whole group, a terminal all processes of the foreground, and people repeat Ctrl-C until they see an effect.
+// Window is the time after the first signal in which further signals count as the same one. timeout(1) signals a
+// process and then its whole group, a terminal all processes of the foreground, and people repeat Ctrl-C until they
+// see an effect.
 const Window = 2 * time.Second
 
-// Notice is what a user should know once the first signal has come.
+// Notice is the message to print after the first signal.
 const Notice = "stopping: what was measured is being written; a second signal after 2 s ends at once"
 
-// Context returns a context that ends with the first of the signals, whose cause is an exit.Interrupt. Then first is
-// called on a goroutine of its own: it may block. Each signal after Window is passed to later, which should end the
-// process. The function that is returned ends all this.
+// Context returns a context that ends with the first of the signals, whose cause is an exit.Interrupt. Then first
+// is called on a new goroutine, so it may block. Each signal after Window is passed to later, which should end the
+// process. The returned function stops the handling of signals.
 func Context(first func(), later func(exit.Interrupt), heard ...os.Signal) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)

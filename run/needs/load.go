@@ -13,7 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
-// Load is how much a test has to do, as far as this is known in advance.
+// Load is the amount of work of a test, as far as it is known in advance.
 type Load struct {
 	Samples     int           // answers to receive
 	PerS        float64       // rate of the schedule, or expected, in samples per second; 0: as fast as the server answers
@@ -26,7 +26,7 @@ func rateGiven(p *plan.Plan) bool {
 	return p.Config.IsSet("target-qps") && p.Config.Origin("target-qps").Layer > config.FromRegistry
 }
 
-// LoadOf returns how much a bound plan's test has to do.
+// LoadOf returns the load of a bound plan's test.
 func LoadOf(p *plan.Plan) Load {
 	c := p.Config
 	l := Load{Samples: c.Int("min-queries"), MinDuration: c.Duration("min-duration")}
@@ -94,7 +94,7 @@ func About(d time.Duration, sure bool) string {
 // simulatedTokens is about the length of the simulator's answers, which are those of a synthetic data set or shorter.
 const simulatedTokens = 128
 
-// LongestAnswer returns how many tokens an answer of a test may have.
+// LongestAnswer returns the maximum number of tokens of an answer of a test.
 func LongestAnswer(p *plan.Plan) int {
 	tokens := p.Config.Int("max-tokens")
 	if p.UsesSimulator() {
@@ -103,8 +103,8 @@ func LongestAnswer(p *plan.Plan) int {
 	return tokens
 }
 
-// AnswerTime returns how long the slowest server takes for the longest answer of a test, alone, from the short answer
-// of the preflight; 0: unknown.
+// AnswerTime estimates from the preflight's short answer how long the slowest server takes for the longest answer
+// of a test without other load; 0: unknown.
 func AnswerTime(servers *run.Preflight, p *plan.Plan) (longest time.Duration) {
 	if servers == nil {
 		return 0

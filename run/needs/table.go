@@ -14,7 +14,7 @@ type State string
 // The states.
 const (
 	OK        State = "ok"
-	Missing   State = "missing" // the tests would fail: Check.Err is why
+	Missing   State = "missing" // the tests would fail; Check.Err has the reason
 	Warning   State = "warning" // the tests run, but their result does not count, or a later test will lack it
 	Unknown   State = "unknown" // it cannot be found out yet
 	NotNeeded State = "-"
@@ -24,17 +24,17 @@ const (
 type Check struct {
 	Name  string `json:"name"`
 	State State  `json:"state"`
-	Found string `json:"found"` // what is there, or what is not
+	Found string `json:"found"` // what was found, or what is missing
 	// List has the parts of what was found, if Found announces a list.
 	List []string `json:"list,omitempty"`
 	Do   string   `json:"do,omitempty"` // what to do about it
-	Err  error    `json:"-"`            // of a missing one
+	Err  error    `json:"-"`            // of a missing requirement
 }
 
 // Table is the list of requirements.
 type Table []Check
 
-// Err returns the error of the first requirement that is missing; nil if there is no such one.
+// Err returns the error of the first missing requirement; nil if every requirement is met.
 func (t Table) Err() error {
 	for _, c := range t {
 		if c.State == Missing {
@@ -44,7 +44,7 @@ func (t Table) Err() error {
 	return nil
 }
 
-// Survey is what is known about the tests and their servers.
+// Survey contains what is known about the tests and their servers.
 type Survey struct {
 	// Tests are the tests that will run, bound to their data sets. There is at least one.
 	Tests []*plan.Plan
@@ -98,8 +98,8 @@ func (s *Survey) Table(ctx context.Context) Table {
 	return t
 }
 
-// Early returns the first error of what can be checked before anything is started and before the tests are bound: the
-// limits of this process, and what runs the programs among the answers.
+// Early checks what can be checked before anything is started and before the tests are bound: the limits of this
+// process, and what runs the programs among the answers. It returns the first error.
 func (s *Survey) Early(ctx context.Context) error {
 	checks := []Check{s.memory(ctx)}
 	if judges(s.Tests[0]) {

@@ -11,7 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
-// Client is how the test reaches its servers.
+// Client contains the settings with which the test reaches its servers.
 type Client struct {
 	*Test
 	// Secrets are kept out of what the run writes. Endpoints adds the endpoints' key.
@@ -166,8 +166,8 @@ func (cl *Client) apiKey() (string, error) {
 	return strings.TrimSpace(line), nil
 }
 
-// OfflineSlack is what LoadGen adds to target QPS times duration for the samples of an Offline query
-// (docs/reference/loadgen.md#effective-settings).
+// OfflineSlack is the factor by which LoadGen multiplies target QPS times duration for the samples of an Offline
+// query (docs/reference/loadgen.md#effective-settings).
 const OfflineSlack = 1.1
 
 // Connections returns how many connections the test may have open at once; 0: the server decides.

@@ -27,7 +27,8 @@ type Data struct {
 	Dataset *datasets.Dataset
 	// AuditRows is the size of an audit's own data set, such as TEST07's; 0: the audit has none.
 	AuditRows int
-	// Scoring scores the answers of an accuracy test at its end; nil: nothing does. The reader keeps what it needs.
+	// Scoring scores the answers of an accuracy test at its end; nil: they are not scored. The reader keeps what it
+	// needs.
 	Scoring *Scoring
 
 	file        *datasets.Dataset     // that the configuration names; nil: not read yet
@@ -148,7 +149,7 @@ func (d *Data) SendsText() bool {
 	return is.SendsText(d.Config.String("api"))
 }
 
-// BackendUnchosen reports whether the backend follows from the user's server, which has not been asked yet.
+// BackendUnchosen reports whether the backend is to be detected from the user's server, which was not asked yet.
 func (d *Data) BackendUnchosen() bool {
 	return d.Config.String("backend") == config.Auto && d.HasEndpoint()
 }
@@ -295,8 +296,8 @@ func (d *Data) checkRows(rows int, rehearsal bool) error {
 type Scoring struct {
 	// Tokens finds the decoder of the answers. It is called before the test starts, and only if answers are token ids.
 	Tokens func(ctx context.Context, ds *datasets.Dataset) (accuracy.RemoteDecoder, *finder.Source, error)
-	// Judges sets what decides where the scorers cannot. It is called before the test starts; nil: programs stay
-	// unscored.
+	// Judges sets the judges for answers that scorers cannot decide by themselves. It is called before the test
+	// starts; nil: programs stay unscored.
 	Judges func(ctx context.Context, in *accuracy.Input) (Judges, error)
 	// Progress is called with the number of scored answers.
 	Progress func(done, total int)

@@ -17,8 +17,8 @@ import (
 // simBackend names the driver of the simulator: the wire is vLLM's, the run a rehearsal.
 const simBackend = "sim"
 
-// Bind fixes what depends on the number of rows: sample counts, the reasons of a rehearsal, and then the defaults of
-// all settings that are not set.
+// Bind sets everything that depends on the number of rows: sample counts, the reasons of a rehearsal, and then the
+// defaults of all settings that are not set.
 func (p *Plan) Bind(rows int) error {
 	if err := p.CheckInput(rows); err != nil {
 		return err
@@ -85,8 +85,8 @@ func SizeOrigin(size string) config.Origin {
 	return ProgramOrigin(rehearsalOrigin.Where + " of --rehearsal-size " + size)
 }
 
-// RateOfRehearsal returns where the target QPS comes from if it is the default of a rehearsal, which fits the simulator
-// and no other server; empty: it is another one.
+// RateOfRehearsal returns the origin of the target QPS if it is the default of a rehearsal, which is chosen for the
+// simulator; empty: it has another origin.
 func (p *Plan) RateOfRehearsal() string {
 	if from := p.Config.Origin("target-qps"); strings.HasPrefix(from.Where, rehearsalOrigin.Where) {
 		return from.Where

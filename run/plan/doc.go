@@ -1,4 +1,5 @@
-// Package plan is what one LoadGen test will be: its configuration, data set, load, limits, sampling and client.
+// Package plan describes one LoadGen test before it runs: its configuration, data set, load, limits, sampling and
+// client.
 //
 //	p, err := plan.Resolve(c) // of an effective configuration; or plan.New(settings)
 //	err = p.Bind(len(samples))

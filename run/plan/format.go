@@ -13,7 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// Values of response-format that are no file.
+// Values of response-format that are not a file.
 const (
 	formatText      = "text"
 	formatObject    = "json_object"

@@ -113,8 +113,8 @@ func (l *Load) confReasons() []string {
 	return why
 }
 
-// EqualIssueSet returns the number of samples of which a bound plan's performance test issues each equally often; 0: it
-// issues any number of queries (docs/reference/loadgen.md#effective-settings).
+// EqualIssueSet returns the number of samples that a bound plan's performance test issues equally often; 0: it does
+// not use equal issue and issues any number of queries (docs/reference/loadgen.md#effective-settings).
 func (p *Plan) EqualIssueSet() int {
 	if !loadgen.Built || p.Mode != models.Performance || p.AuditRows > 0 || p.Config.Has("audit-config") {
 		return 0

@@ -33,7 +33,7 @@ type Plan struct {
 	// Rehearsal lists the reasons why the run cannot be submitted; empty: it can.
 	Rehearsal []string
 	chosen    []string // those of Rehearsal that are about values that the program chose
-	// Causes lists which settings and files of the user's are behind these reasons, as they were given.
+	// Causes lists the user's settings and files that cause these reasons, as they were given.
 	Causes []string
 
 	rows int // of the data set, after Bind
@@ -107,7 +107,7 @@ func (p *Plan) checkPercentiles() error {
 	return nil
 }
 
-// ShareDataset takes the data set that another plan has read if this plan would read the same file in the same way.
+// ShareDataset uses the data set that another plan has read, if this plan would read the same file in the same way.
 func (p *Plan) ShareDataset(other *Plan) {
 	if other != nil {
 		p.share(&other.Data)

@@ -116,8 +116,8 @@ func (p *Plan) addShortfalls(list []shortfall) {
 	}
 }
 
-// IsDefault reports whether a reason of a rehearsal is about a value that the program chose, as in "min-duration 0s is
-// below 10m0s" without --min-duration.
+// IsDefault reports whether a reason of a rehearsal concerns a value that the program chose, such as "min-duration
+// 0s is below 10m0s" without --min-duration.
 func (p *Plan) IsDefault(reason string) bool { return slices.Contains(p.chosen, reason) }
 
 // isUsers reports whether the user set a setting, in whichever layer.
@@ -160,8 +160,8 @@ func (p *Plan) shortenData() error {
 	return p.Suggest(rehearsalOrigin, "samples", strconv.Itoa(RehearsalSamples))
 }
 
-// NotJudged returns why the scores of a rehearsal with these reasons are compared with no target; empty: they are. Only
-// a simulator that was started with a synthetic data set has its answers.
+// NotJudged returns why the scores of a rehearsal with these reasons are not compared with a target; empty: they
+// are compared. Only a simulator that was started with a synthetic data set has its answers.
 func NotJudged(rehearsal []string, ds *datasets.Dataset) string {
 	if slices.Contains(rehearsal, record.SimulatorReason) || !datasets.Synthetic(ds) {
 		return ""

@@ -18,7 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// Requests is what the requests of a test ask for: sampling parameters and the format of answers.
+// Requests contains the parameters of the test's requests: sampling and the format of answers.
 type Requests struct {
 	*Test
 	data *Data

@@ -204,8 +204,8 @@ func (t *Test) FirstTokens() bool {
 	return t.Row.UseTokenLatencies && t.Scenario.LoadGen != models.Offline
 }
 
-// LoadGenNotes warns of another LoadGen than the pinned one, and of another round than its own: a submitter may want
-// either, but should know.
+// LoadGenNotes returns a note if the LoadGen is not the pinned one, and if the round is not LoadGen's own. Both are
+// allowed, but a submitter should be aware of them.
 func (t *Test) LoadGenNotes() []string {
 	var notes []string
 	if v := loadgen.Version(); v != record.PinnedLoadGen {

@@ -10,8 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/sut"
 )
 
-// Load is one probe in progress: which queries are due when, and how they ended. Its shards take the place of
-// LoadGen's rings and of LoadGen's stamps.
+// Load is one probe in progress: which queries are due when, and how they ended. Its shards replace LoadGen's
+// rings, and take the stamps that LoadGen would take.
 type Load struct {
 	due     []int64 // ns after the start, by query; nil: a closed loop
 	index   []int   // of the sample, by query

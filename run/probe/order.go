@@ -2,8 +2,8 @@ package probe
 
 import "math/rand/v2"
 
-// Order is an endless sequence of samples: a random order that begins again at its end. Each probe goes on where the
-// last one ended, so that its prompts are in no prefix cache.
+// Order is an endless sequence of samples: a random order that begins again at its end. Each probe continues where
+// the last one ended, so that its prompts are not in a prefix cache.
 type Order struct {
 	samples []int
 	next    int

@@ -54,7 +54,7 @@ type gated struct {
 	gate *gate
 }
 
-// Serve lets the backend serve what passes the gate.
+// Serve lets the backend serve the queries that pass the gate.
 func (b gated) Serve(ctx context.Context, src loadgen.Source, sink backends.Sink) error {
 	s := &source{Source: src, gate: b.gate}
 	if p, ok := src.(parker); ok && p.FD() >= 0 {

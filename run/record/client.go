@@ -6,14 +6,14 @@ import (
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
-// Client is what the measuring side itself used, and how late it was. The documentation of run.json explains each
+// Client records what the client itself used, and how late it was. The documentation of run.json explains each
 // field.
 type Client struct {
 	IssueLagUS    ledger.LagUS `json:"issue_lag_us"`    // scheduled to issued
 	DispatchLagUS ledger.LagUS `json:"dispatch_lag_us"` // scheduled to sent
 	// last token readable, at the earliest, to completion reported
 	ReportLagUS       ledger.LagUS            `json:"report_lag_us"`
-	StagesUS          map[string]ledger.LagUS `json:"stages_us"` // the parts of a sample's way
+	StagesUS          map[string]ledger.LagUS `json:"stages_us"` // the time of a sample, split into stages
 	IssueLagCounts    []ledger.Bucket         `json:"issue_lag_counts"`
 	DispatchLagCounts []ledger.Bucket         `json:"dispatch_lag_counts"`
 
@@ -23,7 +23,7 @@ type Client struct {
 	CPUUSPerSample   float64 `json:"cpu_us_per_sample"`
 	ThreadsMax       int     `json:"threads_max"`
 	RSSMaxBytes      int64   `json:"rss_max_bytes"`
-	RSSAnonMaxBytes  int64   `json:"rss_anon_max_bytes"` // the part that no file backs
+	RSSAnonMaxBytes  int64   `json:"rss_anon_max_bytes"` // the anonymous part
 	PreemptiveSwitch int64   `json:"preemptive_switches"`
 
 	GCPauses         uint64  `json:"gc_pauses"`

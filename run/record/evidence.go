@@ -9,7 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// Terms are what a test was meant to be, as far as its verdict depends on it.
+// Terms are the requirements of the test on which its verdict depends.
 type Terms struct {
 	Mode      models.Mode
 	Scenario  models.Scenario
@@ -22,7 +22,7 @@ type Terms struct {
 	TTFTLimit, TPOTLimit, AnswerLimit time.Duration
 }
 
-// Evidence is everything that a verdict rests on.
+// Evidence is everything that a verdict depends on.
 type Evidence struct {
 	Terms
 	Record       *Record
@@ -79,8 +79,8 @@ func (e *Evidence) causes(rules []func(*Evidence) *Cause) []Cause {
 	return causes
 }
 
-// JudgeProbe returns why a test without LoadGen does not count; empty: it does. The rules are those of a run. Where no
-// latency is limited, the client may add a tenth of the latencies that were measured.
+// JudgeProbe returns why a test without LoadGen does not count; empty: it counts. The rules are those of a run. If
+// no latency is limited, the client may add a tenth of the measured latencies.
 func (e *Evidence) JudgeProbe() []Cause {
 	causes := e.causes(append([]func(*Evidence) *Cause{endedEarly, serverDied}, measuredRules...))
 	if e.TTFTLimit <= 0 && e.AnswerLimit <= 0 {

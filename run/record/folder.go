@@ -16,11 +16,13 @@ const (
 	ReserveName   = ".reserve"
 	MetricsFolder = "metrics"
 	MetricsName   = MetricsFolder + "/server.jsonl.zst" // the servers' metrics pages over time, with --metrics
-	// EnvironmentFolder describes the machine of the client and the servers, as far as they show it.
+	// EnvironmentFolder describes the machine of the client, and the servers' machines as far as the servers report
+	// them.
 	EnvironmentFolder = "environment"
 	MachineName       = EnvironmentFolder + "/machine.json"
 	ServersName       = EnvironmentFolder + "/servers.json"
-	// AccuracyTextName is what the submission checker reads of a score, and AccuracyName is the whole score.
+	// AccuracyTextName is the file with the score that the submission checker reads; AccuracyName is the whole
+	// score.
 	AccuracyTextName = "accuracy.txt"
 	AccuracyName     = "accuracy.json"
 	// ReportName is the page that `mlperf-go report` writes into the run's folder. ReportMark is in its head, so that the

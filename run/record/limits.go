@@ -31,7 +31,7 @@ var limitNames = map[string]struct {
 		func(r *Record) *ledger.Stats { return r.LatencyS.E2E }},
 }
 
-// Limits returns the limits of a Server test, with LoadGen's percentiles or, where its log has none, those of the
+// Limits returns the limits of a Server test, with LoadGen's percentiles or, if its log has none, those of the
 // record.
 func (r *Record) Limits() []LimitState {
 	var list []LimitState
@@ -54,7 +54,7 @@ func (r *Record) Limits() []LimitState {
 	return list
 }
 
-// Word is ok, over, or that nothing was measured; and that the test is too short for the limit to decide.
+// Word returns ok, over, or that nothing was measured, or that the test is too short for the limit to decide.
 func (s *LimitState) Word() string {
 	word := "over"
 	switch {

@@ -98,7 +98,7 @@ type BackendChoice struct {
 	Notes   []string      `json:"-"`                 // in the notes of the run
 }
 
-// ShownServer is what the routes of an endpoint show of its server.
+// ShownServer is what the routes of an endpoint report about its server.
 type ShownServer struct {
 	URL       string   `json:"url"`
 	Backends  []string `json:"backends"` // kinds that all signs allow
@@ -223,8 +223,8 @@ var conditions = []struct{ key, text string }{
 	{"early_stopping_met", "early stopping"},
 }
 
-// Overruled returns a sentence that explains why INVALID in LoadGen's own summary does not count, or "" if it counts or
-// the summary contains nothing of the kind.
+// Overruled returns a sentence that explains why INVALID in LoadGen's own summary does not count, or "" if it
+// counts or the summary does not contain it.
 func (r *Record) Overruled() string {
 	if !r.Audit() || r.Verdict != Valid || r.LoadGen.Valid == nil || *r.LoadGen.Valid {
 		return ""

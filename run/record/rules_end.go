@@ -24,7 +24,7 @@ func limitLost(e *Evidence) *Cause {
 	return &Cause{Code: CodeScenarioLimit, Text: lost.Error(), Value: lost.Over, Limit: lost.Bearable}
 }
 
-// ErrNotReturned is wrapped by the cause of a test that ended because LoadGen did not end it.
+// ErrNotReturned is the cause of a test that the program ended because LoadGen did not.
 var ErrNotReturned = errors.New("LoadGen did not end the test")
 
 // notReturned reports a test that LoadGen did not end, although every sample had ended.

@@ -46,8 +46,9 @@ func loadgenInvalid(e *Evidence) *Cause {
 	return &Cause{Code: CodeLoadGenInvalid, Text: text}
 }
 
-// The factors of tooShort's advice: a longer test has a higher rate, as it spends less of its time on the last answers,
-// when the server is no longer busy. A test of less than a tenth of its length consists mostly of them.
+// The factors of tooShort's advice: a longer test has a higher rate, because it spends a smaller part of its time
+// on the last answers, when the server is no longer busy. A test of less than a tenth of the length consists mostly
+// of them.
 const (
 	rateMargin      = 1.2
 	shortRateMargin = 2

@@ -12,12 +12,12 @@ import (
 type Score struct {
 	NotScored string              `json:"not_scored,omitempty"` // why there is no score
 	NotJudged string              `json:"not_judged,omitempty"` // why it is compared with no target
-	Pass      *bool               `json:"pass"`                 // null: nothing is claimed
+	Pass      *bool               `json:"pass"`                 // null: no score is claimed
 	Metrics   []accuracy.Metric   `json:"metrics"`
 	Samples   int                 `json:"samples"`
 	Missing   int                 `json:"missing,omitempty"`
 	Unscored  []accuracy.Unscored `json:"unscored,omitempty"`  // answers that only a judge could score
-	Unclaimed []string            `json:"unclaimed,omitempty"` // why nothing is claimed, whatever the figures
+	Unclaimed []string            `json:"unclaimed,omitempty"` // why no score is claimed, whatever the figures
 	Notes     []string            `json:"notes,omitempty"`
 	Tokenizer *finder.Source      `json:"tokenizer,omitempty"` // decoded the answers
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/metrics/series"
 )
 
-// ServerMetrics is what the servers' own metrics contained during the test (--metrics).
+// ServerMetrics summarizes the servers' own metrics during the test (--metrics).
 type ServerMetrics struct {
 	File      string                 `json:"file"` // in the run's folder
 	IntervalS float64                `json:"interval_s"`
@@ -65,7 +65,7 @@ func Signals(set *series.Set) map[string]SignalStats {
 	return signals
 }
 
-// Yield computes the tokens per joule of a test with so many output tokens. It may be called on nil.
+// Yield computes the tokens per joule of a test with the given number of output tokens. It may be called on nil.
 func (m *ServerMetrics) Yield(outputTokens int64) {
 	if m != nil && m.EnergyJ > 0 {
 		m.TokensPerJoule = float64(outputTokens) / m.EnergyJ

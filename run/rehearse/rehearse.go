@@ -17,7 +17,7 @@ import (
 // Seed makes every synthetic set of this program the same.
 const Seed = 1
 
-// Options say where the parts of a rehearsal are.
+// Options set where the parts of a rehearsal are.
 type Options struct {
 	// Program is the path of mlperf-go, whose command sim is the simulator; empty: the running program.
 	Program string

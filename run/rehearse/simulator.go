@@ -75,10 +75,10 @@ func AnswerTime(tokens int) time.Duration {
 // dialects are the backends for which the simulator plays another server than vLLM.
 var dialects = []string{"sglang", "llamacpp", "ollama"}
 
-// SimulatedModel is the name of the simulator's model where the user gave none.
+// SimulatedModel is the name of the simulator's model if the user gave none.
 const SimulatedModel = "simulated"
 
-// SimulatorArguments returns the command line of a simulator that serves a model and plays the server of a backend.
+// SimulatorArguments returns the command line of a simulator that serves a model as a server of the given backend.
 func SimulatorArguments(model, backend string) []string {
 	args := []string{"sim", "--listen", "127.0.0.1:0", "--model", cmp.Or(model, SimulatedModel)}
 	if slices.Contains(dialects, backend) {

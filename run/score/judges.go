@@ -15,7 +15,7 @@ import (
 // JudgeSettings are the names of the settings that OpenJudges reads.
 var JudgeSettings = []string{"run-code", "code-tests", "code-service", "math-grader"}
 
-// Judges decide what a scorer cannot decide by reading an answer.
+// Judges decide about answers that a scorer cannot judge by reading them.
 type Judges struct {
 	Notes []string // how they judge, for the score's notes
 	code  *judge.Judge

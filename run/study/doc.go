@@ -1,4 +1,5 @@
-// Package study opens what measures a server many times in one process: a sweep or an experiment.
+// Package study prepares measurements of a server that are repeated many times in one process: a sweep or an
+// experiment.
 //
 //	s := &study.Study{Owner: owner, Folder: folder, Plan: p, Suggest: [][2]string{{"target-qps", "1"}}}
 //	err := s.Run(ctx, readState, func(c *run.ProbeClient) error { ... })

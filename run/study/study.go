@@ -24,8 +24,8 @@ type Study struct {
 	Assigned   bool // the caller chooses the endpoint of each query
 }
 
-// Reject returns an error if a setting is given that a study could only ignore. Each row is a setting and what to do
-// instead; of names the study with its article, such as "a sweep".
+// Reject returns an error if the user set something that a study would ignore. Each row has a setting and what to
+// do instead; of is the study with its article, such as "a sweep".
 func Reject(p *plan.Plan, of string, settings [][2]string) error {
 	for _, s := range settings {
 		if p.Config.IsSet(s[0]) {
