@@ -58,11 +58,11 @@ type Backend interface {
 	Features() Features
 }
 
-// Features are what a backend can do besides answering queries. A nil function is a feature that it does not have.
+// Features are what a backend can do besides answering queries. A nil function means that it lacks the feature.
 type Features struct {
 	// WarmUp is a Serve that leaves its connections open for the next Serve.
 	WarmUp func(ctx context.Context, src loadgen.Source, sink Sink) error
-	// Traffic returns what was counted so far. It may be called at any time.
+	// Traffic returns the counts so far. It may be called at any time.
 	Traffic func() Traffic
 	// Conducts is set if the backend follows Config.Conduct.
 	Conducts bool
@@ -107,14 +107,14 @@ type Sink interface {
 	FirstToken(q loadgen.Query, tokens []int32, atNS int64)
 	// Complete reports the outcome of a query. o and its slices are valid until Complete returns.
 	Complete(q loadgen.Query, o *Outcome)
-	// Tokens reports that n tokens of an answer came at atNS (wall clock, ns since 1970), gapNS after the tokens before
-	// them. If the event of the first token contained others, n are those, and gapNS is 0.
+	// Tokens reports that n tokens of an answer came at atNS (wall clock, ns since 1970), gapNS after the previous
+	// tokens. If the event of the first token contained more tokens, they are reported with gapNS 0.
 	Tokens(q loadgen.Query, n int, atNS, gapNS int64)
 	// Failed reports a failed attempt, whether it is repeated or not.
 	Failed(a Attempt)
 }
 
-// SentMarker is a Sink that marks ranges of requests. Only programs with the build tag nvtx call it.
+// SentMarker is a Sink that marks ranges of requests. Only builds with the tag nvtx call it.
 type SentMarker interface {
 	// Sent reports that an attempt's request was written. stream: the answer is to be a stream.
 	Sent(q loadgen.Query, stream bool)
@@ -144,12 +144,13 @@ type Outcome struct {
 	Retries      int        // attempts before this one
 	Events       int        // events of a stream that contained tokens
 	Merged       int        // events that contained more than one token
-	StreamMode   StreamMode // what the stream repeats; empty: no stream, or its events fit several modes
+	StreamMode   StreamMode // how the stream repeats earlier output; empty: no stream, or its events fit several modes
 	// Wall clock, ns since 1970; 0: did not happen.
 	DequeuedNS, SentNS, FirstByteNS, FirstTokenNS, LastTokenNS int64
-	// VisibleNS is the first token that is part of the text, and no reasoning; 0: unknown, or there was no such token.
+	// VisibleNS is the time of the first token that is part of the text, and not of reasoning; 0: unknown, or there
+	// was no such token.
 	VisibleNS int64
-	// ReadableNS is the earliest time at which the bytes of the last token can have been readable; 0: unknown.
+	// ReadableNS is the earliest time at which the bytes of the last token may have been readable; 0: unknown.
 	ReadableNS int64
 }
 

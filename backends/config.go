@@ -8,8 +8,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// Config is what a backend has to know of a test. The embedded parts group its settings by responsibility, so that code
-// can accept the part that it needs.
+// Config contains the settings of a test that a backend needs. The embedded parts group them by responsibility, so
+// that code can accept only the part that it needs.
 type Config struct {
 	Endpoints []Endpoint
 	// Body returns the encoded request body of a loaded sample. The bytes stay valid until the test ends.
@@ -17,8 +17,8 @@ type Config struct {
 	// Head returns further header fields of a request, each with its line end; nil: no request has any. The bytes stay
 	// valid until the request has ended.
 	Head func(index int) []byte
-	// Conduct returns how the client of a loaded sample behaves; nil: all wait for their answers and read them at once.
-	// Only workloads have it: a test of LoadGen must not.
+	// Conduct returns how the client of a loaded sample behaves; nil: every client waits for its answer and reads
+	// it at once. Only workloads may set it, never a test of LoadGen.
 	Conduct func(index int) Conduct
 
 	RequestOptions
@@ -30,7 +30,7 @@ type Config struct {
 	ProbeOptions
 }
 
-// Conduct is how the client of one request behaves; the zero value: it reads at once until the end.
+// Conduct describes how the client of one request behaves; the zero value: it reads at once until the end.
 type Conduct struct {
 	// The client closes the connection once it has received LeaveTokens output tokens, and LeaveAfter after the request
 	// was sent; 0: not for that reason. The outcome is Abandoned.
@@ -40,7 +40,7 @@ type Conduct struct {
 	PerRead, PerToken time.Duration
 }
 
-// Abandoned is the outcome of a request whose client left because of its Conduct. It is no failure.
+// Abandoned is the outcome of a request whose client left because of its Conduct. It is not a failure.
 const Abandoned Reason = "abandoned"
 
 // Leaves reports whether the client may close the connection before the end of an answer.
@@ -49,7 +49,7 @@ func (c *Conduct) Leaves() bool { return c.LeaveTokens > 0 || c.LeaveAfter > 0 }
 // IsSlow reports whether the client pauses while it reads.
 func (c *Conduct) IsSlow() bool { return c.PerRead > 0 || c.PerToken > 0 }
 
-// RequestOptions are what requests ask for.
+// RequestOptions determine the content of requests.
 type RequestOptions struct {
 	API         string // "completions", "chat" or "generate"; empty: the driver's default
 	ServedModel string
@@ -130,17 +130,16 @@ type Transport struct {
 // LoopOptions tune the event loop.
 type LoopOptions struct {
 	CoalesceWakeups time.Duration // pause between wake-ups while they are frequent; 0: none
-	KernelTimes     bool          // tokens have the time at which the kernel received them, not that of their reading
+	KernelTimes     bool          // stamp tokens when the kernel received them, not when they were read
 	PinLoop         int           // processor of the thread that reports, counted from 1; 0: any
 	Loops           int           // backends that share the open files of the process; 0: 1
 }
 
-// ProbeOptions are for questions outside of a test.
+// ProbeOptions are for requests outside of a test.
 type ProbeOptions struct {
 	ProbeTokens int    // longest answer of a probe, in tokens; 0: 8
 	ModelFlag   string // of the command, for the served model's name; empty: --served-model
-	Benchmark   string // whose own model is asked for by default; empty: the user named the model
-	// Asking is called before each question, with the request and the longest time that the answer may take; nil: not
-	// called.
+	Benchmark   string // whose own model is requested by default; empty: the user named the model
+	// Asking is called before each such request, with the request and its time limit; nil: not called.
 	Asking func(request string, longest time.Duration)
 }

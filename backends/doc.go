@@ -6,8 +6,9 @@
 //
 //	func init() { backends.Register("mine", driver{}) }
 //
-// The folders openai, sglang, llamacpp and ollama are the drivers of this program; importing one registers it. What
-// they share is below internal: the HTTP clients, the choice of an endpoint, framing and JSON of answers, and probing.
+// The folders openai, sglang, llamacpp and ollama are the drivers of this program; importing one registers it. The
+// code that they share is below internal: the HTTP clients, the choice of an endpoint, framing and JSON of answers,
+// and probing.
 //
 // The package must not import sut, qsl, run or cmd. It reads no flags and no environment, and writes nothing to the
 // terminal.

@@ -8,15 +8,15 @@ import (
 
 // Driver is one wire protocol family, found by name. Its methods may be called from any goroutine.
 type Driver interface {
-	// Describe returns what the program has to know of the protocol and its servers; the zero value is a driver without
-	// any specialty.
+	// Describe returns what the program needs to know about the protocol and its servers; the zero value describes
+	// a driver without special properties.
 	Describe() Description
 	// Encode appends the request body of one sample to dst.
 	Encode(dst []byte, s *datasets.Sample, c *Config) ([]byte, error)
 	// Open returns a backend, which is not connected yet.
 	Open(c *Config) (Backend, error)
-	// Probe asks one endpoint what it is and, if generate is set, what it supports, by one short answer. A fault of the
-	// endpoint is an *EndpointError.
+	// Probe reads what one endpoint reports about itself and, if generate is set, tests with one short answer what
+	// it supports. A fault of the endpoint is an *EndpointError.
 	Probe(ctx context.Context, e Endpoint, c *Config, sample *datasets.Sample, generate bool) (*Probe, error)
 }
 
@@ -32,8 +32,8 @@ type Description struct {
 	// EmptyCache asks one endpoint to discard the prompts that it has cached, and waits until it has done so. offered is
 	// false if the server has no such route. nil: no server of this driver has one.
 	EmptyCache func(ctx context.Context, e Endpoint, c *Config) (offered bool, err error)
-	// AskModel asks one endpoint for nothing but its model. The result is that of Probe.Identity; a served name that is
-	// missing is an *EndpointError with FaultWrongModel. nil: the servers cannot be asked.
+	// AskModel reads only the model of one endpoint. The result is that of Probe.Identity; if the served name is
+	// missing, the error is an *EndpointError with FaultWrongModel. nil: the servers do not report it.
 	AskModel func(ctx context.Context, e Endpoint, c *Config) (identity map[string]string, err error)
 }
 

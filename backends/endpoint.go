@@ -22,7 +22,8 @@ type Endpoint struct {
 	IDs     IDUse // ignored by protocols whose servers do not return the id
 	// Model is the name that answers of this endpoint must carry; empty: the first answer decides.
 	Model string
-	// StreamMode is what the server's streams repeat, as a probe found it; empty: each stream is examined.
+	// StreamMode is how the server's streams repeat earlier output, as a probe found it; empty: each stream is
+	// examined.
 	StreamMode StreamMode
 }
 
@@ -36,8 +37,8 @@ const (
 	IDsRequired              // requests carry one, and an answer without it is FailWrongAnswer
 )
 
-// StreamMode is what an event of a stream repeats of the events before it. SGLang's arguments choose it for all streams
-// of a server.
+// StreamMode is what an event of a stream repeats from earlier events. SGLang's arguments set it for all streams of
+// a server.
 type StreamMode string
 
 // The modes of streams.

@@ -24,7 +24,8 @@ type Probe struct {
 	Streams         bool     `json:"streams"`
 	Identified      bool     `json:"identified"`             // the answer carries the id of its request
 	AnswerModel     string   `json:"answer_model,omitempty"` // the model that the answer names
-	// Profilers are the signs of a profiler in the server's configuration, with which results must not be published.
+	// Profilers are the signs of a profiler in the server's configuration. Results of a profiled server must not be
+	// published.
 	Profilers []string `json:"profilers,omitempty"`
 	// Identity distinguishes the model from others that are served under the same name, for example by its path.
 	Identity map[string]string `json:"model_identity,omitempty"`
@@ -34,7 +35,7 @@ type Probe struct {
 	TTFT         time.Duration `json:"ttft_ns"`
 	Latency      time.Duration `json:"latency_ns"`
 	Notes        []string      `json:"notes,omitempty"`
-	// Info is what the server shows of its settings and of its machine, unchanged and with its secrets.
+	// Info is what the server reports about its settings and its machine, unchanged and including secrets.
 	Info json.RawMessage `json:"-"`
 }
 
@@ -50,7 +51,7 @@ const (
 	FaultNotReady     Fault = "not_ready"      // health answers 5xx
 	FaultStatus       Fault = "status"         // any other status than 200
 	FaultNotJSON      Fault = "not_json"       // HTML or something else where JSON was expected
-	FaultWrongModel   Fault = "wrong_model"    // the served names lack the wanted one
+	FaultWrongModel   Fault = "wrong_model"    // the served names lack the required one
 	FaultGenerate     Fault = "generate"       // the short generation failed
 	FaultNoTokenIDs   Fault = "no_token_ids"   // ids are needed and were not sent
 	FaultNoStream     Fault = "no_stream"      // a stream is needed and one body came

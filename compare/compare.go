@@ -12,22 +12,22 @@ import (
 // Schema identifies the form of the JSON, which schema/compare.schema.json describes.
 const Schema = "mlperf-go/compare/1"
 
-// DefaultConfidence is that of all intervals of a pair together.
+// DefaultConfidence is the default confidence of all intervals of a pair together.
 const DefaultConfidence = 0.95
 
 // Method explains the intervals.
 const Method = "bootstrap of blocks in time order (Carlstein 1986), lengths by Politis and White 2004, expanded " +
 	"percentile intervals (Hesterberg 2015), corrected for the number of rows (Bonferroni)"
 
-// Settings are how a comparison judges.
+// Settings control how a comparison judges.
 type Settings struct {
 	Percentiles []float64 // such as 99.9; none: DefaultPercentiles
 	Confidence  float64   // 0: DefaultConfidence
 	Gate        bool
-	Threshold   float64 // of the gate: by what share something may get worse
+	Threshold   float64 // of the gate: share by which a figure may get worse
 }
 
-// Report is a comparison of the first source with each other one.
+// Report is a comparison of the first source with each of the others.
 type Report struct {
 	Schema     string    `json:"schema"`
 	Method     string    `json:"method"`
@@ -38,7 +38,7 @@ type Report struct {
 	Gate       *Gate     `json:"gate,omitempty"`
 }
 
-// Alone is a result that only one of two sources has.
+// Alone is a result that only one of the two sources has.
 type Alone struct {
 	Label     string `json:"label"`
 	Benchmark string `json:"benchmark"`
@@ -55,12 +55,12 @@ type Pair struct {
 	Base        *Result      `json:"base"`
 	Other       *Result      `json:"other"`
 	Differences []Difference `json:"settings_that_differ"`
-	NotRanked   []string     `json:"not_ranked"` // why; none: ranked
+	NotRanked   []string     `json:"not_ranked"` // reasons why the pair is not ranked; empty: it is ranked
 	Notes       []string     `json:"notes"`
 	Rows        []*Row       `json:"rows"`
 }
 
-// Verdict is what a row shows.
+// Verdict is the judgement of a row.
 type Verdict string
 
 // The verdicts of a row.
@@ -81,7 +81,7 @@ type Row struct {
 	Change   *float64  `json:"change"` // other/base - 1; null: not ranked
 	Interval *Interval `json:"interval"`
 	Verdict  Verdict   `json:"verdict"`
-	Why      string    `json:"why,omitempty"` // it is not judged
+	Why      string    `json:"why,omitempty"` // why the row is not judged
 
 	higher   bool // is better
 	asked    bool // it follows from the target rate
@@ -89,14 +89,14 @@ type Row struct {
 	interval func(confidence float64) (*Interval, error)
 }
 
-// Gate is the answer of a regression test.
+// Gate is the result of a regression test.
 type Gate struct {
 	Passed    bool     `json:"passed"`
 	Threshold float64  `json:"threshold"`
 	Failures  []string `json:"failures"`
 }
 
-// Compare compares the first source with each other one. It sets the labels of the sources.
+// Compare compares the first source with each of the others. It sets the labels of the sources.
 func Compare(sources []*Source, o Settings) *Report {
 	if o.Confidence == 0 {
 		o.Confidence = DefaultConfidence

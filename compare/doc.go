@@ -6,9 +6,9 @@
 //	report := compare.Compare([]*compare.Source{a, b}, compare.Settings{Gate: true})
 //	err = report.Text(os.Stdout)
 //
-// Results of different rules (rules.go) are shown and not ranked. Intervals come from a bootstrap of blocks in time
-// order (bootstrap.go, docs/explanation/comparison.md). Read takes a folder as far as it goes and marks what is
-// missing.
+// Results under different rules (rules.go) are shown and not ranked. Intervals come from a bootstrap of blocks in
+// time order (bootstrap.go, docs/explanation/comparison.md). Read reads as much of a folder as possible, and marks
+// missing parts.
 //
 // It imports submission, tune, report and what is below them, and nothing above; it reads no flags.
 package compare

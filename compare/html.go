@@ -19,7 +19,7 @@ var pageTemplate = template.Must(template.New("compare").Funcs(template.FuncMap{
 	"shown":   func(d Difference, v string) string { return d.shown(v) },
 }).Parse(pageHTML))
 
-// HTML writes the comparison as a page that loads nothing from anywhere.
+// HTML writes the comparison as a page that loads nothing from the network.
 func (r *Report) HTML(w io.Writer) error {
 	return report.WriteDocument(w, "Comparison", pageTemplate, r)
 }

@@ -95,7 +95,7 @@ type Options struct {
 	Round     string // of a tree: its rules; "": found by its seeds
 }
 
-// Read reads one folder as far as it goes: what is missing or damaged becomes a note or a state. Only a folder that
+// Read reads as much of one folder as possible: a missing or damaged part becomes a note or a state. Only a folder
 // of another kind is an error.
 func Read(ctx context.Context, folder string, o Options) (*Source, error) {
 	s := &Source{Folder: filepath.Clean(folder), Notes: []string{}, Results: []*Result{}}

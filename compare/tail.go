@@ -32,7 +32,7 @@ var measures = []measure{
 // loadgenPercentiles are the percentiles that LoadGen writes.
 var loadgenPercentiles = []float64{0.5, 0.9, 0.95, 0.97, 0.99, 0.999}
 
-// DefaultPercentiles are compared unless others are asked for.
+// DefaultPercentiles are compared unless the settings name others.
 var DefaultPercentiles = []float64{50, 99}
 
 // values returns a measure of each request in the order in which the requests were due; NaN where it has none.

@@ -82,7 +82,7 @@ func wrapped(indent, text string) string {
 	return b.String() + "\n"
 }
 
-// Text is what the gate found, and its answer.
+// Text returns what the gate found, and its verdict.
 func (g *Gate) Text() string {
 	var out strings.Builder
 	for _, f := range g.Failures {
@@ -92,12 +92,12 @@ func (g *Gate) Text() string {
 	return out.String()
 }
 
-// Verdict is the answer of the gate with its threshold, in one line.
+// Verdict returns the verdict of the gate with its threshold, in one line.
 func (g *Gate) Verdict() string {
 	return fmt.Sprintf("gate: %s (threshold %.4g %%)", g.Word(), 100*g.Threshold)
 }
 
-// Word is the answer of the gate.
+// Word returns the verdict of the gate in one word.
 func (g *Gate) Word() string {
 	if g.Passed {
 		return "passed"
@@ -216,7 +216,8 @@ func (d *Difference) shown(v string) string {
 	return foreign.Line(v, longestValue)
 }
 
-// Word is the verdict in one word. A change without an interval is unknown; a row that is not ranked has no change.
+// Word returns the verdict in one word. A change without an interval is unknown; a row that is not ranked has no
+// change.
 func (row *Row) Word() string {
 	switch {
 	case row.Verdict == Same:

@@ -20,7 +20,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// Bounds of what is read of a tree beside the check's own.
+// Limits on what is read of a tree, in addition to those of the check.
 const (
 	maxDescription = 4 << 20 // bytes of a system's description or of measurements
 	mostRules      = 5       // rules that are named for an invalid result

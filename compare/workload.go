@@ -50,8 +50,8 @@ func NewGate(threshold float64) *Gate {
 	return &Gate{Passed: true, Threshold: threshold, Failures: []string{}}
 }
 
-// AddWorkload adds a pair of runs of a workload, which is not ranked for the reasons in why. It passes if it is ranked,
-// at least one row has an interval, and no row got worse by more than the threshold for certain.
+// AddWorkload adds a pair of runs of a workload, which is not ranked for the reasons in why. It passes if it is
+// ranked, at least one row has an interval, and no row certainly got worse by more than the threshold.
 func (g *Gate) AddWorkload(name string, why []string, rows []*Row) {
 	fail := func(text string) { g.Passed, g.Failures = false, append(g.Failures, name+": "+text) }
 	for _, w := range why {

@@ -8,7 +8,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/probe"
 )
 
-// Of names an experiment.
+// Of is the kind of an experiment.
 type Of string
 
 // The experiments.
@@ -29,7 +29,7 @@ const (
 	Contiguous   How = "contiguous"    // each replica has one piece of the order
 	Strided      How = "strided"       // the replicas take turns
 	LongestFirst How = "longest"       // each sample, the longest first, goes to the replica with the least work
-	Stealing     How = "work-stealing" // contiguous; a replica without work takes from the end of the longest rest
+	Stealing     How = "work-stealing" // contiguous; an idle replica takes from the end of the longest remaining piece
 )
 
 // Arrangement is one way, with its size.

@@ -16,7 +16,7 @@ type Figures struct {
 	Samples          int       `json:"samples"`
 	SamplesPerS      float64   `json:"samples_per_s"`
 	OutputTokensPerS float64   `json:"output_tokens_per_s"`
-	TailS            float64   `json:"idle_tail_s"`   // that the end took longer than at the rate of the middle
+	TailS            float64   `json:"idle_tail_s"`   // how much longer the end took than at the rate of the middle
 	KVCacheMean      *float64  `json:"kv_cache_mean"` // share in use, 0 to 1; null: the servers do not report it
 	KVCacheMax       *float64  `json:"kv_cache_max"`
 	Preemptions      *float64  `json:"preemptions"` // of all servers together

@@ -104,7 +104,7 @@ func (o *Options) study() *study.Study {
 		Suggest: [][2]string{{"offline-strategy", "all"}, {"concurrency", "0"}, {"metrics-interval", readMetrics}}}
 }
 
-// Check rejects what no experiment can measure, and a folder in use. It reads no server.
+// Check rejects options that no experiment can measure, and a folder in use. It contacts no server.
 func (o *Options) Check() error {
 	p := o.Plan
 	if p.Scenario.LoadGen != models.Offline || p.Mode != models.Performance {

@@ -72,8 +72,8 @@ func newTimeline(r *Run) *timeline {
 	return l
 }
 
-// EachRequest calls take with the requests of the log in its order: when each was due, and the durations that the
-// record's figures are made of.
+// EachRequest calls take with the requests of the log in their order: when each was due, and the durations from
+// which the record's figures are computed.
 func (r *Run) EachRequest(take func(e *ledger.Entry, dueNS int64, t ledger.Times)) {
 	if r.Requests == nil {
 		return
@@ -136,7 +136,7 @@ func (l *timeline) percentiles(of func(*times) float64, ps ...float64) [][]float
 	return lines
 }
 
-// Percentile is element trunc(n·p) of sorted values, as in the record; NaN of none.
+// Percentile returns element trunc(n·p) of sorted values, as in the record; NaN without values.
 func Percentile(sorted []float64, p float64) float64 {
 	if len(sorted) == 0 {
 		return math.NaN()

@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// What the CPU time of this program shows about a late client (docs/reference/report.md#what-limited-the-run).
+// Thresholds for what the CPU time of this program shows about a late client
+// (docs/reference/report.md#what-limited-the-run).
 const (
 	idleCPUs   = 0.5  // of one CPU, below which the program did not use what it could
 	fullShare  = 0.8  // of its CPUs, from which on it used them up

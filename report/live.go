@@ -71,8 +71,8 @@ type LiveCharts struct {
 // SignalFigure returns the ID of the chart of a signal.
 func SignalFigure(key string) string { return "server-" + key }
 
-// MostPages is the largest number of metrics pages that have curves of their own in a live chart. More have one curve
-// together.
+// MostPages is the largest number of metrics pages that have separate curves in a live chart. More pages have one
+// curve together.
 const MostPages = 8
 
 // Figures returns the charts without points. Each has its curves in the order of the live events' values.

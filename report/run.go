@@ -59,7 +59,7 @@ func (f *Failure) ByEndpoint() []row {
 	return list
 }
 
-// Bounds of what is read. A folder may come from another machine.
+// Limits on what is read, because a folder may come from another machine.
 const (
 	maxConfig       = 1 << 20 // bytes
 	maxFailureLine  = 64 << 10

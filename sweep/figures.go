@@ -36,8 +36,8 @@ type Window struct{ FromNS, ToNS int64 }
 // Seconds returns the length of the window.
 func (w Window) Seconds() float64 { return time.Duration(w.ToNS - w.FromNS).Seconds() }
 
-// Figures are what a point measured. Latencies are those of the queries that were due in the window; the rates count
-// what the server did in it.
+// Figures are the results of a point. Latencies are those of the queries that were due in the window; rates count
+// the server's work in the window.
 type Figures struct {
 	WindowS  float64 `json:"window_s"`
 	Queries  int     `json:"queries"`          // due in the window

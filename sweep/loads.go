@@ -14,13 +14,13 @@ type Kind string
 // The kinds of loads.
 const (
 	Rate        Kind = "rate"        // queries per second, at random times as in LoadGen's Server: an open loop
-	Concurrency Kind = "concurrency" // queries in flight, each followed by the next: a closed loop
+	Concurrency Kind = "concurrency" // queries in flight; when one ends, the next is sent: a closed loop
 )
 
-// Auto is the text of a list that the sweep makes itself.
+// Auto is the text of a list for which the sweep chooses the loads itself.
 const Auto = "auto"
 
-// Loads are what to measure: values in ascending order, or from the idle server until it is saturated.
+// Loads are the loads to measure: values in ascending order, or from the idle server until it is saturated.
 type Loads struct {
 	Kind   Kind
 	Auto   bool

@@ -92,7 +92,7 @@ func (o *Options) study() *study.Study {
 		Resume: o.Resume, Unreadable: exit.CodeSweepState, Observer: o.Observer}
 }
 
-// Check rejects what no sweep can measure, and a folder in use. It reads no server.
+// Check rejects options that no sweep can measure, and a folder in use. It contacts no server.
 func (o *Options) Check() error {
 	p, n := o.Plan, o.Length
 	if p.Scenario.LoadGen != models.Server || p.Mode != models.Performance {

@@ -53,7 +53,8 @@ type Curve struct {
 // unlikely is the logarithm of how much less likely a rate below the expected ones is.
 const unlikely = -4
 
-// NewCurve returns the prior: each rate from likely on and each slope is equally likely, and a lower rate less so.
+// NewCurve returns the prior: every slope and every rate of at least likely has the same probability, and lower
+// rates have less.
 func NewCurve(g *Grid, likely float64) *Curve {
 	c := &Curve{Grid: g}
 	for i := range c.logPost {
@@ -72,8 +73,8 @@ func (c *Curve) late(rate float64, i, k int) float64 {
 	return 1 / (1 + math.Exp(-max(-30, min(30, odds))))
 }
 
-// Add updates the posterior with the late queries of a run, or of what a probe expects of one. bursts is how many
-// independent bursts of late queries a barely valid run has: such a count is worth so much, and no more.
+// Add updates the posterior with the late queries of a run, or with those that a probe predicts for one. bursts is
+// how many independent bursts of late queries a barely valid run has; it limits the weight of the count.
 func (c *Curve) Add(rate float64, queries int, late, bursts float64) {
 	if queries == 0 {
 		return

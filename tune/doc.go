@@ -2,15 +2,15 @@
 //
 // Search decides: Observe adds what was measured, and Next returns the next Step. A Judge ends a probe as soon as the
 // binomial bound of LoadGen's early stopping shows that a run at this rate would pass or would fail. A Curve is the
-// posterior of one limit: which rate is the highest that meets it. None of the three reads a clock, so the simulation
-// of the tests takes the same decisions in virtual time.
+// posterior distribution of the highest rate that meets one limit. None of the three reads a clock, so the simulation
+// of the tests makes the same decisions in virtual time.
 //
 //	search := tune.NewSearch(goal)
 //	for step := search.Next(); step.Kind != tune.Finished; step = search.Next() {
 //		search.Observe(measure(step))
 //	}
 //
-// How it decides, and why: docs/explanation/tuning.md.
+// docs/explanation/tuning.md explains how it decides, and why.
 //
 // The package must not import cmd, submission or sim.
 package tune

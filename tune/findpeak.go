@@ -82,9 +82,9 @@ func (s *Peak) check() error {
 	return nil
 }
 
-// FindPeak lets LoadGen search for the highest rate that meets the limits, in a process of its own, which runs
-// PeakProcess. The search starts at the plan's target rate, and ends with the budget at the latest. seen is called with
-// what it has shown until then.
+// FindPeak lets LoadGen search for the highest rate that meets the limits, in a separate process, which runs
+// PeakProcess. The search starts at the plan's target rate, and ends with the budget at the latest. seen is called
+// with the results so far.
 func FindPeak(ctx context.Context, o Options, seen func(*mllog.Peak)) (*Peak, error) {
 	if err := checkPeak(&o); err != nil {
 		return nil, err

@@ -29,7 +29,7 @@ type Limit struct {
 // Goal is what a run of the full length must meet to be VALID.
 type Goal struct {
 	Offline    bool          `json:"offline,omitempty"`   // it has no limits: the highest throughput is sought
-	InFlight   int           `json:"in_flight,omitempty"` // in Offline: the user's number of requests; 0: to find
+	InFlight   int           `json:"in_flight,omitempty"` // in Offline: requests in flight; 0: the search finds the number
 	Percentile float64       `json:"percentile"`          // of the queries that must meet each limit
 	Limits     []Limit       `json:"limits"`
 	Load       schedule.Load `json:"load"`       // of the full-length run; QPS is the search's

@@ -23,10 +23,10 @@ const (
 	leastNS = 100e6
 )
 
-// Hardest returns parts of LoadGen's schedule, the hardest first: those in which the queries come most densely. A full
-// run misses a limit there first, and since LoadGen's schedule for a seed is the same at each rate, only scaled, they
-// are known before the run. deltas are the scheduled times of the full run in ns, answer is how long one answer takes,
-// in ns, and most is how many queries to return, with those of the lead-ins.
+// Hardest returns parts of LoadGen's schedule, beginning with the hardest, in which the queries are densest. A full
+// run misses a limit there first. For one seed LoadGen's schedule is the same at each rate, only scaled, so these
+// parts are known before the run. deltas are the scheduled times of the full run in ns, answer is the time of one
+// answer in ns, and most is the number of queries to return, including the lead-ins.
 func Hardest(deltas []int64, answer int64, most int) []Arrival {
 	answer = max(answer, leastNS)
 	order := partsByDensity(deltas, answer)

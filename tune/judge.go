@@ -16,8 +16,8 @@ const (
 	Neither   Decision = "neither"
 )
 
-// Judge is the sequential test of one probe against one limit. A probe sends the hardest parts of a full run, so what
-// it counts as late the run would count too.
+// Judge is the sequential test of one probe against one limit. A probe sends the hardest parts of a full run, so a
+// query that is late in the probe would be late in the run too.
 type Judge struct {
 	full     int     // queries of a run of the full length
 	bearable int     // late queries that it may have
@@ -32,15 +32,16 @@ func NewJudge(percentile float64, queries int, confidence float64) *Judge {
 		alpha: 1 - confidence}
 }
 
-// Bearable returns the share of late queries with which a run of so many queries passes. A run that may have none gets
-// half of one: no number of queries could show that the share is 0.
+// Bearable returns the share of late queries with which a run of the given length passes. If the run may have no
+// late query, the share is that of half a query, because no number of queries could show that the share is 0.
 func Bearable(percentile float64, queries int) float64 {
 	const half = 0.5
 	return max(half, float64(earlystop.Bearable(percentile, queries))) / float64(max(queries, 1))
 }
 
-// Look decides at the end of a part, by the late ones among the queries so far. The looks for a pass share the error:
-// each spends half of what is left, so that all together are wrong no more often than the confidence allows.
+// Look decides at the end of a part, by the number of late queries so far. The decisions for a pass share the
+// allowed error: each uses half of the remainder, so that all together are wrong no more often than the confidence
+// allows.
 func (j *Judge) Look(queries, late int) Decision {
 	switch {
 	case late > j.bearable:
@@ -54,7 +55,7 @@ func (j *Judge) Look(queries, late int) Decision {
 	return Neither
 }
 
-// Hopeless reports whether so many queries are late that a probe need not reach the end of a part.
+// Hopeless reports whether so many queries are late that the probe can end within a part.
 func (j *Judge) Hopeless(late int) bool { return late > hopeless*max(j.bearable, 1) }
 
 // hopeless is how many times the bearable number of late queries ends a probe at once.

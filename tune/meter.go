@@ -114,7 +114,7 @@ func (m *Meter) Final(decision Decision) Decision {
 type Count struct {
 	Queries int `json:"queries"` // that counted and ended
 	Late    int `json:"late"`    // of them
-	// Full is the number of late queries to expect of a run of the full length.
+	// Full is the number of late queries to expect in a run of the full length.
 	Full float64 `json:"full"`
 }
 

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Settings of a search in Offline, whose only question is how fast the server answers when it never waits.
+// Settings of a search in Offline, which only measures how fast the server answers if it always has work.
 const (
 	offlineStep  = 2    // of the requests in flight
 	offlineGain  = 1.03 // of answers per second by twice as many; less is no growth

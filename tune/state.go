@@ -44,7 +44,7 @@ type Probe struct {
 	Folder  string    `json:"folder"` // below the tune's
 	Started time.Time `json:"started"`
 	Spoiled string    `json:"spoiled,omitempty"`    // why it does not count
-	Lag     bool      `json:"client_lag,omitempty"` // the client itself spoiled it: its limit, not the server's
+	Lag     bool      `json:"client_lag,omitempty"` // the client was too late: its limit, not the server's
 	Low     float64   `json:"low,omitempty"`        // of the highest valid rate, after this step
 	High    float64   `json:"high,omitempty"`
 }

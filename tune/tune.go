@@ -68,8 +68,8 @@ type tuner struct {
 	lock   *child.Lock
 }
 
-// Run searches for the highest target QPS at which a run of the plan is VALID, and confirms it by such a run. It
-// returns the state. After an error tune.json has what was measured, and --resume continues it.
+// Run searches for the highest target QPS at which a run of the plan is VALID, and confirms it with such a run. It
+// returns the state. After an error tune.json has the measurements so far, and --resume continues the tune.
 func Run(ctx context.Context, o Options) (*State, error) {
 	t := &tuner{Options: o}
 	if err := t.check(); err != nil {

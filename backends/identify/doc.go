@@ -1,10 +1,10 @@
-// Package identify finds out which kind of inference server answers at an endpoint.
+// Package identify detects which kind of inference server answers at an endpoint.
 //
 //	server, err := identify.Ask(ctx, config, endpoint)
 //	if err != nil { ... }
 //	fmt.Println(server.Backends, server.Signs)
 //
-// It asks for routes that only some servers have. An answer is a Sign: the backends to which it points. The kinds that
-// all signs allow remain, so that answers which contradict each other leave none. The package must not import run or
-// any package above it.
+// It requests routes that only some servers have. An answer is a Sign, which lists the backends that answer in this
+// way. The result has the kinds that all signs allow, so contradictory answers leave no kind. The package must not
+// import run or any package above it.
 package identify

@@ -18,7 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
-// Sign is one answer that points to some kinds of servers.
+// Sign is one answer that only some kinds of servers send.
 type Sign struct {
 	Path     string   `json:"path"`
 	Backends []string `json:"backends"` // the kinds that answer so, by the names of their drivers
@@ -27,14 +27,15 @@ type Sign struct {
 
 func (s Sign) String() string { return "GET " + s.Path + " " + s.Says }
 
-// Server is what the routes of an endpoint show of the server.
+// Server is what the routes of an endpoint report about the server.
 type Server struct {
 	URL       string   `json:"url"`
 	Backends  []string `json:"backends"`            // kinds that all signs allow
 	Signs     []Sign   `json:"signs"`               // empty: nothing is shown, as behind some gateways
 	Version   string   `json:"version,omitempty"`   // as reported; empty: not reported
 	Simulator bool     `json:"simulator,omitempty"` // it is this program's simulator
-	// References is the SHA-256 of the data set whose reference outputs the simulator answers with; empty: it does not.
+	// References is the SHA-256 of the data set whose reference outputs the simulator returns; empty: it returns
+	// other answers.
 	References string `json:"references,omitempty"`
 }
 
@@ -79,8 +80,8 @@ var questions = []question{
 	{[]string{"/api/version"}, readVersion("ollama")},
 }
 
-// Ask asks an endpoint all questions at once. Only c's settings of connections are used. An endpoint that does not
-// answer the list of models at all is a *backends.EndpointError.
+// Ask sends all requests to an endpoint at once. Only c's settings of connections are used. If the endpoint does
+// not answer the request for its list of models, the error is a *backends.EndpointError.
 func Ask(ctx context.Context, c *backends.Config, e backends.Endpoint) (*Server, error) {
 	found := make([]Server, len(questions))
 	errs := make([]error, len(questions))
@@ -112,7 +113,7 @@ func Ask(ctx context.Context, c *backends.Config, e backends.Endpoint) (*Server,
 	return s, nil
 }
 
-// All asks all endpoints of c at once, in their order.
+// All asks all endpoints of c at once, and returns the servers in the order of the endpoints.
 func All(ctx context.Context, c *backends.Config) ([]*Server, error) {
 	found, errs := make([]*Server, len(c.Endpoints)), make([]error, len(c.Endpoints))
 	var all sync.WaitGroup

@@ -82,7 +82,7 @@ func (w *walker) DecodeBatch(doc []byte, e *reader.Event, clear func(), add func
 	return decodeSlow(doc, &w.Scanner, e, add)
 }
 
-// Forget discards what was learned from the previous answer.
+// Forget discards the shape that was learned from the previous answer.
 func (w *walker) Forget() {
 	w.prefix, w.middle = w.prefix[:0], w.middle[:0]
 	w.shape.forget()

@@ -1,5 +1,4 @@
-// Package cluster is the access to a Kubernetes cluster: apply, delete, exec and logs, with errors that name what to
-// do.
+// Package cluster accesses a Kubernetes cluster: apply, delete, exec and logs, with errors that state what to do.
 //
 //	c, err := cluster.Connect(kubeconfig, context)
 //	owner, err := c.Apply(ctx, object)

@@ -3,8 +3,9 @@
 //	l := objects.Launch{ID: "chat-1764000000-x2k9qd", Namespace: "llmdbench", Harness: "inference-perf", Pods: 8, ...}
 //	for _, o := range l.Objects() { ... } // in the order in which they are applied
 //
-// Pods fit the restricted Pod Security Standard: no root, no capability, no writable root file system, an arbitrary
-// user. They get no Kubernetes credentials. Secrets are referenced by name; no object contains a secret value.
+// Pods comply with the restricted Pod Security Standard: no root, no capability, no writable root file system, an
+// arbitrary user. They get no Kubernetes credentials. Secrets are referenced by name; no object contains a secret
+// value.
 //
-// docs/reference/kube.md lists the objects, their names and labels. The package talks to no cluster.
+// docs/reference/kube.md lists the objects, their names and labels. The package does not access a cluster.
 package objects

@@ -1,4 +1,4 @@
-// Package spread runs one workload in several pods that start together, and makes one run of theirs.
+// Package spread runs one workload in several pods that start together, and merges their results into one run.
 //
 //	record, err := spread.Run(ctx, cluster, spread.Options{Options: launchOptions, Stages: 2, Progress: show})
 //

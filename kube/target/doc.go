@@ -1,4 +1,4 @@
-// Package target finds the server that a launch measures, from what a cluster contains.
+// Package target finds the server that a launch measures among the objects of a cluster.
 //
 //	found, err := target.Find(ctx, cluster, target.Query{Namespace: "serving", Name: "standalone"})
 //	for _, url := range found.URLs { ... }
@@ -7,5 +7,5 @@
 // KEY=VALUE, or a name or part of a name. Services, Gateways, HTTPRoutes and InferencePools precede Deployments, and
 // these precede pods. Several candidates are an error that lists them: a run never measures a guess.
 //
-// docs/reference/kube.md#discovery has the rules. The package reads only, and prints nothing.
+// docs/reference/kube.md#discovery has the rules. The package changes nothing in the cluster, and prints nothing.
 package target

@@ -1,4 +1,4 @@
-// Package machine reads the load of the machine on which the client runs, as a source of series beside the servers'
+// Package machine reads the load of the client's machine, as a source of series that are recorded with the servers'
 // metrics pages.
 //
 //	source := machine.Open("/")

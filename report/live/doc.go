@@ -4,13 +4,13 @@
 //	r, err := run.Run(ctx, plan, s)   // s is an Observer; s.URL() is what to open
 //	s.Finish(r, err)                  // viewers see the verdict, then the server ends
 //
-// Each second of the test becomes one event with the percentiles and rates of the requests that ended in it. The last
-// hour of events is kept, so that a viewer who comes late or back sees what it missed. Everything is computed from
-// run.Progress, twice a second; nothing runs per request.
+// Each second of the test becomes one event with the percentiles and rates of the requests that ended in it. The
+// server keeps the events of the last hour, so a viewer who connects late or again receives what it missed.
+// Everything is computed from run.Progress, twice a second; no code runs per request.
 //
-// The server answers only requests whose Host is an address, localhost or the name it was given, so that a page of
-// another site cannot read it through a name of its own (DNS rebinding). A POST that stops the test needs a token and
-// the page's own origin.
+// The server answers only requests whose Host is an address, localhost or its configured name, so that another site
+// cannot read the page through a name that points here (DNS rebinding). A POST that stops the test needs a token
+// and the page's own origin.
 //
 // It imports report, run and run/record, and prints nothing.
 package live

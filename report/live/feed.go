@@ -141,12 +141,12 @@ func (f *feed) append(t tick) {
 	}
 }
 
-// Begin places the charts of the next test or probe behind those of the one before.
+// Begin places the charts of the next test or probe after those of the previous one.
 func (f *feed) Begin() {
 	f.change(func() { f.seconds.next = true })
 }
 
-// State shows what the whole does: rows of name and value, before those of the present test.
+// State shows the state of the whole command: rows of name and value, before those of the current test.
 func (f *feed) State(rows ...[2]string) {
 	for i := range rows {
 		rows[i][1] = foreign.Line(rows[i][1], maxText)
@@ -181,7 +181,7 @@ func (s *Server) Finish(r *record.Record, err error) {
 	s.End(string(r.Verdict), r.Headline(), r.Reasons)
 }
 
-// NoVerdict is the verdict of what ended early.
+// NoVerdict is the verdict of a test that ended early.
 const NoVerdict = "NO VERDICT"
 
 // End shows a result, and ends the server once its viewers have received it.

@@ -36,7 +36,7 @@ type Options struct {
 	What     string // runs: "test" if empty
 	Next     string // what to do after its end, one sentence
 	Folder   string // of the test
-	NoClient bool   // no requests are sent: the page has the servers' charts alone
+	NoClient bool   // no requests are sent: the page has only the servers' charts
 	// Limits are drawn from the beginning. Without them, those of the test are drawn once it reports them.
 	Limits []record.Tail
 	Stop   func() // stops it; nil: the page has no button

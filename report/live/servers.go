@@ -10,7 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
-// A value of a page is held until the next reading, for so many intervals and at least so long.
+// The value of a page is kept until the next reading, for at most this many intervals or this time, whichever is
+// longer.
 const (
 	heldIntervals = 2.5
 	heldLeast     = 3 * time.Second

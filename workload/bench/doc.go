@@ -1,5 +1,5 @@
-// Package bench is one run of a workload: it asks the servers what they are, sends the profile's requests with package
-// engine, computes the figures with package measure, and judges the run by the rules of a LoadGen test.
+// Package bench runs a workload: it detects the kind of servers, sends the profile's requests with package engine,
+// computes the figures with package measure, and judges the run by the rules of a LoadGen test.
 //
 //	r, err := bench.Run(ctx, bench.Options{Profile: p, Endpoints: []string{"http://127.0.0.1:8000"}, Folder: "out"})
 //

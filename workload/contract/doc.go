@@ -4,7 +4,7 @@
 //	v, notes, err := contract.Resolve(flags, os.LookupEnv)
 //	list, err := v.Render()
 //
-// A flag precedes the scenario file, which precedes the environment, which precedes the default. Both generations of
-// llm-d-benchmark's variables are read (docs/reference/dialects.md). The package prints nothing, reads no
-// environment by itself, and imports workload/catalog and what is below it.
+// Flags take precedence over the scenario file, the file over the environment, and the environment over defaults.
+// Both generations of llm-d-benchmark's variables are read (docs/reference/dialects.md). The package prints
+// nothing, reads no environment by itself, and imports workload/catalog and what is below it.
 package contract

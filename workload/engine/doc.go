@@ -6,9 +6,9 @@
 //	e.Backends = append(e.Backends, backend)
 //	end, err := e.Run(ctx)
 //
-// One director goroutine prepares requests ahead of time and takes back those that ended. Each backend's event loop
-// takes what is due from a queue of its own, whose timer wakes it. So between the due time and the sending there is the
-// loop alone, as in a run of LoadGen.
+// One director goroutine prepares requests ahead of time and collects those that ended. Each backend's event loop
+// takes due requests from its own queue, whose timer wakes it. So when a request is due, only the loop has to act
+// before it is sent, as in a run of LoadGen.
 //
 // A stage is one of three kinds: requests at due times (open), users who send the next request after an answer
 // (closed), and sessions, whose calls wait for each other.

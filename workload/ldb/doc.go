@@ -3,8 +3,8 @@
 //
 //	files, err := ldb.Reports("0.2.1", record)
 //
-// The schemas schema/ldb-0.1.schema.json and ldb-0.2.schema.json say what a report contains. Latencies are in seconds,
-// by this program's definitions (docs/reference/bench.md#definitions).
+// The schemas schema/ldb-0.1.schema.json and ldb-0.2.schema.json describe the reports. Latencies are in seconds, by
+// this program's definitions (docs/reference/bench.md#definitions).
 //
 // The package prints nothing and writes no file. It imports workload/bench, and must not import cmd.
 package ldb

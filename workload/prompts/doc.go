@@ -1,5 +1,5 @@
-// Package prompts makes the requests of a workload: what is sent, and what each call of a session waits for. When they
-// are sent is package schedule's part.
+// Package prompts makes the requests of a workload: what is sent, and what each call of a session waits for.
+// Package schedule computes when they are sent.
 //
 //	src, err := prompts.Open(p, prompts.Options{Vocabulary: 32000})
 //	calls, err := src.Calls(7)    // of the session 7: a single request has one

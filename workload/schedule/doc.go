@@ -2,7 +2,7 @@
 //
 //	due, err := schedule.Due(&stage, schedule.Seed{Profile: 7, Stage: 0}, nil)
 //
-// The times depend on the stage and the seed alone: not on the machine, on answers, or on the number of goroutines.
+// The times depend only on the stage and the seed, not on the machine, on answers, or on the number of goroutines.
 // Stages that wait for answers (closed, sessions) have no such times; Starts returns when their users begin.
 //
 // Definitions: docs/reference/profiles.md. The package prints nothing and imports workload/profile only.

@@ -2,7 +2,7 @@
 //
 // Each process runs the same profile with another engine.Part and listens on a Unix socket (Listen). A coordinator
 // connects to all of them (Coordinate), measures by how much their clocks differ from its own, and sets one start
-// instant for each stage, in the clock of each process. Merge then makes one event log of theirs.
+// instant for each stage, in the clock of each process. Merge then merges their event logs.
 //
 //	gate, err := shard.Listen(socket)                  // in the process of a shard
 //	engine.Part, engine.Gate = part, gate.Wait
@@ -10,8 +10,8 @@
 //	c := shard.NewCoordinator(connections)             // anywhere: a connection is a pair of pipes
 //	err := c.Run(ctx, stages, progress)
 //
-// A connection carries one JSON object per line. The error of a clock's offset is at most half of the shortest round
-// trip, because the answer was stamped between its sending and its arrival; reports state it.
+// A connection carries one JSON object per line. The error of a clock's offset is at most half of the shortest
+// round trip, because the other process stamped its answer during that round trip. Reports state this error.
 //
 // The package prints nothing and imports workload/engine, workload/eventlog and internal packages only.
 package shard

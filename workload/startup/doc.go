@@ -4,9 +4,9 @@
 //
 // Result and LDB return the documents of llm-d-benchmark's nop harness. Cycle makes a server log a sleep.
 //
-// A log's lines belong to processes. Each process has categories, such as model loading, that tile the time from its
-// first line that matters to its last; gaps between them are "Uncategorized". The wordings that mark a category are
-// data (patterns.go), one table for each kind of server, with the versions that wrote them.
+// A log's lines belong to processes. Each process has categories, such as model loading, which cover the time from
+// its first relevant line to its last; gaps between them are "Uncategorized". The texts that mark a category are
+// data (patterns.go): one table for each kind of server, with the versions that wrote them.
 //
 // Logs are untrusted: their size, their lines and their categories are bounded. The package prints nothing and imports
 // nothing of this project.

@@ -3,9 +3,9 @@
 //
 //	t, err := trace.Read(&profile.TraceFile{Path: "azure.csv", Format: "azure"})
 //
-// A trace may be out of order and have gaps; rows are sorted by time. It holds 16 bytes for each row, 4 more
-// while it sorts, and the runs of its prefix blocks where a format has them, so ten million rows of two numbers take
-// 200 MB at most. Files are streamed and bounded, and a line in a format's usual form is read without an allocation.
+// A trace may be out of order and have gaps; rows are sorted by time. It needs 16 bytes for each row, 4 more while
+// it sorts, and the runs of prefix blocks if the format has them, so ten million rows of two numbers take at most
+// 200 MB. Files are streamed and bounded, and a line in a format's usual form is read without an allocation.
 //
 // The package prints nothing and imports workload/profile only.
 package trace
