@@ -41,7 +41,8 @@ func (e *evidence) emptyCaches(ctx context.Context) error {
 					"--reset-cache auto", "the server at %s offers no way to empty its prefix cache, and "+
 					"--reset-cache require needs one", endpoint.URL)
 		case mode == "require" && errs[i] != nil:
-			return exit.Environment(exit.CodeResetCache, "Give --reset-cache auto to go on without", "%w", errs[i])
+			return exit.Environment(exit.CodeResetCache, "Give --reset-cache auto to continue without emptying "+
+				"it", "%w", errs[i])
 		case errs[i] != nil:
 			e.notes = append(e.notes, fmt.Sprintf("%s: %v", endpoint.URL, errs[i]))
 		}

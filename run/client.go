@@ -133,7 +133,7 @@ func pinning(setting string, shards int) ([]int, error) {
 	for i, f := range fields {
 		cpu, err := strconv.Atoi(strings.TrimSpace(f))
 		if err != nil || cpu < 0 || cpu >= 1024 {
-			return nil, fmt.Errorf("--pin-loop %s: %q is no number of a processor", setting, f)
+			return nil, fmt.Errorf("--pin-loop %s: %q is not the number of a processor", setting, f)
 		}
 		pins[i] = cpu + 1
 	}

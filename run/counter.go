@@ -69,7 +69,7 @@ func (e *evidence) recount(r *record.Record, data *ledger.Test, log string) (*re
 	}
 	if gap := float64(c.Server - c.Tokenizer); math.Abs(gap) > recountShare*float64(c.Server) {
 		r.Notes = append(r.Notes, fmt.Sprintf("the servers count %d output tokens where %s has %d in the text of the same "+
-			"%d answers: is it the model's tokenizer, and do answers bring more than text?",
+			"%d answers: check whether the tokenizer is the model's, and whether answers contain more than text",
 			c.Server, e.counter.Place, c.Tokenizer, c.Samples))
 	}
 	return c, nil

@@ -75,7 +75,7 @@ func TestEnvironmentFollowsNoLink(t *testing.T) {
 	require.NoError(t, os.Symlink(elsewhere, filepath.Join(folder, record.EnvironmentFolder)))
 	run := newTest(p, silent{}, folder)
 	run.pre = &Preflight{}
-	require.ErrorContains(t, run.writeEnvironment(), "is no folder of this user's")
+	require.ErrorContains(t, run.writeEnvironment(), "is not a folder of this user")
 	left, err := os.ReadDir(elsewhere)
 	require.NoError(t, err)
 	require.Empty(t, left)

@@ -143,7 +143,7 @@ func keptNote(kept []fs.DirEntry) string {
 	if more := len(kept) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
-	return "the output folder still holds what no run writes: " + strings.Join(names, ", ")
+	return "the output folder still holds files that no run writes: " + strings.Join(names, ", ")
 }
 
 // isOurReport reports whether a folder's report.html is a page that this program wrote.
@@ -175,7 +175,7 @@ func notMade(err error) error {
 		return nil
 	}
 	return exit.Environment(exit.CodeOutputDir, "Choose another --output-dir, or change its rights",
-		"the output folder cannot be made: %w", err)
+		"the output folder cannot be created: %w", err)
 }
 
 // makeOwnFolder creates a folder in a run's folder, such as that of LoadGen's logs. What writes there follows links, so
@@ -201,7 +201,7 @@ func isOwn(info fs.FileInfo, path string) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	switch {
 	case !ok || !info.IsDir() || int(stat.Uid) != os.Geteuid():
-		return fmt.Errorf("%s is no folder of this user's", path)
+		return fmt.Errorf("%s is not a folder of this user", path)
 	case info.Mode().Perm()&0o022 != 0:
 		return fmt.Errorf("others may write to %s: chmod go-w %[1]s", path)
 	}

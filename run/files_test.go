@@ -31,7 +31,7 @@ func TestLogFolderIsHeld(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(elsewhere, "log"))
 
 	_, err = o.openLogFolder()
-	require.ErrorContains(t, err, "the output folder cannot be made", "a link is refused")
+	require.ErrorContains(t, err, "the output folder cannot be created", "a link is refused")
 	require.NoError(t, os.Remove(logs))
 	require.NoError(t, os.Mkdir(logs, 0o700))
 	for mode, want := range map[os.FileMode]string{0o755: "", 0o775: "chmod go-w", 0o707: "chmod go-w"} {

@@ -108,5 +108,5 @@ func awaitPeak(ctx context.Context, s *sut.SUT, returned <-chan error, failed <-
 }
 
 func spoiledPeak(why string) error {
-	return exit.Environment(exit.CodeProbeSpoiled, "Repair the cause, and search again", "the search was spoiled: %s", why)
+	return exit.Environment(exit.CodeProbeSpoiled, "Remove the cause, and search again", "the search was spoiled: %s", why)
 }

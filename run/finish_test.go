@@ -111,7 +111,7 @@ func TestUnwrittenFilesAreReported(t *testing.T) {
 			told := ""
 			for _, reason := range r.Reasons {
 				if reason.Code == record.CodeLogIncomplete && reason.Value == nil &&
-					!strings.Contains(reason.Text, "left no logs") {
+					!strings.Contains(reason.Text, "wrote no logs") {
 					told = reason.Text
 				}
 			}

@@ -23,7 +23,7 @@ func lockFolder(folder string) (*folderLock, error) {
 	if err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
 		_ = dir.Close() // only read
 		return nil, exit.Usage(exit.CodeRunActive, "Wait for its end, or choose another --output-dir",
-			"another run is writing the output folder %s at this moment", folder)
+			"another run is writing to the output folder %s", folder)
 	}
 	return &folderLock{dir}, nil
 }

@@ -122,7 +122,7 @@ func (w *logWatch) open(name string) {
 func (l *watchedLog) fault(folder string) string {
 	held, err := l.file.Stat()
 	if err != nil {
-		return fmt.Sprintf("%s cannot be looked at any more: %v", l.name, err)
+		return fmt.Sprintf("%s cannot be read any more: %v", l.name, err)
 	}
 	was := l.size
 	l.size = held.Size()
@@ -133,7 +133,7 @@ func (l *watchedLog) fault(folder string) string {
 	case errors.Is(err, fs.ErrNotExist):
 		return l.name + " was removed while LoadGen wrote it"
 	case err != nil:
-		return fmt.Sprintf("%s cannot be looked at any more: %v", l.name, err)
+		return fmt.Sprintf("%s cannot be read any more: %v", l.name, err)
 	case !os.SameFile(held, named):
 		return l.name + " was replaced by another file while LoadGen wrote it"
 	}

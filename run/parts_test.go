@@ -61,7 +61,7 @@ func TestClaim(t *testing.T) {
 	require.NoError(t, os.WriteFile(died, nil, 0o644))
 	notes, err := replace(folder, atomicfile.Private)
 	require.NoError(t, err)
-	require.Equal(t, []string{"the output folder still holds what no run writes: notes.txt"}, notes)
+	require.Equal(t, []string{"the output folder still holds files that no run writes: notes.txt"}, notes)
 	require.NoFileExists(t, report, "it shows the earlier run")
 	require.NoFileExists(t, died)
 	left, err := filepath.Glob(filepath.Join(folder, "*"))
@@ -125,7 +125,7 @@ func TestAFolderIsOneRunsAtATime(t *testing.T) {
 		_, err := claim(folder, force, atomicfile.Private)
 		require.EqualValues(t, "run_active", Classify(err).Code)
 		require.Equal(t, ExitUsage, Classify(err).Exit)
-		require.ErrorContains(t, err, "another run is writing the output folder "+folder)
+		require.ErrorContains(t, err, "another run is writing to the output folder "+folder)
 		require.ErrorContains(t, err, "Wait for its end, or choose another --output-dir")
 	}
 	first.release()

@@ -70,8 +70,8 @@ func TestPinning(t *testing.T) {
 	pins, err := pinning("auto", 2)
 	require.NoError(t, err)
 	require.Len(t, pins, 2)
-	for setting, text := range map[string]string{"3": "names 1 processors for 2 shards", "a,1": `"a" is no number`,
-		"-1,2": `"-1" is no number`, "5000,1": "is no number"} {
+	for setting, text := range map[string]string{"3": "names 1 processors for 2 shards", "a,1": `"a" is not the number`,
+		"-1,2": `"-1" is not the number`, "5000,1": "is not the number"} {
 		_, err := pinning(setting, 2)
 		require.ErrorContains(t, err, text)
 	}

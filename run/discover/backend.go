@@ -108,7 +108,7 @@ func decide(choice *record.BackendChoice, found []*identify.Server) error {
 	for _, s := range found {
 		switch name := s.Backend(); {
 		case s.Contradicts():
-			return exit.Environment(exit.CodeBackendUnclear, "Say with --backend what it is: "+strings.Join(candidates(s),
+			return exit.Environment(exit.CodeBackendUnclear, "Name the kind with --backend: "+strings.Join(candidates(s),
 				" or "), "the kind of server at %s is unclear, because its answers contradict each other: %s", s.URL, s.Why())
 		case name == "":
 			hidden = append(hidden, s)
@@ -125,7 +125,7 @@ func decide(choice *record.BackendChoice, found []*identify.Server) error {
 		return exit.Environment(exit.CodeBackendMixed,
 			"Give endpoints of one kind, or --backend openai for what they have in "+
 				"common",
-			"the endpoints are of several kinds, and a run drives one: %s", strings.Join(texts, "; "))
+			"the endpoints are of several kinds, and a run supports one: %s", strings.Join(texts, "; "))
 	case len(hidden) > 0:
 		choice.Backend = generic
 		choice.Why = hidden[0].URL + " is treated as OpenAI-compatible: " + hidden[0].Why()

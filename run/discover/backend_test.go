@@ -72,7 +72,7 @@ func TestBackend(t *testing.T) {
 		"two kinds and a hidden one": {servers: "hidden vllm sglang", fault: "backend_mixed",
 			text: "is of an unknown kind"},
 		"a contradiction": {servers: "confused", fault: "backend_unclear",
-			text: "Say with --backend what it is: llamacpp or sglang"},
+			text: "Name the kind with --backend: llamacpp or sglang"},
 		"a contradiction and a name": {servers: "confused", given: "sglang", want: "sglang",
 			text: "no single kind of server"},
 		"the right one": {servers: "sglang", given: "sglang", want: "sglang", text: "set by flag backend"},

@@ -17,7 +17,7 @@ import (
 const Window = 2 * time.Second
 
 // Notice is the message to print after the first signal.
-const Notice = "stopping: what was measured is being written; a second signal after 2 s ends at once"
+const Notice = "stopping, and writing what was measured; another signal after 2 s ends the program at once"
 
 // Context returns a context that ends with the first of the signals, whose cause is an exit.Interrupt. Then first
 // is called on a new goroutine, so it may block. Each signal after Window is passed to later, which should end the

@@ -144,7 +144,7 @@ func TestFormatsOfAnswers(t *testing.T) {
 	for _, text := range []string{"[1]", "{", ""} {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 		_, err = of(path)
-		require.ErrorContains(t, err, "holds no JSON object", text)
+		require.ErrorContains(t, err, "does not contain a JSON object", text)
 	}
 	_, err = of("no/such/file")
 	require.ErrorContains(t, err, "open no/such/file: no such file or directory")

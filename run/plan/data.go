@@ -132,7 +132,7 @@ func (d *Data) checkDatasetFile() error {
 	if _, err := os.Stat(path); path == "" || !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return exit.Usage(exit.CodeDataset, "Check the path", "there is no data set %s", path)
+	return exit.Usage(exit.CodeDataset, "Check the path", "the data set %s does not exist", path)
 }
 
 // SendsText reports whether requests carry the text of a row that also has token ids, or may do so because the backend

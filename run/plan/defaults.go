@@ -60,7 +60,7 @@ func (p *Plan) CheckInput(rows int) error {
 	}
 	if p.needsQPS() && len(p.Rehearsal) == 0 && !p.Config.Has("target-qps") {
 		return exit.Usage(exit.CodeTargetQPS, "Give --target-qps QUERIES_PER_SECOND, here or in --user-conf",
-			"a %s test needs the load to offer, and --target-qps is not given",
+			"a %s test needs a load, and --target-qps is not given",
 			p.Scenario.Scenario)
 	}
 	if p.Config.String("served-model") == "" {
@@ -148,7 +148,7 @@ func (p *Plan) drainDefault() suggestion {
 }
 
 // SimulatorOrigin is the origin of settings that select the simulator.
-var SimulatorOrigin = ProgramOrigin("the simulator, as there is no --endpoint")
+var SimulatorOrigin = ProgramOrigin("the simulator, because there is no --endpoint")
 
 func (p *Plan) simulated() defaults {
 	if p.HasEndpoint() {
@@ -205,7 +205,7 @@ func number(f *float64) string {
 }
 
 // SyntheticDataset is the origin of a data set that was made for the run.
-var SyntheticDataset = ProgramOrigin("a synthetic set, as there is no --dataset")
+var SyntheticDataset = ProgramOrigin("a synthetic set, because there is no --dataset")
 
 // NoRate is the origin of a placeholder for the target QPS of a plan whose test is not run.
 var NoRate = ProgramOrigin("not used by a preflight")

@@ -3,6 +3,7 @@ package plan
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -80,9 +81,13 @@ func (r *Requests) format() (*backends.Format, error) {
 				"the JSON schema of --response-format cannot be read: %w", err)
 		}
 		var schema bytes.Buffer
-		if err := json.Compact(&schema, text); err != nil || !strings.HasPrefix(schema.String(), "{") {
+		err = json.Compact(&schema, text)
+		if err == nil && !strings.HasPrefix(schema.String(), "{") {
+			err = errors.New("it is another JSON value")
+		}
+		if err != nil {
 			return nil, exit.Usage(exit.CodeResponseFormat, "Write text, json_object, benchmark, or the file of a JSON schema",
-				"%s holds no JSON object (%v), and a JSON schema is one", name, err)
+				"%s does not contain a JSON object, as a JSON schema must: %w", name, err)
 		}
 		return &backends.Format{Schema: schema.Bytes()}, nil
 	}

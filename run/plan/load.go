@@ -70,7 +70,7 @@ func (l *Load) readSeeds() error {
 		n, err := strconv.ParseUint(w, 10, 64)
 		if err != nil {
 			return exit.Usage(exit.CodeSeedOverride, "Write v6.0, or qsl,sample_index,schedule",
-				"--seed-override: %q is no unsigned 64-bit number", w)
+				"--seed-override: %q is not an unsigned 64-bit number", w)
 		}
 		seeds[i] = n
 	}

@@ -245,7 +245,7 @@ func TestPlansThatCanNotBe(t *testing.T) {
 		"two seeds": {Settings{"model": "llama3.1-8b", "seed-override": "1,2"}, 1, "seed_override",
 			"three numbers"},
 		"seeds of letters": {Settings{"model": "llama3.1-8b", "seed-override": "1,2,c"}, 1, "seed_override",
-			`"c" is no unsigned`},
+			`"c" is not an unsigned`},
 		"zero QPS": {Settings{"model": "llama3.1-8b", "scenario": "Server", "target-qps": "0"}, 1, "setting",
 			"target-qps"},
 		"negative QPS": {Settings{"model": "llama3.1-8b", "scenario": "Server", "target-qps": "-1"}, 1, "setting",
@@ -357,7 +357,7 @@ func TestEndpointsAndKey(t *testing.T) {
 func TestMistakesAreReportedTogether(t *testing.T) {
 	_, err := New(Settings{"scenario": "Server", "endpoint": "ftp://a", "dataset": "no-such.json", "percentiles": "101"})
 	require.ErrorContains(t, err, "4 mistakes:\n  - no --model given. ")
-	for _, part := range []string{"between 0 and 100", "ftp://a", "there is no data set no-such.json"} {
+	for _, part := range []string{"between 0 and 100", "ftp://a", "the data set no-such.json does not exist"} {
 		require.ErrorContains(t, err, "\n  - ")
 		require.ErrorContains(t, err, part)
 	}

@@ -137,7 +137,8 @@ func readGenerationConfig(path string) (values map[string]string, notices []stri
 		return nil, nil, fmt.Errorf("the generation config %s: %w", path, err)
 	}
 	if len(ignored) > 0 {
-		notices = append(notices, fmt.Sprintf("the generation config %s: %s are the server's business and are not sent", path,
+		notices = append(notices, fmt.Sprintf("the generation config %s: the server itself handles %s, so they are not "+
+			"sent", path,
 			strings.Join(ignored, ", ")))
 	}
 	return values, notices, nil
@@ -152,18 +153,18 @@ func generationValues(text []byte) (values map[string]string, ignored []string, 
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, nil, errors.New("it is no JSON object of parameters, such as {\"max_new_tokens\": 1024}")
+		return nil, nil, errors.New("it is not a JSON object of parameters, such as {\"max_new_tokens\": 1024}")
 	}
 	values = map[string]string{}
 	for d.More() {
 		t, err := d.Token()
 		if err != nil {
-			return nil, nil, fmt.Errorf("it is no JSON: %w", err)
+			return nil, nil, fmt.Errorf("it is not JSON: %w", err)
 		}
 		key := t.(string) // the decoder returns no other type for a key
 		var v any
 		if err := d.Decode(&v); err != nil {
-			return nil, nil, fmt.Errorf("the value of %.60q is no JSON: %w", key, err)
+			return nil, nil, fmt.Errorf("the value of %.60q is not JSON: %w", key, err)
 		}
 		n, isNumber := v.(json.Number)
 		switch _, double := values[key]; {
@@ -175,13 +176,13 @@ func generationValues(text []byte) (values map[string]string, ignored []string, 
 		case double:
 			return nil, nil, fmt.Errorf("the key %s occurs twice", key)
 		case !isNumber:
-			return nil, nil, fmt.Errorf("the value of %s is no number", key)
+			return nil, nil, fmt.Errorf("the value of %s is not a number", key)
 		default:
 			values[key] = n.String()
 		}
 	}
 	if _, err := d.Token(); err != nil {
-		return nil, nil, fmt.Errorf("it is no JSON: %w", err)
+		return nil, nil, fmt.Errorf("it is not JSON: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, nil, errors.New("there is text after its object")

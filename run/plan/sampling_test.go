@@ -107,16 +107,16 @@ func TestGenerationConfig(t *testing.T) {
 	p := withServer(t, 13368, Settings{"model": "llama3.1-8b", "generation-config": path, "temperature": "0"})
 	require.Equal(t, "temperature 0, top_p 1, top_k -1, seed 42, min_tokens 1, max_tokens 77", p.Sampling().String(),
 		"what is set by name stands above the file")
-	require.Contains(t, p.Notices()[0], "do_sample, eos_token_id are the server's business")
+	require.Contains(t, p.Notices()[0], "the server itself handles do_sample, eos_token_id")
 	require.Contains(t, p.Config.Origin("max-tokens").String(), "generation_config.json")
 
 	for text, why := range map[string]string{
-		`[]`:                          "it is no JSON object",
-		``:                            "it is no JSON object",
+		`[]`:                          "it is not a JSON object",
+		``:                            "it is not a JSON object",
 		`{"max_tokens": 5}`:           `the key "max_tokens" is not known; the known ones are max_new_tokens`,
-		`{"top_p": "high"}`:           "the value of top_p is no number",
+		`{"top_p": "high"}`:           "the value of top_p is not a number",
 		`{"top_p": 0.5, "top_p": 1}`:  "the key top_p occurs twice",
-		`{"top_p": 0.5`:               "it is no JSON",
+		`{"top_p": 0.5`:               "it is not JSON",
 		`{"top_p": 0.5} {}`:           "there is text after",
 		`{"top_p": 5}`:                "top-p",
 		`{"max_new_tokens": 1.5}`:     "max-tokens",

@@ -169,7 +169,7 @@ func (t *Test) findScenario() error {
 	if known := append(config.LoadGenModels(), models.Generic); !slices.Contains(known, t.LoadGenModel()) {
 		return exit.Usage(exit.CodeLGModelName, "Leave --lg-model-name out: the registry contains the key",
 			"LoadGen's mlperf.conf has no model %q, so its limits and counts would "+
-				"silently be those of no benchmark; near it are %s",
+				"silently be those of no benchmark; similar names are %s",
 			t.LoadGenModel(), strings.Join(config.Nearest(t.LoadGenModel(), known), ", "))
 	}
 	return nil

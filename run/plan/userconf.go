@@ -164,7 +164,7 @@ func (l *Load) assertSettings(s *loadgen.TestSettings) error {
 		return nil
 	}
 	return exit.Environment(exit.CodeLoadGenSettings,
-		"Is another LoadGen linked than third_party/loadgen.lock names? `mlperf-go version` prints it",
+		"Check with `mlperf-go version` whether the linked LoadGen is the one in third_party/loadgen.lock",
 		"LoadGen's settings are not the round's: %s", strings.Join(wrong, "; "))
 }
 

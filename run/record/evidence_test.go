@@ -298,16 +298,17 @@ func TestEachRuleAlone(t *testing.T) {
 			exit: exit.StatusInvalid},
 		"sent late by a busy client": {change: func(e *Evidence) {
 			e.Record.Client.DispatchLagUS.P99, e.Record.Client.CPUS, e.Record.DurationS = 3e5, 6, 10
-		}, verdict: Invalid, codes: []Code{CodeClientLag}, text: "the client is too slow for this load. Is",
+		}, verdict: Invalid, codes: []Code{CodeClientLag}, text: "the client is too slow for this load; check",
 			exit: exit.StatusInvalid},
 		"sent late by an idle client": {change: func(e *Evidence) {
 			e.Record.Client.DispatchLagUS.P99, e.Record.Client.CPUS, e.Record.DurationS = 3e5, 0.5, 10
-		}, verdict: Invalid, codes: []Code{CodeClientLag}, text: "the client itself was not busy (0.05 CPUs). Was it stopped",
+		}, verdict: Invalid, codes: []Code{CodeClientLag},
+			text: "the client itself was not busy (0.05 CPUs); check whether it was stopped",
 			exit: exit.StatusInvalid},
 		"errors that follow from failures": {change: func(e *Evidence) {
 			e.Record.Samples.Failed, e.Record.Samples.FailedByReason = 2, map[ledger.Reason]int64{"http_500": 2}
 			e.Logs.Errors, e.Logs.ErrorTexts = 2, []mllog.Text{{Text: noTokenError, Count: 2}}
-		}, verdict: Invalid, codes: []Code{CodeFailedSamples, CodeLoadGenErrors}, text: "so it is no second fault",
+		}, verdict: Invalid, codes: []Code{CodeFailedSamples, CodeLoadGenErrors}, text: "so it is not another fault",
 			exit: exit.StatusInvalid},
 		"sent just in time": {change: func(e *Evidence) { e.Record.Client.DispatchLagUS.P99 = 200_000 }, verdict: Valid},
 		"reported late": {change: func(e *Evidence) { e.Record.Client.ReportLagUS.P99 = 1_000_001 },

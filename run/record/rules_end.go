@@ -58,7 +58,7 @@ func serverDied(e *Evidence) *Cause {
 	if len(died) == 0 {
 		return nil
 	}
-	return noneAllowed(CodeServerDied, len(died), fmt.Sprintf("servers of the test ended by themselves (%s); "+
+	return noneAllowed(CodeServerDied, len(died), fmt.Sprintf("servers of the test ended unexpectedly (%s); "+
 		"servers.replicas has the ends of their logs", strings.Join(died, "; ")))
 }
 

@@ -92,10 +92,11 @@ const idleCPUs = 0.5
 func (e *Evidence) whyLate() string {
 	c, s := e.Record.Client.CPUS, e.Record.DurationS
 	if c > 0 && s > 0 && c/s < idleCPUs {
-		return fmt.Sprintf("the client itself was not busy (%.2g CPUs). Was it stopped, throttled by a control group, "+
-			"or crowded out by another program or the server?", c/s)
+		return fmt.Sprintf("the client itself was not busy (%.2g CPUs); check whether it was stopped, throttled by a "+
+			"control group, "+
+			"or displaced by another program or the server.", c/s)
 	}
-	return "the client is too slow for this load. Is another program using this machine, or the server?"
+	return "the client is too slow for this load; check whether another program or the server uses this machine."
 }
 
 func number64(v any) (float64, bool) {

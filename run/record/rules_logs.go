@@ -16,7 +16,7 @@ func logIncomplete(e *Evidence) *Cause {
 		return nil
 	}
 	if e.Logs == nil || len(e.Logs.Missing) == 0 {
-		return &Cause{Code: CodeLogIncomplete, Text: "LoadGen left no logs, although the test ran to its end"}
+		return &Cause{Code: CodeLogIncomplete, Text: "LoadGen wrote no logs, although the test ran to its end"}
 	}
 	return &Cause{Code: CodeLogIncomplete, Text: "LoadGen's logs are incomplete, although the test ran to its end: " +
 		e.Logs.Missing[0] + ". Is the disk full, or did another program change them?", Value: e.Logs.Missing}
@@ -123,7 +123,7 @@ func loadgenErrors(e *Evidence) *Cause {
 		first := texts[0]
 		c.Text += fmt.Sprintf("; the first (%s): %s", plural.Count(first.Count, "time", "times"), first.Text)
 		if strings.HasPrefix(first.Text, noTokenError) && int64(first.Count) <= e.Record.Samples.Failed-e.cancelled() {
-			c.Text += ". It logs this of every failed sample, so it is no second fault"
+			c.Text += ". LoadGen logs this for every failed sample, so it is not another fault"
 		}
 	}
 	if n := e.OneToken; n > 0 && e.TokenLatencies { // in Offline too, where no first token is reported

@@ -106,7 +106,7 @@ func tokenCounts(e *Evidence) *Cause {
 func promptCounts(e *Evidence) *Cause {
 	if n := e.OtherPrompts; n > 0 {
 		return noneAllowed(CodeTokenMismatch, n, fmt.Sprintf("in %s the server counted another number of prompt "+
-			"tokens than the token ids that it was sent: does it cut prompts, or put a token before them?",
+			"tokens than the token ids that it was sent: check whether it cuts prompts, or adds a token before them",
 			plural.Count(n, "answer", "answers")))
 	}
 	return nil
@@ -132,11 +132,12 @@ func unaskedAnswers(e *Evidence) *Cause {
 	}
 	switch n := max(a.Unasked, inLoops); {
 	case n > 0:
-		return noneAllowed(CodeUnaskedAnswers, n, fmt.Sprintf("%s came that nothing had asked for, and one that "+
-			"comes when the next request is out is taken for the answer to that", plural.Count(n, "answer", "answers")))
+		return noneAllowed(CodeUnaskedAnswers, n, fmt.Sprintf("%s belonged to no request; one that arrives after the next "+
+			"request was sent would count as the answer to that request", plural.Count(n, "answer", "answers")))
 	case a.Strays > 0 && !a.Identified:
-		return noneAllowed(CodeUnaskedAnswers, a.Strays, fmt.Sprintf("%s bytes came that nothing had asked for, and the "+
-			"answers carry no ids of their requests: their requests are unknown", plural.Count(a.Strays, "time", "times")))
+		return noneAllowed(CodeUnaskedAnswers, a.Strays, fmt.Sprintf("%s, bytes arrived without an open "+
+			"request, and answers have no request ids, so the requests that they belong to are unknown",
+			plural.Count(a.Strays, "time", "times")))
 	}
 	return nil
 }
