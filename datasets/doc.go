@@ -15,6 +15,8 @@
 // The package has its own Parquet reader because parquet-go v0.32.0, which writes our files, trusts page headers: it
 // unpacks a gzip page of 33 KB whose header claims 64 bytes to the full 32 MiB (a page of 10 MB would take 10 GB), and
 // reads files whose footer counts more, fewer or 2^60 rows without an error. TestParquetWithFalseSizes has these cases.
+// Cost alone would not decide: 4,388 rows of 81 MB as JSON take 0.3 s of processor time and 38 MiB with this reader,
+// 0.7 s and 42 MiB as parquet-go's generic rows with encoding/json.
 //
 // The package imports models, tokenizer and internal/config (nearest names), and nothing that uses the network or
 // prints.
