@@ -11,7 +11,7 @@ import (
 func BenchmarkOpen(b *testing.B) {
 	const rows = 2000
 	var file bytes.Buffer
-	require.NoError(b, WriteSynth(&file, llamaRow, rows, 1))
+	require.NoError(b, SynthSet{Row: llamaRow, Samples: rows, Seed: 1}.Write(&file))
 	for name, content := range map[string][]byte{"plain": file.Bytes(), "gzip": gzipped(b, file.Bytes()),
 		"zstd": zstded(b, file.Bytes())} {
 		b.Run(name, func(b *testing.B) {

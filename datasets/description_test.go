@@ -47,7 +47,7 @@ func TestShippedDescriptions(t *testing.T) {
 
 			set := filepath.Join(t.TempDir(), "set")
 			var text bytes.Buffer
-			if err := WriteSynth(&text, m.Row, 8, 1); err != nil {
+			if err := (SynthSet{Row: m.Row, Samples: 8, Seed: 1}).Write(&text); err != nil {
 				return // of this benchmark no row can be invented
 			}
 			require.NoError(t, os.WriteFile(set, text.Bytes(), 0o644))

@@ -61,11 +61,6 @@ func Synth(row *models.Row, n int, seed int64) ([]SynthRecord, error) {
 	return records, err
 }
 
-// WriteSynth writes a synthetic data set without programs.
-func WriteSynth(w io.Writer, row *models.Row, n int, seed int64) error {
-	return SynthSet{Row: row, Samples: n, Seed: seed}.Write(w)
-}
-
 // Write writes the set in the benchmark's own schema, as a JSON array with one record per line.
 func (s SynthSet) Write(w io.Writer) error {
 	out := bufio.NewWriterSize(w, 1<<16)

@@ -14,7 +14,7 @@ import (
 func TestSynthetic(t *testing.T) {
 	for _, row := range models.Rows() {
 		var file bytes.Buffer
-		require.NoError(t, WriteSynth(&file, row, 100, 7))
+		require.NoError(t, SynthSet{Row: row, Samples: 100, Seed: 7}.Write(&file))
 		d, err := Open(writeFile(t, "synth", file.Bytes()), ForRow(row))
 		require.NoError(t, err)
 		require.True(t, d.marked, row.Name)
@@ -55,7 +55,7 @@ func TestSmallIDsAreNotSynthetic(t *testing.T) {
 func TestTheMarkIsConverted(t *testing.T) {
 	row := llamaRow
 	var file bytes.Buffer
-	require.NoError(t, WriteSynth(&file, row, 10, 7))
+	require.NoError(t, SynthSet{Row: row, Samples: 10, Seed: 7}.Write(&file))
 	path := writeFile(t, "synth.json", file.Bytes())
 	for _, format := range []string{FormatJSON, FormatJSONL, FormatCSV, FormatParquet} {
 		var out bytes.Buffer

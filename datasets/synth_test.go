@@ -154,6 +154,6 @@ func TestSynthRefuses(t *testing.T) {
 	_, err = Synth(&models.Row{Name: "pictures", Columns: []models.Column{{Name: "sound", Type: "text", Required: true}}},
 		1, 1)
 	require.ErrorContains(t, err, `its column "sound" cannot be invented`)
-	require.ErrorContains(t, WriteSynth(fullDisk{}, llamaRow, 100, 1),
+	require.ErrorContains(t, SynthSet{Row: llamaRow, Samples: 100, Seed: 1}.Write(fullDisk{}),
 		"cannot write a synthetic data set of 100 records for llama3.1-8b: no space left")
 }

@@ -35,7 +35,7 @@ func FuzzRead(f *testing.F) {
 			record.MetricsName: metrics} {
 			require.NoError(t, os.WriteFile(filepath.Join(folder, filepath.FromSlash(name)), text, 0o600))
 		}
-		lines, err := atomicfile.CreateLines(filepath.Join(folder, record.RequestsName))
+		lines, err := atomicfile.Shared.CreateLines(filepath.Join(folder, record.RequestsName))
 		require.NoError(t, err)
 		for line := range bytes.Lines(requests) {
 			require.NoError(t, lines.AppendRaw(bytes.TrimRight(line, "\n")))

@@ -160,7 +160,7 @@ func TestFilesAreDurable(t *testing.T) {
 }
 
 func writeLines(path, line string) error {
-	l, err := CreateLines(path)
+	l, err := Shared.CreateLines(path)
 	if err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func TestWhatCanNotBeMadeDurableIsAnError(t *testing.T) {
 // lineFiles returns a name for each form of a file of lines, and how it is created.
 func lineFiles() map[string]func(path string) (*Lines, error) {
 	return map[string]func(path string) (*Lines, error){
-		"a.jsonl": CreateLines, "a.jsonl.zst": CreateLines, "a.jsonl.gz": CreateLines,
+		"a.jsonl": Shared.CreateLines, "a.jsonl.zst": Shared.CreateLines, "a.jsonl.gz": Shared.CreateLines,
 		"bulk.jsonl": Shared.CreateBulk, "bulk.jsonl.zst": Shared.CreateBulk, "bulk.jsonl.gz": Shared.CreateBulk,
 	}
 }
@@ -292,7 +292,7 @@ func TestLines(t *testing.T) {
 
 func TestFlushedLinesSurviveACrash(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.jsonl.zst")
-	l, err := CreateLines(path)
+	l, err := Shared.CreateLines(path)
 	require.NoError(t, err)
 	require.NoError(t, l.Append("kept"))
 	require.NoError(t, l.Flush())

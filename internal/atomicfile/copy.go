@@ -26,9 +26,6 @@ func sumOf(f *os.File) (string, error) {
 	return sum(), nil
 }
 
-// Copy replaces to with the bytes of from, readable by everybody, and returns their SHA-256.
-func Copy(from, to string) (string, error) { return Shared.Copy(from, to) }
-
 // Copy replaces to with the bytes of from, and returns their SHA-256.
 func (a Access) Copy(from, to string) (string, error) {
 	f, err := os.Open(from)

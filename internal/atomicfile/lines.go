@@ -36,9 +36,6 @@ var (
 	errAborted = errors.New("the file was dropped")
 )
 
-// CreateLines begins path, readable by everybody. A name that ends in .zst or .gz is compressed.
-func CreateLines(path string) (*Lines, error) { return Shared.CreateLines(path) }
-
 // CreateLines begins path. A name that ends in .zst or .gz is compressed.
 func (a Access) CreateLines(path string) (*Lines, error) {
 	// One goroutine: the encoder then works inside Write and its errors come back at once.

@@ -31,7 +31,7 @@ func synthetic(t *testing.T, n int) string {
 	path := filepath.Join(t.TempDir(), "d.json")
 	f, err := os.Create(path)
 	require.NoError(t, err)
-	require.NoError(t, datasets.WriteSynth(f, m.Row, n, 1))
+	require.NoError(t, datasets.SynthSet{Row: m.Row, Samples: n, Seed: 1}.Write(f))
 	require.NoError(t, f.Close())
 	return path
 }

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"encoding/json"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -176,7 +175,7 @@ func TestPromptsOfTheProgramsOwnWordingAreABreach(t *testing.T) {
 	require.Empty(t, p.Breaches())
 
 	path := filepath.Join(t.TempDir(), "synthetic.json")
-	require.NoError(t, atomicfile.Write(path, func(w io.Writer) error { return datasets.WriteSynth(w, p.Row, 4, 1) }))
+	require.NoError(t, atomicfile.Write(path, datasets.SynthSet{Row: p.Row, Samples: 4, Seed: 1}.Write))
 	p, err := New(Settings{"model": "qwen3-vl-235b-a22b", "endpoint": "http://host:1", "dataset": path})
 	require.NoError(t, err)
 	_, err = p.ReadDataset()

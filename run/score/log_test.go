@@ -43,7 +43,7 @@ func synthetic(t *testing.T, row *models.Row, n int, seed int64) (path string, a
 	path = filepath.Join(t.TempDir(), "d.json")
 	f, err := os.Create(path)
 	require.NoError(t, err)
-	require.NoError(t, datasets.WriteSynth(f, row, n, seed))
+	require.NoError(t, datasets.SynthSet{Row: row, Samples: n, Seed: seed}.Write(f))
 	require.NoError(t, f.Close())
 	return path, answers
 }
