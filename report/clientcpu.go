@@ -24,7 +24,7 @@ func (r *Run) ownCPUs() float64 {
 
 // clientCPU separates a program that did not get to run from one that used up its CPUs; "": its use is unknown.
 // stood: the program did nothing for a while, and was not just late.
-func (r *Run) clientCPU(when string, used float64, stood bool) string {
+func (r diagnosis) clientCPU(when string, used float64, stood bool) string {
 	of := r.Record.Host.CPUsAllowed
 	if math.IsNaN(used) || of <= 0 {
 		return ""
@@ -44,7 +44,7 @@ func (r *Run) clientCPU(when string, used float64, stood bool) string {
 }
 
 // machineCPU states how busy the machine was over the run.
-func (r *Run) machineCPU() string {
+func (r diagnosis) machineCPU() string {
 	if cpu, ok := r.signal("machine_cpu"); ok && cpu.Mean >= busyEnough {
 		return fmt.Sprintf(" All programs together kept the machine's CPUs %s busy.", percent(cpu.Mean))
 	}
@@ -52,15 +52,15 @@ func (r *Run) machineCPU() string {
 }
 
 // stoodWhy states what this program and its machine did while the client stood still.
-func (r *Run) stoodWhy(l *timeline, pauses []stall) string {
-	used, _ := r.meanIn(l, "client_cpu", pauses)
+func (r diagnosis) stoodWhy(pauses []stall) string {
+	used, _ := r.meanIn("client_cpu", pauses)
 	text := ""
 	if !math.IsNaN(used) {
 		text = r.clientCPU("While it stood still", used, true)
 	} else {
 		text = r.clientCPU("Over the run", r.ownCPUs(), true)
 	}
-	in, out := r.meanIn(l, "machine_cpu", pauses)
+	in, out := r.meanIn("machine_cpu", pauses)
 	switch {
 	case math.IsNaN(in) || math.IsNaN(out) || in < busyEnough:
 	case out-in > -sameBusy:
@@ -74,7 +74,7 @@ func (r *Run) stoodWhy(l *timeline, pauses []stall) string {
 
 // meanIn returns the mean of a signal whose readings are of the time since the one before, inside and outside of some
 // pauses. NaN: no reading was there.
-func (r *Run) meanIn(l *timeline, key string, pauses []stall) (in, out float64) {
+func (r diagnosis) meanIn(key string, pauses []stall) (in, out float64) {
 	line := r.line(key)
 	var sumIn, sumOut, within, without float64
 	for k := 1; k < len(line.TimesS); k++ {
@@ -85,7 +85,7 @@ func (r *Run) meanIn(l *timeline, key string, pauses []stall) (in, out float64) 
 		from, to := line.TimesS[k-1]+r.metricsShift(), line.TimesS[k]+r.metricsShift()
 		overlap := 0.0
 		for i := range pauses {
-			overlap += max(min(to, l.at(pauses[i].toNS))-max(from, l.at(pauses[i].fromNS)), 0)
+			overlap += max(min(to, r.at(pauses[i].toNS))-max(from, r.at(pauses[i].fromNS)), 0)
 		}
 		sumIn, within = sumIn+v*overlap, within+overlap
 		sumOut, without = sumOut+v*(to-from-overlap), without+to-from-overlap

@@ -94,23 +94,32 @@ func (r *Run) Figures() []Figure {
 }
 
 // figures is Figures with the timeline of the requests; nil: no request log.
-func (r *Run) figures(l *timeline) []Figure {
+func (r *Run) figures(l *timeline) []Figure { return drawing{r, l}.all() }
+
+// drawing makes the charts of a run.
+type drawing struct {
+	*Run
+	*timeline // of the requests; nil: no request log
+}
+
+// all returns the charts in the order of the page.
+func (r drawing) all() []Figure {
 	var list []Figure
-	if l != nil {
+	if r.timeline != nil {
 		for _, d := range r.durations() {
-			list = append(list, r.overTime(l, d))
+			list = append(list, r.overTime(d))
 		}
-		list = append(list, lags(l), inFlight(l), r.rates(l), r.failedByServer(l), r.tokens(l))
-		list = append(list, r.signals(l)...)
+		list = append(list, lags(r.timeline), inFlight(r.timeline), r.rates(), r.failedByServer(), r.tokens())
+		list = append(list, r.signals()...)
 		for _, d := range r.durations() {
-			list = append(list, r.distributed(l, d))
+			list = append(list, r.distributed(d))
 		}
-		list = append(list, lengths(l)...)
+		list = append(list, lengths(r.timeline)...)
 	} else {
-		list = r.signals(nil)
+		list = r.signals()
 	}
-	if r.Workload != nil && l != nil {
-		r.Workload.mark(list, l)
+	if r.Workload != nil && r.timeline != nil {
+		r.Workload.mark(list, r.timeline)
 	}
 	list = withValues(list)
 	shareTime(list)
@@ -206,18 +215,18 @@ const byDue = " A request is where it was due. Of less than 100 requests in a bi
 
 var percentileNames = []string{"p50", "p90", "p99"}
 
-func (r *Run) overTime(l *timeline, d duration) Figure {
-	lines := l.percentiles(d.of, 0.5, 0.9, 0.99)
+func (r drawing) overTime(d duration) Figure {
+	lines := r.percentiles(d.of, 0.5, 0.9, 0.99)
 	f := d.overTime(r.Record.Tails)
 	f.Look += byDue
 	for i, name := range percentileNames {
-		f.Curves = append(f.Curves, Curve{name, l.middles(), scaled(lines[i], d.scale)})
+		f.Curves = append(f.Curves, Curve{name, r.middles(), scaled(lines[i], d.scale)})
 	}
 	return f
 }
 
-func (r *Run) distributed(l *timeline, d duration) Figure {
-	values, shares := l.distribution(d.of)
+func (r drawing) distributed(d duration) Figure {
+	values, shares := r.distribution(d.of)
 	f := Figure{ID: d.id + "-cdf", Title: "Distribution of " + d.name, X: d.name + " in " + d.unit, Y: shareAxis,
 		Look:   "The share of the requests that were at or below a value.",
 		Curves: []Curve{{"requests", scaled(values, d.scale), shares}}, Limits: d.limits(r.Record.Tails, true)}
@@ -237,30 +246,30 @@ func (d duration) limits(tails []record.Tail, onX bool) []Limit {
 	return nil
 }
 
-func (r *Run) rates(l *timeline) Figure {
-	due := l.rate(func(add func(at, w float64)) {
-		for i := range l.samples {
-			add(l.at(l.samples[i].dueNS), 1)
+func (r drawing) rates() Figure {
+	due := r.rate(func(add func(at, w float64)) {
+		for i := range r.samples {
+			add(r.at(r.samples[i].dueNS), 1)
 		}
 	})
-	done := l.rate(func(add func(at, w float64)) {
-		for i := range l.samples {
-			if e := l.samples[i].entry; e.Succeeded() {
-				add(l.at(e.DoneNS), 1)
+	done := r.rate(func(add func(at, w float64)) {
+		for i := range r.samples {
+			if e := r.samples[i].entry; e.Succeeded() {
+				add(r.at(e.DoneNS), 1)
 			}
 		}
 	})
-	failed := l.rate(func(add func(at, w float64)) {
-		for i := range l.samples {
-			if e := l.samples[i].entry; e.DoneNS != 0 && !e.Succeeded() {
-				add(l.at(e.DoneNS), 1)
+	failed := r.rate(func(add func(at, w float64)) {
+		for i := range r.samples {
+			if e := r.samples[i].entry; e.DoneNS != 0 && !e.Succeeded() {
+				add(r.at(e.DoneNS), 1)
 			}
 		}
 	})
 	f := ratesFigure
-	f.Curves = []Curve{{"scheduled", l.middles(), due}, {"answered", l.middles(), done}}
+	f.Curves = []Curve{{"scheduled", r.middles(), due}, {"answered", r.middles(), done}}
 	if r.Record.Samples.Failed > 0 {
-		f.Curves = append(f.Curves, Curve{"failed", l.middles(), failed})
+		f.Curves = append(f.Curves, Curve{"failed", r.middles(), failed})
 	}
 	return f
 }
@@ -269,7 +278,7 @@ func (r *Run) rates(l *timeline) Figure {
 const mostServers = colours
 
 // failedByServer returns the failed requests of each of several servers. It has no curve without failures.
-func (r *Run) failedByServer(l *timeline) Figure {
+func (r drawing) failedByServer() Figure {
 	f := Figure{ID: "failed-servers", Title: "Failed requests by server", X: timeAxis, Y: "requests/s", Time: true,
 		Look: "One server alone points to its machine or process; all at the same time to what they share, or to the client."}
 	n := len(r.Record.Endpoints)
@@ -277,23 +286,23 @@ func (r *Run) failedByServer(l *timeline) Figure {
 		return f
 	}
 	for number, server := range r.Record.Endpoints {
-		failed := l.rate(func(add func(at, w float64)) {
-			for i := range l.samples {
-				if e := l.samples[i].entry; int(e.Endpoint) == number && e.DoneNS != 0 && !e.Succeeded() {
-					add(l.at(e.DoneNS), 1)
+		failed := r.rate(func(add func(at, w float64)) {
+			for i := range r.samples {
+				if e := r.samples[i].entry; int(e.Endpoint) == number && e.DoneNS != 0 && !e.Succeeded() {
+					add(r.at(e.DoneNS), 1)
 				}
 			}
 		})
-		f.Curves = append(f.Curves, Curve{server.URL, l.middles(), failed})
+		f.Curves = append(f.Curves, Curve{server.URL, r.middles(), failed})
 	}
 	return f
 }
 
 // tokens spreads the tokens of an answer evenly from its first token to its end, because the log has no time for each.
-func (r *Run) tokens(l *timeline) Figure {
-	out := make([]float64, l.bins)
-	for i := range l.samples {
-		e := l.samples[i].entry
+func (r drawing) tokens() Figure {
+	out := make([]float64, r.bins)
+	for i := range r.samples {
+		e := r.samples[i].entry
 		if !e.Succeeded() {
 			continue
 		}
@@ -301,10 +310,10 @@ func (r *Run) tokens(l *timeline) Figure {
 		if from == 0 {
 			from = e.IssuedNS
 		}
-		l.spread(out, l.at(from), l.at(e.DoneNS), float64(e.OutputTokens))
+		r.spread(out, r.at(from), r.at(e.DoneNS), float64(e.OutputTokens))
 	}
 	f := tokensFigure
-	f.Curves = []Curve{{"output", l.middles(), out}}
+	f.Curves = []Curve{{"output", r.middles(), out}}
 	return f
 }
 
@@ -328,13 +337,13 @@ func lags(l *timeline) Figure {
 	return f
 }
 
-// signals returns a figure for each signal of the servers' metrics, with a curve per page. l may be nil.
-func (r *Run) signals(l *timeline) []Figure {
+// signals returns a figure for each signal of the servers' metrics, with a curve per page.
+func (r drawing) signals() []Figure {
 	if r.Metrics == nil {
 		return nil
 	}
 	shift := r.metricsShift()
-	stood := l != nil && len(l.clientStalls()) > 0
+	stood := r.timeline != nil && len(r.clientStalls()) > 0
 	var list []Figure
 	for i := range series.Signals {
 		signal := &series.Signals[i]

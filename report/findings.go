@@ -17,19 +17,28 @@ const (
 	leastQueue   = 8    // requests in flight, below which there is no queue
 )
 
-// findings returns sentences about what limited the run: failures first, then the client, pauses and the server.
-func (r *Run) findings(l *timeline) []string {
+// findings returns sentences about what limited the run. l may be nil.
+func (r *Run) findings(l *timeline) []string { return diagnosis{r, l}.sentences() }
+
+// diagnosis states what limited a run.
+type diagnosis struct {
+	*Run
+	*timeline // of the requests; nil: no request log
+}
+
+// sentences returns the failures first, then the client, pauses and the server.
+func (r diagnosis) sentences() []string {
 	list := r.failing()
-	if l == nil {
+	if r.timeline == nil {
 		return list
 	}
-	pauses, stood := r.stalls(l)
+	pauses, stood := r.stalls()
 	late := r.lateClient(stood)
 	list = append(append(list, late...), pauses...)
 	if len(late) > 0 || stood {
 		return list
 	}
-	slow := r.queue(l)
+	slow := r.queue()
 	if len(slow) == 0 {
 		slow = r.slowServer()
 	}
@@ -37,7 +46,7 @@ func (r *Run) findings(l *timeline) []string {
 }
 
 // slowServer states which limits the server missed without a growing queue.
-func (r *Run) slowServer() []string {
+func (r diagnosis) slowServer() []string {
 	var missed []string
 	for _, l := range r.Record.Limits() {
 		if l.Measured && !l.Met {
@@ -56,13 +65,13 @@ func (r *Run) slowServer() []string {
 }
 
 // ownLag states the client's part, which was small.
-func (r *Run) ownLag() string {
+func (r diagnosis) ownLag() string {
 	return fmt.Sprintf(" The client's own lag was %s (p99 from due to sent).",
 		milliseconds(r.Record.Client.DispatchLagUS.P99/1e6))
 }
 
 // failing names the endpoint of the failures, if they have one, and their causes.
-func (r *Run) failing() []string {
+func (r diagnosis) failing() []string {
 	var all, worst record.EndpointCounts
 	for _, e := range r.Record.Endpoints {
 		all.Failed, all.Retried = all.Failed+e.Failed, all.Retried+e.Retried
@@ -103,7 +112,7 @@ func portion(of, all *record.EndpointCounts) string {
 }
 
 // failedShares states which part of the requests to an endpoint failed, and which part of all requests that is.
-func (r *Run) failedShares(of *record.EndpointCounts) string {
+func (r diagnosis) failedShares(of *record.EndpointCounts) string {
 	if of.Failed == 0 || of.Requests == 0 || r.Record.Samples.Completed == 0 {
 		return ""
 	}
@@ -116,7 +125,7 @@ func firstFew(list []string) []string { return list[:min(len(list), 3)] }
 
 // lateClient states that a large part of TTFT is the client's own. In Offline all queries are due at once. If the
 // client stood still, the sentence on that states why.
-func (r *Run) lateClient(stood bool) []string {
+func (r diagnosis) lateClient(stood bool) []string {
 	ttft, lag := r.Record.LatencyS.TTFT, r.Record.Client.DispatchLagUS.P99/1e6
 	if ttft == nil || ttft.P99 <= 0 || lag < clientShare*ttft.P99 || r.Record.Scenario == "Offline" {
 		return nil
@@ -146,17 +155,17 @@ func (r *Run) line(key string) series.Line {
 
 // queue states that the server did not keep up: TTFT and the requests in flight grew from the first to the last
 // quarter in which requests were due.
-func (r *Run) queue(l *timeline) []string {
+func (r diagnosis) queue() []string {
 	lastDue := 0.0
-	for i := range l.samples {
-		lastDue = max(lastDue, l.at(l.samples[i].dueNS))
+	for i := range r.samples {
+		lastDue = max(lastDue, r.at(r.samples[i].dueNS))
 	}
-	end := l.bin(lastDue) + 1
+	end := r.bin(lastDue) + 1
 	if end < 4 || r.Record.Scenario == "Offline" {
 		return nil
 	}
-	ttft := l.percentiles(func(t *times) float64 { return t.TTFT }, 0.5)[0]
-	flight := l.inFlight()
+	ttft := r.percentiles(func(t *times) float64 { return t.TTFT }, 0.5)[0]
+	flight := r.inFlight()
 	first, last := quarters(ttft[:end])
 	few, many := quarters(flight[:end])
 	waiting, published := r.signal("waiting")

@@ -28,10 +28,10 @@ func (s *stall) seconds() float64 { return float64(s.toNS-s.fromNS) / 1e9 }
 func (s *stall) client() bool { return s.due > 0 && 2*s.sent < s.due }
 
 // stalls states when no answer came. stood reports whether the client itself stood still.
-func (r *Run) stalls(l *timeline) (list []string, stood bool) {
-	client := l.clientStalls()
+func (r diagnosis) stalls() (list []string, stood bool) {
+	client := r.clientStalls()
 	var server, unknown []stall
-	for _, s := range l.findStalls() {
+	for _, s := range r.findStalls() {
 		switch {
 		case s.client():
 		case s.due > 0:
@@ -43,18 +43,18 @@ func (r *Run) stalls(l *timeline) (list []string, stood bool) {
 	if len(client) > 0 {
 		at := longest(client)
 		text := fmt.Sprintf("The client stood still %s: of the %d requests that were due then, it sent %d in time and %d "+
-			"after it.", l.when(client), at.due, at.sent, at.late)
-		list = append(list, text+r.stoodWhy(l, client)+" What arrived in a pause was read after it, which makes "+
+			"after it.", r.when(client), at.due, at.sent, at.late)
+		list = append(list, text+r.stoodWhy(client)+" What arrived in a pause was read after it, which makes "+
 			"the times of answers longer without a fault of the server.")
 	}
 	if len(server) > 0 {
 		at := longest(server)
 		list = append(list, fmt.Sprintf("The server sent nothing %s, while the client sent %d requests to it.",
-			l.when(server), at.sent))
+			r.when(server), at.sent))
 	}
 	if len(unknown) > 0 {
 		list = append(list, fmt.Sprintf("No answer came %s, with %d requests in flight. Nothing was due then, so that the "+
-			"log does not tell whether the server or the client paused.", l.when(unknown), longest(unknown).flight))
+			"log does not tell whether the server or the client paused.", r.when(unknown), longest(unknown).flight))
 	}
 	return list, len(client) > 0
 }
