@@ -36,6 +36,8 @@ func (cmd calibrateCommand) command() *cli.Command {
 			&cli.IntFlag{Name: "shards", Value: 1, Usage: "event loops that send and receive, as in the runs to compare"},
 			&cli.StringFlag{Name: "calibration", DefaultText: "~/.cache/mlperf-go/" + floor.FileName,
 				Usage: "file to write"},
+			&cli.IntFlag{Name: "gaps", DefaultText: "a fifth of --duration",
+				Usage: "random gaps between requests to test, besides --duration; 1,000 take a second"},
 			&cli.BoolFlag{Name: "no-op", Hidden: true, Usage: "be the no-op server"},
 			&cli.BoolFlag{Name: "no-op-split", Hidden: true, Usage: "write each token separately"},
 			&cli.StringFlag{Name: "ready-file", Hidden: true, Usage: "file to write the no-op server's URL to"},
@@ -50,11 +52,11 @@ func (cmd calibrateCommand) do(c *cli.Context) error {
 	if c.Bool("no-op") {
 		return serveNoOp(c.Context, c.Bool("no-op-split"), c.String("ready-file"))
 	}
-	o := calibrate.Options{Duration: c.Duration("duration"), Shards: c.Int("shards"),
+	o := calibrate.Options{Duration: c.Duration("duration"), Shards: c.Int("shards"), Gaps: c.Int("gaps"),
 		Step: func(text string) { cmd.log.Info("measuring: " + text) }}
-	if o.Duration < calibrate.Shortest || o.Shards < 1 {
-		return exit.Usage(exit.CodeFlagValue, "", "--duration must be at least %v, and --shards at least 1",
-			calibrate.Shortest)
+	if o.Duration < calibrate.Shortest || o.Shards < 1 || o.Gaps < 0 {
+		return exit.Usage(exit.CodeFlagValue, "", "--duration must be at least %v, --shards at least 1, "+
+			"and --gaps at least 0", calibrate.Shortest)
 	}
 	path := cmp.Or(c.String("calibration"), cmd.calibrationFile())
 	if path == "" {
@@ -150,6 +152,10 @@ func printCalibration(out page, c *floor.Calibration) {
 			1e3*p.ClientDelayP99))
 	}
 	t.row("highest rates", fmt.Sprintf("%.0f requests/s on schedule, %.0f tokens/s", c.Highest.Requests, c.Highest.Tokens))
+	t.row("constant arrivals", fmt.Sprintf("%.0f requests/s: the gaps vary by %.2f %%", c.Sending.Rate,
+		100*c.Sending.Variation))
+	t.row("random arrivals", fmt.Sprintf("%.0f requests/s: %d gaps are %.4f off their distribution, at most %.4f pass",
+		c.Sending.Rate, c.Sending.Gaps, c.Sending.Distance, c.Sending.Limit))
 	t.Flush()
 	out.line("")
 	t = out.table()
@@ -158,7 +164,8 @@ func printCalibration(out page, c *floor.Calibration) {
 		name string
 		of   *floor.Spread
 	}{
-		{"event stamped after its write", &c.Errors.Event}, {"TTFT above the server's", &c.Errors.TTFT},
+		{"sent after it was due", &c.Sending.Late}, {"event stamped after its write", &c.Errors.Event},
+		{"TTFT above the server's", &c.Errors.TTFT},
 		{"ITL off the server's", &c.Errors.ITL}, {"shortest TTFT", &c.Shortest.TTFT}, {"shortest ITL", &c.Shortest.ITL},
 		{"shortest answer", &c.Shortest.E2E},
 	} {

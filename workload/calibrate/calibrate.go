@@ -23,6 +23,7 @@ type Options struct {
 	Program  string        // path of mlperf-go, which serves; empty: the running program
 	Duration time.Duration // total time of all loads, from Shortest on
 	Shards   int           // event loops of the client, from 1 on
+	Gaps     int           // random gaps between requests, besides Duration; 0: a share of it
 	Step     func(text string)
 }
 
@@ -31,11 +32,13 @@ const Shortest = 2 * time.Second
 
 // The parts of the duration. The rest is for the servers' starts and the figures.
 const (
-	closedShare = 0.04 // each of the concurrencies
-	openShare   = 0.05 // each of the rates that are tried
-	tokenShare  = 0.05
-	errorShare  = 0.2
-	floorShare  = 0.05
+	closedShare   = 0.04 // each of the concurrencies
+	openShare     = 0.04 // each of the rates that are tried
+	tokenShare    = 0.05
+	errorShare    = 0.2
+	floorShare    = 0.05
+	constantShare = 0.1
+	gapShare      = 0.2
 )
 
 var (
@@ -85,7 +88,8 @@ func Run(ctx context.Context, o Options) (*floor.Calibration, error) {
 	c := &calibration{Options: o, folder: folder, got: &floor.Calibration{Schema: floor.Schema,
 		Tool: record.ThisTool(), Machine: floor.MachineOf(&host), Taken: start.UTC().Truncate(time.Second),
 		Shards: o.Shards}}
-	for _, part := range []func(context.Context) error{c.closedLoop, c.openLoop, c.tokenRate, c.errors, c.shortest} {
+	for _, part := range []func(context.Context) error{c.closedLoop, c.openLoop, c.tokenRate, c.sending, c.errors,
+		c.shortest} {
 		if err := part(ctx); err != nil {
 			return nil, err
 		}

@@ -1,11 +1,9 @@
 package calibrate
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -13,52 +11,28 @@ import (
 	"github.com/stretchr/testify/require"
 
 	_ "github.com/mlperf-go/mlperf-go/backends/openai" // registers vllm
-	"github.com/mlperf-go/mlperf-go/workload/eventlog"
 	"github.com/mlperf-go/mlperf-go/workload/floor"
-	"github.com/mlperf-go/mlperf-go/workload/profile"
 )
 
 // benchProgram names mlperf-go for TestSendTimes, which needs a machine of its own (scripts/bench.sh).
 const benchProgram = "WORKLOAD_BENCH_PROGRAM"
 
-// gapsOf returns the gaps between the sendings of a run in seconds.
-func gapsOf(t *testing.T, folder string) []float64 {
-	var sent []int64
-	_, err := eventlog.Read(filepath.Join(folder, eventlog.FileName), func(_ *eventlog.Header, r *eventlog.Request) error {
-		sent = append(sent, r.SentNS)
-		return nil
-	})
-	require.NoError(t, err)
-	slices.SortFunc(sent, cmp.Compare[int64])
-	gaps := make([]float64, len(sent)-1)
-	for i := range gaps {
-		gaps[i] = float64(sent[i+1]-sent[i]) / 1e9
-	}
-	return gaps
-}
+// The figures of gaps that are known.
+func TestGaps(t *testing.T) {
+	require.Zero(t, variation([]float64{2, 2, 2}))
+	require.InDelta(t, 0.5, variation([]float64{1, 3}), 1e-12)
 
-// variation is the coefficient of variation.
-func variation(gaps []float64) float64 {
-	mean, squares := 0.0, 0.0
-	for _, g := range gaps {
-		mean += g / float64(len(gaps))
+	const n = 10_000
+	exponential := make([]float64, n)
+	for i := range exponential {
+		exponential[i] = -math.Log1p(-(float64(i)+0.5)/n) / sendRate
 	}
-	for _, g := range gaps {
-		squares += (g - mean) * (g - mean) / float64(len(gaps))
+	require.InDelta(t, 0.5/n, distance(exponential, sendRate), 1e-9)
+	together := slices.Clone(exponential)
+	for i := range together { // what is due within 10 us is sent one behind the other
+		together[i] = max(together[i], 10e-6)
 	}
-	return math.Sqrt(squares) / mean
-}
-
-// distance is the Kolmogorov-Smirnov statistic against the exponential distribution of a rate, as a multiple of the
-// value above which the test rejects at the 1 % level.
-func distance(gaps []float64, rate float64) float64 {
-	slices.Sort(gaps)
-	n, d := float64(len(gaps)), 0.0
-	for i, g := range gaps {
-		f := -math.Expm1(-rate * g)
-		d = max(d, f-float64(i)/n, float64(i+1)/n-f)
-	}
-	return d * math.Sqrt(n) / 1.628
+	require.InDelta(t, -math.Expm1(-10e-6*sendRate), distance(together, sendRate), 1.0/n)
 }
 
 // TestSendTimes measures how well real sendings follow their schedule, and the error of TTFT.
@@ -67,20 +41,12 @@ func TestSendTimes(t *testing.T) {
 	if program == "" {
 		t.Skip("measures send times; " + benchProgram + " is the path of mlperf-go")
 	}
-	const rate = 1000.0
-	c := &calibration{Options: Options{Program: program, Duration: 20 * time.Second, Shards: 1, Step: func(string) {}},
-		got: &floor.Calibration{}, folder: t.TempDir()}
-	urls, stop, err := c.servers(t.Context(), false)
-	require.NoError(t, err)
-	defer stop()
-	gaps := func(arrival profile.Arrival) []float64 {
-		_, folder, err := c.run(t.Context(), urls, 1, 1, profile.Stage{Arrival: arrival, Rate: rate,
-			Duration: 10 * time.Second})
-		require.NoError(t, err)
-		return gapsOf(t, folder)
-	}
-	fmt.Printf("MEASURED sending/constant-variation %.5f x\n", variation(gaps(profile.Constant)))
-	fmt.Printf("MEASURED sending/poisson-distance %.3f x\n", distance(gaps(profile.Poisson), rate))
+	c := &calibration{Options: Options{Program: program, Duration: 20 * time.Second, Shards: 1, Gaps: 10_000,
+		Step: func(string) {}}, got: &floor.Calibration{}, folder: t.TempDir()}
+	require.NoError(t, c.sending(t.Context()))
+	fmt.Printf("MEASURED sending/late-mean %.1f us\n", 1e6*c.got.Sending.Late.Mean)
+	fmt.Printf("MEASURED sending/constant-variation %.5f x\n", c.got.Sending.Variation)
+	fmt.Printf("MEASURED sending/poisson-distance %.3f x\n", c.got.Sending.Distance/c.got.Sending.Limit)
 	require.NoError(t, c.errors(t.Context()))
 	fmt.Printf("MEASURED stamps/ttft-mean %.1f us\n", 1e6*c.got.Errors.TTFT.Mean)
 	fmt.Printf("MEASURED stamps/ttft-p99 %.1f us\n", 1e6*c.got.Errors.TTFT.P99)

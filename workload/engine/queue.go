@@ -31,7 +31,9 @@ type queue struct {
 	enough   int     // so many of them wake the director
 	low      int     // fewer prepared requests wake the director, once; 0: they do not
 	closed   bool    // nothing more will come
-	sent     int64   // requests so far
+	lead     lead
+	alarm    int64 // when the loop is to be woken for a due time; 0: it is not
+	sent     int64 // requests so far
 }
 
 func newQueue(now func() int64, notify func()) (*queue, error) {
@@ -39,7 +41,7 @@ func newQueue(now func() int64, notify func()) (*queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &queue{now: now, bell: bell, notify: notify,
+	return &queue{now: now, bell: bell, notify: notify, lead: lead{ns: firstLead},
 		timed: heap[*slot]{before: func(a, b *slot) bool { return a.notBefore < b.notBefore }},
 		users: heap[int64]{before: func(a, b int64) bool { return a < b }}}, nil
 }
@@ -92,8 +94,12 @@ func (q *queue) Pop(dst []loadgen.Query) int {
 }
 
 func (q *queue) pop(dst []loadgen.Query) int {
-	n := 0
-	for now := q.now(); n < len(dst); n++ {
+	n, now := 0, q.now()
+	if q.alarm != 0 && now >= q.alarm {
+		q.lead.woke(now - q.alarm)
+		q.alarm = 0
+	}
+	for ; n < len(dst); n++ {
 		at := q.next()
 		if at > now {
 			break
@@ -114,19 +120,24 @@ func (q *queue) pop(dst []loadgen.Query) int {
 // over reports that every request was taken.
 func (q *queue) over() bool { return q.closed && q.timed.len() == 0 }
 
-// Wait is Pop that blocks until a request is due.
+// Wait is Pop that blocks until a request is due. It spins if one is due within the lead.
 func (q *queue) Wait(dst []loadgen.Query, timeout time.Duration) (int, bool) {
 	deadline := q.now() + int64(timeout)
 	for {
 		q.mu.Lock()
 		n, over, at := q.pop(dst), q.over(), q.next()
+		if n == 0 && q.spin(at) {
+			n = q.pop(dst)
+		}
 		q.mu.Unlock()
-		left := min(at, deadline) - q.now()
+		left := min(at-q.lead.ns, deadline) - q.now()
 		if n > 0 || over || deadline <= q.now() {
 			return n, !over || n > 0
 		}
-		q.bell.Set(time.Duration(left))
-		q.bell.Sleep(time.Duration(left))
+		if left > 0 {
+			q.bell.Set(time.Duration(left))
+			q.bell.Sleep(time.Duration(left))
+		}
 	}
 }
 
@@ -134,15 +145,40 @@ func (q *queue) Wait(dst []loadgen.Query, timeout time.Duration) (int, bool) {
 func (q *queue) Park() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	at := q.next()
-	left := at - q.now()
+	at, now := q.next(), q.now()
+	early := q.lead.allowed(now)
+	left := at - now - early
 	if q.over() || left <= 0 {
 		return false
 	}
 	if at != math.MaxInt64 {
+		q.alarm = now + left
 		q.bell.Set(time.Duration(left))
 	}
 	return true
+}
+
+// spin waits for a due time that is within the lead, and reports whether it has come. It keeps the lock: the director
+// loses less by that than a request.
+func (q *queue) spin(at int64) bool {
+	now := q.now()
+	if left := at - now; left <= 0 || left > q.lead.allowed(now) {
+		return false
+	}
+	began := now
+	for now < at {
+		now = q.now()
+	}
+	q.lead.spun += now - began
+	return true
+}
+
+// Soon reports that a request is due within a time, or is to be waited for without sleeping.
+func (q *queue) Soon(within time.Duration) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := q.now()
+	return q.next() <= now+int64(within)+q.lead.allowed(now)
 }
 
 // Unpark takes the wake-up back.

@@ -32,6 +32,7 @@ type Calibration struct {
 	Closed   []ClosedPoint `json:"closed_loop"`
 	Open     []OpenPoint   `json:"open_loop"`
 	Highest  Rates         `json:"highest"`
+	Sending  *Sending      `json:"sending,omitempty"` // nil: made by an earlier version
 	Errors   Errors        `json:"event_time_errors"`
 	Shortest Shortest      `json:"shortest_latencies"`
 }
@@ -75,6 +76,16 @@ type Spread struct {
 	Mean  float64 `json:"mean_s"`
 	P50   float64 `json:"p50_s"`
 	P99   float64 `json:"p99_s"`
+}
+
+// Sending compares when requests were sent with when they were due.
+type Sending struct {
+	Rate      float64 `json:"requests_per_s"`
+	Late      Spread  `json:"late"`                 // due to sent, of equidistant requests
+	Variation float64 `json:"gap_variation"`        // coefficient of variation of their gaps; 0 is exact
+	Gaps      int     `json:"random_gaps"`          // of a Poisson process
+	Distance  float64 `json:"random_gaps_ks"`       // Kolmogorov-Smirnov distance of them from its distribution
+	Limit     float64 `json:"random_gaps_ks_limit"` // above it the test rejects at the 1 % level
 }
 
 // Errors compare the event log with the times at which the simulator wrote.

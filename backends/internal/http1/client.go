@@ -151,6 +151,7 @@ func newLoop(c *Client) (*loop, error) {
 func (l *loop) attach(src source, sink backends.Sink, o balance.Options) error {
 	config := l.config
 	l.report.sink = sink
+	l.timed, _ = src.(timed)
 	l.intake = intake{src: src, fd: src.FD(), limit: allowed(config)}
 	l.cancelled = false
 	l.stop.Store(false)
@@ -174,7 +175,7 @@ func (l *loop) attach(src source, sink backends.Sink, o balance.Options) error {
 func (l *loop) detach() {
 	l.intake.line.Close()
 	_ = unix.EpollCtl(l.epoll, unix.EPOLL_CTL_DEL, l.intake.fd, nil) // the source closes it next
-	l.intake.src, l.report.sink = nil, nil
+	l.intake.src, l.timed, l.report.sink = nil, nil, nil
 }
 
 // close closes all descriptors.

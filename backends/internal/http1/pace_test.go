@@ -112,3 +112,22 @@ func TestStats(t *testing.T) {
 	require.InDelta(t, 4, s.StallMaxUS, 1e-9)
 	require.Len(t, s.Stalls, 3)
 }
+
+// soonSource is a source that expects a query soon, or not.
+type soonSource struct{ soon bool }
+
+func (s soonSource) Soon(time.Duration) bool { return s.soon }
+
+// TestNoPauseDelaysAQuery has a loop that pauses between wake-ups not do so before a query that comes soon.
+func TestNoPauseDelaysAQuery(t *testing.T) {
+	for _, soon := range []bool{false, true} {
+		var p poller
+		require.NoError(t, p.open())
+		t.Cleanup(p.close)
+		p.pace = pace{length: time.Microsecond, on: true}
+		p.wait = func() int { return 0 }
+		p.timed = soonSource{soon}
+		p.poll(false)
+		require.Equal(t, soon, p.stats.pauses == 0)
+	}
+}

@@ -42,6 +42,7 @@ type poller struct {
 	wake   int // eventfd by which other goroutines end a wait
 	events [64]unix.EpollEvent
 	wait   func() int // blocks until there is something to do, and returns the number of events
+	timed  timed      // nil: the source cannot tell when its next query comes
 	wheel  wheel
 	pace   pace
 	stats  stats
@@ -97,7 +98,7 @@ func (p *poller) poll(more bool) int {
 	switch {
 	case more:
 		n = ready(p.epoll, p.events[:])
-	case p.pace.on:
+	case p.pace.on && !p.soon():
 		paused = true
 		pause(p.pace.length)
 		p.stats.pauses++
@@ -119,6 +120,9 @@ func (p *poller) poll(more bool) int {
 	p.stats.beginRound(p.now, n)
 	return n
 }
+
+// soon reports that a pause would delay a query.
+func (p *poller) soon() bool { return p.timed != nil && p.timed.Soon(p.pace.length) }
 
 // holdMS is the longest wait that keeps the thread's place, in ms. A stop of the world without signals
 // (GODEBUG=asyncpreemptoff=1) waits for as long.

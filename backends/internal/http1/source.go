@@ -19,6 +19,12 @@ type source interface {
 	FD() int
 }
 
+// timed is a source that can tell when its next query comes.
+type timed interface {
+	// Soon reports that a query comes within a time, so the loop must not pause that long.
+	Soon(within time.Duration) bool
+}
+
 // parkable adds these methods to src if it does not have them. The caller calls stop after the last use.
 func parkable(src loadgen.Source) (s source, stop func(), err error) {
 	if s, ok := src.(source); ok && s.FD() >= 0 {
