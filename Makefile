@@ -108,6 +108,7 @@ SEED ?=
 JOBS ?=
 chaos: build
 	@go run ./scripts/chaos -runs '$(RUNS)' $(if $(SEED),-seed '$(SEED)') $(if $(JOBS),-j '$(JOBS)')
+	@go run ./scripts/chaos/workloads -runs '$(RUNS)' -share 5 $(if $(SEED),-seed '$(SEED)') $(if $(JOBS),-j '$(JOBS)')
 
 ## make bench        measure the hot path against wrk, net/http and encoding/json: [BENCH_ROUNDS=5]
 bench: build

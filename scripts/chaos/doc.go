@@ -31,5 +31,7 @@
 //
 // Over HTTP/2 a gateway (gateway.go) is in front of each server, so that the same bytes reach the client in frames.
 //
+// Command chaos/workloads does the same with `mlperf-go bench run`, whose records are compared as sums.
+//
 // It imports nothing of the program under test: it uses only the files and exit codes that docs/ describes.
 package main

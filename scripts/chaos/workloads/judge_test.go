@@ -1,0 +1,79 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// truthful returns the record of a test with 3 good answers of 4 tokens, one answer that was cut, and its servers' log.
+func truthful() *judge {
+	t := &trial{scenario: scenario{Requests: 4}, exit: 1}
+	for range 3 {
+		t.log.entries = append(t.log.entries, &entry{Tokens: 4, Whole: true, At: time.Unix(1, 0)})
+	}
+	t.log.entries = append(t.log.entries, &entry{Tokens: 4, Fault: "cut"})
+	j := &judge{trial: t}
+	j.record.Verdict = "INVALID"
+	n := &j.record.Figures.Total.Requests
+	n.Total, n.OK, n.Failed, n.ByCause = 4, 3, 1, map[string]int{"truncated": 1}
+	j.record.Figures.Total.Tokens.Output = 12
+	return j
+}
+
+// TestTheJudgeNoticesFalseRecords changes one fact of a truthful record at a time.
+func TestTheJudgeNoticesFalseRecords(t *testing.T) {
+	for what, c := range map[string]struct {
+		change func(*judge)
+		want   string // empty: it is truthful
+	}{
+		"nothing":        {func(*judge) {}, ""},
+		"false VALID":    {func(j *judge) { j.record.Verdict, j.exit = "VALID", 0 }, "false VALID: 3 of 4"},
+		"exit code":      {func(j *judge) { j.exit = 0 }, "exit code 0 of a run that is INVALID"},
+		"an answer more": {func(j *judge) { j.record.Figures.Total.Requests.OK++ }, "4 requests are OK, and the servers"},
+		"an answer less": {func(j *judge) { j.record.Figures.Total.Requests.OK-- }, "2 requests are OK, and the servers"},
+		"tokens":         {func(j *judge) { j.record.Figures.Total.Tokens.Output++ }, "13 output tokens"},
+		"a lost request": {func(j *judge) { j.Requests++ }, "the profile has 5"},
+		"another cause": {func(j *judge) {
+			j.record.Figures.Total.Requests.ByCause = map[string]int{"wrong_model": 1}
+		}, "no fault explains it"},
+		"a cause less":     {func(j *judge) { j.record.Figures.Total.Requests.ByCause = nil }, "1 failures, and 0 by cause"},
+		"no signal":        {func(j *judge) { j.record.Verdict, j.exit = "INTERRUPTED", 130 }, "without a signal"},
+		"an unknown state": {func(j *judge) { j.record.Verdict = "" }, `the verdict is ""`},
+	} {
+		t.Run(what, func(t *testing.T) {
+			j := truthful()
+			c.change(j)
+			j.exitCode()
+			j.counts()
+			j.verdict()
+			if c.want == "" {
+				require.Empty(t, j.violations)
+				return
+			}
+			require.NotEmpty(t, j.violations)
+			require.Contains(t, strings.Join(j.violations, "\n"), c.want)
+		})
+	}
+}
+
+// The same seed draws the same test, and every fault and event is drawn.
+func TestDraw(t *testing.T) {
+	seen := map[string]bool{}
+	for seed := range uint64(500) {
+		s := draw(seed)
+		require.Equal(t, s, draw(seed))
+		seen[s.Event] = true
+		for _, f := range s.Faults {
+			seen[f] = true
+		}
+	}
+	for _, f := range faults {
+		require.True(t, seen[f.name], f.name)
+	}
+	for _, e := range events {
+		require.True(t, seen[e], e)
+	}
+}

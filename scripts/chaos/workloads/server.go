@@ -1,0 +1,186 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// fault is what a server may do with a request instead of answering it in full.
+type fault struct {
+	name    string
+	codes   []string // causes of the failure that it explains
+	retried bool     // another attempt may follow: no byte of an answer came
+	do      func(*call)
+}
+
+var faults = []fault{
+	{name: "cut", codes: []string{"truncated", "reset"}, do: func(c *call) {
+		c.token(1 + c.tokens/2)
+		panic(http.ErrAbortHandler)
+	}},
+	{name: "refuse", codes: []string{"http_503"}, retried: true, do: func(c *call) {
+		http.Error(c.w, `{"error":{"message":"overloaded"}}`, http.StatusServiceUnavailable)
+	}},
+	{name: "hang up", codes: []string{"reset"}, retried: true, do: func(*call) { panic(http.ErrAbortHandler) }},
+	{name: "swap", codes: []string{"wrong_model"}, do: func(c *call) {
+		c.model = otherModel
+		c.whole()
+	}},
+	{name: "stall", codes: []string{"timeout_request"}, do: func(c *call) {
+		c.token(1)
+		<-c.gone
+	}},
+	{name: "silence", codes: []string{"timeout_request"}, do: func(c *call) { <-c.gone }},
+}
+
+// Models of the servers.
+const (
+	servedModel = "chaos/model-a"
+	otherModel  = "chaos/model-b"
+)
+
+// entry is what a server did with one request of the test itself.
+type entry struct {
+	Server int
+	Fault  string `json:",omitempty"`
+	Tokens int    // of the answer
+	Whole  bool   // every byte of a good answer was written
+	At     time.Time
+}
+
+// truth is the log of all servers.
+type truth struct {
+	mu      sync.Mutex
+	entries []*entry
+	event   func() // of the whole test; nil: none, or done
+	eventAt int
+}
+
+func (t *truth) begin(e *entry) {
+	t.mu.Lock()
+	t.entries = append(t.entries, e)
+	var event func()
+	if len(t.entries) == t.eventAt {
+		event, t.event = t.event, nil
+	}
+	t.mu.Unlock()
+	if event != nil {
+		event()
+	}
+}
+
+func (t *truth) end(e *entry, whole bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e.Whole, e.At = whole, time.Now()
+}
+
+// counts returns the number of entries by fault; "" are good answers.
+func (t *truth) counts() map[string]int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := map[string]int{}
+	for _, e := range t.entries {
+		n[e.Fault]++
+	}
+	return n
+}
+
+// server simulates one inference server.
+type server struct {
+	t      *trial
+	number int
+	http   *http.Server
+	url    string
+}
+
+func (t *trial) serve(number int) (*server, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	s := &server{t: t, number: number, url: "http://" + l.Addr().String()}
+	s.http = &http.Server{Handler: s, ErrorLog: quiet}
+	go func() { _ = s.http.Serve(l) }() // until Close
+	return s, nil
+}
+
+// call is one request and its answer.
+type call struct {
+	w      http.ResponseWriter
+	gone   <-chan struct{} // closed when the client has left
+	model  string
+	prompt int
+	tokens int
+	broken bool // the client left before the end
+}
+
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/v1/models" {
+		fmt.Fprintf(w, `{"object":"list","data":[{"id":%q,"object":"model","max_model_len":8192}]}`, servedModel)
+		return
+	}
+	if r.URL.Path != "/v1/completions" {
+		http.NotFound(w, r)
+		return
+	}
+	var q struct {
+		Prompt []int `json:"prompt"`
+		Max    int   `json:"max_tokens"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	c := &call{w: w, gone: r.Context().Done(), model: servedModel, prompt: len(q.Prompt), tokens: q.Max}
+	if !s.t.begun() { // the preflight's question
+		c.whole()
+		return
+	}
+	e := &entry{Server: s.number, Tokens: q.Max}
+	f := s.t.strike()
+	if f != nil {
+		e.Fault = f.name
+	}
+	s.t.log.begin(e)
+	if f != nil {
+		defer s.t.log.end(e, false)
+		f.do(c)
+		return
+	}
+	c.whole()
+	s.t.log.end(e, !c.broken)
+}
+
+// token writes the first n tokens of a stream, one by one.
+func (c *call) token(n int) {
+	c.w.Header().Set("Content-Type", "text/event-stream")
+	for range n {
+		c.send(`"choices":[{"index":0,"text":" a","logprobs":null,"finish_reason":null}]`)
+		time.Sleep(200 * time.Microsecond)
+	}
+}
+
+// whole writes a complete answer.
+func (c *call) whole() {
+	c.token(c.tokens - 1)
+	c.send(`"choices":[{"index":0,"text":" z","logprobs":null,"finish_reason":"length"}]`)
+	c.send(fmt.Sprintf(`"choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}`, c.prompt,
+		c.tokens, c.prompt+c.tokens))
+	if _, err := fmt.Fprint(c.w, "data: [DONE]\n\n"); err != nil {
+		c.broken = true
+	}
+}
+
+func (c *call) send(fields string) {
+	_, err := fmt.Fprintf(c.w, "data: {\"id\":\"c\",\"object\":\"text_completion\",\"created\":1,\"model\":%q,%s}\n\n",
+		c.model, fields)
+	if err != nil {
+		c.broken = true
+	}
+	c.w.(http.Flusher).Flush()
+}
