@@ -91,17 +91,22 @@ func Parse(tool, name string, text []byte, o Options) (*profile.Profile, error) 
 	if has(root, "schema") {
 		return readOwn(name, root, o, found)
 	}
+	recognized, err := recognize(name, root)
 	if tool == "" {
-		if tool, err = recognize(name, root); err != nil {
+		if tool = recognized; err != nil {
 			return nil, err
 		}
 	}
 	h, ok := harnesses[tool]
 	if !ok {
-		return nil, fmt.Errorf("profile %s: no reader for files of %.40q%s; there are readers for %s", name, tool,
-			strict.DidYouMean(tool, Harnesses()), strings.Join(Harnesses(), ", "))
+		return nil, fmt.Errorf("profile %s: no reader for files of %.40q; there are readers for %s%s", name, tool,
+			strings.Join(Harnesses(), ", "), strict.DidYouMean(tool, Harnesses()))
 	}
-	return h.parse(tool, name, root, o, found)
+	p, err := h.parse(tool, name, root, o, found)
+	if err != nil && recognized != "" && recognized != tool {
+		return nil, fmt.Errorf("%w; the file looks like one of %s, and --harness is %s", err, recognized, tool)
+	}
+	return p, err
 }
 
 func (h harness) parse(tool, name string, root *yaml.Node, o Options, found notes) (*profile.Profile, error) {
@@ -129,7 +134,7 @@ func (h harness) parse(tool, name string, root *yaml.Node, o Options, found note
 	}
 	t.Source = &profile.Source{Harness: tool, File: name, Notes: t.notes}
 	if err := t.Validate(); err != nil {
-		return nil, fmt.Errorf("read as a profile of %s: %w", tool, err)
+		return nil, fmt.Errorf("%s, read as a profile of %s: %w", name, tool, err)
 	}
 	return t.Profile, nil
 }

@@ -339,3 +339,21 @@ func FuzzVLLM(f *testing.F)     { fuzz(f, "vllm-benchmark", vllmText) }
 func FuzzAIPerf(f *testing.F)   { fuzz(f, "aiperf", aiperfText) }
 func FuzzFMPerf(f *testing.F)   { fuzz(f, "fmperf", fmperfText) }
 func FuzzNop(f *testing.F)      { fuzz(f, "nop", "model_name: m\n") }
+
+// What a user with a wrong command line or file reads.
+func TestErrorsNameTheWayOut(t *testing.T) {
+	const vllm = "backend: vllm\ndataset-name: random\nnum-prompts: 3\n"
+	for text, c := range map[string]struct{ tool, want string }{
+		vllm:        {"guidellm", "unknown key; the keys are "},
+		vllm + "\n": {"guidellm", "; the file looks like one of vllm-benchmark, and --harness is guidellm"},
+		vllm + "#": {"vllm", `no reader for files of "vllm"; there are readers for aiperf, fmperf, guidellm, ` +
+			"inference-perf, inferencemax, nop, vllm-benchmark; did you mean vllm-benchmark?"},
+		"spec:\n  backend: {kind: openai_http, target: h}\n  constraints: [{kind: max_requests, count: 0}]\n": {"",
+			"line 3: constraints.0.count: expected a whole number of at least 1"},
+		"load: {stages: [{rate: 1, duration: 1}]}\ndata: {type: random, input_distribution: {min: 9, max: 3}}\n": {"",
+			"a.yaml, read as a profile of inference-perf: "},
+	} {
+		_, err := Parse(c.tool, "a.yaml", []byte(text), Options{})
+		require.ErrorContains(t, err, c.want)
+	}
+}

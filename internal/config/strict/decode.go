@@ -212,6 +212,9 @@ func (d *Decoder) list(n *yaml.Node, to reflect.Value, path string, f *Field) er
 	made := reflect.MakeSlice(to.Type(), len(items), len(items))
 	for i, item := range items {
 		at := join(path, strconv.Itoa(i))
+		if n.Kind != yaml.SequenceNode { // one value in place of a list
+			at = path
+		}
 		d.Lines[at] = item.Line
 		if isNull(item) {
 			return d.wrong(item.Line, at, "the item is empty")

@@ -74,7 +74,7 @@ func TestDecodeErrors(t *testing.T) {
 		"count: 1\nin: {min: .nan}":      `file x.yaml line 2: in.min: expected a number from 0 to 1, not ".nan"`,
 		"count: 1\nwait: 999999999999h":  `file x.yaml line 2: wait: expected seconds or a duration such as 90s, not "999999999999h"`,
 		"count: 1\nlabels: {a: 1, a: 2}": `file x.yaml line 2: labels.a: the key is repeated`,
-		"count: 1\nrates: {a: 1}":        `file x.yaml line 2: rates.0: expected a number above 0, not a map`,
+		"count: 1\nrates: {a: 1}":        `file x.yaml line 2: rates: expected a number above 0, not a map`,
 		"count: 1\nlabels: [1]":          `file x.yaml line 2: labels: expected a map of names to values, not a list`,
 	} {
 		_, _, err := decode(t, false, text)
