@@ -45,7 +45,7 @@ func (cmd benchCommand) doE2E(c *cli.Context) error {
 		return err
 	}
 	return cmd.watched(c, list, func(w *benchWatch) error {
-		s, err := cmd.standUp(c, list[0].Model)
+		s, err := cmd.standUp(c, cmp.Or(list[0].Model, list[0].Profile.API.Model))
 		if err != nil {
 			return err
 		}

@@ -111,6 +111,9 @@ func (cmd benchCommand) profilesOf(c *cli.Context) (*contract.Invocation, []cont
 	if err := checkResume(c); err != nil {
 		return nil, nil, err
 	}
+	if err := checkNumbers(c); err != nil {
+		return nil, nil, err
+	}
 	v, notes, err := contract.Resolve(contract.Given(c, contract.Bench), cmd.variable)
 	if errors.Is(err, contract.ErrNoWorkload) {
 		return nil, nil, exit.Usage(exit.CodeWorkload, "Give --workload with a name of `mlperf-go bench list` or a file",
@@ -134,6 +137,28 @@ func (cmd benchCommand) profilesOf(c *cli.Context) (*contract.Invocation, []cont
 	}
 	return v, list, nil
 }
+
+// checkNumbers rejects numbers of flags that no run can have.
+func checkNumbers(c *cli.Context) error {
+	for _, f := range []struct {
+		name     string
+		low, top int
+	}{{"shards", 1, mostShards}, {"retries", 0, mostRetries}} {
+		if n := c.Int(f.name); c.IsSet(f.name) && (n < f.low || n > f.top) {
+			return exit.Usage(exit.CodeFlagValue, "", "--%s %d: expected a whole number from %d to %d", f.name, n, f.low, f.top)
+		}
+	}
+	if d := c.Duration("request-timeout"); c.IsSet("request-timeout") && d <= 0 {
+		return exit.Usage(exit.CodeFlagValue, "Write 90s, 10m or 1h", "--request-timeout %v: expected a time above 0", d)
+	}
+	return nil
+}
+
+// Bounds of flags.
+const (
+	mostShards  = 64
+	mostRetries = 100
+)
 
 // variable returns an environment variable.
 func (cmd benchCommand) variable(name string) (string, bool) {
