@@ -269,7 +269,7 @@ func (r drawing) rates() Figure {
 	f := ratesFigure
 	f.Curves = []Curve{{"scheduled", r.middles(), due}, {"answered", r.middles(), done}}
 	if r.Record.Samples.Failed > 0 {
-		f.Curves = append(f.Curves, Curve{"failed", r.middles(), failed})
+		f.Curves = append(f.Curves, Curve{failedCurve, r.middles(), failed})
 	}
 	return f
 }

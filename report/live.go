@@ -99,7 +99,7 @@ func (c *LiveCharts) Figures() []Figure {
 		lag.Look = strings.Replace(lag.Look, "due until sent", "issued until sent", 1)
 		add(lag, "issued to sent", "readable to reported")
 		add(inFlightFigure, "in flight")
-		add(rates, "issued", "answered", "failed")
+		add(rates, "issued", "answered", failedCurve)
 		add(tokens, "output")
 	}
 	pages := c.Pages
@@ -113,6 +113,12 @@ func (c *LiveCharts) Figures() []Figure {
 	}
 	return list
 }
+
+// LiveAlarm begins a value of a live page's state that asks for a look. The page also shows it in the colour of what
+// failed, on which a viewer need not rely.
+const LiveAlarm = "⚠ "
+
+func alarming(value string) bool { return strings.HasPrefix(value, LiveAlarm) }
 
 // liveView is Live with what the template needs.
 type liveView struct {

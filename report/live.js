@@ -40,6 +40,7 @@
     now(data) {
       byId("now").replaceChildren();
       for (const row of data) addRow(byId("now"), row, true);
+      for (const row of byId("now").rows) row.cells[1].classList.toggle("alarm", row.cells[1].textContent.startsWith("⚠ "));
     },
     // steps are all steps so far.
     steps(data) {

@@ -29,7 +29,7 @@ var (
 	figureHTML string
 )
 
-var templateFuncs = template.FuncMap{"colour": func(i int) int { return i % colours }}
+var templateFuncs = template.FuncMap{"class": curveClass, "alarming": alarming}
 
 // newTemplate parses a page whose figures are those of figure.html.
 func newTemplate(text string) *template.Template {
@@ -353,9 +353,10 @@ type chartData struct {
 }
 
 type curveData struct {
-	Name string     `json:"name"`
-	X    []float64  `json:"x"`
-	Y    []*float64 `json:"y"` // null: a gap
+	Name  string     `json:"name"`
+	Class string     `json:"class"` // of page.css
+	X     []float64  `json:"x"`
+	Y     []*float64 `json:"y"` // null: a gap
 }
 
 type limitData struct {
@@ -369,8 +370,8 @@ func (f *Figure) data(run int, limits []Limit) chartData {
 	if f.To > f.From {
 		d.Range = []float64{f.From, f.To}
 	}
-	for _, c := range f.Curves {
-		one := curveData{Name: c.Name, X: []float64{}, Y: []*float64{}}
+	for n, c := range f.Curves {
+		one := curveData{Name: c.Name, Class: curveClass(c.Name, n), X: []float64{}, Y: []*float64{}}
 		for i, v := range c.Y {
 			one.X = append(one.X, round(c.X[i]))
 			value := round(v)

@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const NS = "http://www.w3.org/2000/svg";
-  const HEIGHT = 260, LEFT = 76, RIGHT = 26, TOP = 12, BOTTOM = 44, COLOURS = 8;
+  const HEIGHT = 260, LEFT = 76, RIGHT = 26, TOP = 12, BOTTOM = 44;
   const FAR_ABOVE = 4; // a limit so many times above every value is not drawn
   const charts = [];
 
@@ -78,7 +78,7 @@
 
     // append adds a value to each curve, and to the table, which shows the last minute. It keeps a number of values.
     append(x, values, keep) {
-      this.data.curves.forEach((c, i) => {
+      for (const c of this.data.curves) {
         c.x.push(x);
         c.y.push(values[i]);
         if (c.x.length > keep) { c.x.shift(); c.y.shift(); }
@@ -215,9 +215,9 @@
         svg.append(make("path", {class: "limit",
           d: l.on_x ? `M${this.toX(l.value)} ${TOP}V${floor}` : `M${LEFT} ${this.toY(l.value)}H${right}`}));
       }
-      this.data.curves.forEach((c, i) => {
-        svg.append(make("path", {class: "curve c" + i % COLOURS, d: this.path(c)}));
-      });
+      for (const c of this.data.curves) {
+        svg.append(make("path", {class: "curve " + c.class, d: this.path(c)}));
+      }
       this.line = make("g", {});
       svg.append(this.line);
       this.host.replaceChildren(svg);

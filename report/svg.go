@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/internal/plot"
@@ -55,7 +56,7 @@ func (f *Figure) SVG() template.HTML {
 		}
 	}
 	for i := range f.Curves {
-		fmt.Fprintf(&b, `<path class="curve c%d" d="%s"/>`, i%colours, path(&f.Curves[i], toX, toY))
+		fmt.Fprintf(&b, `<path class="curve %s" d="%s"/>`, curveClass(f.Curves[i].Name, i), path(&f.Curves[i], toX, toY))
 	}
 	b.WriteString("</svg>")
 	return template.HTML(b.String()) //nolint:gosec // foreign texts are escaped above
@@ -63,6 +64,17 @@ func (f *Figure) SVG() template.HTML {
 
 // colours is the number of colours in page.css; further curves begin again.
 const colours = 8
+
+// failedCurve is the name of a curve of failures, which has the colour of what failed and is dotted.
+const failedCurve = "failed"
+
+// curveClass returns the class of the i-th curve of a figure in page.css.
+func curveClass(name string, i int) string {
+	if name == failedCurve {
+		return "failures"
+	}
+	return "c" + strconv.Itoa(i%colours)
+}
 
 // path returns the commands of a line, with a new part after each gap.
 func path(c *Curve, toX, toY func(float64) float64) string {

@@ -146,13 +146,18 @@ func tails(now run.Progress) []string {
 // view is what a terminal shows: a line with the bar, and one for each limit of the test below it.
 type view struct {
 	line   string
+	failed string // after line
+	left   string // after failed
 	limits []string
 }
 
 func newView(now run.Progress) *view {
-	v := &view{line: counts(now)}
+	v := &view{line: fmt.Sprintf("%.1f/s, %d in flight, ", now.RatePerS, now.InFlight), failed: "0 failed"}
+	if now.Failed > 0 {
+		v.failed = fmt.Sprintf("%d FAILED", now.Failed)
+	}
 	if now.Left > 0 {
-		v.line += fmt.Sprintf(", %v left", now.Left.Round(time.Second))
+		v.left = fmt.Sprintf(", %v left", now.Left.Round(time.Second))
 	}
 	measured := tails(now)
 	for i, tail := range now.Tails {
@@ -175,12 +180,23 @@ func (g *progress) draw(now run.Progress) {
 		g.bars = mpb.New(mpb.WithOutput(g.console.stderr), mpb.WithWidth(40))
 		g.bar = g.bars.AddBar(now.Total,
 			mpb.PrependDecorators(decor.Name(g.short()+" "), decor.CountersNoUnit("%d/%d")),
-			mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return " " + g.shown.Load().line })),
+			mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return " " + g.shown.Load().line }),
+				decor.Meta(decor.Any(func(decor.Statistics) string { return g.shown.Load().failed }), g.inkFailed),
+				decor.Any(func(decor.Statistics) string { return g.shown.Load().left })),
 			mpb.BarExtender(mpb.BarFillerFunc(g.drawLimits), false))
 	}
 	// The total is an estimate, and a bar that fills too early would end.
 	g.bar.SetTotal(max(now.Total, now.Done+1), false)
 	g.bar.SetCurrent(now.Done)
+}
+
+// inkFailed returns the count of failures in the colour of what failed, unless it is 0 or the terminal has no colours.
+// Its capitals stand out without one.
+func (g *progress) inkFailed(text string) string {
+	if g.console.err.ink == nil || !strings.HasSuffix(text, " FAILED") {
+		return text
+	}
+	return string(red) + text + reset
 }
 
 func (g *progress) drawLimits(w io.Writer, _ decor.Statistics) error {

@@ -18,7 +18,7 @@ func TestProgressNamesTheLimits(t *testing.T) {
 	tpot := record.Tail{What: "time per output token", Limit: 100 * time.Millisecond, Over: 1, Bearable: 3}
 	now := run.Progress{RatePerS: 12.34, InFlight: 5, TTFTp99: 2500 * time.Millisecond, TPOTp99: 20 * time.Millisecond,
 		Left: 61 * time.Second, Tails: []record.Tail{ttft, tpot}}
-	require.Equal(t, &view{"12.3/s, 5 in flight, 0 failed, 1m1s left", []string{
+	require.Equal(t, &view{"12.3/s, 5 in flight, ", "0 failed", ", 1m1s left", []string{
 		"TTFT p99 2.5s: 17 queries over 2s, 0 allowed: already INVALID",
 		"TPOT p99 20ms: 1 query over 100ms, 3 allowed"}}, newView(now))
 	require.Equal(t, "already INVALID (time to first token: 17 queries over 2s, 0 allowed), "+
@@ -44,4 +44,15 @@ func TestProgressOfAWorkload(t *testing.T) {
 	require.Equal(t, "stage 1 (2 of 3): 120 sent of 500, 110 answered, 2 failed after 12s", benchLine(&p))
 	p.Requests, p.Failed = 0, 0
 	require.Equal(t, "stage 1 (2 of 3): 120 sent, 112 answered after 12s", benchLine(&p))
+}
+
+// Failures stand out on a terminal, by their colour and without it.
+func TestProgressMarksFailures(t *testing.T) {
+	g := &progress{console: &console{}}
+	none, some := newView(run.Progress{}), newView(run.Progress{Failed: 3})
+	require.Equal(t, "0 failed", g.inkFailed(none.failed))
+	require.Equal(t, "3 FAILED", g.inkFailed(some.failed))
+	g.console.err.ink = g.console.messages
+	require.Equal(t, "0 failed", g.inkFailed(none.failed))
+	require.Equal(t, "\x1b[31m3 FAILED\x1b[0m", g.inkFailed(some.failed))
 }

@@ -212,11 +212,11 @@ func rows(p *run.Progress) [][2]string {
 	}
 	list := [][2]string{
 		{"answered", done}, {"rate", fmt.Sprintf("%.1f requests/s", p.RatePerS)},
-		{"in flight", strconv.FormatInt(p.InFlight, 10)}, {"failed", strconv.FormatInt(p.Failed, 10)},
+		{"in flight", strconv.FormatInt(p.InFlight, 10)}, {"failed", alarmed(p.Failed > 0, strconv.FormatInt(p.Failed, 10))},
 		{"TTFT p99", durationText(p.TTFTp99)}, {"TPOT p99", durationText(p.TPOTp99)},
 	}
 	for _, t := range p.Tails {
-		list = append(list, [2]string{t.What, t.String()})
+		list = append(list, [2]string{t.What, alarmed(t.Lost(), t.String())})
 	}
 	left := "unknown"
 	if p.Left > 0 {
@@ -239,6 +239,14 @@ func failureRow(f run.Failure, started time.Time) [4]string {
 		reason += " (repeated)"
 	}
 	return [4]string{secondsText(f.At.Sub(started).Seconds()), reason, f.Endpoint, foreign.Line(f.Detail, maxText)}
+}
+
+// alarmed marks the value of a state that asks for a look.
+func alarmed(on bool, value string) string {
+	if on {
+		return report.LiveAlarm + value
+	}
+	return value
 }
 
 func secondsText(s float64) string { return fmt.Sprintf("%.1f s", s) }

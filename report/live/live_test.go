@@ -208,7 +208,7 @@ func TestReconnect(t *testing.T) {
 			require.Contains(t, data, `"at_s":`+strconv.Itoa(n-1)+`.5`)
 		}
 		_, data := v.next("now")
-		require.Contains(t, data, `["time to first token","2 queries over 1s, 1 allowed: already INVALID"]`)
+		require.Contains(t, data, `["time to first token","⚠ 2 queries over 1s, 1 allowed: already INVALID"]`)
 	}
 	reasons := []record.Cause{{Code: "failed_samples", Text: "x < 1"}}
 	s.Finish(&record.Record{Verdict: record.Invalid, Reasons: reasons}, nil)
@@ -328,6 +328,7 @@ func TestPage(t *testing.T) {
 	require.Contains(t, text, `data-folder="run&#34;folder"`)
 	require.Equal(t, 7, strings.Count(text, "<figure id="))
 	require.Contains(t, text, "limit of p99 1000 ms")
+	require.Contains(t, text, `<th scope="row">failed</th><td>0</td>`)
 	require.Contains(t, text, "&lt;script&gt;alert(1)&lt;/script&gt;")
 	require.NotContains(t, text, "<script>alert")
 	resp, err := http.Get(s.URL())

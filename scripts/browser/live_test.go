@@ -150,8 +150,13 @@ func TestLive(t *testing.T) {
 	}
 	require.Equal(t, "RUNNING", eval[string](t, tab, "document.getElementById('verdict').textContent"))
 	require.Contains(t, eval[string](t, tab, "document.getElementById('failures').innerText"), "http_500")
+	failed := "[...document.getElementById('now').rows].find(r => r.cells[0].textContent === 'failed').cells[1]"
+	require.Regexp(t, `^⚠ [1-9]\d*$`, eval[string](t, tab, failed+".textContent"))
+	const colour = "getComputedStyle(%s).color"
+	require.NotEqual(t, eval[string](t, tab, fmt.Sprintf(colour, failed)), eval[string](t, tab,
+		fmt.Sprintf(colour, "document.getElementById('now').rows[0].cells[1]")), "failures have a colour of their own")
 	require.Zero(t, eval[int](t, tab, "document.querySelectorAll('img, a, iframe, #stop').length"))
-	require.Regexp(t, `(?s)answered\s+\d+ of \d+.*TPOT p99\s+[0-9.]+.*time to first token\s+\d+ quer(y|ies) over 2s, \d+ `+
+	require.Regexp(t, `(?s)answered\s+\d+ of \d+.*TPOT p99\s+[0-9.]+.*time to first token\s+(⚠ )?\d+ quer(y|ies) over 2s, \d+ `+
 		`allowed.*time left\s+\d+s`, eval[string](t, tab, "document.getElementById('now').innerText"))
 	reachesEverything(t, tab)
 	withoutScripts(t, r.url)
