@@ -80,6 +80,34 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	require.Equal(t, &End{Complete: true, Requests: 3000}, end)
 }
 
+// Answers of more events than a batch of the reader has room for are read whole, those before and after them too.
+func TestLongAnswersAreRead(t *testing.T) {
+	requests := someRequests(600)
+	for _, i := range []int{0, 300, 301, 599} {
+		q := &requests[i]
+		q.Reason, q.FirstByteNS = "", q.SentNS+1
+		q.Events = nil
+		for k := range int64(batchEvents + 5) {
+			q.Events = append(q.Events, Event{q.SentNS + 2 + k*1000, 1})
+		}
+	}
+	got, _ := read(t, write(t, requests))
+	require.Equal(t, requests, got)
+}
+
+// Reading ends with the first error of its function.
+func TestReadingEndsWithAnError(t *testing.T) {
+	path, n := write(t, someRequests(5000)), 0
+	_, err := Read(path, func(*Header, *Request) error {
+		if n++; n == 3 {
+			return os.ErrInvalid
+		}
+		return nil
+	})
+	require.ErrorIs(t, err, os.ErrInvalid)
+	require.Equal(t, 3, n)
+}
+
 func TestAFileIsNotOverwritten(t *testing.T) {
 	path := write(t, nil)
 	_, err := Create(path, Header{})

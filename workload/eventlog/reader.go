@@ -9,8 +9,11 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
+	"sync"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/mlperf-go/mlperf-go/internal/crash"
 )
 
 const mostRecord = 64 << 20 // bytes of one record
@@ -30,7 +33,7 @@ func Read(path string, each func(h *Header, r *Request) error) (*End, error) {
 	return end, err
 }
 
-// ReadFrom is Read of an open file.
+// ReadFrom is Read of an open file. Another goroutine decodes while each runs.
 func ReadFrom(from io.Reader, each func(h *Header, r *Request) error) (*End, error) {
 	d, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxWindow(holdAtMost))
@@ -38,73 +41,173 @@ func ReadFrom(from io.Reader, each func(h *Header, r *Request) error) (*End, err
 		return nil, err
 	}
 	defer d.Close()
-	in := bufio.NewReaderSize(d, 64<<10)
-	var h *Header
-	var r Request
-	var body []byte
-	for {
-		kind, err := next(in, &body)
-		switch {
-		case err == nil:
-		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			if h == nil {
-				return nil, errors.New("it does not begin with the header of an event log")
+	p := &parser{in: bufio.NewReaderSize(d, 256<<10), empty: make(chan *batch, batches), full: make(chan *batch, batches)}
+	for range batches {
+		p.empty <- &batch{arena: make([]Event, 0, batchEvents)}
+	}
+	var wait sync.WaitGroup
+	wait.Go(p.run)
+	defer wait.Wait()
+	defer close(p.empty)
+	for b := range p.full {
+		for i := range b.requests {
+			if err := each(b.header, &b.requests[i]); err != nil {
+				return nil, err
 			}
-			return nil, nil // cut: what came before is whole
-		default:
-			return nil, err
 		}
-		switch {
-		case h == nil:
-			h = &Header{}
-			if kind != kindHeader || json.Unmarshal(body, h) != nil || h.Schema != Schema {
-				return nil, errors.New("it does not begin with the header of an event log")
-			}
-		case kind == kindRequest:
-			if err := r.decode(body, h.StartNS); err != nil {
-				return nil, err
-			}
-			if err := each(h, &r); err != nil {
-				return nil, err
-			}
-		case kind == kindEnd:
-			e := &End{}
-			return e, json.Unmarshal(body, e)
-		default:
-			return nil, errRecord
+		if b.last {
+			return b.end, b.err
+		}
+		p.empty <- b
+	}
+	return nil, errRecord // not reached: the parser sends a last batch
+}
+
+// Bounds of a batch.
+const (
+	batches       = 3
+	batchRequests = 256
+	batchEvents   = 1 << 14 // so that long answers need no more than a few hundred KiB
+)
+
+// batch is some requests of a log in their order.
+type batch struct {
+	header   *Header
+	requests []Request // its memory is used again, and that of arena, in which their events are
+	arena    []Event
+	last     bool
+	end      *End
+	err      error
+}
+
+// parser decodes a log into batches.
+type parser struct {
+	in          *bufio.Reader
+	header      *Header
+	body        []byte // of a record that is longer than the buffer of in
+	empty, full chan *batch
+}
+
+// run fills batches until the end of the log, or until no empty ones come any more.
+func (p *parser) run() {
+	defer crash.Catch()
+	for b := range p.empty {
+		p.fill(b)
+		p.full <- b
+		if b.last {
+			return
 		}
 	}
 }
 
-// next reads one record into body, which grows with the bytes that come, not with the length that is claimed.
-func next(in *bufio.Reader, body *[]byte) (kind byte, err error) {
-	if kind, err = in.ReadByte(); err != nil {
-		return 0, err
+func (p *parser) fill(b *batch) {
+	b.requests = b.requests[:0]
+	free := b.arena
+	for events := 0; len(b.requests) < batchRequests && events < batchEvents; {
+		if cap(b.requests) > len(b.requests) {
+			b.requests = b.requests[:len(b.requests)+1]
+		} else {
+			b.requests = append(b.requests, Request{})
+		}
+		r := &b.requests[len(b.requests)-1]
+		r.Events = free
+		var isRequest bool
+		if isRequest, b.end, b.err = p.record(r); !isRequest {
+			b.requests = b.requests[:len(b.requests)-1]
+			b.last = true
+			break
+		}
+		if cap(r.Events) > cap(b.arena) {
+			b.arena = r.Events[:0] // it grew
+		}
+		free = r.Events[len(r.Events):]
+		events += len(r.Events)
 	}
-	n, err := binary.ReadUvarint(in)
-	if err != nil {
-		return 0, err
+	b.header = p.header
+}
+
+// record reads records until a request. Without one, the log has ended.
+func (p *parser) record(r *Request) (isRequest bool, _ *End, _ error) {
+	for {
+		kind, body, err := p.next()
+		switch {
+		case err == nil:
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			if p.header == nil {
+				return false, nil, errHeader
+			}
+			return false, nil, nil // cut: what came before is whole
+		default:
+			return false, nil, err
+		}
+		switch {
+		case p.header == nil:
+			p.header = &Header{}
+			if kind != kindHeader || json.Unmarshal(body, p.header) != nil || p.header.Schema != Schema {
+				return false, nil, errHeader
+			}
+		case kind == kindRequest:
+			err := r.decode(body, p.header.StartNS)
+			return err == nil, nil, err
+		case kind == kindEnd:
+			e := &End{}
+			return false, e, json.Unmarshal(body, e)
+		default:
+			return false, nil, errRecord
+		}
 	}
-	if n > mostRecord {
-		return 0, errRecord
+}
+
+var errHeader = errors.New("it does not begin with the header of an event log")
+
+// mostHead is the length of the longest head of a record: kind, length of the body, checksum.
+const mostHead = 1 + binary.MaxVarintLen64 + 4
+
+// next returns the next record. Its body is valid until the next call.
+func (p *parser) next() (kind byte, body []byte, err error) {
+	head, cut := p.in.Peek(mostHead) // a short record at the end of the file is shorter
+	if len(head) == 0 {
+		return 0, nil, cut
 	}
-	var sum [4]byte
-	if _, err := io.ReadFull(in, sum[:]); err != nil {
-		return 0, err
+	n, size := binary.Uvarint(head[1:])
+	at := 1 + max(size, 0)
+	switch {
+	case size < 0 || n > mostRecord:
+		return 0, nil, errRecord
+	case size == 0 || len(head) < at+4:
+		return 0, nil, cut
 	}
-	*body = (*body)[:0]
+	kind, at = head[0], at+4
+	sum := binary.LittleEndian.Uint32(head[at-4:])
+	_, _ = p.in.Discard(at) // which Peek has read
+	if body, err = p.take(int(n)); err != nil {
+		return 0, nil, err
+	}
+	if crc32.Checksum(body, castagnoli) != sum {
+		return 0, nil, errRecord
+	}
+	return kind, body, nil
+}
+
+// take returns the next n bytes. The memory of many grows with those that come, not with the length that is claimed.
+func (p *parser) take(n int) ([]byte, error) {
+	if n <= p.in.Size() {
+		body, err := p.in.Peek(n)
+		if err == nil {
+			_, err = p.in.Discard(n)
+		}
+		return body, err
+	}
 	const step = 64 << 10
-	for left := int(n); left > 0; {
+	p.body = p.body[:0]
+	for left := n; left > 0; {
 		part := min(left, step)
-		at := len(*body)
-		*body = append(*body, make([]byte, part)...)
-		if _, err := io.ReadFull(in, (*body)[at:]); err != nil {
-			return 0, err
+		at := len(p.body)
+		p.body = append(p.body, make([]byte, part)...)
+		if _, err := io.ReadFull(p.in, p.body[at:]); err != nil {
+			return nil, err
 		}
 		left -= part
 	}
-	if crc32.Checksum(*body, castagnoli) != binary.LittleEndian.Uint32(sum[:]) {
-		return 0, errRecord
-	}
-	return kind, nil
+	return p.body, nil
 }

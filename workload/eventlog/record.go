@@ -91,14 +91,14 @@ type End struct {
 const mostEvents = 1 << 22 // of one request
 
 // numbers returns the counts of a request in the order of the file.
-func (r *Request) numbers() []*int {
-	return []*int{&r.Seq, &r.Stage, &r.Session, &r.Turn, &r.Group, &r.AskedInput, &r.AskedOutput, &r.InputTokens,
+func (r *Request) numbers() [11]*int {
+	return [...]*int{&r.Seq, &r.Stage, &r.Session, &r.Turn, &r.Group, &r.AskedInput, &r.AskedOutput, &r.InputTokens,
 		&r.OutputTokens, &r.Endpoint, &r.Retries}
 }
 
 // times returns the stamps of a request in the order of the file.
-func (r *Request) times() []*int64 {
-	return []*int64{&r.DueNS, &r.ReadyNS, &r.SentNS, &r.FirstByteNS, &r.VisibleNS, &r.EndNS}
+func (r *Request) times() [6]*int64 {
+	return [...]*int64{&r.DueNS, &r.ReadyNS, &r.SentNS, &r.FirstByteNS, &r.VisibleNS, &r.EndNS}
 }
 
 // appendRequest appends the bytes of a request. Each time is the difference to the last one that there is.
@@ -156,53 +156,68 @@ func bit(is bool, flag uint64) uint64 {
 
 var errRecord = errors.New("a record is damaged")
 
-// cursor reads the bytes of one record. After the first fault it returns zeros.
+// cursor reads the bytes of one record. What it returns after a fault means nothing.
 type cursor struct {
 	b   []byte
 	bad bool
 }
 
-func (c *cursor) took(n int) {
-	if c.bad = c.bad || n <= 0; !c.bad {
-		c.b = c.b[n:]
+// number reads an unsigned number; most have one byte.
+func (c *cursor) number() uint64 {
+	if len(c.b) > 0 && c.b[0] < 0x80 {
+		v := c.b[0]
+		c.b = c.b[1:]
+		return uint64(v)
 	}
+	return c.long()
 }
 
-func (c *cursor) varint() int64 {
-	v, n := binary.Varint(c.b)
-	c.took(n)
+func (c *cursor) long() uint64 {
+	v, n := binary.Uvarint(c.b)
+	if n <= 0 {
+		c.b, c.bad = nil, true // nothing is read behind a fault
+		return 0
+	}
+	c.b = c.b[n:]
 	return v
 }
 
-func (c *cursor) uvarint(most uint64) uint64 {
-	v, n := binary.Uvarint(c.b)
-	c.took(n)
+// varint reads a number with a sign, as binary.Varint.
+func (c *cursor) varint() int64 {
+	v := c.number()
+	return int64(v>>1) ^ -int64(v&1)
+}
+
+// atMost reads an unsigned number with a limit.
+func (c *cursor) atMost(most uint64) uint64 {
+	v := c.number()
 	if v > most {
 		c.bad = true
-	}
-	if c.bad {
 		return 0
 	}
 	return v
 }
 
-func (c *cursor) flag() bool { return c.uvarint(1) == 1 }
-
-func (c *cursor) text() string {
-	n := c.uvarint(uint64(len(c.b)))
+// text reads a string. Most are those of the record before, which need no memory then.
+func (c *cursor) text(before string) string {
+	n := c.atMost(uint64(len(c.b)))
 	if c.bad || n > uint64(len(c.b)) {
 		c.bad = true
 		return ""
 	}
-	s := string(c.b[:n])
+	of := c.b[:n]
 	c.b = c.b[n:]
-	return s
+	if string(of) == before {
+		return before
+	}
+	return string(of)
 }
 
 // decode fills a request, whose events are reused.
 func (r *Request) decode(b []byte, startNS int64) error {
+	reason, finish := r.Reason, r.Finish
 	*r = Request{Events: r.Events[:0]}
-	c := &cursor{b: b}
+	c := cursor{b: b}
 	for _, n := range r.numbers() {
 		v := c.varint()
 		if v > math.MaxInt32*1024 || v < math.MinInt32 {
@@ -212,18 +227,18 @@ func (r *Request) decode(b []byte, startNS int64) error {
 	}
 	last := startNS
 	for _, at := range r.times() {
-		if c.flag() {
+		if c.atMost(1) == 1 {
 			last += c.varint()
 			*at = last
 		}
 	}
-	n := c.uvarint(min(mostEvents, uint64(len(c.b))))
+	n := c.atMost(min(mostEvents, uint64(len(c.b))))
 	last = startNS
 	for range n {
 		v := c.varint()
 		e := Event{AtNS: last + v>>1, Tokens: 1}
 		if v&1 == 1 {
-			e.Tokens = int(c.uvarint(math.MaxInt32))
+			e.Tokens = int(c.atMost(math.MaxInt32))
 		}
 		last = e.AtNS
 		if c.bad {
@@ -231,8 +246,8 @@ func (r *Request) decode(b []byte, startNS int64) error {
 		}
 		r.Events = append(r.Events, e)
 	}
-	r.Reason, r.Finish = c.text(), c.text()
-	flags := c.uvarint(flagCancelled | flagLeaver | flagSlow)
+	r.Reason, r.Finish = c.text(reason), c.text(finish)
+	flags := c.atMost(flagCancelled | flagLeaver | flagSlow)
 	r.Cancelled, r.Leaver, r.Slow = flags&flagCancelled != 0, flags&flagLeaver != 0, flags&flagSlow != 0
 	if c.bad || len(c.b) > 0 {
 		return errRecord

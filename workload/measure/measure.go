@@ -67,8 +67,16 @@ func measure(read reader, o Options) (*Measured, error) {
 		if err := m.total(read, d, &o, w, metrics, i == 0); err != nil {
 			return nil, err
 		}
+		if w.isOne {
+			continue
+		}
 		if err := m.parts(read, d, &o, w, metrics, i == 0); err != nil {
 			return nil, err
+		}
+	}
+	if w.isOne {
+		for number := range w.stages {
+			m.Stages = []Part{{number, m.Total}}
 		}
 	}
 	m.Steady, err = w.steady(read, d)
@@ -79,8 +87,15 @@ func measure(read reader, o Options) (*Measured, error) {
 func (m *Measured) total(read reader, d *Definition, o *Options, w *windows, metrics []Metric, counting bool) error {
 	p := newPot(metrics, o.Limits, w.most, counting, w.room(w.requests))
 	left := int64(0)
+	stage, longest := w.longest()
+	if longest != nil && counting {
+		longest.divide()
+	}
 	end, err := read(func(h *eventlog.Header, r *eventlog.Request) error {
 		m.Header = *h
+		if counting && longest != nil && r.Stage == stage {
+			longest.fly(sent(r), r.EndNS)
+		}
 		if w.counts(r) {
 			p.add(r)
 		} else {
@@ -136,6 +151,7 @@ type windows struct {
 	most     int // values of a metric that are kept one by one; 0: histograms from the first value on
 	load     *profile.Load
 	stages   map[int]*extent
+	isOne    bool // the total has the requests of the only stage, and there are no other parts
 }
 
 // passes divides metrics among passes over the log, in their order. A pass may compute one that needs more than
@@ -173,7 +189,7 @@ type extent struct {
 	start, end int64 // first sending, last end
 	requests   int64
 	from, to   int64   // counted: sent within; 0: no limit
-	bins       []int64 // ns in flight, by bin
+	bins       []int64 // ns in flight, by bin; those of the longest stage only
 	width      int64
 }
 
@@ -183,8 +199,10 @@ func (m *Measured) windows(read reader, o *Options) (*windows, error) {
 	if o.Load != nil && (o.Load.Warmup.Requests > 0 || o.Load.Cooldown.Requests > 0) {
 		sends = map[int][]int64{}
 	}
+	parts := false
 	_, err := read(func(_ *eventlog.Header, r *eventlog.Request) error {
 		w.requests++
+		parts = parts || r.Session > 0 || r.Group > 0
 		e := w.stages[r.Stage]
 		if e == nil {
 			e = &extent{start: sent(r)}
@@ -200,15 +218,20 @@ func (m *Measured) windows(read reader, o *Options) (*windows, error) {
 	if most := cmp.Or(o.most, Most); w.requests <= int64(most) {
 		w.most = most
 	}
-	if o.Load == nil {
-		return w, err
-	}
+	w.isOne = len(w.stages) == 1 && !parts
 	for stage, e := range w.stages {
-		slices.Sort(sends[stage])
-		e.from = e.edge(o.Load.Warmup, sends[stage], false)
-		e.to = e.edge(o.Load.Cooldown, sends[stage], true)
+		if o.Load != nil {
+			slices.Sort(sends[stage])
+			e.from = e.edge(o.Load.Warmup, sends[stage], false)
+			e.to = e.edge(o.Load.Cooldown, sends[stage], true)
+		}
+		w.isOne = w.isOne && !w.isWarmup(stage) && e.from == 0 && e.to == 0
 	}
 	return w, err
+}
+
+func (w *windows) isWarmup(stage int) bool {
+	return w.load != nil && stage < len(w.load.Stages) && w.load.Stages[stage].Warmup
 }
 
 // edge returns where a window of warm-up or cool-down ends, seen from its end of the stage; 0: there is no such
@@ -245,7 +268,7 @@ func (e *extent) edge(w profile.Window, sends []int64, atEnd bool) int64 {
 // counts reports whether a request enters the total: its stage is no warm-up, and it was sent within the windows.
 func (w *windows) counts(r *request) bool {
 	e := w.stages[r.Stage]
-	if w.load != nil && r.Stage < len(w.load.Stages) && w.load.Stages[r.Stage].Warmup {
+	if w.isWarmup(r.Stage) {
 		return false
 	}
 	at := sent(r)
@@ -277,15 +300,6 @@ func (w *windows) steady(read reader, d *Definition) (*Steady, error) {
 	if e == nil || e.requests < 10 || e.end-e.start < int64(steadyBins*time.Millisecond) {
 		return nil, nil
 	}
-	e.width, e.bins = (e.end-e.start)/steadyBins+1, make([]int64, steadyBins)
-	if _, err := read(func(_ *eventlog.Header, r *eventlog.Request) error {
-		if r.Stage == stage {
-			e.fly(sent(r), r.EndNS)
-		}
-		return nil
-	}); err != nil {
-		return nil, err
-	}
 	sorted := slices.Sorted(slices.Values(e.bins))
 	usual := int64(steadyShare * float64(sorted[len(sorted)/2]))
 	first := slices.IndexFunc(e.bins, func(ns int64) bool { return ns >= usual })
@@ -309,12 +323,16 @@ func (w *windows) steady(read reader, d *Definition) (*Steady, error) {
 
 func (w *windows) longest() (stage int, of *extent) {
 	for n, e := range w.stages {
-		isWarmup := w.load != nil && n < len(w.load.Stages) && w.load.Stages[n].Warmup
-		if !isWarmup && (of == nil || e.end-e.start > of.end-of.start || e.end-e.start == of.end-of.start && n < stage) {
+		if !w.isWarmup(n) && (of == nil || e.end-e.start > of.end-of.start || e.end-e.start == of.end-of.start && n < stage) {
 			stage, of = n, e
 		}
 	}
 	return stage, of
+}
+
+// divide makes the bins of the stage.
+func (e *extent) divide() {
+	e.width, e.bins = (e.end-e.start)/steadyBins+1, make([]int64, steadyBins)
 }
 
 // fly adds a request's time in flight to the bins.
