@@ -88,5 +88,5 @@ func (r *recent) take(p *Progress) {
 	}
 }
 
-// settled is how long ago a request has ended at least that is certainly here. The engine looks every 5 ms.
-const settled = 100 * time.Millisecond
+// settled is how long ago a request has ended at least that is certainly here. The engine looks every 50 ms.
+const settled = 200 * time.Millisecond

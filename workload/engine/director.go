@@ -179,9 +179,6 @@ func (d *director) choose() error {
 	}
 	users := s.Concurrency
 	if parts := d.Part.step(); parts > 1 {
-		if limit > 0 && limit < parts || closed && users < parts {
-			return fmt.Errorf("%d shards cannot divide %d requests in flight; use fewer shards", parts, max(limit, users))
-		}
 		limit, users = share(limit, parts, d.Part.Index), share(users, parts, d.Part.Index)
 	}
 	n := len(d.queues)

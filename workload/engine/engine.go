@@ -113,6 +113,9 @@ func (e *Engine) Run(ctx context.Context) (*Outcome, error) {
 	if e.Failed == nil {
 		e.Failed = func(backends.Attempt) {}
 	}
+	if err := e.Profile.Divide(e.Part.step()); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	d := &director{maker: maker{Engine: e}, ctx: ctx, now: wallClock(), wake: make(chan struct{}, 1),

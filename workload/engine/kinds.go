@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"errors"
 	"math"
 
 	"github.com/mlperf-go/mlperf-go/workload/lengths"
@@ -18,10 +17,6 @@ func (d *director) newKind() (kind, error) {
 	s, first := d.profile, d.rows
 	d.firstSeq = first
 	isChain := d.Source.Conversations() > 0
-	if d.Part.Of > 1 && (isChain || s.Arrival == profile.Sessions) {
-		return nil, errors.New("conversations and sessions cannot be divided between shards: their calls wait for each " +
-			"other's answers")
-	}
 	if s.Arrival == profile.Closed && !isChain {
 		d.rows += reservedFor(s)
 		return &closed{director: d, first: first, at: d.Part.Index}, nil

@@ -119,6 +119,7 @@ func TestPartsOfUsers(t *testing.T) {
 	_, err := runPart(t, s, p, Part{0, 3})
 	require.ErrorContains(t, err, "3 shards cannot divide 2 requests in flight")
 	p = profileOf(profile.Stage{Arrival: profile.Sessions, Concurrency: 5, Requests: 60})
+	p.Data.Kind = profile.Recorded
 	_, err = runPart(t, s, p, Part{0, 3})
 	require.ErrorContains(t, err, "cannot be divided between shards")
 }

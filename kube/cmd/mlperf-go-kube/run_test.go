@@ -162,6 +162,44 @@ func TestBadCommandLines(t *testing.T) {
 	}
 }
 
+// TestLargeProfile rejects a profile that a ConfigMap cannot hold.
+func TestLargeProfile(t *testing.T) {
+	path := write(t, own+"description: "+strings.Repeat("x", maxProfile)+"\n")
+	code, out, errs := dry("-w", path, "-U", "http://h:1")
+	require.Equal(t, 2, code, errs)
+	require.Empty(t, out)
+	require.Contains(t, errs, "has more than 921600 bytes")
+	require.Contains(t, errs, "Put large data on the volume")
+}
+
+// TestShardsThatCannotDivide rejects workloads that shards cannot divide before anything is created.
+func TestShardsThatCannotDivide(t *testing.T) {
+	const stage, data = "stages: [{arrival: constant, rate: 20, requests: 20}]", "kind: random, "
+	for want, change := range map[string][2]string{
+		"conversations and sessions cannot": {data,
+			"kind: conversations, turns: {conversations: 4, count: {kind: fixed, mean: 2}}, "},
+		"stage 0: 3 shards cannot divide 2": {stage, "stages: [{arrival: closed, concurrency: 2, requests: 20}]"},
+		"a sweep cannot":                    {stage, "sweep: {kind: linear, stages: 2, stage_duration: 1s, arrival: constant}"},
+	} {
+		code, out, errs := dry("-w", write(t, strings.Replace(own, change[0], change[1], 1)), "-U", "http://h:1",
+			"--shards", "3")
+		require.Equal(t, 2, code, errs)
+		require.Empty(t, out)
+		require.Contains(t, errs, "--shards 3: "+want)
+	}
+}
+
+// TestProgressLine prints one line for all shards, at most every five seconds.
+func TestProgressLine(t *testing.T) {
+	var errs bytes.Buffer
+	show := runCommand{&program{stderr: &errs}}.progress()
+	for sent := range int64(3) {
+		show(shard.Progress{Stage: 1, Sent: 100 + sent, Ended: 90, Failed: 2, Output: 360})
+	}
+	require.Equal(t, 1, strings.Count(errs.String(), "\n"))
+	require.Contains(t, errs.String(), "stage 1: 100 sent, 88 answered, 2 failed, 360 output tokens")
+}
+
 // TestTreatments runs two treatments of a predefined profile in pods, one after the other.
 func TestTreatments(t *testing.T) {
 	t.Parallel()

@@ -110,6 +110,10 @@ func launchesOf(c *cli.Context, v *contract.Invocation, list []contract.Rendered
 
 // addProfile adds the profile in the program's own form, so that a pod needs no other file and no variable.
 func addProfile(l *objects.Launch, r contract.Rendered, shards int) error {
+	if err := r.Profile.Divide(shards); err != nil {
+		return exit.Usage(exit.CodeProfile, "Give --parallelism, whose pods each send the whole load", "--shards %d: %w",
+			shards, err)
+	}
 	text, err := r.Profile.Encode()
 	if err != nil {
 		return exit.Usage(exit.CodeProfile, "", "%w", err)
