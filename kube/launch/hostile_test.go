@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -282,6 +283,36 @@ func TestEvictedWhileCollecting(t *testing.T) {
 
 // collectedSome is a number of bytes that only the stream of results exceeds.
 const collectedSome = 1 << 20
+
+// TestInterrupt ends a launch by a signal while its command runs: its objects are removed, unless the user keeps them.
+func TestInterrupt(t *testing.T) {
+	t.Parallel()
+	tc := kubetest.Cluster(t)
+	ns := kubetest.Namespace(t, tc)
+	for name, keep := range map[string]bool{"removed": false, "kept": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancelCause(t.Context())
+			l := kubetest.Launch(ns, name, "sim", "--listen", "127.0.0.1:0")
+			o := options(t, l)
+			said := ""
+			o.Keep, o.Notify = keep, func(s string) { said += s + "\n" }
+			o.Started = func(context.Context, []*corev1.Pod) error {
+				cancel(exit.Interrupt{Signal: syscall.SIGINT})
+				return nil
+			}
+			_, err := Run(ctx, kubetest.Connect(t, tc.Admin()), o)
+			require.ErrorAs(t, err, new(exit.Interrupt))
+			if !keep {
+				requireClean(t, tc, &l)
+				return
+			}
+			require.Contains(t, said, "the pods are left: collect their results with `mlperf-go kube collect -p "+ns)
+			_, err = tc.Client().BatchV1().Jobs(ns).Get(t.Context(), l.JobName(), metav1.GetOptions{})
+			require.NoError(t, err)
+		})
+	}
+}
 
 // TestTimeouts waits for pods that never start.
 func TestTimeouts(t *testing.T) {

@@ -83,6 +83,26 @@ func TestThePageNamesTests(t *testing.T) {
 	require.Greater(t, rows, 50)
 }
 
+// clusterRows is how many numbered rows of each kind the page has about runs in a cluster.
+var clusterRows = map[string]int{"object": 12, "change": 7, "local": 2, "stage": 17, "class": 8, "need": 9, "test": 4}
+
+// TestThePageHasEveryRowOfTheCluster finds each numbered row once.
+func TestThePageHasEveryRowOfTheCluster(t *testing.T) {
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	found := map[string]int{}
+	for _, m := range regexp.MustCompile(`(?m)^\| ([a-z]+ [0-9]+): `).FindAllStringSubmatch(string(text), -1) {
+		found[m[1]]++
+	}
+	want := map[string]int{}
+	for kind, n := range clusterRows {
+		for i := range n {
+			want[fmt.Sprintf("%s %d", kind, i+1)] = 1
+		}
+	}
+	require.Equal(t, want, found)
+}
+
 func hasTest(t *testing.T, folder, name string) bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))
