@@ -219,12 +219,16 @@ func runKind(t *testing.T, kind string, row int, url string) float64 {
 // benchProgram names the variable with the path of the program for the kind "run".
 const benchProgram = "HTTP1_BENCH_PROGRAM"
 
-// wholeRun returns the µs of a sample of the whole program, from its start to its end, and prints its memory.
+// runRequests are the requests of a whole run.
+const runRequests = 60000
+
+// wholeRun returns the µs of a sample during the test of the whole program, and prints those from the program's start
+// to its end, and its memory up to the end of the test and of the program.
 func (c *benchRow) wholeRun(t *testing.T, url string) float64 {
 	dir := t.TempDir()
 	sample := `{"tok_input":[` + strings.Repeat("12345,", c.request/6-1) + "1]}\n"
 	require.NoError(t, os.WriteFile(dir+"/rows.jsonl", []byte(strings.Repeat(sample, 64)), 0o600))
-	n := strconv.Itoa(c.requests)
+	n := strconv.Itoa(runRequests)
 	cmd := exec.Command("taskset", "-c", "1", os.Getenv(benchProgram), "run", "--quiet", "--model", "generic",
 		"--scenario", "Offline", "--backend", "vllm", "--served-model", "m",
 		"--dataset", dir+"/rows.jsonl", "--endpoint", url,
@@ -242,6 +246,10 @@ func (c *benchRow) wholeRun(t *testing.T, url string) float64 {
 	}
 	require.NoError(t, json.Unmarshal(text, &record))
 	fmt.Printf("MEASURED %s/run-memory %.1f MB\n", c.name, record.Client.RSS/1e6)
+	used := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	fmt.Printf("MEASURED %s/process-memory %.1f MB\n", c.name, float64(used.Maxrss<<10)/1e6)
+	fmt.Printf("MEASURED %s/process %.4f us\n", c.name,
+		float64((cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()).Microseconds())/runRequests)
 	return record.Client.US
 }
 
