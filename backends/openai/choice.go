@@ -35,8 +35,9 @@ var choiceMembers = reader.NewTable(
 	reader.On("text", keyText, (*walker).choiceText),
 	reader.On("logprobs", 0, (*walker).logprobs),
 	reader.On("finish_reason", keyFinish, (*walker).Finish),
-	reader.On("prompt_token_ids", 0, func(w *walker, _ *reader.Event) bool { return w.SkipNumbers() }),
+	reader.On("stop_reason", 0, (*walker).Pass),
 	reader.On("token_ids", keyTokenIDs, (*walker).choiceIDs),
+	reader.On("prompt_token_ids", 0, func(w *walker, _ *reader.Event) bool { return w.SkipNumbers() }),
 	reader.On("delta", keyMessage, (*walker).message),
 	reader.On("message", keyMessage, (*walker).message),
 	// SGLang's chat (docs/reference/wire-protocols.md#differences-between-servers)

@@ -128,13 +128,14 @@ func (w *walker) whole(doc []byte, e *reader.Event) (ok bool) {
 // document lists the members of the top-level object.
 var document = reader.NewTable(
 	reader.On("id", keyID, (*walker).ID),
-	reader.On("request_id", keyID, (*walker).ID), // on vLLM's generate route
 	reader.On("object", keyObject, (*walker).Object),
+	reader.On("created", 0, (*walker).Pass),
 	reader.On("model", keyModel, (*walker).Model),
 	reader.On("choices", keyChoices, (*walker).firstChoices),
 	reader.On("usage", keyUsage, (*walker).usageOf),
 	reader.On("error", keyError, (*walker).Error),
 	reader.On("errors", keyErrors, (*walker).Errors),
+	reader.On("request_id", keyID, (*walker).ID), // on vLLM's generate route
 )
 
 // firstChoices reads the choices, and keeps the bytes before them if they contain no counts and no error.
@@ -149,7 +150,9 @@ func (w *walker) firstChoices(e *reader.Event) bool {
 
 var usage = reader.NewTable(
 	reader.On("prompt_tokens", keyPrompt, (*walker).Prompt),
+	reader.On("total_tokens", 0, (*walker).Pass),
 	reader.On("completion_tokens", keyProduced, (*walker).Produced),
+	reader.On("prompt_tokens_details", 0, (*walker).Pass),
 )
 
 func (w *walker) usageOf(e *reader.Event) bool { return usage.Value(&w.Scanner, w, e) }

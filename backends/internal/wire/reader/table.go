@@ -90,7 +90,7 @@ func (t *Table[W]) walk(s *Scanner, w W, e *Event, seen Keys, first bool) (Keys,
 	s.Seen = seen
 	for next := 0; ; {
 		at := next
-		if first || at == len(t.rows) || !s.expected(t.rows[at].behind) {
+		if at == len(t.rows) || !s.expected(t.rows[at].behind, first) {
 			key, more, ok := s.Member(&first)
 			if !ok {
 				return 0, false
@@ -106,6 +106,7 @@ func (t *Table[W]) walk(s *Scanner, w W, e *Event, seen Keys, first bool) (Keys,
 				continue
 			}
 		}
+		first = false
 		row := &t.rows[at]
 		if s.Seen&row.key != 0 || !row.read(w, e) {
 			return 0, false
@@ -115,9 +116,12 @@ func (t *Table[W]) walk(s *Scanner, w W, e *Event, seen Keys, first bool) (Keys,
 	}
 }
 
-// expected steps over the key that is expected next, with the comma before it and the colon behind it, if a value
-// follows at once.
-func (s *Scanner) expected(behind string) bool {
+// expected steps over the key that is expected next, with the comma before it, unless it is the first, and the colon
+// behind it, if a value follows at once.
+func (s *Scanner) expected(behind string, first bool) bool {
+	if first {
+		behind = behind[1:]
+	}
 	end := s.I + len(behind)
 	if end >= len(s.B) || string(s.B[s.I:end]) != behind || s.B[end] <= ' ' {
 		return false

@@ -42,6 +42,8 @@ func TestTable(t *testing.T) {
 		`{"index":3,}`:                {0, false},
 		`{"index":3,"finish":`:        {0, false},
 		`{,"index":3}`:                {0, false},
+		`{"index":3"finish":"a"}`:     {0, false},
+		`{"index": 3 , "finish":"a"}`: {bitIndex | bitFinish, true},
 		`{"counts":{},"finish":"a"}}`: {bitCounts | bitFinish, true}, // what follows is the caller's
 	} {
 		var s Scanner

@@ -123,6 +123,9 @@ func (s *Scanner) Index(e *Event) bool { return s.Integer(&e.Index, 0) }
 // Finish reads a finish reason.
 func (s *Scanner) Finish(e *Event) bool { return s.Word(&e.Finish) }
 
+// Pass steps over a value that nothing is read from. The row of its key lets the walk find the key without a search.
+func (s *Scanner) Pass(*Event) bool { return s.Skip() }
+
 // IDs reads an array of whole numbers, or null.
 func (s *Scanner) IDs(e *Event) bool {
 	if s.PlainIDs(e) || s.Null() {
