@@ -7,9 +7,10 @@
 // The settings of a run become parameters, its figures metrics, and its folder artifacts; the tests of a campaign are
 // runs below the campaign's. docs/reference/mlflow.md has the names.
 //
-// A run is recognised by a digest of its record, so that it is there once however often it is sent. A run that could
-// not be sent whole is marked FAILED and sent anew the next time.
+// A digest of the record identifies a run, so the server has it only once even if it is sent again. If a run could
+// not be sent completely, it is marked FAILED and sent again the next time.
 //
-// MLflow has no client for Go; the few routes of its REST interface need none. Answers of the server are bounded, and
-// redirects are not followed, because requests may carry a password. The package prints nothing.
+// MLflow has no client for Go, so the package uses the few necessary routes of its REST interface. Answers of the
+// server are limited in size, and redirects are not followed, because requests may carry a password. The package
+// prints nothing.
 package mlflow

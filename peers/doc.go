@@ -5,9 +5,9 @@
 //	e, err := peers.Convert("guidellm", log)
 //	for _, f := range e.Files { ... f.Name, f.Data ... }
 //
-// A Log is neutral: events of requests, in ns. What a log does not contain, such as the time of each token, is left out
-// of the files, as the client does that was not asked for it, and Export.Notes lists it. docs/reference/peers.md has
-// the definitions and what differs.
+// A Log contains the events of requests in ns, independent of any client. Figures that need other data, such as the
+// time of each token, are left out of the files, as the client itself does if it is not asked for them;
+// Export.Notes lists them. docs/reference/peers.md has the definitions and the differences.
 //
 // The package imports ledger and run/record for FromRun, prints nothing and writes no file.
 package peers

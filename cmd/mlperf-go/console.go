@@ -20,7 +20,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
-// console is what a command writes to. Everything but stderr removes secrets and control characters.
+// console contains the writers of a command. All of them except stderr remove secrets and control characters.
 type console struct {
 	stdout   *foreign.LineWriter // results
 	messages *foreign.LineWriter // errors, logs and lines of progress, to stderr

@@ -27,7 +27,7 @@ type inker interface {
 // colour is the sequence that begins it on a terminal.
 type colour string
 
-// Green is what passed, red what failed, yellow what to look at.
+// Green marks what passed, red what failed, and yellow what a user should check.
 const (
 	plain  colour = ""
 	green  colour = "\x1b[32m"

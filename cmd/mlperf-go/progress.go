@@ -143,7 +143,7 @@ func tails(now run.Progress) []string {
 	return list
 }
 
-// view is what a terminal shows: a line with the bar, and one for each limit of the test below it.
+// view is the display on a terminal: a line with the bar, and below it one for each limit of the test.
 type view struct {
 	line   string
 	failed string // after line

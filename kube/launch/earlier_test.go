@@ -73,7 +73,7 @@ func TestRelaunch(t *testing.T) {
 	require.Len(t, result.Pods, 1)
 	require.Zero(t, result.Exit())
 	require.True(t, strings.HasPrefix(told[0], "waiting for the end of an earlier launch with the id again: "), told[0])
-	require.NotContains(t, strings.Join(told, "\n"), "somebody deleted the pod")
+	require.NotContains(t, strings.Join(told, "\n"), "the pod or its namespace was deleted")
 	requireClean(t, tc, &second.Launch)
 }
 

@@ -153,7 +153,7 @@ func TestDeletedNamespace(t *testing.T) {
 		return tc.Client().CoreV1().Namespaces().Delete(ctx, ns, metav1.DeleteOptions{})
 	}
 	_, err := Run(t.Context(), kubetest.Connect(t, tc.Admin()), o)
-	requireError(t, err, cluster.Launcher, "somebody deleted the pod, or its namespace")
+	requireError(t, err, cluster.Launcher, "the pod or its namespace was deleted")
 	requireClean(t, tc, &l)
 }
 

@@ -347,7 +347,7 @@ func readEnd(folder string) (int, error) {
 	text, err := os.ReadFile(filepath.Join(folder, "worker.json"))
 	if err != nil {
 		return 0, exit.Environment(cluster.Launcher, "Look at the pod's log",
-			"the results do not say how the command ended: %w", err)
+			"the results do not show how the command ended: %w", err)
 	}
 	return parseEnd(text)
 }

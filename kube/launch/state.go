@@ -56,7 +56,7 @@ var lostReasons = map[string]string{
 	"Terminated":               "its node was shut down",
 	"NodeShutdown":             "its node was shut down",
 	"Preempting":               "another pod took its place",
-	"DeadlineExceeded":         "the time of --wait-timeout was over",
+	"DeadlineExceeded":         "the time of --wait-timeout had passed",
 	"UnexpectedAdmissionError": "its node refused it",
 }
 
@@ -108,13 +108,13 @@ func judgeDisruption(p *corev1.Pod) (State, bool) {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
 			return State{Phase: Failed, Class: cluster.Launcher,
-				Text: sentence(p, cmp.Or(disruptionReasons[c.Reason], "the cluster took the pod away")+" ("+c.Reason+")",
+				Text: sentence(p, cmp.Or(disruptionReasons[c.Reason], "the cluster removed the pod")+" ("+c.Reason+")",
 					c.Message)}, true
 		}
 	}
 	if p.DeletionTimestamp != nil && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
 		return State{Phase: Failed, Class: cluster.Launcher,
-			Text: sentence(p, "somebody deleted the pod, or its namespace", "")}, true
+			Text: sentence(p, "the pod or its namespace was deleted", "")}, true
 	}
 	return State{}, false
 }
@@ -147,14 +147,14 @@ func judgeWaiting(p *corev1.Pod, now time.Time) State {
 				Text: sentence(p, "the pod cannot start ("+w.Reason+")", w.Message) + ". " + remedy}
 		}
 		if w.Reason == "CrashLoopBackOff" {
-			return State{Phase: Failed, Class: cluster.Launcher, Text: sentence(p, "the pod ends again and again", w.Message)}
+			return State{Phase: Failed, Class: cluster.Launcher, Text: sentence(p, "the pod ends repeatedly", w.Message)}
 		}
 	}
 	for _, c := range p.Status.Conditions {
 		if c.Type != corev1.PodScheduled || c.Status != corev1.ConditionFalse {
 			continue
 		}
-		text := sentence(p, "no node takes the pod", c.Message)
+		text := sentence(p, "no node accepts the pod", c.Message)
 		if now.Sub(c.LastTransitionTime.Time) > unschedulableAfter {
 			return State{Phase: Broken, Class: cluster.Scheduling, Text: text}
 		}

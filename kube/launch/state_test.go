@@ -69,7 +69,7 @@ func TestJudge(t *testing.T) {
 		"image":         {waitingFor("ImagePullBackOff"), State{Phase: Broken, Class: cluster.Launcher}, "--pull-secret"},
 		"configuration": {waitingFor("CreateContainerConfigError"), State{Phase: Broken, Class: cluster.Launcher}, "Secret"},
 		"name":          {waitingFor("InvalidImageName"), State{Phase: Broken, Class: cluster.Launcher}, "--image"},
-		"loop":          {waitingFor("CrashLoopBackOff"), State{Phase: Failed, Class: cluster.Launcher}, "again and again"},
+		"loop":          {waitingFor("CrashLoopBackOff"), State{Phase: Failed, Class: cluster.Launcher}, "ends repeatedly"},
 		"creating":      {waitingFor("ContainerCreating"), State{Phase: Waiting}, ""},
 		"no node yet":   {unschedulable(now.Add(-time.Minute)), State{Phase: Waiting}, "0/3 nodes"},
 		"no node": {unschedulable(now.Add(-3 * time.Minute)), State{Phase: Broken, Class: cluster.Scheduling},

@@ -56,9 +56,9 @@ func TestJudge(t *testing.T) {
 			class: cluster.Launcher, text: `p: the pod cannot start (CreateContainerConfigError): secret "hf" not found. ` +
 				"Create the Secret, the ConfigMap or the claim that the message names"}},
 		"no node": {nowhere, state{
-			text: "p: no node takes the pod: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu."}},
+			text: "p: no node accepts the pod: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu."}},
 		"no node for long": {forever, state{fatal: true, class: cluster.Scheduling,
-			text: "p: no node takes the pod: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu."}},
+			text: "p: no node accepts the pod: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu."}},
 		"loads":   {pod(corev1.PodRunning, corev1.ContainerStatus{}), state{text: "p: the server is starting"}},
 		"evicted": {evicted, state{text: "p: its node evicted it; another pod follows"}},
 		"ended once": {pod(corev1.PodRunning, restarted(1, 3, "Error")),

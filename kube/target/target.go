@@ -65,7 +65,7 @@ func Find(ctx context.Context, c *cluster.Cluster, q Query) (*Target, error) {
 		return nil, f.nothing(ctx)
 	}
 	if len(found) > 1 && !samePods(found, name) {
-		return nil, usage("Name one of them with -t", "%q means several servers in the namespace %q: %s", q.Name,
+		return nil, usage("Name one of them with -t", "%q matches several servers in the namespace %q: %s", q.Name,
 			q.Namespace, names(found))
 	}
 	urls, err := found[0].kind.urls(f, ctx, found)
@@ -117,7 +117,7 @@ func (f *finder) search(ctx context.Context, name string) ([]candidate, error) {
 	selector := ""
 	if strings.Contains(name, "=") {
 		if _, err := labels.Parse(name); err != nil {
-			return nil, usage("Write KEY=VALUE", "-t %q is no label selector: %w", name, err)
+			return nil, usage("Write KEY=VALUE", "-t %q is not a label selector: %w", name, err)
 		}
 		selector, name = name, ""
 	}

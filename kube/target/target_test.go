@@ -229,7 +229,7 @@ func TestFind(t *testing.T) {
 		require.Contains(t, found.String(), found.URLs[0])
 	}
 	for name, want := range map[string]string{
-		"sgl":                       `"sgl" means several servers in the namespace "serving": service/sglang, service/sglang-canary`,
+		"sgl":                       `"sgl" matches several servers in the namespace "serving": service/sglang, service/sglang-canary`,
 		"llam":                      "httproute/llama, inferencepool/llama-pool",
 		"decode-":                   "several servers",
 		"service/two-ports":         "there are: 8001, 8002. Write the port: -t service/two-ports:PORT",

@@ -54,7 +54,7 @@ func (f *finder) servicePort(s *corev1.Service) (*corev1.ServicePort, error) {
 		}
 	}
 	return nil, usage(fmt.Sprintf("Write the port: -t service/%s:PORT", s.Name),
-		"which port of the Service %s the server has is unclear; there are: %s", s.Name, strings.Join(numbers, ", "))
+		"it is unclear which port of the Service %s is the server's; its ports are: %s", s.Name, strings.Join(numbers, ", "))
 }
 
 // gateway returns the URL of a Gateway with the path of its routes.
@@ -149,7 +149,8 @@ func (f *finder) gatewayURL(c candidate, listener, path string) ([]string, error
 	}
 	if len(ports) != 1 {
 		return nil, usage(fmt.Sprintf("Write the port: -t gateway/%s:PORT", c.GetName()),
-			"which listener of the Gateway %s is meant is unclear; there are: %s", c.GetName(), strings.Join(ports, ", "))
+			"it is unclear which listener of the Gateway %s to use; its listeners are: "+
+				"%s", c.GetName(), strings.Join(ports, ", "))
 	}
 	scheme, port, _ := strings.Cut(ports[0], ":")
 	number, _ := strconv.Atoi(port) // it was a number above
@@ -266,7 +267,7 @@ func address(scheme, host string, port int, path string) ([]string, error) {
 		return nil, usage("Give --endpoint-url", "the protocol %.20q of %s is not HTTP", scheme, host)
 	}
 	if u, err := url.Parse(path); path != "" && (err != nil || u.Path != path || path[0] != '/') {
-		return nil, usage("Give --endpoint-url", "%.100q is no path of a URL", path)
+		return nil, usage("Give --endpoint-url", "%.100q is not the path of a URL", path)
 	}
 	return []string{scheme + "://" + net.JoinHostPort(host, strconv.Itoa(port)) + path}, nil
 }

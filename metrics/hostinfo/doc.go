@@ -1,4 +1,4 @@
-// Package hostinfo describes the machine that a test runs on and what the test's process uses of it.
+// Package hostinfo describes the machine on which a test runs, and the resources that the test's process uses.
 //
 // It owns the facts of run.json's host (system, CPU, memory, GPUs, NUMA nodes), the process figures of run.json's
 // client (CPU seconds, memory, threads, garbage collection pauses), the limit of open files, free disk space, and the

@@ -4,6 +4,6 @@
 //	source := machine.Open("/")
 //	known, values, err := source.Read() // shares since the reading before
 //
-// It reads /proc/stat and the process's own resource usage, nothing per request. It imports metrics/exposition and
-// nothing else of the project.
+// It reads /proc/stat and the process's own resource usage, nothing per request. Of the project it imports only
+// metrics/exposition.
 package machine

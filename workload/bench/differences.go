@@ -40,8 +40,8 @@ func DifferencesTo(folder string, p *profile.Profile) ([]string, error) {
 	return compared(theirs, ours), nil
 }
 
-// ProfileDifferences lists the keys in which the profiles of two runs differ, with their values, at most five. Keys
-// that change no request do not count.
+// ProfileDifferences lists at most five keys in which the profiles of two runs differ, with their values. It
+// ignores keys that change no request.
 func ProfileDifferences(a, b string) ([]string, error) {
 	inA, err := settings(a)
 	if err != nil {

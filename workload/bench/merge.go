@@ -29,8 +29,8 @@ type Spread struct {
 	BoundNS int64 `json:"start_bound_ns"`
 }
 
-// Merge makes one run of the runs of all parts, in a new folder. Its figures come from the events of all shards, so
-// that they equal those of one process that sent the same. The verdict needs every shard to be VALID.
+// Merge merges the runs of all parts into one run, in a new folder. Its figures come from the events of all shards,
+// so they equal those of one process that sent the same requests. The run is VALID only if every shard is.
 func Merge(shards []Shard, output string, limits []measure.Limit) (*Record, error) {
 	if err := Check(output, false); err != nil {
 		return nil, err

@@ -37,11 +37,12 @@ type Options struct {
 	Tokenizer string          // file or folder of the served model's tokenizer; empty: the profile's, if that is a path
 	// Vocabulary is the number of token ids that prompts may contain; 0: the default.
 	Vocabulary int
-	// Rehearsal is why this run is a rehearsal, besides a server that is the simulator; empty: for no other reason.
+	// Rehearsal is a reason why this run is a rehearsal, in addition to the simulator as its server; empty: there
+	// is no other reason.
 	Rehearsal string
 	// Calibration has the client's own limits, with which the record compares the run; nil: unknown.
 	Calibration *floor.Calibration
-	ServerDir   string // folder of the servers that were started for the run; empty: others started them
+	ServerDir   string // folder of the servers that were started for the run; empty: none were started
 	// Part is the share of the workload that this process sends; the zero value: all. Control is the Unix socket on which
 	// a coordinator then starts each stage; empty: stages start as soon as they are prepared.
 	Part     engine.Part
@@ -54,7 +55,7 @@ type Options struct {
 	Details      bool // the observer's Progress has single requests and failures
 }
 
-// Observer receives what happens. Its methods are called one at a time.
+// Observer receives notes and the progress of a run. Its methods are called one at a time.
 type Observer interface {
 	// Note is one sentence for the user.
 	Note(text string)
@@ -72,9 +73,9 @@ type Progress struct {
 	RatePerS float64       // answers and failures over the last seconds
 
 	TTFTp99, TPOTp99 time.Duration // so far, with Details; 0: none yet
-	// Latest are the requests that ended since the last call, with Details; those are left out that the client cancelled
-	// or read slowly on purpose. Beside each is the time in ns of the wall clock when it was due. They are valid until the
-	// call returns.
+	// Latest are the requests that ended since the last call, with Details, except those that the client cancelled
+	// or read slowly on purpose. Each has the time at which it was due, in ns of the wall clock. They are valid
+	// until the call returns.
 	Latest      iter.Seq2[*ledger.Entry, int64]
 	LatestUntil time.Time // every request that ended before has been in Latest
 	// Servers are the readings of the servers' metrics pages since the last call.

@@ -11,7 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/schedule"
 )
 
-// Plan is what a profile is going to send, as far as that is known before.
+// Plan is what a profile will send, as far as it is known in advance.
 type Plan struct {
 	Stages   []PlannedStage `json:"stages"`
 	Requests float64        `json:"requests"`               // 0: unknown
@@ -33,7 +33,7 @@ type PlannedStage struct {
 	Warmup      bool            `json:"warmup,omitempty"`
 }
 
-// NewPlan computes the plan of a profile. It asks no server and reads no file.
+// NewPlan computes the plan of a profile. It contacts no server and reads no file.
 func NewPlan(p *profile.Profile) *Plan {
 	plan := schedules(p)
 	if x := p.Load.Leave; x != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
 )
 
-// Bounds of what a Progress has. Requests beyond them are in the event log, and failures in failures.jsonl.
+// Limits of a Progress. Further requests are only in the event log, and further failures only in failures.jsonl.
 const (
 	mostEnded  = 1 << 18 // about 30 MB
 	mostFailed = 20

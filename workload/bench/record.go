@@ -55,7 +55,7 @@ type Record struct {
 	Calibration *floor.Use `json:"calibration,omitempty"`
 }
 
-// Stage is what a stage was meant to be and how it took place.
+// Stage is a stage as planned and as it took place.
 type Stage struct {
 	engine.Span
 	Name        string          `json:"name,omitempty"`
@@ -73,7 +73,7 @@ type Endpoint struct {
 	Connections int64  `json:"connections"`
 }
 
-// Client is what this program itself used, and how late it was.
+// Client records what the client itself used, and how late it was.
 type Client struct {
 	ScheduleDelayUS ledger.LagUS         `json:"schedule_delay_us"` // due to sent, limits on requests in flight included
 	ClientDelayUS   ledger.LagUS         `json:"client_delay_us"`   // ready to be sent to sent: this program's own
@@ -87,8 +87,8 @@ type Client struct {
 	Loops           []backends.LoopStats `json:"loops"`
 }
 
-// Read returns the record of a run's folder. If the program was killed before it wrote one, the record is made of what
-// the event log holds, and its verdict is INTERRUPTED.
+// Read returns the record of a run's folder. If the program was killed before it wrote one, the record is computed
+// from the event log, and its verdict is INTERRUPTED.
 func Read(folder string) (*Record, error) {
 	text, err := os.ReadFile(filepath.Join(folder, RecordName))
 	if errors.Is(err, fs.ErrNotExist) && Holds(folder) {
@@ -144,7 +144,7 @@ func Holds(folder string) bool {
 	return false
 }
 
-// ExitCode is that of a program that ran the workload.
+// ExitCode returns the exit code for the verdict of the run.
 func (r *Record) ExitCode() int {
 	if r.Verdict == record.Valid {
 		return exit.StatusValid
@@ -152,7 +152,7 @@ func (r *Record) ExitCode() int {
 	return exit.StatusInvalid
 }
 
-// Headline is the result in one line.
+// Headline returns the result in one line.
 func (r *Record) Headline() string {
 	t := &r.Measured.Total
 	return fmt.Sprintf("%.4g requests/s, %.4g output tokens/s", t.Throughput.Requests, t.Throughput.OutputTokens)

@@ -26,12 +26,11 @@ const (
 	rehearsedWait     = 20 * time.Millisecond
 )
 
-// RehearsalReason is why a rehearsal is no measurement.
+// RehearsalReason is why a rehearsal is not a measurement.
 const RehearsalReason = "a few requests of each kind, with short prompts and answers (--rehearse)"
 
-// Rehearse returns a small version of a profile: it sends a few short requests in the profile's way, within seconds.
-// In place of files that do not exist, it writes made-up ones into a folder, which access lets others read; the notes
-// name them.
+// Rehearse returns a small version of a profile, which sends a few short requests of the same kind within seconds.
+// If files do not exist, it writes synthetic ones into a folder with the given access; the notes name them.
 func Rehearse(p *profile.Profile, folder string, access atomicfile.Access) (*profile.Profile, []string, error) {
 	text, err := p.Encode()
 	if err != nil {

@@ -52,8 +52,8 @@ func Check(folder string, force bool) error {
 	return nil
 }
 
-// Run runs a workload and returns its record, which is in the folder too. The error is about this program's side; a
-// server that fails makes the run invalid.
+// Run runs a workload and returns its record, which it also writes into the folder. An error means that the client
+// failed; a server that fails makes the run INVALID.
 func Run(ctx context.Context, o Options) (*Record, error) {
 	if err := o.Profile.Validate(); err != nil {
 		return nil, exit.Usage(exit.CodeProfile, "", "%w", err)

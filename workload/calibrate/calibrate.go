@@ -27,7 +27,7 @@ type Options struct {
 	Step     func(text string)
 }
 
-// Shortest is the shortest duration whose figures mean something.
+// Shortest is the shortest duration with meaningful figures.
 const Shortest = 2 * time.Second
 
 // The parts of the duration. The rest is for the servers' starts and the figures.

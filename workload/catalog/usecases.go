@@ -2,7 +2,7 @@ package catalog
 
 import "github.com/mlperf-go/mlperf-go/workload/profile"
 
-// Goal is which latency users of a use case notice.
+// Goal is the kind of latency that users of a use case notice.
 type Goal string
 
 // The goals.

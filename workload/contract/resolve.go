@@ -28,8 +28,8 @@ type Invocation struct {
 	study   *template.Experiment // nil: one run
 }
 
-// Resolve finds the profile of a command line. notes are lines of the scenario file that were left out, and flags
-// without a meaning here.
+// Resolve finds the profile of a command line. notes report lines of the scenario file that were ignored, and flags
+// that have no effect.
 func Resolve(flags Flags, environ template.Lookup) (v *Invocation, notes []string, err error) {
 	v = &Invocation{values: map[string][]string{}}
 	lookup := environ

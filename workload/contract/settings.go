@@ -2,14 +2,14 @@ package contract
 
 import "slices"
 
-// Place is where a setting has a meaning.
+// Place is the command in which a setting has an effect.
 type Place string
 
 // The places.
 const (
 	Bench   Place = "bench"   // bench run and bench plan
 	Cluster Place = "cluster" // runs in a cluster
-	Ignored Place = "ignored" // nothing here corresponds to it
+	Ignored Place = "ignored" // it has no counterpart in this program
 )
 
 // Setting is a flag and the variables that set it too.
@@ -41,7 +41,8 @@ const (
 	dataset   = "dataset"
 )
 
-// Settings returns the table. The variables are those of llm-d-benchmark, today's and those of its shell scripts.
+// Settings returns the table. The variables are those of llm-d-benchmark, both of its current program and of its
+// shell scripts.
 func Settings() []Setting {
 	return []Setting{
 		{Harness, "l", []string{"LLMDBENCH_HARNESS", "LLMDBENCH_HARNESS_NAME"}, "", Bench, false, false,

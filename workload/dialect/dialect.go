@@ -20,7 +20,7 @@ import (
 // Own is the name of this program's own form.
 const Own = "mlperf-go"
 
-// Options are what a file depends on besides its text.
+// Options control how a file is translated.
 type Options struct {
 	Lookup         template.Lookup // values of its placeholders; nil: none
 	KeepUnresolved bool            // placeholders without a value stay, with a note

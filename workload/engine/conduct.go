@@ -9,7 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 )
 
-// Streams of random numbers: who leaves, and who reads slowly.
+// Streams of random numbers: which clients leave, and which read slowly.
 const (
 	leaveStream uint64 = 0x6c656176 << 32
 	slowStream  uint64 = 0x736c6f77 << 32

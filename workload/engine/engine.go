@@ -33,7 +33,8 @@ type Engine struct {
 	Name string
 
 	Part Part // of the workload that this engine sends; the zero value: all of it
-	// Gate returns when a stage starts, in ns of the wall clock, once its first requests are prepared. nil: at once.
+	// Gate is called when the first requests of a stage are prepared, and returns when the stage starts, in ns of
+	// the wall clock. nil: at once.
 	Gate func(ctx context.Context, stage int) (int64, error)
 
 	table table
@@ -80,7 +81,7 @@ type Span struct {
 	Stopped  string `json:"stopped,omitempty"` // why the stage was ended early; empty: it was not
 }
 
-// Outcome is what a run left besides its event log.
+// Outcome is the result of a run, in addition to its event log.
 type Outcome struct {
 	Spans     []Span
 	Stages    []profile.Stage // the profile's, or those of its sweep
@@ -93,7 +94,7 @@ type Outcome struct {
 // Body returns the body of the request in a slot.
 func (e *Engine) Body(index int) []byte { return e.table.at(index).body }
 
-// Head returns the header fields of the request in a slot: the id of its session, where the profile asks for it.
+// Head returns the header fields of the request in a slot: the id of its session, if the profile requests it.
 func (e *Engine) Head(index int) []byte { return e.table.at(index).head }
 
 // Conduct returns how the client of the request in a slot behaves.
@@ -107,8 +108,8 @@ func wallClock() func() int64 {
 	return func() int64 { return wall + int64(time.Since(base)) }
 }
 
-// Run sends everything and returns when every request has ended. An error is a fault of this program's side, such as a
-// full disk; what was recorded until then is in the log.
+// Run sends all requests and returns when every request has ended. An error is a fault of the client, such as a
+// full disk; the log has everything that was recorded before it.
 func (e *Engine) Run(ctx context.Context) (*Outcome, error) {
 	if e.Failed == nil {
 		e.Failed = func(backends.Attempt) {}

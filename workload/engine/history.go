@@ -7,7 +7,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/prompts"
 )
 
-// History is what a session has said so far: prompts and answers. nil: nothing.
+// History contains the prompts and answers of a session so far. nil: none.
 type History struct {
 	IDs      []int32
 	Text     string

@@ -17,7 +17,7 @@ type maker struct {
 	bodies   int64 // bytes of all so far
 }
 
-// Streams keep the random numbers of one use apart from others.
+// Streams separate the random numbers of different uses.
 const (
 	thinkStream   uint64 = 0x7468696e << 32
 	adapterStream uint64 = 0x61646170 << 32

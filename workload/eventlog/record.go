@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// Header is what all records of a file have in common.
+// Header contains what all records of a file have in common.
 type Header struct {
 	Schema  string `json:"schema"` // set by Create
 	ID      string `json:"id"`     // of the run
@@ -24,11 +24,11 @@ type Request struct {
 	Turn    int // within the session, from 0
 	Group   int // of prompts with a common prefix, from 1; 0: none
 
-	DueNS       int64 // when the schedule wanted it sent
+	DueNS       int64 // when it was to be sent by the schedule
 	ReadyNS     int64 // when it was due and the limit of requests in flight had room
 	SentNS      int64 // its last byte was written
 	FirstByteNS int64 // of the answer
-	VisibleNS   int64 // first token that is no reasoning, if the server separates reasoning
+	VisibleNS   int64 // first token that is not reasoning, if the server separates reasoning
 	EndNS       int64 // the answer ended, or failed
 
 	Events []Event // of a stream, in ascending order
@@ -39,8 +39,8 @@ type Request struct {
 	Reason                    string // failure code; empty: success
 	Finish                    string // the server's word for how the answer ended
 	Cancelled                 bool   // by the client, on purpose
-	// Leaver is set if the profile wanted the client to leave, whether or not the answer ended before; Slow if it wanted
-	// the client to read slowly. Their latencies say as much about the client as about the server.
+	// Leaver is set if the client was to leave, even if the answer ended before; Slow is set if it was to read
+	// slowly. Their latencies depend on the client as much as on the server.
 	Leaver, Slow bool
 }
 
@@ -77,8 +77,8 @@ func (r *Request) Streamed() (n int) {
 // OK reports whether the request was answered.
 func (r *Request) OK() bool { return r.Reason == "" && !r.Cancelled && r.EndNS != 0 }
 
-// Ordinary reports whether the client was to read at once until the end. That was decided before the answer, so that
-// the latencies of ordinary requests are a fair sample.
+// Ordinary reports whether the client was to read at once until the end. Because this is decided before the answer,
+// the latencies of ordinary requests are an unbiased sample.
 func (r *Request) Ordinary() bool { return !r.Leaver && !r.Slow }
 
 // End is the last record of a file.

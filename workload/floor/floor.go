@@ -37,7 +37,7 @@ type Calibration struct {
 	Shortest Shortest      `json:"shortest_latencies"`
 }
 
-// Machine is what the figures depend on.
+// Machine contains the properties of a machine on which the figures depend.
 type Machine struct {
 	CPUModel    string `json:"cpu_model"`
 	CPUsAllowed int    `json:"cpus_allowed"`
@@ -45,7 +45,7 @@ type Machine struct {
 	Arch        string `json:"arch"`
 }
 
-// MachineOf returns what a calibration keeps of a machine.
+// MachineOf returns the properties that a calibration stores.
 func MachineOf(h *hostinfo.Facts) Machine {
 	return Machine{CPUModel: h.CPUModel, CPUsAllowed: h.CPUsAllowed, Kernel: h.Kernel, Arch: h.Arch}
 }
@@ -133,10 +133,10 @@ func Read(path string) (*Calibration, error) {
 	return c, nil
 }
 
-// Write keeps a calibration.
+// Write writes a calibration.
 func (c *Calibration) Write(path string) error { return atomicfile.WriteJSON(path, c) }
 
-// Use is a calibration beside the result of a run.
+// Use compares a run with a calibration.
 type Use struct {
 	Taken   time.Time `json:"taken"`
 	Shards  int       `json:"shards"`
@@ -144,7 +144,7 @@ type Use struct {
 	Share   float64   `json:"share"` // of the highest rates that the run used: the larger one of requests and tokens
 	Event   Spread    `json:"event_error"`
 	TTFT    Spread    `json:"shortest_ttft"`
-	// Foreign is why the figures are not those of this machine and program; empty: they are.
+	// Foreign lists why the calibration is not for this machine and program; empty: it is.
 	Foreign []string `json:"foreign"`
 }
 
@@ -173,7 +173,7 @@ func Beside(c *Calibration, host *hostinfo.Facts, tool record.Tool, used Rates, 
 	return u
 }
 
-// String is the line beside a result.
+// String returns the comparison in one line.
 func (u *Use) String() string {
 	where := "on this machine"
 	if len(u.Foreign) > 0 {

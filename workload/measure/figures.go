@@ -22,7 +22,7 @@ type Counts struct {
 	Retried     int64            `json:"retried"`
 }
 
-// Tokens are sums over successful requests, and how they compare with what the profile asked for.
+// Tokens are sums over successful requests, compared with the lengths that the profile requested.
 type Tokens struct {
 	Input     int64   `json:"input"`
 	Output    int64   `json:"output"`
@@ -56,7 +56,7 @@ type Figures struct {
 	Consistency *Consistency             `json:"consistency,omitempty"`
 }
 
-// Consistency is how well two identities of the means hold: they ignore the first token.
+// Consistency is how well two identities of the means hold, which ignore the first token.
 type Consistency struct {
 	E2E   float64 `json:"e2e_minus_ttft_plus_tpot_times_n_s"`
 	NTPOT float64 `json:"ntpot_minus_ttft_over_n_plus_tpot_s"`

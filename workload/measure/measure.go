@@ -9,7 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 )
 
-// Options say what is computed.
+// Options select what is computed.
 type Options struct {
 	Definition string  // empty: this program's
 	Limits     []Limit // of a good request

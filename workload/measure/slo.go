@@ -11,8 +11,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 )
 
-// Limit is one condition of a service: a percentile of a metric is below a time. Percent 100 asks it of every
-// request.
+// Limit is one condition of a service: a percentile of a metric is below a time. With Percent 100 every request
+// must meet it.
 type Limit struct {
 	Metric  string        `json:"metric"`
 	Percent float64       `json:"percent"`
@@ -98,7 +98,7 @@ func (l *Limit) meets(r *request) bool {
 	return !ok || s <= l.Below.Seconds()
 }
 
-// Attainment is how many requests met a limit.
+// Attainment is the number of requests that met a limit.
 type Attainment struct {
 	Limit
 	Text  string  `json:"text"`

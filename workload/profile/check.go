@@ -12,8 +12,8 @@ import (
 // errorf makes an error about a key, such as "load.stages.0.rate".
 type errorf func(key, format string, args ...any) error
 
-// Validate checks what the types of the keys cannot: which keys an arrival or a kind of data needs, and whether bounds
-// fit together. Its error names the key.
+// Validate checks what the types of the keys cannot express: which keys an arrival or a kind of data needs, and
+// whether limits are consistent. Its error names the key.
 func (p *Profile) Validate() error {
 	return p.check(func(key, format string, args ...any) error {
 		return fmt.Errorf("profile %s: %s: %w", cmp.Or(p.Name, "without a name"), key, fmt.Errorf(format, args...))

@@ -51,8 +51,8 @@ type Load struct {
 	Breakers  []Breaker     `yaml:"breakers,omitempty" doc:"rules that end a stage early"`
 }
 
-// Leave makes the clients of some requests close their connections before the end. The first limit that is reached
-// counts.
+// Leave makes the clients of some requests close their connections before the end, at the first limit that is
+// reached.
 type Leave struct {
 	Share  float64       `yaml:"share" is:"0..1" need:"yes" doc:"of all requests, chosen by the seed"`
 	Tokens *Distribution `yaml:"tokens,omitempty" doc:"output tokens after which a client leaves"`
@@ -118,7 +118,7 @@ type TraceFile struct {
 	Scale  float64 `yaml:"scale,omitempty" is:">=0" doc:"factor of its times; 0 means 1"`
 }
 
-// Breaker ends a stage as failed when errors of the matching kind pile up.
+// Breaker ends a stage as failed when there are too many errors of the matching kind.
 type Breaker struct {
 	Name        string        `yaml:"name" need:"yes" doc:"for the message"`
 	Match       []string      `yaml:"match,omitempty" doc:"failure codes or HTTP status; empty: every failure"`

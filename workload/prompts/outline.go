@@ -8,8 +8,8 @@ type Turn struct {
 	Output int // limit of the answer; 0: the server's own, and then later turns count this answer as empty
 }
 
-// Outline returns the first turns of a session, at most some, as a Source makes them, but without their texts. It is
-// nil for data that are not conversations, and for recorded ones.
+// Outline returns at most some of the first turns of a session, as a Source makes them, but without their texts. It
+// is nil for data that are not conversations, and for recorded ones.
 func Outline(p *profile.Profile) func(session, most int) []Turn {
 	d := &p.Data
 	switch {

@@ -46,7 +46,7 @@ type Request struct {
 
 	// Continues is 1 + the call whose prompt and answer come before this prompt; 0: none. The runner adds them.
 	Continues int
-	// Answer is what later calls see as this call's answer; empty: the server's.
+	// Answer is the answer of this call that later calls contain; empty: the server's.
 	Answer string
 }
 
@@ -55,7 +55,7 @@ func (r *Request) Reset() {
 	*r = Request{IDs: r.IDs[:0], Messages: r.Messages[:0], Tools: r.Tools[:0], Documents: r.Documents[:0]}
 }
 
-// Options are what prompts depend on besides the profile.
+// Options contain what prompts depend on in addition to the profile.
 type Options struct {
 	Vocabulary int // number of token ids; 0: DefaultVocabulary
 	Requests   int // that the run sends, as far as it is known; the default of Data.Rows

@@ -53,7 +53,7 @@ func Due(s *profile.Stage, seed Seed, recorded []int64) ([]int64, error) {
 	return nil, fmt.Errorf("the requests of a stage with arrival %s have no times: they wait for answers", s.Arrival)
 }
 
-// Expected returns how many requests a stage has in the mean; 0: that depends on answers, or on a trace.
+// Expected returns the expected number of requests of a stage; 0: it depends on answers, or on a trace.
 func Expected(s *profile.Stage) float64 {
 	n := 0.0
 	switch s.Arrival {

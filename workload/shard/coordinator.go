@@ -18,7 +18,7 @@ type Connection struct {
 	Out io.Writer
 }
 
-// Offset is by how much the clock of a shard is ahead of the coordinator's, and how wrong that may be.
+// Offset is the time by which the clock of a shard is ahead of the coordinator's, with its largest error.
 type Offset struct {
 	AheadNS int64 `json:"ahead_ns"`
 	BoundNS int64 `json:"bound_ns"` // half of the shortest round trip

@@ -26,7 +26,7 @@ type startMessage struct {
 	AtNS  int64 `json:"at_ns"` // of the shard's wall clock
 }
 
-// Progress is what a shard has done so far.
+// Progress is the progress of a shard so far.
 type Progress struct {
 	Stage  int   `json:"stage"`
 	Sent   int64 `json:"sent"`

@@ -20,7 +20,7 @@ const (
 	mostEvents  = 1000
 )
 
-// Options are what a log does not contain.
+// Options contain facts that a log may lack.
 type Options struct {
 	Server string    // "vllm" or "sglang"; empty: by its lines
 	Start  time.Time // when the process started: it decides the year, which most logs lack; zero: the current year
@@ -63,7 +63,7 @@ type Engine struct {
 	} `json:"memory_profiling" yaml:"memory_profiling"`
 }
 
-// Pod is what a cluster records of a server in a pod, which its log lacks.
+// Pod contains facts about a server in a pod that the cluster records and the server's log lacks.
 type Pod struct {
 	Name      string  `json:"name" yaml:"name"`
 	Container string  `json:"container" yaml:"container"`

@@ -11,7 +11,7 @@ import (
 // Lookup returns the value of a variable. os.LookupEnv is one.
 type Lookup func(name string) (value string, found bool)
 
-// First returns a Lookup that asks each of the given ones in turn. Nil ones are skipped.
+// First returns a Lookup that tries each of the given Lookups in turn. It skips nil ones.
 func First(lookups ...Lookup) Lookup {
 	return func(name string) (string, bool) {
 		for _, l := range lookups {

@@ -29,7 +29,7 @@ func (cmd collectCommand) command() *cli.Command {
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 1 {
 				return exit.Usage("usage", "Write `mlperf-go kube collect -p NAMESPACE ID`: flags precede the experiment",
-					"%d experiments were named", c.NArg())
+					"expected one experiment, got %d", c.NArg())
 			}
 			return cmd.collect(c, c.Args().First())
 		},
@@ -54,7 +54,7 @@ func (p *program) collect(c *cli.Context, id string) error {
 	case id != "":
 		result, err = launch.Collect(c.Context, access, launch.Experiment{ID: id, Namespace: o.Namespace}, o)
 	case o.Storage.Claim == "":
-		return exit.Usage("usage", "Give --id with an experiment, or --pvc with a claim", "nothing to collect is named")
+		return exit.Usage("usage", "Give --id with an experiment, or --pvc with a claim", "no experiment and no claim given")
 	default:
 		result, err = launch.CollectClaim(c.Context, access, "", o)
 	}

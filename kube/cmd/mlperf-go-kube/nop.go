@@ -24,10 +24,10 @@ func (cmd nopCommand) command() *cli.Command {
 		Flags: append(append(serverAccess(), serverFlags()...),
 			&cli.StringFlag{Name: "output", Aliases: []string{"r"}, Usage: "local folder of the report",
 				Value: "results/kube"},
-			&cli.StringFlag{Name: "load-format", EnvVars: standalone("VLLM_LOAD_FORMAT"), Usage: "of the weights: " +
+			&cli.StringFlag{Name: "load-format", EnvVars: standalone("VLLM_LOAD_FORMAT"), Usage: "format of the weights: " +
 				"safetensors, tensorizer, runai_streamer, fastsafetensors or another one of the engine; default: the file's"},
 			&cli.StringFlag{Name: "logging-level", EnvVars: standalone("VLLM_LOGGING_LEVEL"), Value: "DEBUG",
-				Usage: "of the engine; with another one most categories are missing"},
+				Usage: "log level of the engine; with a higher one than DEBUG most categories are missing"},
 			&cli.StringFlag{Name: "preprocess", EnvVars: []string{"LLMDBENCH_VLLM_STANDALONE_PREPROCESS"},
 				Usage: "shell command that runs in the pod before the server, after pre_start"}),
 		Action: cmd.run,
@@ -57,7 +57,7 @@ func (cmd nopCommand) run(c *cli.Context) error {
 		s.Replicas = 1
 	}
 	if s.Replicas != 1 {
-		return exit.Usage(exit.CodeUsage, "Leave --replicas away", "the start of one pod is reported, not of %d", s.Replicas)
+		return exit.Usage(exit.CodeUsage, "Leave --replicas out", "the start of one pod is reported, not of %d", s.Replicas)
 	}
 	if c.Bool("dry-run") {
 		return cmd.printObjects(s.Objects())

@@ -15,7 +15,7 @@ import (
 func placementFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "node-selector", Usage: "label of the nodes: KEY=VALUE"},
-		&cli.StringSliceFlag{Name: "toleration", Usage: "taint of nodes that may take the pods: KEY[=VALUE][:EFFECT]"},
+		&cli.StringSliceFlag{Name: "toleration", Usage: "taint of nodes on which the pods may run: KEY[=VALUE][:EFFECT]"},
 	}
 }
 

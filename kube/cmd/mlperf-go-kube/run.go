@@ -235,7 +235,7 @@ func launchOf(c *cli.Context) (*objects.Launch, error) {
 	shards := c.Int("shards")
 	if l.Pods < 1 || shards < 0 || shards > 0 && c.IsSet("parallelism") {
 		return nil, exit.Usage(exit.CodeUsage, "Give one of them, at least 1",
-			"--parallelism %d and --shards %d do not fit together",
+			"--parallelism %d cannot be combined with --shards %d",
 			l.Pods, shards)
 	}
 	l.Pods = max(l.Pods, shards)

@@ -145,7 +145,7 @@ func TestBadCommandLines(t *testing.T) {
 	for want, args := range map[string][]string{
 		"no workload is given": {"-U", "http://h:1"},
 		"did you mean sanity":  {"-l", "inference-perf", "-w", "sanity_randon", "-U", "http://h:1"},
-		"do not fit together": {"-l", "inference-perf", "-w", "sanity_random", "-U", "http://h:1", "-j", "2",
+		"cannot be combined with": {"-l", "inference-perf", "-w", "sanity_random", "-U", "http://h:1", "-j", "2",
 			"--shards", "2"},
 		"expected KEY[=VALUE][:EFFECT]": {"-l", "inference-perf", "-w", "sanity_random", "-U", "http://h:1", "--toleration",
 			"a:Never"},

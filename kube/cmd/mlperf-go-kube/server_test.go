@@ -147,7 +147,7 @@ func TestServerFailures(t *testing.T) {
 		"ends": {with("--server-config", ends), []string{
 			"the server ended with code 7, 2 times; the end of its log:", "  | loading\n  | ***"}},
 		"gpus": {with("--server-config", file, "--gpus-per-replica", "9", "--wait-timeout", "5"),
-			[]string{"was not ready within 5s", "no node takes the pod", "Insufficient nvidia.com/gpu"}},
+			[]string{"was not ready within 5s", "no node accepts the pod", "Insufficient nvidia.com/gpu"}},
 		"never ready": {with("--server-config", file, "--health-path", "/never", "--wait-timeout", "8"),
 			[]string{"was not ready within 8s", "the server is starting"}},
 	}

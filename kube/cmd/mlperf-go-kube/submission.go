@@ -29,9 +29,9 @@ func (cmd submissionCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: submissionName, Usage: "run a whole campaign in a pod, and collect its tree",
 		ArgsUsage: "CAMPAIGN FLAGS",
-		Description: "Flags that are not listed here are those of `mlperf-go submission`; the pod gets them. All flags " +
-			"after -- are the pod's.\nThe campaign's folder is on the claim. A pod that is killed, evicted or lost with its " +
-			"node gets a successor, which resumes the campaign.",
+		Description: "Flags that are not listed here, and all flags after --, are passed to `mlperf-go submission` in the " +
+			"pod.\nThe campaign's folder is on the claim. If a pod is killed, evicted or lost with its node, another pod " +
+			"resumes the campaign.",
 		Flags: append(append(clusterFlags(), podFlags()...),
 			contractFlag("methods", "server to find without --endpoint, as for kube run"),
 			contractFlag("pvc", "claim for the campaign's folder"),
