@@ -140,7 +140,7 @@ func ParseEndpoint(text string) (Endpoint, error) {
 	case u.Hostname() == "":
 		return Endpoint{}, fmt.Errorf("the endpoint %q names no host", foreign.Line(text, 200))
 	case u.Hostname() == "http" || u.Hostname() == "https":
-		return Endpoint{}, fmt.Errorf("the endpoint %q lacks the colon behind its scheme", foreign.Line(text, 200))
+		return Endpoint{}, fmt.Errorf("the endpoint %q lacks the colon after its scheme", foreign.Line(text, 200))
 	case badPort(u.Port()):
 		return Endpoint{}, fmt.Errorf("the endpoint %q has the port %s, and ports go from 1 to 65535",
 			foreign.Line(text, 200),

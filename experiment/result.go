@@ -161,11 +161,11 @@ func (s *State) advice() string {
 	}
 	chosen := &r.Outcomes[pick]
 	if best.Trials < 2 {
-		return fmt.Sprintf("One pass decides nothing: repeat it (the fastest was %s, with %s samples/s).", best.Name,
+		return fmt.Sprintf("One pass is not enough: repeat it (the fastest was %s, with %s samples/s).", best.Name,
 			short(best.SamplesPerS.Mean))
 	}
 	if pick == r.Best && pick == 0 {
-		return fmt.Sprintf("Send %s: nothing else was faster%s.", chosen.phrase(), s.second())
+		return fmt.Sprintf("Send %s: no other arrangement was faster%s.", chosen.phrase(), s.second())
 	}
 	if pick != r.Best {
 		d := s.versus(r.Best, pick)

@@ -56,12 +56,12 @@ func TestAdvice(t *testing.T) {
 		{[][]float64{{100, 112, 90}, {101, 113, 91}, {102, 114.5, 92}},
 			"Send samples with 64 in flight: +12.0 % (95 %: +11.6 to +12.5 %) samples/s against all at once."},
 		{[][]float64{{100, 99, 90}, {101, 100, 91}, {102, 101.1, 92}},
-			"Send all samples at once: nothing else was faster (the next, window of 64: " +
+			"Send all samples at once: no other arrangement was faster (the next, window of 64: " +
 				"-1.0 % (95 %: -1.1 to -0.8 %) samples/s)."},
 		{[][]float64{{100, 120, 90}, {101, 85, 91}, {102, 105, 92}},
 			"Send all samples at once: the fastest, window of 64, is not measurably faster " +
 				"(+2.4 % (95 %: -42.2 to +46.9 %) samples/s)."},
-		{[][]float64{{100, 120, 90}}, "One pass decides nothing: repeat it (the fastest was window of 64, with 120 " +
+		{[][]float64{{100, 120, 90}}, "One pass is not enough: repeat it (the fastest was window of 64, with 120 " +
 			"samples/s)."},
 		{[][]float64{{nan, 120, 90}, {nan, 121, 91}}, "Send samples with 64 in flight: all at once could not be measured."},
 		{[][]float64{{nan, nan, nan}}, "No arrangement could be measured."},

@@ -63,7 +63,7 @@ func TestReadOtherFolders(t *testing.T) {
 	require.ErrorContains(t, err, "has no run.json: give the folder of a finished run")
 	require.NoError(t, os.WriteFile(filepath.Join(empty, "tune.json"), []byte("{}"), 0o600))
 	_, err = Read(empty)
-	require.ErrorContains(t, err, "is the folder of a tune: MLflow takes the folders of runs, workloads and campaigns")
+	require.ErrorContains(t, err, "is the folder of a tune: MLflow accepts the folders of runs, workloads and campaigns")
 	_, err = Read(runFolder(t, `{"schema":"mlperf-go/run/7"}`, ""))
 	require.ErrorContains(t, err, `has the schema "mlperf-go/run/7"`)
 	_, err = Read(runFolder(t, goodRecord, "a: ["))
@@ -229,9 +229,9 @@ func TestStrangeServers(t *testing.T) {
 		http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusFound)
 	}
 	for want, answers := range map[string]map[string]http.HandlerFunc{
-		"is no tracking server of MLflow: it answered": {"experiments/get-by-name": text(200, "<html>")},
-		"its experiment has no id":                     {"experiments/get-by-name": text(200, "{}")},
-		"it made a run without an id":                  {"runs/create": text(200, "{}")},
+		"is not a tracking server of MLflow: it answered": {"experiments/get-by-name": text(200, "<html>")},
+		"its experiment has no id":                        {"experiments/get-by-name": text(200, "{}")},
+		"it made a run without an id":                     {"runs/create": text(200, "{}")},
 		"was deleted on the server": {"experiments/get-by-name": text(200,
 			`{"experiment":{"experiment_id":"4","lifecycle_stage":"deleted"}}`)},
 		"it made an experiment without an id": {"experiments/get-by-name": text(404,

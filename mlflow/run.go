@@ -55,7 +55,7 @@ func Read(folder string) (*Run, error) {
 		return readWorkload(folder)
 	}
 	if kind := results.Holds(folder, "run"); kind != "" {
-		return nil, fmt.Errorf("%s is the folder of a %s: MLflow takes the folders of runs, workloads and campaigns",
+		return nil, fmt.Errorf("%s is the folder of a %s: MLflow accepts the folders of runs, workloads and campaigns",
 			folder, kind)
 	}
 	return readTest(folder, filepath.Base(folder))

@@ -43,9 +43,10 @@ func NewServer(address string, login Credentials, client *http.Client) (*Server,
 	u, err := url.Parse(address)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%q is no URL", foreign.Line(address, quoteBytes))
+		return nil, fmt.Errorf("%q is not a URL", foreign.Line(address, quoteBytes))
 	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
-		return nil, fmt.Errorf("%q is no URL of a tracking server: write http://host:port", foreign.Line(address, quoteBytes))
+		return nil, fmt.Errorf("%q is not the URL of a tracking server: write "+
+			"http://host:port", foreign.Line(address, quoteBytes))
 	case u.User != nil && login == (Credentials{}):
 		login.User = u.User.Username()
 		login.Password, _ = u.User.Password()
@@ -136,7 +137,8 @@ func (s *Server) send(ctx context.Context, method, path string, body io.Reader, 
 		return nil
 	}
 	if err := json.Unmarshal(text, out); err != nil {
-		return fmt.Errorf("%s%s is no tracking server of MLflow: it answered %q", s.url, api, foreign.Line(string(text), 80))
+		return fmt.Errorf("%s%s is not a tracking server of MLflow: it answered "+
+			"%q", s.url, api, foreign.Line(string(text), 80))
 	}
 	return nil
 }
@@ -155,7 +157,7 @@ func (s *Server) experiment(ctx context.Context, name string) (string, error) {
 		case err != nil:
 			return "", err
 		case found.Experiment.ID == "":
-			return "", fmt.Errorf("%s is no tracking server of MLflow: its experiment has no id", s.url)
+			return "", fmt.Errorf("%s is not a tracking server of MLflow: its experiment has no id", s.url)
 		case found.Experiment.Stage == "deleted":
 			return "", fmt.Errorf("the experiment %q was deleted on the server. Restore it there, or name another one", name)
 		}
@@ -173,7 +175,7 @@ func (s *Server) experiment(ctx context.Context, name string) (string, error) {
 		return find()
 	}
 	if err == nil && made.ID == "" {
-		err = fmt.Errorf("%s is no tracking server of MLflow: it made an experiment without an id", s.url)
+		err = fmt.Errorf("%s is not a tracking server of MLflow: it made an experiment without an id", s.url)
 	}
 	return made.ID, err
 }

@@ -130,7 +130,7 @@ func (s *Server) create(ctx context.Context, experiment string, r *Run, parent s
 	}
 	here := made.Run.Info
 	if sent.ID = here.ID; sent.ID == "" {
-		return fmt.Errorf("%s is no tracking server of MLflow: it made a run without an id", s.url)
+		return fmt.Errorf("%s is not a tracking server of MLflow: it made a run without an id", s.url)
 	}
 	if err := s.fill(ctx, here, r, sent); err != nil {
 		// The user may have ended the upload, which is not to hide that it is not whole.
@@ -275,7 +275,7 @@ func artifactPath(uri string) (string, error) {
 	}
 	path := strings.Trim(u.Path, "/")
 	if !fs.ValidPath(path) {
-		return "", fmt.Errorf("the server keeps files at %q, which is no path", foreign.Line(uri, quoteBytes))
+		return "", fmt.Errorf("the server keeps files at %q, which is not a path", foreign.Line(uri, quoteBytes))
 	}
 	return path, nil
 }

@@ -47,7 +47,7 @@ func writeGuideLLM(l *Log, e *Export) error {
 	}
 	text, err := table.text()
 	e.Files = append(e.Files, File{"benchmarks.json", data}, File{"benchmarks.csv", text})
-	e.note("time_to_first_output_token_ms is left out: the log does not tell reasoning from answers")
+	e.note("time_to_first_output_token_ms is left out: the log does not distinguish reasoning from answers")
 	return err
 }
 

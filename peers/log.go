@@ -80,7 +80,7 @@ func Formats() []string {
 func Convert(name string, l *Log) (*Export, error) {
 	i := slices.IndexFunc(formats, func(f format) bool { return f.name == name })
 	if i < 0 {
-		return nil, fmt.Errorf("%q is no format: there are %v", name, Formats())
+		return nil, fmt.Errorf("unknown format %q: use one of %v", name, Formats())
 	}
 	if len(l.Requests) == 0 || len(l.Stages) == 0 {
 		return nil, fmt.Errorf("the log has no requests, of which a file for %s could be made", name)

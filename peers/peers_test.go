@@ -302,7 +302,7 @@ func TestNothingSucceeded(t *testing.T) {
 	_, err := Convert("vllm", l)
 	require.ErrorContains(t, err, "no requests")
 	_, err = Convert("wrk", l)
-	require.ErrorContains(t, err, `"wrk" is no format: there are [vllm guidellm aiperf inference-perf]`)
+	require.ErrorContains(t, err, `unknown format "wrk": use one of [vllm guidellm aiperf inference-perf]`)
 }
 
 // TestFileWord: names of servers become parts of file names.

@@ -22,7 +22,7 @@ var documentTemplate = template.Must(template.New("document").Parse(`<!DOCTYPE h
 <body>
 <h1>{{.Title}}</h1>
 {{.Body}}
-<p class="note">Written by mlperf-go {{.Version}}. This page loads nothing from anywhere.</p>
+<p class="note">Written by mlperf-go {{.Version}}. This page loads nothing from the network.</p>
 </body>
 </html>
 `))

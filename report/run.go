@@ -147,7 +147,7 @@ func (r *Run) readFailures(folder string) error {
 	for ; in.Scan() && n < maxFailures; n++ {
 		var line failureLine
 		if err := json.Unmarshal(in.Bytes(), &line); err != nil {
-			end = fmt.Errorf("line %d is no JSON object: %w", n+1, err)
+			end = fmt.Errorf("line %d is not a JSON object: %w", n+1, err)
 			break
 		}
 		if causes[line.Reason] == nil {

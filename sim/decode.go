@@ -83,7 +83,7 @@ var requestFields = fields{
 }
 
 // errNotJSON and fieldError distinguish the two kinds of bad bodies.
-var errNotJSON = errors.New("the body is no JSON object")
+var errNotJSON = errors.New("the body is not a JSON object")
 
 type fieldError struct {
 	field, reason string

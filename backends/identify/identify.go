@@ -53,7 +53,7 @@ func (s *Server) Contradicts() bool { return len(s.Signs) > 0 && len(s.Backends)
 // Why returns the signs as one sentence without its full stop.
 func (s *Server) Why() string {
 	if len(s.Signs) == 0 {
-		return "none of its routes shows what it is"
+		return "its routes do not show which kind of server it is"
 	}
 	texts := make([]string, len(s.Signs))
 	for i, sign := range s.Signs {

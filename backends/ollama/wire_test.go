@@ -124,5 +124,5 @@ func TestProbe(t *testing.T) {
 	}
 	pages["/api/tags"] = `<html>`
 	_, err = ask("tiny", false)
-	require.ErrorContains(t, err, "no list of models")
+	require.ErrorContains(t, err, "not a list of models")
 }

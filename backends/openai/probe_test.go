@@ -177,7 +177,7 @@ func TestProbeFaults(t *testing.T) {
 			[]string{"HTTP 302", `"https://elsewhere/"`, "not followed"}},
 		{"HTML", "", map[string]page{"/v1/models": html}, backends.FaultNotJSON, []string{"web page"}},
 		{"not JSON", "", map[string]page{"/v1/models": {200, "text/plain", "hello", ""}}, backends.FaultNotJSON,
-			[]string{`"hello"`, "no list of models"}},
+			[]string{`"hello"`, "not a list of models"}},
 		{"no such route", "", map[string]page{"/v1/models": {status: 404}}, backends.FaultStatus,
 			[]string{"HTTP 404", "without /v1"}},
 		{"another model", "", map[string]page{"/v1/models": {200, "application/json", `{"data":[{"id":"a"},{"id":"b"}]}`,

@@ -24,7 +24,7 @@ type benchCommand struct{ *program }
 
 func (cmd benchCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "bench", Usage: "workload profiles, and results in the formats of other benchmark clients",
+		Name: "bench", Usage: "run workload profiles, and convert results for other benchmark clients",
 		Subcommands: []*cli.Command{cmd.run(), cmd.e2e(), cmd.planCommand(), cmd.list(), cmd.initCommand(), cmd.convert()},
 	}
 }

@@ -19,8 +19,7 @@ func (cmd compareCommand) command() *cli.Command {
 		Name: "compare", Usage: "compare results: what differs, by how much, and whether it may be noise",
 		ArgsUsage: "A B [C...]", HideHelpCommand: true, OnUsageError: usageError,
 		Description: "A, B and C are folders of runs, campaigns or tunes, or submission trees of v5.1 and later; or all " +
-			"are runs of workloads. Every " +
-			"other one is compared with A.\n" +
+			"are runs of workloads. Each of the others is compared with A.\n" +
 			"Results under different rules are shown side by side and not ranked.",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "gate", Usage: "exit with code 1 if a figure certainly got worse, or if results cannot be " +

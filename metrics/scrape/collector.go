@@ -199,7 +199,7 @@ func (p *page) read(ctx context.Context) error {
 		return fmt.Errorf("the server answered %d %s", response.StatusCode, http.StatusText(response.StatusCode))
 	}
 	if kind := response.Header.Get("Content-Type"); strings.Contains(kind, "json") || strings.Contains(kind, "html") {
-		return fmt.Errorf("the server answered with %s, which is no metrics page", foreign.Line(kind, quoteRunes))
+		return fmt.Errorf("the server answered with %s, which is not a metrics page", foreign.Line(kind, quoteRunes))
 	}
 	p.body.Reset()
 	switch _, err := p.body.ReadFrom(io.LimitReader(response.Body, maxPage+1)); {

@@ -149,7 +149,7 @@ func TestReadRejectsForeignFiles(t *testing.T) {
 	const head = `{"schema":"mlperf-go/metrics/1","interval_s":1,"targets":["a"]}` + "\n"
 	const one = `{"series":1,"target":0,"name":"a","kind":"gauge"}` + "\n"
 	for _, bad := range []struct{ file, text string }{
-		{"", "empty"}, {"{}\n", `schema is ""`}, {"[]\n", "no JSON object"}, {head + "{}\n", "begins with neither"},
+		{"", "empty"}, {"{}\n", `schema is ""`}, {"[]\n", "not a JSON object"}, {head + "{}\n", "begins with neither"},
 		{head + one + one, "repetition"}, {head + `{"series":1,"target":1}`, "not in the first line"},
 		{head + `{"block":2,"t_ms":[1],"values":{}}`, "not in the first line"},
 		{head + `{"block":0,"t_ms":[1],"values":{"7":[1]}}`, "series 7 is unknown"},

@@ -122,7 +122,7 @@ func (r *reader) line(number int, text []byte) error {
 
 func (r *reader) header(text []byte) error {
 	if err := json.Unmarshal(text, &r.set.Header); err != nil {
-		return fmt.Errorf("it is no JSON object: %w", err)
+		return fmt.Errorf("it is not a JSON object: %w", err)
 	}
 	if r.set.Schema != Schema {
 		return fmt.Errorf("its schema is %s, not %s", foreign.Line(strconv.Quote(r.set.Schema), 80), Schema)

@@ -64,7 +64,7 @@ func TestBackend(t *testing.T) {
 		"several of a kind": {servers: "sglang sglang", want: "sglang",
 			text: "GET /model_info returns model_path"},
 		"none shows anything": {servers: "hidden", want: "openai",
-			text: "treated as OpenAI-compatible: none of its routes"},
+			text: "treated as OpenAI-compatible: its routes"},
 		"two kinds possible":    {servers: "version", want: "openai", text: "so that it may be tensorrt-llm or vllm"},
 		"one shown, one hidden": {servers: "vllm hidden", want: "openai", text: "treated as OpenAI-compatible"},
 		"two kinds": {servers: "vllm sglang", fault: "backend_mixed",

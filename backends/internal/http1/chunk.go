@@ -154,7 +154,7 @@ var unhex = func() (t [256]uint8) {
 }()
 
 func (c *chunks) refuse() bool {
-	c.bad = "a chunk's size is no hexadecimal number with CR LF behind it"
+	c.bad = "a chunk's size is not a hexadecimal number followed by CR LF"
 	return false
 }
 
@@ -189,7 +189,7 @@ func (c *chunks) trailer(ch byte) (end, ok bool) {
 	case c.line < 4 || c.last != crlfCRLF:
 		return false, true
 	case c.wrong:
-		c.bad = "what follows the last chunk is no header field"
+		c.bad = "the text after the last chunk is not a header field"
 		return false, false
 	}
 	return true, true

@@ -26,7 +26,7 @@ func (p *parser) field(line []byte) bool {
 		n++
 	}
 	if n == 0 || n == len(line) || line[n] != ':' {
-		p.bad = fmt.Sprintf("%.80q is no line of a header", line)
+		p.bad = fmt.Sprintf("%.80q is not a line of a header", line)
 		return false
 	}
 	switch n { // most other fields have another length
@@ -79,11 +79,11 @@ func (p *parser) contentLength(value []byte) bool {
 		n = n*10 + int64(c-'0')
 	}
 	if len(value) == 0 || n < 0 {
-		p.bad = fmt.Sprintf("the Content-Length %.80q is no number", value)
+		p.bad = fmt.Sprintf("the Content-Length %.80q is not a number", value)
 		return false
 	}
 	if p.length >= 0 && p.length != n {
-		p.bad = fmt.Sprintf("two Content-Length came, %d and %d", p.length, n)
+		p.bad = fmt.Sprintf("the header has two Content-Length fields, %d and %d", p.length, n)
 		return false
 	}
 	p.length = n

@@ -153,7 +153,7 @@ func (p *parser) fail(why string) (event, []byte, []byte) {
 func (p *parser) header(line []byte) bool {
 	if p.phase == atStatus {
 		if !p.statusLine(line) {
-			p.fail(fmt.Sprintf("%.80q is no status line of HTTP/1.1", line))
+			p.fail(fmt.Sprintf("%.80q is not a status line of HTTP/1.1", line))
 		}
 		p.phase = max(p.phase, atField)
 		return false

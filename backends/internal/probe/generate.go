@@ -175,7 +175,7 @@ func (p *Prober) judge(got *probeSink, url string) error {
 	o := &got.outcome
 	switch {
 	case o.Reason == backends.FailNoFirstToken:
-		return refuse(backends.FaultNoStream, "a stream was asked for and one whole answer came",
+		return refuse(backends.FaultNoStream, "a stream was requested, but one whole answer came",
 			"The scenario needs the time of the first token: use a server or gateway that streams.")
 	case o.Reason == "http_401" || o.Reason == "http_403":
 		return refuse(backends.FaultUnauthorized, got.detail, "Give the key that the server was started with (--api-key).")

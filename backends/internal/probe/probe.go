@@ -189,7 +189,8 @@ func (p *Prober) Must(ctx context.Context, path string, v any) (*nethttp.Reply, 
 		return nil, err
 	}
 	if err := json.Unmarshal(r.Body, v); err != nil {
-		return nil, fault(r, backends.FaultNotJSON, fmt.Sprintf("the answer is no list of models (%v)%s", err, said(r.Body)),
+		return nil, fault(r, backends.FaultNotJSON, fmt.Sprintf("the answer is not a list of models "+
+			"(%v)%s", err, said(r.Body)),
 			"Does the URL point at an inference server's own port, without a path?")
 	}
 	return r, nil
