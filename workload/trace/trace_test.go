@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"runtime"
 	"strings"
 	"testing"
@@ -218,4 +219,35 @@ func FuzzParse(f *testing.F) {
 			require.True(t, i == 0 || got.TimesNS[i] >= got.TimesNS[i-1])
 		}
 	})
+}
+
+// TestSpoiledTraces reads lines of every format in which bytes were changed, by seed. What is accepted is in order.
+func TestSpoiledTraces(t *testing.T) {
+	r := rand.New(rand.NewPCG(19, 1))
+	const bytesOf = "0123456789-+.eE,:\"{}[] \t\n\\x\x00\xff"
+	accepted := 0
+	for format, line := range map[string]string{
+		"azure":    "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.68,1,2\n2023-11-16 18:15:47.01,3,4\n",
+		"mooncake": "{\"timestamp\": 1, \"input_length\": 30, \"output_length\": 3, \"hash_ids\": [1, 4]}\n",
+		"jsonl":    "{\"seconds\": 1, \"input\": 3}\n{\"seconds\": 2}\n",
+		"burstgpt": "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n5,ChatGPT,1,2,3,log\n",
+	} {
+		for range 800 {
+			text := []byte(line)
+			for range 1 + r.IntN(3) {
+				text[r.IntN(len(text))] = bytesOf[r.IntN(len(bytesOf))]
+			}
+			got, err := parsed(format, string(text))
+			if err != nil {
+				require.Contains(t, err.Error(), "trace t", "%s: %q", format, text)
+				continue
+			}
+			accepted++
+			for i := range got.Len() {
+				_ = got.BlocksOf(nil, i)
+				require.True(t, i == 0 && got.TimesNS[0] == 0 || got.TimesNS[i] >= got.TimesNS[i-1], "%s: %q", format, text)
+			}
+		}
+	}
+	require.Greater(t, accepted, 100)
 }
