@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	_ "github.com/mlperf-go/mlperf-go/backends/openai" // registers openai
@@ -227,6 +228,26 @@ func TestLimitInFlight(t *testing.T) {
 	last := all[19]
 	require.Greater(t, last.ReadyNS-last.DueNS, int64(70*time.Millisecond), "it waited for four answers")
 	require.GreaterOrEqual(t, last.SentNS, last.ReadyNS)
+}
+
+// What this machine cannot send yet is not prepared, so an overload needs no memory. That delay is the client's.
+func TestOverloadIsNotPrepared(t *testing.T) {
+	var before unix.Rlimit
+	require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &before))
+	few := before
+	few.Cur = 230 // 200 of them are not for connections
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &few))
+	defer func() { require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &before)) }()
+	s := serve(t, 2*time.Millisecond, nil)
+	p := profileOf(profile.Stage{Arrival: profile.Burst, Requests: 600})
+	o, all, _ := run(t, t.Context(), s, p, randomIDs(t, p), 1)
+	require.Len(t, all, 600)
+	require.LessOrEqual(t, s.most.Load(), int64(30))
+	require.LessOrEqual(t, o.Loops[0].QueueMax, 30, "requests that wait for a connection")
+	for i := range all {
+		require.True(t, all[i].OK(), all[i].Reason)
+		require.Equal(t, all[i].DueNS, all[i].ReadyNS)
+	}
 }
 
 func TestClosedLoop(t *testing.T) {

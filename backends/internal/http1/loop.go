@@ -49,7 +49,8 @@ func (l *loop) waitForWork() int {
 	l.stats.sleeps++
 	in := &l.intake
 	limit := time.Duration(l.wheel.wait(l.now))
-	if in.ended {
+	space := l.space()
+	if in.ended || space == 0 {
 		return l.rest(limit)
 	}
 	if in.src.Park() {
@@ -57,10 +58,20 @@ func (l *loop) waitForWork() int {
 		in.src.Unpark()
 		return n
 	}
-	n, open := in.src.Wait(in.batch[:], 0)
+	n, open := in.src.Wait(in.batch[:space], 0)
 	l.accept(n)
 	in.ended = n == 0 && !open
 	return 0
+}
+
+// space returns how many queries may be taken from the source. Those of LoadGen wait in line here. A workload's source
+// prepares a request only for one that was taken: the rest of an overload is to need no memory.
+func (l *loop) space() int {
+	in := &l.intake
+	if l.timed == nil || l.cancelled || l.stop.Load() {
+		return len(in.batch)
+	}
+	return max(0, min(len(in.batch), in.limit-in.busy-in.line.Len()))
 }
 
 // admit takes new queries, starts those that there is room for, and returns the number of new ones.
@@ -69,7 +80,7 @@ func (l *loop) admit() int {
 		l.cancelAll()
 	}
 	in := &l.intake
-	n := in.src.Pop(in.batch[:])
+	n := in.src.Pop(in.batch[:l.space()])
 	l.accept(n)
 	if in.line.Heard() && in.line.Hopeless() {
 		l.refuseAll(backends.FailNoEndpoint)
