@@ -29,6 +29,7 @@ type Server struct {
 	PreStart       []string             // shell commands before it, whose exports it gets
 	Env            map[string]string    // plain variables; $ has no meaning in them
 	SecretEnv      map[string]SecretKey // variables whose values stay in a Secret
+	KeyVariable    string               // one of SecretEnv that the engine gets as its argument --api-key; empty: none
 	Port           int
 	HealthPath     string            // answers 200 once the model is loaded
 	GPUs           int               // of each replica; 0: no request
@@ -184,6 +185,9 @@ func (s *Server) command() []string {
 	escaped := make([]string, len(line))
 	for i, word := range line {
 		escaped[i] = escape(word)
+	}
+	if s.KeyVariable != "" { // the node fills it in, so that the Deployment has the reference alone
+		escaped = append(escaped, "--api-key", "$("+s.KeyVariable+")")
 	}
 	return escaped
 }

@@ -53,6 +53,7 @@ func serverFlags() []cli.Flag {
 		&cli.StringFlag{Name: "cache-claim", Usage: "existing claim for the weights, at " + objects.CacheDir +
 			" in the pods; default: each pod's own temporary volume"},
 		&cli.StringSliceFlag{Name: "secret-env", Usage: "variable of the pods from a Secret: NAME=SECRET:KEY"},
+		&cli.StringFlag{Name: "api-key-secret", Usage: "key that clients must send, from a Secret: SECRET:KEY"},
 		&cli.StringFlag{Name: "serviceaccount", Usage: "service account of the pods", Value: "mlperf-go-server"},
 		&cli.Int64Flag{Name: "fs-group", Usage: "group that owns the volumes; 0: the cluster's choice, as on OpenShift",
 			Value: 65532},
@@ -130,8 +131,34 @@ func (cmd serverCommand) serverOf(c *cli.Context, file *servers.Config) (*object
 	if s.Placement, err = placementOf(c); err != nil {
 		return nil, err
 	}
-	s.SecretEnv, err = secretKeys(c)
-	return s, err
+	if s.SecretEnv, err = secretKeys(c); err != nil {
+		return nil, err
+	}
+	return s, addAPIKey(s, file.Backend, c.String("api-key-secret"))
+}
+
+// keyVariables are the variables for the API key of each engine. vLLM reads its own; SGLang has only an argument.
+var keyVariables = map[string]string{"vllm": "VLLM_API_KEY", "sglang": "SGLANG_API_KEY"}
+
+// addAPIKey lets a server ask clients for a key of a Secret: SECRET:KEY.
+func addAPIKey(s *objects.Server, backend, text string) error {
+	if text == "" {
+		return nil
+	}
+	name, key, ok := strings.Cut(text, ":")
+	if !ok || name == "" || key == "" {
+		return exit.Usage(exit.CodeUsage, "", "--api-key-secret: expected SECRET:KEY")
+	}
+	variable := keyVariables[backend]
+	if variable == "" {
+		return exit.Usage(exit.CodeUsage, "Pass --secret-env with the variable that the engine reads",
+			"--api-key-secret is for vLLM and SGLang")
+	}
+	s.SecretEnv[variable] = objects.SecretKey{Secret: name, Key: key}
+	if backend == "sglang" {
+		s.KeyVariable = variable
+	}
+	return nil
 }
 
 func serverFile(c *cli.Context) (*servers.Config, error) {

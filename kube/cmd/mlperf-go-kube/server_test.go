@@ -199,8 +199,18 @@ func TestServerObjects(t *testing.T) {
 			require.Contains(t, out, want)
 		}
 	}
+	for backend, want := range map[string]string{"vllm": "- name: VLLM_API_KEY\n",
+		"sglang": "- --api-key\n        - $(SGLANG_API_KEY)\n"} {
+		code, out, errs := kube("server", "up", "-n", "-p", "serving", "--image", "i", "--api-key-secret", "keys:serving",
+			"--server-config", "../../../configs/backends/"+backend+".yaml")
+		require.Zero(t, code, errs)
+		require.Contains(t, out, want)
+		require.Contains(t, out, "secretKeyRef:\n              key: serving\n              name: keys\n")
+	}
 	file := simFile(t, 8000)
 	for want, args := range map[string][]string{
+		"--api-key-secret is for":              {"--image", "i", "--server-config", file, "--api-key-secret", "a:b"},
+		"expected SECRET:KEY":                  {"--image", "i", "--server-config", file, "--api-key-secret", "key"},
 		"no --server-config given":             {"--image", "i"},
 		"no image given":                       {"--server-config", file},
 		"no such file":                         {"--image", "i", "--server-config", "absent.yaml"},
