@@ -52,10 +52,12 @@ func Merge(shards []Shard, output string, limits []measure.Limit) (*Record, erro
 		return nil, err
 	}
 	log := filepath.Join(output, eventlog.FileName)
-	if _, err := shard.Merge(logs, log); err != nil {
+	scan := measure.NewScan(&p.Load)
+	if _, err := shard.Merge(logs, log, scan.Add); err != nil {
 		return nil, exit.Usage(exit.CodeRunFolder, "", "merging the event logs: %w", err)
 	}
-	m, err := measure.Log(log, measure.Options{Load: &p.Load, Limits: append(measure.ProfileLimits(&p.SLO), limits...)})
+	m, err := measure.Log(log, measure.Options{Load: &p.Load, Scan: scan,
+		Limits: append(measure.ProfileLimits(&p.SLO), limits...)})
 	if err != nil {
 		return nil, err
 	}

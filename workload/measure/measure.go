@@ -14,7 +14,8 @@ type Options struct {
 	Definition string  // empty: this program's
 	Limits     []Limit // of a good request
 	Load       *profile.Load
-	most       int // 0: Most
+	Scan       *Scan // of the whole log, for the same Load; nil: Log makes one
+	most       int   // 0: Most
 }
 
 // Measured are the figures of a run.
@@ -193,41 +194,67 @@ type extent struct {
 	width      int64
 }
 
-func (m *Measured) windows(read reader, o *Options) (*windows, error) {
-	w := &windows{load: o.Load, stages: map[int]*extent{}}
-	var sends map[int][]int64
-	if o.Load != nil && (o.Load.Warmup.Requests > 0 || o.Load.Cooldown.Requests > 0) {
-		sends = map[int][]int64{}
+// Scan notes what has to be known of a whole log before its figures can be computed. Who reads or writes the log for
+// another reason may fill one by the way, which saves Log a pass.
+type Scan struct {
+	load     *profile.Load
+	requests int64
+	stages   map[int]*extent
+	sends    map[int][]int64 // by stage; nil: no window counts requests
+	hasParts bool            // sessions or groups of prompts
+}
+
+// NewScan returns an empty scan for the log of a load; nil: it is unknown.
+func NewScan(load *profile.Load) *Scan {
+	s := &Scan{load: load, stages: map[int]*extent{}}
+	if load != nil && (load.Warmup.Requests > 0 || load.Cooldown.Requests > 0) {
+		s.sends = map[int][]int64{}
 	}
-	parts := false
-	_, err := read(func(_ *eventlog.Header, r *eventlog.Request) error {
-		w.requests++
-		parts = parts || r.Session > 0 || r.Group > 0
-		e := w.stages[r.Stage]
-		if e == nil {
-			e = &extent{start: sent(r)}
-			w.stages[r.Stage] = e
+	return s
+}
+
+// Add notes the next request of the log.
+func (s *Scan) Add(r *eventlog.Request) {
+	s.requests++
+	s.hasParts = s.hasParts || r.Session > 0 || r.Group > 0
+	e := s.stages[r.Stage]
+	if e == nil {
+		e = &extent{start: sent(r)}
+		s.stages[r.Stage] = e
+	}
+	e.requests++
+	e.start, e.end = min(e.start, sent(r)), max(e.end, r.EndNS)
+	if s.sends != nil {
+		s.sends[r.Stage] = append(s.sends[r.Stage], sent(r))
+	}
+}
+
+func (m *Measured) windows(read reader, o *Options) (*windows, error) {
+	s := o.Scan
+	if s == nil {
+		s = NewScan(o.Load)
+		_, err := read(func(_ *eventlog.Header, r *eventlog.Request) error {
+			s.Add(r)
+			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
-		e.requests++
-		e.start, e.end = min(e.start, sent(r)), max(e.end, r.EndNS)
-		if sends != nil {
-			sends[r.Stage] = append(sends[r.Stage], sent(r))
-		}
-		return nil
-	})
+	}
+	w := &windows{load: s.load, requests: s.requests, stages: s.stages}
 	if most := cmp.Or(o.most, Most); w.requests <= int64(most) {
 		w.most = most
 	}
-	w.isOne = len(w.stages) == 1 && !parts
+	w.isOne = len(w.stages) == 1 && !s.hasParts
 	for stage, e := range w.stages {
-		if o.Load != nil {
-			slices.Sort(sends[stage])
-			e.from = e.edge(o.Load.Warmup, sends[stage], false)
-			e.to = e.edge(o.Load.Cooldown, sends[stage], true)
+		if w.load != nil {
+			slices.Sort(s.sends[stage])
+			e.from = e.edge(w.load.Warmup, s.sends[stage], false)
+			e.to = e.edge(w.load.Cooldown, s.sends[stage], true)
 		}
 		w.isOne = w.isOne && !w.isWarmup(stage) && e.from == 0 && e.to == 0
 	}
-	return w, err
+	return w, nil
 }
 
 func (w *windows) isWarmup(stage int) bool {

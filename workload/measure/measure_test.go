@@ -337,6 +337,33 @@ func TestMoreRequestsThanAreKept(t *testing.T) {
 	require.NotNil(t, m.Steady)
 }
 
+// TestScanSavesAPass computes the same figures of warm-up and cool-down with what was noted of the log before.
+func TestScanSavesAPass(t *testing.T) {
+	load := &profile.Load{Warmup: profile.Window{Requests: 5}, Cooldown: profile.Window{Share: .1}}
+	var list []eventlog.Request
+	scan := NewScan(load)
+	for i := range int64(100) {
+		at := int64(time.Second) + i*20*ms
+		list = append(list, eventlog.Request{Seq: int(i), DueNS: at, ReadyNS: at, SentNS: at, EndNS: at + 500*ms,
+			OutputTokens: 1, Stage: int(i / 50), Events: []eventlog.Event{{AtNS: at + 100*ms, Tokens: 1}}})
+		scan.Add(&list[i])
+	}
+	passes := 0
+	read := func(each func(*eventlog.Header, *eventlog.Request) error) (*eventlog.End, error) {
+		passes++
+		return logOf(list...)(each)
+	}
+	want, err := measure(read, Options{Load: load})
+	require.NoError(t, err)
+	require.NotZero(t, want.LeftOut)
+	before := passes
+	passes = 0
+	got, err := measure(read, Options{Load: load, Scan: scan})
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	require.Equal(t, before-1, passes)
+}
+
 // The last answer of a stage ends with it, and counts in a window that reaches until there.
 func TestSteadyWindowHasTheLastAnswer(t *testing.T) {
 	var list []eventlog.Request

@@ -16,8 +16,9 @@ type Log struct {
 
 // Merge writes one event log with the requests of all shards, in the clock of the coordinator. It returns an error that
 // names the shard if a log is missing, incomplete, or of another run, or if a request is in two of them. Numbers of
-// requests and tokens add up exactly, because each request is copied.
-func Merge(logs []Log, path string) (*eventlog.End, error) {
+// requests and tokens add up exactly, because each request is copied. each gets every request that is written, which is
+// valid during the call.
+func Merge(logs []Log, path string, each func(*eventlog.Request)) (*eventlog.End, error) {
 	header, err := mergedHeader(logs)
 	if err != nil {
 		return nil, err
@@ -29,7 +30,7 @@ func Merge(logs []Log, path string) (*eventlog.End, error) {
 	end := eventlog.End{Complete: true}
 	var seen numbers
 	for i, l := range logs {
-		got, err := copyLog(w, l, seen.add)
+		got, err := copyLog(w, l, seen.add, each)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("shard %d: %w", i, err), w.Close(eventlog.End{Cause: err.Error()}))
 		}
@@ -112,12 +113,14 @@ func headerOf(path string) (*eventlog.Header, error) {
 	return &copied, nil
 }
 
-func copyLog(w *eventlog.Writer, l Log, check func(seq int) error) (*eventlog.End, error) {
+func copyLog(w *eventlog.Writer, l Log, check func(seq int) error, each func(*eventlog.Request)) (*eventlog.End,
+	error) {
 	return eventlog.Read(l.Path, func(_ *eventlog.Header, r *eventlog.Request) error {
 		if err := check(r.Seq); err != nil {
 			return err
 		}
 		shift(r, -l.Offset.AheadNS)
+		each(r)
 		return w.Add(r)
 	})
 }

@@ -197,14 +197,18 @@ func request(seq int, at int64) eventlog.Request {
 }
 
 func TestMerge(t *testing.T) {
+	ignore := func(*eventlog.Request) {}
 	whole := eventlog.End{Complete: true}
 	a := write(t, whole, "m", request(0, 5_000_000), request(2, 7_000_000))
 	b := write(t, whole, "m", request(1, 6_000_500)) // its clock is 500 ns ahead
 	none := write(t, whole, "m")
 	path := filepath.Join(t.TempDir(), "merged")
-	end, err := Merge([]Log{{Path: a}, {b, Offset{AheadNS: 500}}, {Path: none}}, path)
+	written := 0
+	count := func(*eventlog.Request) { written++ }
+	end, err := Merge([]Log{{Path: a}, {b, Offset{AheadNS: 500}}, {Path: none}}, path, count)
 	require.NoError(t, err)
 	require.True(t, end.Complete)
+	require.Equal(t, 3, written)
 	got := map[int]eventlog.Request{}
 	last, err := eventlog.Read(path, func(_ *eventlog.Header, r *eventlog.Request) error {
 		copied := *r
@@ -218,7 +222,7 @@ func TestMerge(t *testing.T) {
 		7_000_000)}, got)
 
 	cut := write(t, eventlog.End{Cause: "a signal"}, "m", request(3, 1_500_000))
-	end, err = Merge([]Log{{Path: a}, {Path: cut}}, filepath.Join(t.TempDir(), "merged"))
+	end, err = Merge([]Log{{Path: a}, {Path: cut}}, filepath.Join(t.TempDir(), "merged"), ignore)
 	require.NoError(t, err)
 	require.False(t, end.Complete)
 	require.Contains(t, end.Cause, "shard 1")
@@ -232,7 +236,7 @@ func TestMerge(t *testing.T) {
 		"has no request and no end":                    {{Path: write(t, eventlog.End{Cause: "a signal"}, "m")}},
 		"the number of request 2147483647 is out of r": {{Path: write(t, whole, "m", request(1<<31-1, 2_000_000))}},
 	} {
-		_, err := Merge(logs, filepath.Join(t.TempDir(), "merged"))
+		_, err := Merge(logs, filepath.Join(t.TempDir(), "merged"), ignore)
 		require.ErrorContains(t, err, want)
 	}
 }
