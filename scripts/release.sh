@@ -83,7 +83,7 @@ for arch in $arches; do
     done
     # Of the standard library, what no request of the event loop passes through.
     for package in html/... text/... regexp/... encoding/xml encoding/csv encoding/asn1 encoding/hex encoding/base64 encoding/pem \
-      encoding/json mime/... image/... archive/... compress/... log/... math/big crypto/x509 net net/netip net/http/... net/mail net/url net/textproto \
+      encoding/json fmt reflect mime/... image/... archive/... compress/... log/... math/big crypto/x509 net net/netip net/http/... net/mail net/url net/textproto \
       os/... io/fs path/... \
       vendor/golang.org/x/text/... vendor/golang.org/x/net/...; do
       lean+=("-gcflags=$package=-l")
