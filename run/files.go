@@ -22,6 +22,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/internal/secret"
 	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/run/environment"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
@@ -178,34 +179,9 @@ func notMade(err error) error {
 		"the output folder cannot be created: %w", err)
 }
 
-// makeOwnFolder creates a folder in a run's folder, such as that of LoadGen's logs. What writes there follows links, so
-// where others may write to the run's folder, this user must own the new one.
+// makeOwnFolder creates a folder in a run's folder, such as that of LoadGen's logs, which writes where links lead.
 func makeOwnFolder(path string, access atomicfile.Access) error {
-	err := os.Mkdir(path, access.Folder())
-	if errors.Is(err, fs.ErrExist) {
-		err = ownFolder(path)
-	}
-	return notMade(err)
-}
-
-// ownFolder rejects anything but a folder of this user.
-func ownFolder(path string) error {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return err
-	}
-	return isOwn(info, path)
-}
-
-func isOwn(info fs.FileInfo, path string) error {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	switch {
-	case !ok || !info.IsDir() || int(stat.Uid) != os.Geteuid():
-		return fmt.Errorf("%s is not a folder of this user", path)
-	case info.Mode().Perm()&0o022 != 0:
-		return fmt.Errorf("others may write to %s: chmod go-w %[1]s", path)
-	}
-	return nil
+	return notMade(access.MakeOwnFolder(path))
 }
 
 // openLogFolder opens the folder of LoadGen's logs, and returns a path by which LoadGen reaches this folder even if
@@ -218,7 +194,7 @@ func (o *output) openLogFolder() (path string, err error) {
 	}
 	info, err := o.logFolder.Stat()
 	if err == nil {
-		err = isOwn(info, logs)
+		err = atomicfile.CheckOwnFolder(info, logs)
 	}
 	if err != nil {
 		return "", notMade(err)
@@ -370,4 +346,11 @@ func hashFiles(folder string) (map[string]string, error) {
 		return err
 	})
 	return sums, err
+}
+
+// writeEnvironment describes the machine of the client and the servers, as far as they show it.
+func (t *test) writeEnvironment() error {
+	p := t.plan
+	return notMade(environment.Write(t.folder, &environment.Facts{Access: p.Access(), Secrets: p.Secrets,
+		Environ: p.Environ, Servers: t.pre.Endpoints}))
 }

@@ -181,7 +181,8 @@ func (cmd benchCommand) options(c *cli.Context, v *contract.Invocation, r contra
 		Balance: c.String("lb"), Retries: c.Int("retries"),
 		Transport: backends.Transport{CAFile: c.String("ca-file"), InsecureSkipVerify: c.Bool("insecure-skip-verify")},
 		Timeouts:  backends.Deadlines{RequestTimeout: c.Duration("request-timeout")}, Shards: c.Int("shards"),
-		Force: c.Bool("force"), Command: cmd.commandLine(), Secrets: cmd.secrets}
+		Force: c.Bool("force"), Command: cmd.commandLine(),
+		Environ: cmd.environ, Secrets: cmd.secrets}
 	e, err := flagSettings(c, watchFlags())
 	if err != nil {
 		return nil, err

@@ -32,6 +32,7 @@ type Options struct {
 	Access    atomicfile.Access // who may read the results
 	Force     bool
 	Command   []string
+	Environ   []string // of the process; the folder keeps a fixed list of its variables
 	Secrets   *secret.Redactor
 	Limits    []measure.Limit // of a good request, besides the profile's
 	Tokenizer string          // file or folder of the served model's tokenizer; empty: the profile's, if that is a path

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 	"github.com/mlperf-go/mlperf-go/run/child"
+	"github.com/mlperf-go/mlperf-go/run/environment"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/run/servermetrics"
@@ -31,6 +33,9 @@ import (
 // written are the files that a run replaces in its folder.
 var written = []string{RecordName, eventlog.FileName, ProfileName, FailedName, SummaryName, record.ReportName,
 	record.MetricsName}
+
+// rewritten are further files of a folder. They need not be removed first: each run writes them anew.
+var rewritten = []string{record.MachineName, record.ServersName}
 
 // Check rejects a folder that holds an earlier run, unless force is set, or something else, such as a file that a run
 // would replace although no run wrote it.
@@ -46,7 +51,7 @@ func Check(folder string, force bool) error {
 		return exit.Usage(exit.CodeOutputUsed, "Choose another --output, or give --force",
 			"the output folder %s holds an earlier run", folder)
 	}
-	if err := results.Foreign(folder, written); err != nil {
+	if err := results.Foreign(folder, slices.Concat(written, rewritten)); err != nil {
 		return exit.Usage(exit.CodeOutputUsed, "Choose another --output", "%w", err)
 	}
 	return nil
@@ -113,8 +118,12 @@ func (t *trial) prepare() error {
 			return exit.Environment(exit.CodeOutputDir, "Choose another --output", "an earlier run cannot be removed: %w", err)
 		}
 	}
-	err := t.keepProfile()
+	err := environment.Write(t.Folder, &environment.Facts{Access: t.Access, Secrets: t.Secrets, Environ: t.Environ,
+		Servers: t.probes})
 	if err != nil {
+		return exit.Environment(exit.CodeOutputDir, "Choose another --output", "the environment cannot be written: %w", err)
+	}
+	if err := t.keepProfile(); err != nil {
 		return err
 	}
 	t.started = time.Now()

@@ -1,4 +1,4 @@
-package run
+package environment
 
 import (
 	"encoding/json"
@@ -10,25 +10,24 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/run/plan"
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/secret"
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // environmentOf writes the environment of a test whose endpoints show these answers.
 func environmentOf(t *testing.T, answers ...string) (folder, text string) {
 	t.Helper()
-	p, err := plan.New(plan.Settings{"model": "llama3.1-8b"})
-	require.NoError(t, err)
-	p.Secrets.Add("correcthorse")
-	p.Environ = []string{"PATH=/bin", "HF_TOKEN=of-the-user", "PYTHONPATH=/x/correcthorse"}
-	folder = t.TempDir()
-	run := newTest(p, silent{}, folder)
-	run.pre = &Preflight{}
+	secrets := new(secret.Redactor)
+	secrets.Add("correcthorse")
+	facts := &Facts{Access: atomicfile.Private, Secrets: secrets,
+		Environ: []string{"PATH=/bin", "HF_TOKEN=of-the-user", "PYTHONPATH=/x/correcthorse"}}
 	for _, a := range answers {
-		run.pre.Endpoints = append(run.pre.Endpoints, &backends.Probe{URL: "http://127.0.0.1:1", Server: "vllm",
-			Version: "0.9", Info: json.RawMessage(a)})
+		facts.Servers = append(facts.Servers, &backends.Probe{URL: "http://127.0.0.1:1", Server: "vllm", Version: "0.9",
+			Info: json.RawMessage(a)})
 	}
-	require.NoError(t, run.writeEnvironment())
+	folder = t.TempDir()
+	require.NoError(t, Write(folder, facts))
 	servers, err := os.ReadFile(filepath.Join(folder, record.ServersName))
 	require.NoError(t, err)
 	return folder, string(servers)
@@ -69,13 +68,10 @@ func TestEnvironmentOfServersThatShowLittle(t *testing.T) {
 }
 
 func TestEnvironmentFollowsNoLink(t *testing.T) {
-	p, err := plan.New(plan.Settings{"model": "llama3.1-8b"})
-	require.NoError(t, err)
 	folder, elsewhere := t.TempDir(), t.TempDir()
 	require.NoError(t, os.Symlink(elsewhere, filepath.Join(folder, record.EnvironmentFolder)))
-	run := newTest(p, silent{}, folder)
-	run.pre = &Preflight{}
-	require.ErrorContains(t, run.writeEnvironment(), "is not a folder of this user")
+	err := Write(folder, &Facts{Access: atomicfile.Private, Secrets: new(secret.Redactor)})
+	require.ErrorContains(t, err, "is not a folder of this user")
 	left, err := os.ReadDir(elsewhere)
 	require.NoError(t, err)
 	require.Empty(t, left)

@@ -1,12 +1,16 @@
-package run
+package environment
 
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/secret"
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
@@ -27,22 +31,30 @@ type serverFacts struct {
 	Info     any      `json:"info"`     // everything that it reports; null: nothing
 }
 
-// writeEnvironment describes the machine of the client and the servers, as far as they show it.
-func (t *test) writeEnvironment() error {
-	p := t.plan
-	if err := makeOwnFolder(t.path(record.EnvironmentFolder), p.Access()); err != nil {
-		return err
-	}
-	machine := clientMachine{hostinfo.Describe(), hostinfo.Variables(p.Environ)}
-	list := []serverFacts{}
-	for _, e := range t.pre.Endpoints {
-		list = append(list, factsOf(e))
-	}
-	return cmp.Or(t.writeClean(record.MachineName, machine), t.writeClean(record.ServersName, list))
+// Facts are what the folder describes, besides this machine.
+type Facts struct {
+	Access  atomicfile.Access
+	Secrets *secret.Redactor
+	Environ []string // of the process, of which a fixed list of variables is kept
+	Servers []*backends.Probe
 }
 
-// writeClean writes v as JSON without the secrets that its names or values show.
-func (t *test) writeClean(name string, v any) error {
+// Write writes the folder environment/ in the folder of a run.
+func Write(folder string, f *Facts) error {
+	if err := f.Access.MakeOwnFolder(filepath.Join(folder, record.EnvironmentFolder)); err != nil {
+		return err
+	}
+	machine := clientMachine{hostinfo.Describe(), hostinfo.Variables(f.Environ)}
+	list := []serverFacts{}
+	for _, e := range f.Servers {
+		list = append(list, factsOf(e))
+	}
+	return cmp.Or(f.write(filepath.Join(folder, record.MachineName), machine),
+		f.write(filepath.Join(folder, record.ServersName), list))
+}
+
+// write writes v as JSON without the secrets that its names or values show.
+func (f *Facts) write(path string, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -51,7 +63,10 @@ func (t *test) writeClean(name string, v any) error {
 	if err := json.Unmarshal(text, &tree); err != nil {
 		return err
 	}
-	return t.plan.WriteJSON(t.path(name), t.plan.Secrets.Tree(tree))
+	if text, err = f.Secrets.JSON(f.Secrets.Tree(tree)); err != nil {
+		return fmt.Errorf("encoding %s as JSON: %w", path, err)
+	}
+	return f.Access.WriteJSON(path, json.RawMessage(text))
 }
 
 func factsOf(e *backends.Probe) serverFacts {
