@@ -59,6 +59,7 @@ func perfReport(l *Log, requests []*Request, stage *Stage) object {
 		{"successes", perfSuccesses(answered, duration, l.hasTokenTimes())},
 		{"failures", object{
 			{"count", len(failed)}, {"request_latency", perfStats(newSample(failed, requestTime))},
+			{"prompt_len", perfStats(newSample(failed, inputTokens))},
 			{"prompt_tokens", perfTokens(failed, inputTokens)}, {"by_label", perfLabels(failed)},
 		}},
 	}
@@ -117,6 +118,9 @@ func perfSuccesses(answered []*Request, duration float64, tokenTimes bool) objec
 		{"image", none("count", "pixels", "bytes", "aspect_ratio")},
 		{"video", none("count", "frames", "pixels", "bytes", "aspect_ratio")},
 		{"audio", none("count", "seconds", "bytes")},
+		// Readers of files up to version 0.6.1, such as llm-d-benchmark's converter, read prompt_len, newer ones
+		// prompt_tokens.
+		{"prompt_len", perfStats(newSample(answered, inputTokens))},
 		{"prompt_tokens", perfTokens(answered, inputTokens)},
 		{"output_len", perfStats(newSample(answered, outputTokens))},
 		{"output_tokens", perfTokens(answered, outputTokens)},

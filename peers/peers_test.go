@@ -156,9 +156,10 @@ func TestInferencePerf(t *testing.T) {
 		})
 		requireValues(t, got, "successes", map[string]float64{"count": 3, "throughput/input_tokens_per_sec": 60,
 			"throughput/output_tokens_per_sec": 8, "throughput/total_tokens_per_sec": 68, "throughput/requests_per_sec": 3,
+			"prompt_len/mean": 20, "prompt_len/max": 30,
 			"prompt_tokens/total": 60, "prompt_tokens/median": 20, "output_len/max": 4, "output_tokens/total": 8})
 		requireValues(t, got, "failures", map[string]float64{"count": 1, "request_latency/mean": 0.1,
-			"prompt_tokens/total": 5, "by_label/500 - Internal Server Error/count": 1})
+			"prompt_len/mean": 5, "prompt_tokens/total": 5, "by_label/500 - Internal Server Error/count": 1})
 		require.Nil(t, got["successes/request_size_bytes"])
 	}
 	requireValues(t, values(t, files["stage_0_lifecycle_metrics.json"]), "load_summary",

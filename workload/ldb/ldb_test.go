@@ -127,3 +127,14 @@ func TestFigures(t *testing.T) {
 func TestUUID(t *testing.T) {
 	require.Equal(t, "2ed6657d-e927-568b-95e1-2665a8aea6a2", uuid("www.example.com"))
 }
+
+// Lengths keep their spread and the name of their distribution, and a distribution of figures its 25th percentile.
+func TestLengths(t *testing.T) {
+	normal := &profile.Distribution{Kind: "normal", Mean: 50, StdDev: 7, Min: 10, Max: 90}
+	require.Equal(t, fields{"distribution": "gaussian", "value": 50.0, "std_dev": 7.0, "min": 10.0, "max": 90.0},
+		lengths(normal, 48))
+	require.Equal(t, fields{"distribution": "fixed", "value": 20.0}, lengths(profile.FixedAt(20), 19))
+	require.Equal(t, fields{"distribution": "other", "value": 19.0}, lengths(nil, 19))
+	s := statistics(seconds, &measure.Distribution{Percentile: map[string]float64{"p25": 0.25}}).(fields)
+	require.Equal(t, 0.25, s["p25"])
+}
