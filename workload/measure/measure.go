@@ -194,8 +194,8 @@ type extent struct {
 	width      int64
 }
 
-// Scan notes what has to be known of a whole log before its figures can be computed. Who reads or writes the log for
-// another reason may fill one by the way, which saves Log a pass.
+// Scan notes the number and the times of all requests of a log, from which its figures start. A caller that writes or
+// reads the log anyway can fill one, which saves Log a pass.
 type Scan struct {
 	load     *profile.Load
 	requests int64
