@@ -78,7 +78,7 @@
 
     // append adds a value to each curve, and to the table, which shows the last minute. It keeps a number of values.
     append(x, values, keep) {
-      for (const c of this.data.curves) {
+      this.data.curves.forEach((c, i) => {
         c.x.push(x);
         c.y.push(values[i]);
         if (c.x.length > keep) { c.x.shift(); c.y.shift(); }
