@@ -142,7 +142,11 @@ func (cmd nopCommand) write(folder string, r *startup.Report) error {
 	if err := os.MkdirAll(folder, atomicfile.Shared.Folder()); err != nil {
 		return err
 	}
-	for name, document := range map[string]any{"result.yaml": r.Result(), startup.LDBName: r.LDB()} {
+	report, err := r.LDB()
+	if err != nil {
+		return err
+	}
+	for name, document := range map[string]any{"result.yaml": r.Result(), startup.LDBName: report} {
 		text, err := yaml.Marshal(document)
 		if err != nil {
 			return err

@@ -83,7 +83,11 @@ func (u *up) report(ctx context.Context, o NopOptions) (*startup.Report, error) 
 	}
 	r.LoadFormat = cmp.Or(r.LoadFormat, o.LoadFormat)
 	r.Pod = &startup.Pod{Name: p.Name, Container: objects.ServerContainer, Image: u.Image, Start: untilReady(p)}
-	for name, document := range map[string]any{"result.yaml": r.Result(), startup.LDBName: r.LDB()} {
+	report, err := r.LDB()
+	if err != nil {
+		return nil, err
+	}
+	for name, document := range map[string]any{"result.yaml": r.Result(), startup.LDBName: report} {
 		text, err := yaml.Marshal(document)
 		if err != nil {
 			return nil, err

@@ -1,114 +1,87 @@
 package startup
 
+import (
+	"cmp"
+
+	"gopkg.in/yaml.v3"
+)
+
 // LDBName is the file name of the report of LDB.
 const LDBName = "benchmark_report,_result.yaml"
 
-// Units of the report's figures.
-const (
-	seconds, gibibytes, gibibytesPerS = "s", "GiB", "GiB/s"
-)
+// emptyReport is llm-d-benchmark's report v0.1 of a run that sent no request, with its mandatory figures.
+const emptyReport = `version: "0.1"
+scenario:
+  host: {accelerator: [{model: auto, count: 1}], type: [replica]}
+  load: {name: nop}
+metrics:
+  requests:
+    total: 0
+    failures: 0
+    input_length: {units: count, mean: 0}
+    output_length: {units: count, mean: 0}
+  latency: {time_to_first_token: {units: s, mean: 0}}
+  throughput: {total_tokens_per_sec: {units: tokens/s, mean: 0}}
+`
 
-// LDB returns the start as llm-d-benchmark's report v0.1. No request was sent, so the mandatory figures of requests,
-// latencies and rates are 0; the start is in metrics.metadata, and each figure there has its unit.
-func (r *Report) LDB() map[string]any {
-	result := r.Result()
-	scenario, times := result["scenario"].(map[string]any), result["time"].(map[string]any)
-	zero := func(units string) map[string]any { return map[string]any{"units": units, "mean": 0} }
-	engine := map[string]any{"name": result["vllm_metrics"].([]any)[0].(map[string]any)["name"]}
-	for key, text := range map[string]string{"version": r.Version, "args": r.Args} {
-		if text != "" {
-			engine[key] = text
-		}
+// unitOf are the units of the figures that are not seconds.
+var unitOf = map[string]string{"size": "GiB", "transfer_rate": "GiB/s", "initial_free": "GiB", "after_free": "GiB",
+	"gpu_freed": "GiB", "gpu_in_use": "GiB"}
+
+// LDB returns the start as llm-d-benchmark's report v0.1. The figures of requests are 0; the start is in
+// metrics.metadata, and each figure there has its unit.
+func (r *Report) LDB() (map[string]any, error) {
+	var report, result map[string]any
+	text, err := yaml.Marshal(r.Result())
+	if err == nil {
+		err = yaml.Unmarshal(text, &result)
 	}
-	about := map[string]any{"load_format": r.LoadFormat, "sleep_mode": r.SleepMode, "gpus": r.GPUs}
-	if method, known := scenario["deploy_methods"]; known {
-		about["deploy_methods"] = method
+	if err == nil {
+		err = yaml.Unmarshal([]byte(emptyReport), &report)
 	}
-	period := map[string]any{"duration": times["duration"]}
+	if err != nil {
+		return nil, err
+	}
+	scenario, metrics := report["scenario"].(map[string]any), report["metrics"].(map[string]any)
+	about, engines := result["scenario"].(map[string]any), result["vllm_metrics"]
+	scenario["model"] = map[string]any{"name": cmp.Or(r.Model, "unknown")}
+	list := about["platform"].(map[string]any)["engines"].([]any)
+	if engine := list[0].(map[string]any); engine["image"] != nil {
+		engine["metadata"] = map[string]any{"image": engine["image"]}
+		delete(engine, "image")
+	}
+	scenario["platform"] = map[string]any{"engine": list}
+	delete(about, "model")
+	delete(about, "platform")
+	scenario["metadata"] = about
+	period := map[string]any{"duration": r.Elapsed()}
 	if r.Started != nil && r.Ready != nil {
 		period["start"], period["stop"] = float64(r.Started.UnixNano())/1e9, float64(r.Ready.UnixNano())/1e9
 	}
-	return map[string]any{
-		"version": "0.1",
-		"scenario": map[string]any{
-			"host": map[string]any{"accelerator": []any{map[string]any{"model": "auto", "count": 1}},
-				"type": []string{"replica"}},
-			"platform": map[string]any{"engine": []any{engine}}, "model": map[string]any{"name": r.modelName()},
-			"load": map[string]any{"name": "nop"}, "metadata": about},
-		"metrics": map[string]any{
-			"time": period,
-			"requests": map[string]any{"total": 0, "failures": 0, "input_length": zero("count"),
-				"output_length": zero("count")},
-			"latency":    map[string]any{"time_to_first_token": zero(seconds)},
-			"throughput": map[string]any{"total_tokens_per_sec": zero("tokens/s")},
-			"metadata":   []any{map[string]any{"name": "vllm_metrics", "value": []any{r.withUnits()}}}}}
+	metrics["time"] = period
+	metrics["metadata"] = []any{map[string]any{"name": "vllm_metrics", "value": withUnits("", engines)}}
+	return report, nil
 }
 
-func (r *Report) modelName() string {
-	if r.Model == "" {
-		return "unknown"
-	}
-	return r.Model
-}
-
-// withUnits returns the figures of the engine as pairs of a unit and a value. Figures that the log lacks are left out.
-func (r *Report) withUnits() map[string]any {
-	e := &r.Engine
-	out := map[string]any{"name": r.Server}
-	start := 0.0
-	if r.Pod != nil {
-		out["name"], start = r.Pod.Name+" "+r.Pod.Container, r.Pod.Start
-	}
-	for _, f := range []struct {
-		group, key, units string // group is empty for out itself
-		value             float64
-	}{
-		{"", "pod_start", seconds, start}, {"", "vllm_start", seconds, r.Elapsed()}, {"", "size", gibibytes, e.Load.Size},
-		{"load", "time", seconds, e.Load.Time}, {"load", "size", gibibytes, e.Load.Size},
-		{"load", "transfer_rate", gibibytesPerS, e.Load.Rate}, {"", "dynamo_bytecode_transform", seconds, e.Dynamo},
-		{"", "load_cached_compiled_graph", seconds, e.CachedGraph}, {"", "compile_graph", seconds, e.CompileGraph},
-		{"", "torch_compile", seconds, e.Compile}, {"memory_profiling", "initial_free", gibibytes, e.Memory.InitialFree},
-		{"memory_profiling", "after_free", gibibytes, e.Memory.AfterFree},
-		{"memory_profiling", "time", seconds, e.Memory.Time},
-	} {
-		if f.value == 0 {
-			continue
-		}
-		to := out
-		if f.group != "" {
-			if out[f.group] == nil {
-				out[f.group] = map[string]any{}
+// withUnits replaces every figure in a document by a pair of its unit and its value.
+func withUnits(key string, v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k := range v {
+			if v[k] == 0 && k != "elapsed" { // the log lacks it
+				delete(v, k)
+				continue
 			}
-			to = out[f.group].(map[string]any)
+			v[k] = withUnits(k, v[k])
 		}
-		to[f.key] = quantityOf(f.units, f.value)
-	}
-	var sleeps, categories []any
-	for _, s := range r.Sleeps {
-		sleeps = append(sleeps, map[string]any{"type": s.Type, "time": quantityOf(seconds, s.Time),
-			"gpu_freed": quantityOf(gibibytes, s.Freed), "gpu_in_use": quantityOf(gibibytes, s.InUse)})
-	}
-	for _, p := range r.Processes {
-		for _, c := range withUnits(p.Categories) {
-			c["process"] = map[string]any{"name": p.Name, "pid": p.PID}
-			categories = append(categories, c)
+	case []any:
+		for i := range v {
+			v[i] = withUnits(key, v[i])
+		}
+	case int, float64:
+		if key != "pid" {
+			return map[string]any{"units": cmp.Or(unitOf[key], "s"), "value": v}
 		}
 	}
-	out["sleep_wake"], out["categories"] = sleeps, categories
-	return out
-}
-
-func withUnits(list []Category) (out []map[string]any) {
-	for _, c := range list {
-		one := map[string]any{"title": c.Title, "elapsed": quantityOf(seconds, c.Elapsed)}
-		if len(c.Categories) > 0 {
-			one["categories"] = withUnits(c.Categories)
-		}
-		out = append(out, one)
-	}
-	return out
-}
-
-func quantityOf(units string, v float64) map[string]any {
-	return map[string]any{"units": units, "value": v}
+	return v
 }
