@@ -50,18 +50,42 @@ type Curve struct {
 	weights *[rateSteps][slopeSteps]float64 // of logPost; nil: not computed
 }
 
-// unlikely is the logarithm of how much less likely a rate below the expected ones is.
-const unlikely = -4
+// Prior is what the closed loops tell of the highest valid rate before the first probe. The lowest rate of all limits
+// counts.
+type Prior struct {
+	Low, Likely, High float64 // it lies probably between Low and Likely, less so up to High, and hardly elsewhere
+	Limits            int     // how many
+}
 
-// NewCurve returns the prior: every slope and every rate of at least likely has the same probability, and lower
-// rates have less.
-func NewCurve(g *Grid, likely float64) *Curve {
+// How likely a rate is, in proportion to one between Low and Likely.
+const (
+	lessLikely = 0.15
+	unlikely   = 0.02
+)
+
+func (p *Prior) weight(rate float64) float64 {
+	switch {
+	case rate < p.Low || rate > p.High:
+		return unlikely
+	case rate > p.Likely:
+		return lessLikely
+	}
+	return 1
+}
+
+// NewCurve returns the prior of one limit. Each slope is equally likely. If n limits exceed a rate independently with
+// probability q each, the lowest of them does with q^n: so q is the n-th root of what the prior has for the lowest.
+func NewCurve(g *Grid, prior Prior) *Curve {
 	c := &Curve{Grid: g}
+	var from [rateSteps + 1]float64 // weight of a rate and all above
+	for i := rateSteps - 1; i >= 0; i-- {
+		from[i] = from[i+1] + prior.weight(g.rates[i])
+	}
 	for i := range c.logPost {
+		root := 1 / float64(prior.Limits)
+		weight := math.Log(math.Pow(from[i], root) - math.Pow(from[i+1], root))
 		for k := range c.logPost[i] {
-			if c.rates[i] < likely {
-				c.logPost[i][k] = unlikely
-			}
+			c.logPost[i][k] = weight
 		}
 	}
 	return c

@@ -8,9 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// anywhere is the prior under which each rate is equally likely.
+var anywhere = Prior{Likely: math.Inf(1), High: math.Inf(1), Limits: 1}
+
 // certain returns a curve whose highest valid rate and slope are known.
 func certain(i, k int) *Curve {
-	c := NewCurve(NewGrid(10, 100, func(float64) float64 { return 0.01 }), 0)
+	c := NewCurve(NewGrid(10, 100, func(float64) float64 { return 0.01 }), anywhere)
 	for a := range c.logPost {
 		for b := range c.logPost[a] {
 			if a != i || b != k {
@@ -63,7 +66,7 @@ func TestAddMovesTheCurve(t *testing.T) {
 	grid := NewGrid(10, 100, bearable)
 	const middle, queries, bursts = rateSteps / 2, 10_000, 50
 	after := func(queries int, late float64) [rateSteps]float64 {
-		c := NewCurve(grid, 0)
+		c := NewCurve(grid, anywhere)
 		before := c.above() // the weights are cached: Add has to drop them
 		require.InDelta(t, 1, before[0], 1e-9)
 		for range 3 { // one count alone may be stray
@@ -71,7 +74,7 @@ func TestAddMovesTheCurve(t *testing.T) {
 		}
 		return c.above()
 	}
-	prior := NewCurve(grid, 0).above()
+	prior := NewCurve(grid, anywhere).above()
 	require.Equal(t, prior, after(0, 0))
 	require.Greater(t, after(queries, 0)[middle], 0.95)
 	require.Less(t, after(queries, 300)[middle], 0.05)
@@ -85,11 +88,21 @@ func TestAddMovesTheCurve(t *testing.T) {
 	require.InDelta(t, half[middle/4]-half[middle/4+1], half[10]-half[11], 1e-3, "and is as likely as one farther below")
 }
 
-// A rate below the likely ones is less likely by the constant.
+// The lowest limit's rate has the prior's weights, however many limits there are.
 func TestPriorOfACurve(t *testing.T) {
+	const low, likely, high = rateSteps / 4, rateSteps / 2, 3 * rateSteps / 4
 	grid := NewGrid(10, 100, func(float64) float64 { return 0.01 })
-	above := NewCurve(grid, grid.rates[rateSteps/2]).above()
-	below, from := above[0]-above[1], above[rateSteps/2]-above[rateSteps/2+1]
-	require.InEpsilon(t, math.Exp(unlikely), below/from, 1e-9)
-	require.InEpsilon(t, above[0]-above[1], above[rateSteps/2-1]-above[rateSteps/2], 1e-9)
+	for limits := 1; limits <= 4; limits++ {
+		c := NewCurve(grid, Prior{Low: grid.rates[low], Likely: grid.rates[likely], High: grid.rates[high], Limits: limits})
+		above := c.above()
+		weight := func(i int) float64 {
+			return math.Pow(above[i], float64(limits)) - math.Pow(above[i+1], float64(limits))
+		}
+		one := weight(low)
+		require.InEpsilon(t, 1, weight(likely)/one, 1e-6)
+		require.InEpsilon(t, lessLikely, weight(likely+1)/one, 1e-6)
+		require.InEpsilon(t, lessLikely, weight(high)/one, 1e-6)
+		require.InEpsilon(t, unlikely, weight(high+1)/one, 1e-6)
+		require.InEpsilon(t, unlikely, weight(low-1)/one, 1e-6)
+	}
 }

@@ -73,7 +73,7 @@ const (
 	mostDrift        = 0.3
 	percent          = 100
 	probeShare       = 0.25  // of a full-length run, that one undecided probe may take
-	likelyShare      = 0.9   // of the answers per second of a closed loop that just meets all limits
+	likelyShare      = 0.85  // of the answers per second of a closed loop that just meets all limits
 	probeBursts      = 3.0   // independent bursts of late queries that a barely valid run has: so much a probe is worth
 	runBursts        = 30.0  // and so much a run
 	closeEnough      = 0.99  // confirmed rate over the median of the highest valid one
@@ -207,8 +207,8 @@ func (s *Search) unsaturated(level int, answers float64) Step {
 		"saturated by %d requests in flight, with which it answered %.4g per second", level, answers)})
 }
 
-// atLimit returns the answers per second at which the median of a closed loop reaches the first limit, on a line
-// between one that met all limits and a saturated one.
+// atLimit returns the answers per second at which the median of a closed loop reaches the first limit. Between a loop
+// that met all limits and a saturated one, the median and the time of a query grow in line with the requests in flight.
 func (s *Search) atLimit(met, full *Measured) float64 {
 	way := 1.0
 	for i, l := range s.goal.Limits {
@@ -217,7 +217,9 @@ func (s *Search) atLimit(met, full *Measured) float64 {
 			way = min(way, max(0, (limit-low)/(high-low)))
 		}
 	}
-	return met.Answers + way*max(0, full.Answers-met.Answers)
+	between := func(low, high float64) float64 { return low + way*(high-low) }
+	lasts := func(m *Measured) float64 { return float64(m.Concurrency) / m.Answers } // a query, by Little's law
+	return between(float64(met.Concurrency), float64(full.Concurrency)) / between(lasts(met), lasts(full))
 }
 
 // draw makes the grid from a rate on.
@@ -231,8 +233,9 @@ func (s *Search) draw(low float64) {
 // fit computes the curves from all measurements.
 func (s *Search) fit() {
 	s.curves = nil
+	prior := Prior{Low: likelyShare * s.met, Likely: s.met, High: s.capacity, Limits: len(s.goal.Limits)}
 	for i := range s.goal.Limits {
-		c := NewCurve(s.grid, likelyShare*s.met)
+		c := NewCurve(s.grid, prior)
 		for _, m := range s.measured {
 			if m.Kind == Rate || m.Kind == Confirm {
 				bursts := probeBursts
