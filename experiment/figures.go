@@ -17,7 +17,7 @@ type Figures struct {
 	SamplesPerS      float64   `json:"samples_per_s"`
 	OutputTokensPerS float64   `json:"output_tokens_per_s"`
 	TailS            float64   `json:"idle_tail_s"`   // how much longer the end took than at the rate of the middle
-	KVCacheMean      *float64  `json:"kv_cache_mean"` // share in use, 0 to 1; null: the servers do not report it
+	KVCacheMean      *float64  `json:"kv_cache_mean"` // share in use, 0 to 1; null: unknown, see serve
 	KVCacheMax       *float64  `json:"kv_cache_max"`
 	Preemptions      *float64  `json:"preemptions"` // of all servers together
 	Replicas         []Replica `json:"replicas"`
@@ -93,12 +93,21 @@ func tail(entries []ledger.Entry) float64 {
 	return max(0, time.Duration(end-to).Seconds()-(total-after)*perToken)
 }
 
-// serve adds what the servers reported about themselves.
-func (f *Figures) serve(set *series.Set) {
+// leastReadings is how many readings of the servers' metrics a trial needs: fewer may miss that it was busy.
+const leastReadings = 4
+
+// serve adds what the servers reported about themselves. It reports whether that was read often enough: figures of too
+// few readings stay absent.
+func (f *Figures) serve(set *series.Set) (enough bool) {
+	enough = true
 	for i := range series.Signals {
 		line := series.Signals[i].Total(set)
 		stats, ok := line.Stats()
 		if !ok {
+			continue
+		}
+		if len(line.Values) < leastReadings {
+			enough = false
 			continue
 		}
 		switch series.Signals[i].Key {
@@ -110,6 +119,7 @@ func (f *Figures) serve(set *series.Set) {
 			}
 		}
 	}
+	return enough
 }
 
 // missent returns a sample that was not sent exactly once, and how often it was; ok is true without such a sample.

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/metrics/exposition"
+	"github.com/mlperf-go/mlperf-go/metrics/series"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/schema"
 	"github.com/mlperf-go/mlperf-go/schema/schematest"
@@ -198,4 +200,20 @@ func FuzzState(f *testing.F) {
 		require.NoError(t, s.WriteTable(&out))
 		require.NoError(t, s.WritePlot(&out))
 	})
+}
+
+// A pass with too few readings of a server's metrics has no figures of it, rather than those of an idle server.
+func TestFewReadingsHaveNoFigures(t *testing.T) {
+	const name = "vllm:kv_cache_usage_perc"
+	for n := 1; n <= leastReadings; n++ {
+		set := &series.Set{Header: series.Header{IntervalS: 1}, Scrapes: []series.Scrapes{{}},
+			Series: []*series.Series{{Series: exposition.Series{Name: name}}}}
+		for i := range n {
+			set.Scrapes[0].TimesS = append(set.Scrapes[0].TimesS, float64(i))
+			set.Series[0].Values = append(set.Series[0].Values, 0.5)
+		}
+		var f Figures
+		require.Equal(t, n == leastReadings, f.serve(set), "%d readings", n)
+		require.Equal(t, n == leastReadings, f.KVCacheMax != nil, "%d readings", n)
+	}
 }

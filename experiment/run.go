@@ -185,6 +185,9 @@ func (x *experimenter) run(ctx context.Context) error {
 			x.state.finish()
 			return errors.Join(x.save(), x.state.writeViews(x.Folder, x.access()))
 		}
+		if cause := context.Cause(ctx); cause != nil { // it may have come when the last trial had just ended
+			return fmt.Errorf("the experiment was ended: %w", cause)
+		}
 		if !warm {
 			if err := x.warmUp(ctx); err != nil {
 				return err
@@ -217,12 +220,16 @@ func (x *experimenter) warmUp(ctx context.Context) error {
 		return x.client.AwaitEndpoints(ctx)
 	}
 	if !x.client.RepeatsPrompts() {
-		const note = "the servers do not empty their prefix caches, so all trials find the prompts in them"
-		if !slices.Contains(x.state.Notes, note) {
-			x.state.Notes = append(x.state.Notes, note)
-		}
+		x.note("the servers do not empty their prefix caches, so all trials find the prompts in them")
 	}
 	return nil
+}
+
+// note adds a note to the table, once.
+func (x *experimenter) note(text string) {
+	if !slices.Contains(x.state.Notes, text) {
+		x.state.Notes = append(x.state.Notes, text)
+	}
 }
 
 // mostRepeats is how often a trial is repeated that does not count.
@@ -265,7 +272,10 @@ func (x *experimenter) trial(ctx context.Context, round, a int) (*Trial, error) 
 	}
 	t.Figures = measure(sent.Data.Entries, len(x.state.Replicas))
 	if set, err := series.Read(pages, series.IsSignal); lost == nil && err == nil { // else its figures are absent
-		t.serve(set)
+		if !t.serve(set) {
+			x.note(fmt.Sprintf("a pass was too short for %d readings of the servers' metrics, so it has no KV cache and no "+
+				"preemptions; give more --samples or a shorter --metrics-interval", leastReadings))
+		}
 	}
 	x.judge(t, sent)
 	if x.Plan.Config.Bool("request-log") {

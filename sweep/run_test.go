@@ -3,6 +3,8 @@
 package sweep
 
 import (
+	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -100,4 +102,16 @@ func loads(s *State) (list []float64) {
 		list = append(list, p.Load)
 	}
 	return list
+}
+
+// After a signal no further load is announced, although the last one had ended by itself.
+func TestNoLoadBeginsAfterASignal(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	stopped := errors.New("stopped")
+	cancel(stopped)
+	e := &events{}
+	s := &sweeper{Options: options(t, "http://127.0.0.1:1", "m", t.TempDir(), e, 4),
+		state: &State{IdleAnswerS: 1, Load: Concurrency, Values: []float64{4}}}
+	require.ErrorIs(t, s.run(ctx), stopped)
+	require.Empty(t, e.begun)
 }

@@ -191,6 +191,9 @@ func (s *sweeper) run(ctx context.Context) error {
 			s.state.finish(why)
 			return errors.Join(s.save(), s.state.writeViews(s.Folder, s.access()))
 		}
+		if cause := context.Cause(ctx); cause != nil { // it may have come when the last point had just ended
+			return fmt.Errorf("the sweep was ended: %w", cause)
+		}
 		s.Observer.Begins(load, number, len(s.state.Values), s.about(load))
 		p, err := s.settled(ctx, load)
 		if err != nil {

@@ -235,6 +235,9 @@ func (t *tuner) run(ctx context.Context, client *run.ProbeClient, before *State)
 		if t.Budget > 0 && t.spent()+about > t.Budget {
 			return t.end(t.search.overBudget(t.Budget, step, about))
 		}
+		if cause := context.Cause(ctx); cause != nil { // it may have come when the last step had just ended
+			return fmt.Errorf("the tune was ended: %w", cause)
+		}
 		t.Observer.Begins(step, about)
 		p, err := t.step(ctx, step)
 		if err != nil {
