@@ -69,6 +69,7 @@ func (cmd calibrateCommand) do(c *cli.Context) error {
 	if err := atomicfile.Replaceable(path); err != nil { // before half a minute is spent
 		return exit.Usage(exit.CodeOutput, "Choose another --calibration", "the calibration cannot be kept: %w", err)
 	}
+	cmd.stopsWith("stopping: a calibration that was ended is not kept")
 	got, err := calibrate.Run(c.Context, o)
 	if err != nil {
 		return err

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -20,6 +22,7 @@ const findPeak = "find-peak"
 // findPeak lets LoadGen search for the highest rate.
 func (cmd tuneCommand) findPeak(c *cli.Context, p *plan.Plan) error {
 	if c.Bool("peak-process") {
+		cmd.parentReports = true
 		return tune.PeakProcess(c.Context, p, p.Config.String("output-dir"), cmd.newProgress(p))
 	}
 	if err := checkProbes(p); err != nil {
@@ -27,6 +30,7 @@ func (cmd tuneCommand) findPeak(c *cli.Context, p *plan.Plan) error {
 	}
 	folder := results.Choose(p.Config.String("output-dir"),
 		fmt.Sprintf("%s-%s-find-peak", p.Row.Name, p.Scenario.Scenario), false, time.Now())
+	cmd.measures()
 	shown := 0
 	s, err := tune.FindPeak(c.Context, tune.Options{
 		Plan: p, Folder: folder, Budget: c.Duration("budget"), Resume: p.Config.Bool("resume"), Environ: cmd.environ,
@@ -42,7 +46,11 @@ func (cmd tuneCommand) findPeak(c *cli.Context, p *plan.Plan) error {
 		cmd.point(folder)
 	}
 	if err != nil {
-		return err
+		_, interrupted := context.Cause(c.Context).(run.Interrupt)
+		if !interrupted || s == nil || cmd.json || cmd.quiet {
+			return err
+		}
+		return errors.Join(err, cmd.printPeak(s, folder))
 	}
 	if s.Result.FoundQPS == 0 {
 		cmd.exit = run.ExitInvalid

@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 
 	"github.com/urfave/cli/v2"
-	"go.uber.org/zap"
 
 	_ "github.com/mlperf-go/mlperf-go/backends/llamacpp" // registers llamacpp
 	_ "github.com/mlperf-go/mlperf-go/backends/ollama"   // registers ollama
@@ -65,9 +64,10 @@ type program struct {
 	modelFile string           // added to the registry of benchmarks
 	// --engine-args was given: the older harness ignored what follows unless it started a server
 	oldEngineArgs bool
-	oldNotes      []string                   // about words and variables of the older harness
-	exit          int                        // of a command that ended without an error
-	measuring     atomic.Pointer[zap.Logger] // of a command that keeps its results after a signal; nil: of others
+	oldNotes      []string               // about words and variables of the older harness
+	exit          int                    // of a command that ended without an error
+	stopping      atomic.Pointer[string] // the line that answers a signal; nil: none
+	parentReports bool                   // an error: it is on stdout for the parent process
 }
 
 func mainCode(args, environ []string, stdout, stderr io.Writer) int {
@@ -164,6 +164,8 @@ func (p *program) report(err error) int {
 		p.writeJSON(map[string]any{"error": map[string]any{"code": e.Code, "message": e.Err.Error(), "hint": e.Hint}})
 	}
 	_ = p.stdout.Flush() // the error matters more than a failed write
-	p.complain(e)
+	if !p.parentReports {
+		p.complain(e)
+	}
 	return e.Exit
 }

@@ -22,8 +22,8 @@ func (p *program) interruptible() (context.Context, func()) {
 		heard = slices.DeleteFunc(heard, func(s os.Signal) bool { return s == syscall.SIGHUP })
 	}
 	ctx, stop := interrupt.Context(func() {
-		if log := p.measuring.Load(); log != nil {
-			log.Info(interrupt.Notice)
+		if notice := p.stopping.Load(); notice != nil {
+			p.log.Info(*notice)
 		}
 	}, func(i run.Interrupt) { os.Exit(i.ExitCode()) }, heard...)
 	pipes := brokenPipes()
@@ -35,9 +35,12 @@ func (p *program) interruptible() (context.Context, func()) {
 
 // measures states that the command keeps what it measured after a signal: the signal is answered by a line. The step of
 // a campaign or a tune leaves that to its parent, which has got the signal, too.
-func (p *program) measures() {
+func (p *program) measures() { p.stopsWith(interrupt.Notice) }
+
+// stopsWith makes a line answer a signal.
+func (p *program) stopsWith(notice string) {
 	if !child.Is(p.environ) {
-		p.measuring.Store(p.log)
+		p.stopping.Store(&notice)
 	}
 }
 

@@ -72,7 +72,8 @@ func (cmd tuneCommand) tune(c *cli.Context) error {
 	}
 	folder := results.Choose(p.Config.String("output-dir"), fmt.Sprintf("%s-%s-tune", p.Row.Name, p.Scenario.Scenario),
 		p.Config.Bool("resume"), time.Now())
-	progress := &tuneProgress{cmd.newProgress(p), sync.OnceFunc(func() { cmd.point(folder) })}
+	progress := &tuneProgress{cmd.newProgress(p), sync.OnceFunc(func() { cmd.point(folder) }),
+		p.Scenario.LoadGen == models.Offline, c.Float64("confidence")}
 	stop, err := cmd.serveCounters(p.Config, countersOf(p))
 	if err != nil {
 		return err
@@ -219,24 +220,36 @@ func sentence(s *tune.State) string {
 	if r == nil {
 		return "not finished; the same command with --resume continues it"
 	}
-	interval := fmt.Sprintf("%.4g QPS (%.4g %%: %.4g to %.4g)", r.TargetQPS, 100*s.Goal.Confidence, r.Low, r.High)
+	rate := fmt.Sprintf("%.4g QPS", r.TargetQPS)
 	if s.Goal.Offline {
-		interval += fmt.Sprintf(", with %s in flight", plural.Count(r.InFlight, "request", "requests"))
+		rate += fmt.Sprintf(" with %s in flight", plural.Count(r.InFlight, "request", "requests"))
 	}
+	interval := between(s.Goal.Offline, s.Goal.Confidence, r.Low, r.High)
 	switch {
 	case r.Confirmed:
 		took := time.Duration(r.RunS * float64(time.Second)).Round(time.Second)
-		return fmt.Sprintf("%s, confirmed by a valid run of %v", interval, took)
+		return fmt.Sprintf("%s, confirmed by a valid run of %v; %s", rate, took, interval)
 	case r.TargetQPS > 0 && r.High > 0:
-		return fmt.Sprintf("%s, not confirmed: %s", interval, r.Why)
+		return fmt.Sprintf("%s, not confirmed: %s; %s", rate, r.Why, interval)
 	}
 	return "not confirmed: " + r.Why
+}
+
+// between states which rate a tune seeks, in which interval it lies, and with which confidence.
+func between(offline bool, confidence, low, high float64) string {
+	of := "the highest valid rate is"
+	if offline {
+		of = "the server answers"
+	}
+	return fmt.Sprintf("%s %.4g to %.4g QPS with %.4g %% confidence", of, low, high, 100*confidence)
 }
 
 // tuneProgress shows a tune on stderr: a line for each step.
 type tuneProgress struct {
 	*progress
-	point func() // makes the link latest
+	point      func() // makes the link latest
+	offline    bool
+	confidence float64 // of the interval
 }
 
 // Begins reports the next step.
@@ -263,7 +276,7 @@ func (g *tuneProgress) Measured(p *tune.Probe, left time.Duration) {
 		text += fmt.Sprintf(": a run at %.4g QPS %s", p.Rate, p.Decision)
 	}
 	if p.High > 0 {
-		text += fmt.Sprintf("; the highest valid rate is %.4g to %.4g", p.Low, p.High)
+		text += "; " + between(g.offline, g.confidence, p.Low, p.High)
 	}
 	if left > 0 {
 		text += fmt.Sprintf("; about %v left", left.Round(time.Second))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/interrupt"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/tune"
 )
@@ -179,6 +180,32 @@ func TestASearchByLoadGenIsInterrupted(t *testing.T) {
 	s := d.ended()
 	require.EqualValues(t, 100, s.Result.Low)
 	require.Contains(t, s.Result.Why, "interrupt")
+	require.Contains(t, p.stderr.String(), interrupt.Notice)
+	require.Contains(t, p.stdout.String(), "LoadGen found nothing: interrupted by SIGINT (Ctrl-C); 100 met the limits")
+}
+
+// The error of a search that its process refuses appears once.
+func TestASearchByLoadGenIsRefusedOnce(t *testing.T) {
+	t.Parallel()
+	d := newUnserved(t)
+	d.url = "http://127.0.0.1:1"
+	p := d.tune("--mode", "find-peak", "--target-qps", "100", "--budget", "2m")
+	require.Equal(t, run.ExitEnvironment, p.end(faultWait))
+	require.Equal(t, 1, strings.Count(p.stderr.String(), "connection refused"), "%s", p.stderr.String())
+}
+
+// A calibration that a signal ends has no result.
+func TestACalibrationIsInterrupted(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "c.json")
+	p := start(t, t.TempDir(), "calibrate", "--calibration", file)
+	p.until("the calibration to measure", faultWait, func() bool {
+		return len(p.childrenThat(func(line string) bool { return strings.Contains(line, "--no-op") })) > 0 || p.isOver()
+	})
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGINT))
+	require.Equal(t, run.ExitInterrupt, p.end(faultWait), "%s", p.stderr.String())
+	require.Contains(t, p.stderr.String(), "stopping: a calibration that was ended is not kept")
+	require.NoFileExists(t, file)
 }
 
 // LoadGen would take the empty answers of a dead server for fast ones, and double its rate for ever.
