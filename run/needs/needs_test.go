@@ -1,6 +1,7 @@
 package needs
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,10 +13,13 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	_ "github.com/mlperf-go/mlperf-go/backends/openai" // registers vllm
+	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
+	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
+	"github.com/mlperf-go/mlperf-go/tokenizer"
 )
 
 // realRow is a row of no synthetic data set: llama3.1-8b's, and with a program mixtral-8x7b's.
@@ -133,6 +137,65 @@ func TestTokenizerRow(t *testing.T) {
 	s = survey(t, plan.Settings{"endpoint": "", "dataset": ""})
 	require.Equal(t, Check{Name: "tokenizer", State: NotNeeded, Found: "the synthetic vocabulary is built in"},
 		row(t, s, "tokenizer"), "a simulator")
+}
+
+// The row names the tokenizer's place, and the way to it unless the synthetic vocabulary is built in.
+func TestWhereTheTokenizerIs(t *testing.T) {
+	home := t.TempDir()
+	model := filepath.Join(home, ".cache/huggingface/hub/models--meta-llama--Llama-3.1-8B-Instruct")
+	commit := strings.Repeat("0123456789", 4)
+	cached := filepath.Join(model, "snapshots", commit, "tokenizer.json")
+	require.NoError(t, os.MkdirAll(filepath.Dir(cached), 0o755))
+	require.NoError(t, os.MkdirAll(filepath.Join(model, "refs"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(model, "refs", "main"), []byte(commit), 0o644))
+	var file, rows bytes.Buffer
+	words := func(yield func(int32, string) bool) { yield(1, "a") }
+	require.NoError(t, tokenizer.WriteWords(&file, words, nil))
+	require.NoError(t, os.WriteFile(cached, file.Bytes(), 0o644))
+	llama, err := models.Find("llama3.1-8b")
+	require.NoError(t, err)
+	require.NoError(t, datasets.SynthSet{Row: llama.Row, Samples: 3, Seed: 7}.Write(&rows))
+	made := filepath.Join(home, "made.json")
+	require.NoError(t, os.WriteFile(made, rows.Bytes(), 0o644))
+
+	byPath := Check{State: OK, Found: cached + " (path)"}
+	inCache := Check{State: OK, Found: cached + " (hugging-face-cache)"}
+	builtIn := Check{State: OK, Found: "the synthetic vocabulary"}
+	for name, c := range map[string]struct {
+		dataset, tokenizer string
+		want               Check
+	}{
+		"own rows, a file":               {"", cached, byPath},
+		"own rows, a folder":             {"", filepath.Dir(cached), byPath},
+		"own rows, a name":               {"", "meta-llama/Llama-3.1-8B-Instruct", inCache},
+		"own rows, the benchmark's":      {"", "", inCache},
+		"synthetic rows":                 {made, "", builtIn},
+		"synthetic rows, a file":         {made, cached, byPath},
+		"synthetic rows, a name":         {made, "meta-llama/Llama-3.1-8B-Instruct", inCache},
+		"another benchmark's, not there": {"", "meta-llama/other", Check{State: Missing}},
+	} {
+		for _, mode := range []string{"performance", "accuracy"} {
+			own := plan.Settings{"mode": mode, "tokenizer": c.tokenizer}
+			if c.dataset != "" {
+				own["dataset"] = c.dataset
+			}
+			s := survey(t, own)
+			s.Environ, s.Servers = []string{"HOME=" + home}, answered(backends.Probe{})
+			got := row(t, s, "tokenizer")
+			if c.want.State == Missing {
+				require.Equal(t, map[string]State{"performance": Warning, "accuracy": Missing}[mode], got.State, name)
+				require.Contains(t, got.Found, "meta-llama/other", "the one that was asked for")
+				require.NotContains(t, got.Found, "none for")
+				require.NotContains(t, got.Do, "Pass --tokenizer FILE")
+				continue
+			}
+			c.want.Name = "tokenizer"
+			require.Equal(t, c.want, got, "%s, %s", name, mode)
+		}
+	}
+	text := survey(t, plan.Settings{"model": "generic", "served-model": "m", "ttft-limit": "1s"})
+	require.Equal(t, Check{Name: "tokenizer", State: NotNeeded, Found: "the answers are scored as text"},
+		row(t, text, "tokenizer"))
 }
 
 func TestCodeRow(t *testing.T) {
