@@ -126,6 +126,57 @@ func TestArrowTexts(t *testing.T) {
 	require.ErrorContains(t, err, "a pyarrow column without its values")
 }
 
+// A column of categories needs its numbers, in one dimension, and its categories; where one is missing the column is
+// refused, in either form of its state.
+func TestCategoriesNeedAllParts(t *testing.T) {
+	array := func(kind string, data string, shape ...any) *Object {
+		return &Object{Class: &Global{class: classBuffer}, Args: Tuple{[]byte(data),
+			&Object{Class: &Global{class: classDType}, Args: Tuple{kind}}, Tuple(shape), "C"}}
+	}
+	codes := array("i1", "\x01\xff\x00", int64(3))
+	categories := func(values any) *Object {
+		return &Object{Class: &Global{class: classCategories},
+			State: &Dict{Keys: []any{"categories", "ordered"}, Values: []any{values, false}}}
+	}
+	names := categories(&List{Items: []any{"x", "y"}})
+	const incomplete = "an incomplete column of categories"
+	for _, c := range []struct {
+		parts      []any
+		rows, fail string
+	}{
+		{[]any{codes, names}, `"y"null"x"`, ""},
+		{[]any{names, "other", nil, codes}, `"y"null"x"`, ""},
+		{[]any{codes}, "", incomplete},
+		{[]any{names}, "", incomplete},
+		{nil, "", incomplete},
+		{[]any{array("i1", "\x01\x00", int64(1), int64(2)), names}, "", incomplete},
+		{[]any{array("i1", "\x01"), names}, "", incomplete},
+		{[]any{array("u1", "\x01", int64(1)), names}, "", incomplete},
+		{[]any{array("f4", "\x00\x00\x00\x00", int64(1)), names}, "", incomplete},
+		{[]any{codes, categories("x")}, "", "a str for a column"},
+		{[]any{codes, categories(nil)}, "", "None for a column"},
+		{[]any{array("i1", "\x01", int64(2)), names}, "", "wrong number of bytes"},
+	} {
+		byName := &Dict{Values: c.parts, Keys: make([]any, len(c.parts))}
+		for _, state := range []any{Tuple(c.parts), byName} {
+			got, err := columnOf(&Object{Class: &Global{class: classCategorical}, State: state})
+			if c.fail != "" {
+				require.ErrorContains(t, err, c.fail)
+				continue
+			}
+			require.NoError(t, err)
+			require.Equal(t, 3, got.len())
+			require.Equal(t, c.rows, written(t, got))
+		}
+	}
+	_, err := columnOf(&Object{Class: &Global{class: classCategorical}})
+	require.ErrorContains(t, err, "an incomplete column of categories", "without a state")
+	beyond, err := columnOf(&Object{Class: &Global{class: classCategorical},
+		State: Tuple{array("i1", "\x02", int64(1)), names}})
+	require.NoError(t, err)
+	require.ErrorContains(t, beyond.append(&writer{most: 9}, 0), "an unknown category")
+}
+
 func TestNamesOfNumberedColumns(t *testing.T) {
 	of := func(start, stop, step int64) *Object {
 		return &Object{Args: Tuple{&Dict{Keys: []any{"start", "stop", "step"}, Values: []any{start, stop, step}}}}
