@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// sentences returns a text of about 300 tokens like a summary: a growing vocabulary in sentences of a dozen words.
+// sentencesOf returns a text that resembles a summary: sentences of a dozen words from a growing vocabulary.
 func sentencesOf(r *rand.Rand, words int) string {
 	var b strings.Builder
 	for i := range words {
@@ -22,8 +22,8 @@ func sentencesOf(r *rand.Rand, words int) string {
 	return b.String()
 }
 
-// BenchmarkRougeSample scores one pair of texts of 300 tokens. A set of 24576 takes that many times as long, divided by
-// the number of cores.
+// BenchmarkRougeSample scores one pair of texts of 300 tokens. A set of 24576 pairs takes 24576 times as long, divided
+// by the number of cores.
 func BenchmarkRougeSample(b *testing.B) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var texts [64]string

@@ -12,7 +12,7 @@ import (
 // Benchmark describes how one benchmark is scored: a row of the model registry.
 type Benchmark struct {
 	models.Scoring
-	Name string // as models.Row.Name
+	Name string // name of the benchmark, as in models.Row.Name
 	row  *models.Row
 }
 
@@ -66,7 +66,7 @@ func (b *Benchmark) NeedsTokenizer() bool { return scorers[b.Scorer].text != utf
 // LeavesOutSpecial reports whether decoding must omit special tokens.
 func (b *Benchmark) LeavesOutSpecial() bool { return scorers[b.Scorer].text == plainText }
 
-// wholeSet returns the number of entries in a complete accuracy log. Limits of sums only apply to that.
+// wholeSet returns the number of entries in a complete accuracy log. Limits of sums apply only to a complete log.
 func (b *Benchmark) wholeSet(s models.Scenario) int {
 	for _, row := range b.row.Scenarios {
 		if row.Scenario == s && row.Samples > 0 {
@@ -100,7 +100,7 @@ func (b *Benchmark) References(d *datasets.Dataset) ([]Reference, error) {
 				d.Path, strings.Join(b.Columns.Names(), ", "), b.Name)
 		}
 		if !synthetic {
-			refs[i].Tests = "" // programs of a real set are tested with the benchmark's own file
+			refs[i].Tests = "" // for a real set, the judge's file of tests contains the tests
 		}
 	}
 	return refs, nil

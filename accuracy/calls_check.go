@@ -9,7 +9,7 @@ import (
 
 // The syntax-tree check of function calls (docs/reference/scoring-rules.md#function-calls).
 
-// callVerdict reports whether calls are correct, and otherwise the first failed rule.
+// callVerdict reports whether calls are correct and, if they are not, the first rule that failed.
 type callVerdict struct {
 	Valid bool
 	Error string // the reference's name of the error; "unsupported: ..." if the reference itself would fail

@@ -213,7 +213,7 @@ func TestCallsAndTheirArguments(t *testing.T) {
 	}
 }
 
-// requireVerdict compares a verdict with the reference's name of the error. The reference fails on unsupported input.
+// requireVerdict compares a verdict with the reference's name for the error. On unsupported input the reference fails.
 func requireVerdict(t *testing.T, want string, v callVerdict, about ...string) {
 	t.Helper()
 	name, _, _ := strings.Cut(v.Error, ": ")

@@ -25,7 +25,7 @@ func extractCalls(text string) (calls []any, native bool) {
 	return textCalls(text), false
 }
 
-// eachItem converts all items of a list, or none.
+// eachItem converts every item of a list. It returns false if the list is empty or a conversion fails.
 func eachItem(items []any, convert func(*object) (*object, bool)) ([]any, bool) {
 	var out []any
 	for _, item := range items {
@@ -89,8 +89,8 @@ var notFunctions = strings.Fields("print return if for while def class import fr
 	"len str int float list dict set tuple " +
 	"type isinstance range enumerate zip map filter Note Example Here This The For")
 
-// textCalls finds calls written as text. If a parenthesis is not closed, then none of the following ones closes it
-// either, unless a quote is open; maxOpenScans limits such searches.
+// textCalls finds calls written as text. Each parenthesis that is never closed costs a search to the end of the text;
+// maxOpenScans limits such searches.
 func textCalls(text string) []any {
 	calls := []any{}
 	for at, scans := 0, 0; scans < maxOpenScans; {
@@ -122,7 +122,7 @@ func textCalls(text string) []any {
 // maxOpenScans limits the searches for parentheses that are never closed.
 const maxOpenScans = 200
 
-// nextCall returns the next identifier before an opening parenthesis.
+// nextCall finds the next identifier that precedes an opening parenthesis.
 func nextCall(text string, from int) (start, open int) {
 	for at := from; at < len(text); {
 		if c := text[at]; !(c == '_' || (isAlnum(c) && c > '9')) || !boundary(text, at) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Java literals, read like the reference.
+// Java literals, parsed as the reference parses them.
 
 var (
 	javaListOf   = regexp.MustCompile(`new` + spaceClass + `+ArrayList<[\pL\pN_]*>\(Arrays\.asList\((.+?)\)\)`)
@@ -21,7 +21,7 @@ var (
 	javaMapNone = regexp.MustCompile(`new` + spaceClass + `+HashMap<.*?>` + spaceClass + `*\(\)`)
 )
 
-// javaValue converts a literal. A value that is not written in its type's form stays a string.
+// javaValue converts a literal. A value that is not a valid literal of its type stays a string.
 func javaValue(value, described, nested string) (any, error) {
 	if f, ok := javaForms[described]; ok {
 		return f.convert(value), nil

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// JavaScript literals, read like the reference.
+// JavaScript literals, parsed as the reference parses them.
 
 const nestedRow = `\[.*?\]` + spaceClass + `*`
 

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A call of a server's answer may lack its name or its arguments, and may have the arguments as text.
+// A tool call in a server's answer may lack the name or the arguments, and its arguments may be a string.
 func TestCallsOfAServersAnswer(t *testing.T) {
 	for text, want := range map[string][2]any{
 		`{"function": {"name": "f", "arguments": "x"}}`: {"f", "x"},

@@ -14,7 +14,7 @@ type callRules struct {
 	kinds   map[string]string // described type to Python type
 	nested  map[string]bool   // types whose items are checked too
 	convert func(value, described, nested string) (any, error)
-	error   string // kind of error if a value must be a string but is not
+	error   string // error code for a value that must be a string but is not
 }
 
 var pythonRules = callRules{
@@ -53,7 +53,7 @@ func rulesOf(subset string) callRules {
 // maxLiteral is the maximum length of a converted literal.
 const maxLiteral = 1 << 16
 
-// prepare returns a value in the form in which it is compared, with the Python types of it and its items.
+// prepare converts a value for comparison. It also returns the Python types of the value and of its items.
 func (r *callRules) prepare(value any, described string, detail *object) (any, string, string, callVerdict, error) {
 	kind, ok := r.kinds[described]
 	if !ok {
@@ -86,13 +86,13 @@ func (r *callRules) prepare(value any, described string, detail *object) (any, s
 	return value, kind, nested, callsValid, nil
 }
 
-// literalForm is the notation of a type's literals, and the function that parses them.
+// literalForm describes how literals of one type are written, and contains the function that parses them.
 type literalForm struct {
 	form *regexp.Regexp
 	read func(string) any
 }
 
-// convert parses a literal, or returns a text in another form unchanged.
+// convert parses a literal. It returns text in any other form unchanged.
 func (f literalForm) convert(value string) any {
 	if text := strings.TrimSuffix(value, "\n"); f.form.MatchString(text) {
 		return f.read(text)

@@ -19,8 +19,8 @@ const (
 	padBrand       = "<|__PRED_BRAND_PAD__|>"
 )
 
-// pathLevels compares two category paths and returns the number of levels in their common prefix, the prediction and
-// the truth.
+// pathLevels compares two category paths. It returns the number of levels in their common prefix, in the prediction and
+// in the truth.
 func pathLevels(predicted, truth string) (common, predictedLevels, trueLevels int) {
 	p, t := strings.Split(predicted, levelSeparator), strings.Split(truth, levelSeparator)
 	for common < min(len(p), len(t)) && pyStrip(p[common]) == pyStrip(t[common]) {
@@ -169,10 +169,10 @@ func (p *catalogueProduct) set(name string, raw []byte) error {
 var escapes = regexp.MustCompile(`\\(?:[^u]|u([0-9a-fA-F]{4}))`)
 
 // hasHalfPair reports whether a JSON string has an escaped surrogate without its other half. The reference's reader
-// rejects it, and Go's replaces it.
+// rejects such a string; Go's reader would replace the surrogate.
 func hasHalfPair(raw []byte) bool {
 	const none = -1
-	high := none // end of a first half
+	high := none // position after a high surrogate
 	for _, m := range escapes.FindAllSubmatchIndex(raw, -1) {
 		if m[2] < 0 {
 			continue

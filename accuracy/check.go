@@ -11,8 +11,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
-// checkerPatterns are the submission checker's patterns for metrics, which it matches at the start of a line, and its
-// names of them (docs/reference/scoring-rules.md#printed-results).
+// checkerPatterns contains, for each metric, the submission checker's name for it and the pattern that the checker
+// matches at the start of a line (docs/reference/scoring-rules.md#printed-results).
 var checkerPatterns = map[string]struct {
 	name    string
 	pattern *regexp.Regexp
@@ -33,10 +33,10 @@ var checkerPatterns = map[string]struct {
 
 var hashLine = regexp.MustCompile(`^hash=([\pL\pN_]+)$`)
 
-// Checked is the submission checker's view of an accuracy.txt.
+// Checked is what the submission checker finds in an accuracy.txt.
 type Checked struct {
 	Valid  bool
-	Values map[string]string // text of each metric by the checker's name, as last seen
+	Values map[string]string // last text of each metric, by the checker's name for the metric
 	Hash   string
 	Why    []string // one sentence per failure
 }

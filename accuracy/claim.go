@@ -6,8 +6,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/plural"
 )
 
-// corpusTotals are totals over the whole data set, which a rehearsal on a part of it or on a synthetic one cannot
-// reach.
+// corpusTotals are totals over the whole data set. A rehearsal on a part of the set, or on a synthetic set, cannot
+// reach them.
 var corpusTotals = map[string]bool{sumOfLengths: true, tokensPerSample: true}
 
 // Reached reports whether every target was reached and the score may be claimed. A rehearsal need not reach the totals

@@ -91,7 +91,7 @@ func TestStems(t *testing.T) {
 }
 
 func TestPythonLiterals(t *testing.T) {
-	for literal, want := range map[string]string{ // by ast.literal_eval, a tuple as a list
+	for literal, want := range map[string]string{ // results of Python's ast.literal_eval; tuples as lists
 		`1`: `1`, `-2`: `-2`, `+3`: `3`, `0x1f`: `31`, `0b11`: `3`, `0o17`: `15`, `1_000`: `1000`, `1.5`: `1.5`,
 		`.5`: `0.5`, `5.`: `5.0`, `1e3`: `1000.0`, `1E-2`: `0.01`, `-1e+3`: `-1000.0`, `0`: `0`, `00`: `0`, `-0`: `0`,
 		`True`: `true`, `False`: `false`, `None`: `null`, `'a'`: `"a"`, `"b"`: `"b"`, `r'\n'`: `"\\n"`, `u'x'`: `"x"`,
@@ -125,7 +125,7 @@ func TestPythonLiterals(t *testing.T) {
 }
 
 func TestNormalFormOfMATH(t *testing.T) {
-	for answer, want := range map[string]string{ // by Hendrycks' script
+	for answer, want := range map[string]string{ // results of Hendrycks' script
 		`\text{12 cm}`: `12cm`, `\text{ x }`: `x`, `5\text{ cm}`: `5`, `1\text{ a}\text{ b}`: `1\text{ a}\text{ b}`,
 		`\frac12`: `\frac{1}{2}`, `\frac1{2}`: `\frac{1}{2}`, `\frac{1}2`: `\frac{1}2`, `\frac{1}{2}`: `\frac{1}{2}`,
 		`\tfrac123`: `\frac{1}{2}3`, `\frac1`: `\frac1`, `x\frac`: `x\frac`, `\dfrac\frac12`: `\dfrac\frac12`,
@@ -140,7 +140,7 @@ func TestNormalFormOfMATH(t *testing.T) {
 	}
 }
 
-// Answers as pydantic's model of the reference reads them.
+// The reference parses answers with a pydantic model; the results here are those of that model.
 func TestProducts(t *testing.T) {
 	const whole = `{"category":"a > b","brand":"c","is_secondhand":true}`
 	for secondhand, want := range map[string]bool{"true": true, `"Yes"`: true, `"ON"`: true, `"t"`: true, "1": true,

@@ -7,7 +7,7 @@ import (
 
 // Multiple-choice answers. They are parsed by hand because the references' patterns need Unicode word boundaries.
 
-// Last option of a multiple-choice question.
+// The last option of a multiple-choice question.
 const (
 	fourOptions byte = 'D'
 	tenOptions  byte = 'J'

@@ -19,8 +19,8 @@ func pythonBlock(text string) (string, bool) {
 	return pyStrip(blocks[0]), true
 }
 
-// harmonyCode returns the program in text with harmony markers: in the final section the last block marked as Python,
-// or else the last block; without one, the same in the whole text.
+// harmonyCode returns the program in text with harmony markers: the last block of the final section that is marked as
+// Python, or else the section's last block. If the final section has no block, it searches the whole text the same way.
 func harmonyCode(text string) (string, bool) {
 	text = pyStrip(text)
 	if final := finalSection(text); final != text {
@@ -31,7 +31,7 @@ func harmonyCode(text string) (string, bool) {
 	return lastBlock(text)
 }
 
-// fenced returns the text between each opening and the next fence.
+// fenced returns each text between an opening fence and the next fence.
 func fenced(text, opening string) []string {
 	var out []string
 	for {

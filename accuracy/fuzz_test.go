@@ -143,7 +143,7 @@ func FuzzCheckText(f *testing.F) {
 	})
 }
 
-// The bit-parallel length equals that of the table.
+// The bit-parallel algorithm returns the same length as the table.
 func TestLongestCommonSubsequence(t *testing.T) {
 	r := newRouge(false)
 	rapid.Check(t, func(t *rapid.T) {
@@ -160,7 +160,7 @@ func TestLongestCommonSubsequence(t *testing.T) {
 	})
 }
 
-// mathLog is a log that answers every question the same way.
+// mathLog is a judge that records the questions and gives the same answer to each.
 type mathLog struct{ asked []string }
 
 func (m *mathLog) Equal(_ context.Context, given, truth string) (bool, error) {

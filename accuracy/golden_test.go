@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// goldenFile reads a file of recorded results. Numbers in an any keep their text.
+// goldenFile reads a file of recorded results. Numbers decoded into an any keep their text (json.Number).
 func goldenFile(t *testing.T, name string, into any) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(golden.Dir(t, "accuracy"), name+".json"))

@@ -39,16 +39,16 @@ type correctCount struct{ Correct, Total int }
 
 // harmonyTotal is the weighted score of the gpt-oss sets (docs/reference/scoring-rules.md#harmony-answers).
 type harmonyTotal struct {
-	Score   float64 // sum of correct answers, each divided by its set's repeats
-	Max     float64 // the same for all answers
+	Score   float64 // sum over correct answers, each divided by its set's repeats
+	Max     float64 // sum over all answers, each divided by its set's repeats: the largest possible score
 	Percent float64
-	Plain   float64 // percentage of correct answers, unweighted
+	Plain   float64 // percentage of correct answers, without weights
 }
 
-// setRepeats is how often the questions of a set are asked; 1 for other sets.
+// setRepeats is the number of times that each question of a set is asked. Questions of other sets are asked once.
 var setRepeats = map[string]int{"aime25": 8, "gpqa_diamond": 5, "livecodebench_v6": 3}
 
-// weightedScore sums up the sets, each divided by its repeats.
+// weightedScore adds up the counts of all sets, each divided by the set's repeats.
 func weightedScore(sets map[string]correctCount) harmonyTotal {
 	var t harmonyTotal
 	var correct, total int

@@ -37,10 +37,10 @@ func TestMathFallback(t *testing.T) {
 		{`\sqrt{x^2}`, `x`, false},
 		{`x^2-y^2`, `(x-y)(x+y)`, true},
 		{`(1,x+1)`, `(1,1+x)`, true},
-		// Brackets inside: the reference does not treat it as a tuple, and fails to subtract.
+		// With brackets inside, the reference does not treat the text as a tuple, and its subtraction fails.
 		{`(1,\sqrt{8})`, `(1,2\sqrt{2})`, false},
 		{`x+1`, `x+2`, false},
-		{`2\pi r`, `\pi r2`, false}, // three letters are text for the reference
+		{`2\pi r`, `\pi r2`, false}, // the reference treats three letters in a row as text
 		{`9^9^9`, `x`, false},
 		{`1/(x-x)`, `x`, false},
 	} {

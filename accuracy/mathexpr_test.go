@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Two expressions are compared exactly where both are numbers, at points where they have unknowns, and are unequal
-// where one of them cannot be parsed.
+// Two numbers are compared exactly, and expressions with unknowns at several points. If one expression cannot be
+// parsed, the two are unequal.
 func TestValuesOfExpressions(t *testing.T) {
 	for _, c := range []struct {
 		a, b         string

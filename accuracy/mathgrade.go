@@ -67,7 +67,7 @@ func comparedAsText(given, want string) (equal, decided bool) {
 
 const brackets = "()[]"
 
-// tupleParts splits a tuple or an interval at its commas; anything else is one part.
+// tupleParts splits a tuple or an interval at its commas; any other text is one part.
 func tupleParts(s string) []string {
 	s = withoutGroups(s)
 	if s == "" {

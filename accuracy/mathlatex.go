@@ -24,7 +24,7 @@ func latexText(source string) string {
 type latex struct {
 	s      string
 	at     int
-	failed bool // the reference's converter fails here
+	failed bool // the reference's converter fails on this source
 }
 
 // node writes the next node: a group, a command with its arguments, or a character.

@@ -1,7 +1,7 @@
 package accuracy
 
-// latexSymbols maps LaTeX commands to the characters that latex-to-text conversion writes for them, as far as answers
-// use them. Other commands are dropped, but the content of their braces stays.
+// latexSymbols maps LaTeX commands to the characters that the reference's LaTeX-to-text conversion writes for them. It
+// contains the commands that occur in answers. Other commands are dropped, but the content of their braces stays.
 var latexSymbols = map[string]string{
 	"hbar": "ħ", "ell": "ℓ", "forall": "∀", "complement": "∁", "partial": "∂", "exists": "∃", "nexists": "∄",
 	"varnothing": "∅", "emptyset": "∅", "aleph": "ℵ", "nabla": "∇", "in": "∈", "notin": "∉", "ni": "∋", "prod": "∏",
@@ -45,7 +45,7 @@ var latexAccents = map[string]string{
 	"grave": "\u0300", "tilde": "\u0303", "bar": "\u0305", "ddot": "\u0308", "not": "\u0338",
 }
 
-// alphabet is the position of a mathematical style's letters, with the exceptions.
+// alphabet contains the code points of a mathematical style's letters, with the exceptions.
 type alphabet struct {
 	upper, lower rune
 	elsewhere    map[rune]rune

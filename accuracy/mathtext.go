@@ -15,7 +15,7 @@ var wordMath = []rewrite{
 	{"million", "*10^6"}, {"billion", "*10^9"}, {"trillion", "*10^12"},
 }
 
-// mathUnits are removed in this order.
+// mathUnits match the units that are removed from an answer, in this order.
 var mathUnits = func() []*regexp.Regexp {
 	var out []*regexp.Regexp
 	for _, unit := range []string{"degree", "cm", "centimeter", "meter", "mile", "second", "minute", "hour", "day", "week",

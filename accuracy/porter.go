@@ -22,14 +22,14 @@ func porterStem(word string) string {
 	return string(porterEnd(w))
 }
 
-// irregular words take precedence over the rules.
+// irregular maps words to stems that take precedence over the rules.
 var irregular = map[string]string{
 	"sky": "sky", "skies": "sky", "dying": "die", "lying": "lie", "tying": "tie", "news": "news", "innings": "inning",
 	"inning": "inning", "outings": "outing", "outing": "outing", "cannings": "canning", "canning": "canning",
 	"howe": "howe", "proceed": "proceed", "exceed": "exceed", "succeed": "succeed",
 }
 
-// condition reports whether a rule may leave the stem.
+// condition reports whether a rule may apply, given the stem that would remain.
 type condition func(stem []byte) bool
 
 type porterRule struct {
@@ -41,7 +41,8 @@ func anyMeasure(m int) condition { return func(stem []byte) bool { return measur
 
 func always([]byte) bool { return true }
 
-// applyRules applies the first rule whose suffix matches, unless its condition fails.
+// applyRules applies the first rule whose suffix matches the word. If the condition of that rule fails, the word stays
+// unchanged.
 func applyRules(w []byte, rules []porterRule) []byte {
 	for _, r := range rules {
 		if !hasSuffix(w, r.suffix) {
@@ -177,7 +178,8 @@ func porterEnd(w []byte) []byte {
 	return w
 }
 
-// consonantAt reports whether letter i is a consonant. A y is one at the start and after a vowel.
+// consonantAt reports whether letter i is a consonant. The letter y is a consonant at the start of a word and after a
+// vowel.
 func consonantAt(w []byte, i int) bool {
 	switch w[i] {
 	case 'a', 'e', 'i', 'o', 'u':

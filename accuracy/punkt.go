@@ -9,7 +9,7 @@ import (
 // Punkt splits text into sentences like NLTK's tokenizer with the same parameters
 // (docs/reference/scoring-rules.md#sentences). It is immutable and safe for concurrent use.
 type Punkt struct {
-	abbreviations map[string]bool // without the final period
+	abbreviations map[string]bool // lower-case abbreviations without the final period
 	collocations  map[[2]string]bool
 	starters      map[string]bool
 	ortho         map[string]orthoFlags
@@ -72,17 +72,17 @@ func (p *Punkt) spans(text string) []textSpan {
 	return append(out, textSpan{min(begin, end), end})
 }
 
-// candidate is a mark that may end a sentence, with the text that decides: from the word before it to what follows.
+// candidate is a mark that may end a sentence. The text from the word before the mark to the token after it decides.
 type candidate struct {
-	start, mark, after int // start of the word, the mark, end of what follows
-	token              int // start of the token after white space; 0: another mark follows directly
+	start, mark, after int // byte offsets: start of the word, the mark, end of the text that follows
+	token              int // byte offset of the token after white space; 0: another mark follows directly
 }
 
-// candidates calls fn for each mark that no later mark of the same word replaces.
+// candidates calls fn for each mark that may end a sentence; of several marks in one word only the last counts.
 func (p *Punkt) candidates(text string, fn func(candidate)) {
 	var last candidate
 	have := false
-	start, stop := 0, 0 // the word before the last mark
+	start, stop := 0, 0 // offsets of the word before the last mark
 	for at := 0; at < len(text); at++ {
 		if c := text[at]; c != '.' && c != '?' && c != '!' {
 			continue
@@ -133,8 +133,8 @@ func following(text string, mark int) (candidate, bool) {
 // endsWord reports whether a character never occurs inside a word.
 func endsWord(c byte) bool { return strings.IndexByte(")\";}]*:@'({[!?", c) >= 0 }
 
-// closers returns the length of closing quotes and brackets at the start of a sentence that belong to the previous one,
-// including the white space after them.
+// closers returns the length of the closing quotes and brackets at the start of s, including the white space after
+// them. They belong to the previous sentence.
 func closers(s string) int {
 	for n := 0; n < len(s) && strings.IndexByte("\"')]}", s[n]) >= 0; {
 		n++
@@ -147,7 +147,7 @@ func closers(s string) int {
 	return 0
 }
 
-// punktToken is a token with the findings of the two passes.
+// punktToken is a token with the results of both passes.
 type punktToken struct {
 	text     string // lower case; numbers as ##number##
 	kind     string // lower case, numbers as ##number##
@@ -261,7 +261,7 @@ func (p *Punkt) second(t, next *punktToken) {
 	}
 }
 
-// guess is a decision that may be unknown.
+// guess is true, false or unknown.
 type guess int8
 
 const (
@@ -270,7 +270,7 @@ const (
 	no
 )
 
-// starts guesses from a word's spelling, here and elsewhere, whether it starts a sentence.
+// starts guesses whether a word starts a sentence, from its case here and its case elsewhere in the training text.
 func (p *Punkt) starts(t *punktToken) guess {
 	if len(t.text) == 1 && strings.Contains(";:,.!?", t.text) {
 		return no

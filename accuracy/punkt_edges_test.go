@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Sentences of random words, by NLTK 3.8.1 with the same few parameters, which decide more often than the English ones.
+// The expected sentences of random words come from NLTK 3.8.1 with the same few parameters, which affect more words
+// than the English ones.
 func TestSentencesOfRandomWords(t *testing.T) {
 	p := newPunkt()
 	for _, word := range []string{"dr", "e.g", "no", "u.s"} {

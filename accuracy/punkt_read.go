@@ -22,7 +22,7 @@ const (
 	maxPunktEntries = 1 << 20
 )
 
-// punktFiles are the files of one language in a punkt_tab folder, and how a line of each is read.
+// punktFiles lists the files of one language in a punkt_tab folder, with the function that parses a line of each.
 var punktFiles = []struct {
 	name string
 	line func(p *Punkt, line string) error

@@ -56,7 +56,7 @@ func TestReadPunktRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "AbbrevTypes or OrthoContext is missing or empty")
 }
 
-// The starter that only the JSON form has is dropped.
+// ReadPunkt drops the sentence starter that only the JSON form contains.
 func TestReadPunktJSON(t *testing.T) {
 	p, err := readPunktJSON(strings.NewReader(`{"AbbrevTypes":{"u.s":1},"Collocations":{"a,b":1},"SentStarters":{"she":1,"he":1},"OrthoContext":{"x":4}}`))
 	require.NoError(t, err)

@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// pyRound is Python's round of a float: the decimal nearest to its exact value, ties to even.
+// pyRound is Python's round(f, digits): the decimal nearest to the exact value, ties to even.
 func pyRound(f float64, digits int) float64 {
 	r, err := strconv.ParseFloat(strconv.FormatFloat(f, 'f', digits, 64), 64)
 	if err != nil {
@@ -17,7 +17,7 @@ func pyRound(f float64, digits int) float64 {
 	return r
 }
 
-// numpyRound4 is round(x, 4) of a numpy float, which scales, rounds and scales back.
+// numpyRound4 is round(x, 4) of a numpy float: it multiplies, rounds to even and divides again.
 func numpyRound4(f float64) float64 { return math.RoundToEven(f*1e4) / 1e4 }
 
 // asciiDigits converts the decimal digits of every script to 0 to 9.
@@ -41,7 +41,7 @@ func asciiDigits(s string) string {
 	}, s)
 }
 
-// pyFloatOf is Python's float of a string.
+// pyFloatOf is Python's float(s). It returns false where Python raises an error.
 func pyFloatOf(s string) (float64, bool) {
 	s = pyDigits(s)
 	if strings.ContainsAny(s, "xXpP_") {
@@ -58,13 +58,13 @@ func pyFloatOf(s string) (float64, bool) {
 var betweenDigits = regexp.MustCompile(`[0-9](?:_[0-9])+`)
 
 // pyDigits returns the text of a number without blanks around it, with digits from 0 to 9 and without the underscores
-// that Python allows. Others stay, so that the text is not a number.
+// that Python allows. It keeps all other underscores, so that the text fails to parse as a number.
 func pyDigits(s string) string {
 	return betweenDigits.ReplaceAllStringFunc(asciiDigits(pyStrip(s)),
 		func(digits string) string { return strings.ReplaceAll(digits, "_", "") })
 }
 
-// pyIntOf is Python's int of a string.
+// pyIntOf is Python's int(s). It returns false where Python raises an error.
 func pyIntOf(s string) (int, bool) {
 	n, err := strconv.Atoi(asciiDigits(pyStrip(s)))
 	return n, err == nil

@@ -71,7 +71,7 @@ func pyLower(s string) string {
 	return b.String()
 }
 
-// lowerSigma returns the final form if a letter precedes and none follows.
+// lowerSigma returns the final form of sigma if a letter precedes it and no letter follows.
 func lowerSigma(s string, at int) rune {
 	before := strings.TrimRightFunc(s[:at], caseIgnorable)
 	after := strings.TrimLeftFunc(s[at+len("Σ"):], caseIgnorable)

@@ -201,7 +201,7 @@ func pyNumeric(v any) (float64, bool) {
 	return 0, false
 }
 
-// pyContains is Python's operator in for a list.
+// pyContains is Python's "v in list".
 func pyContains(list []any, v any) bool {
 	return slices.ContainsFunc(list, func(item any) bool { return pyEqual(item, v) })
 }

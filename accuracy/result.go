@@ -17,10 +17,10 @@ import (
 type Metric struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
-	Text  string  `json:"text"` // printed form
+	Text  string  `json:"text"` // value as accuracy.txt prints it
 	Min   float64 `json:"min,omitempty"`
 	Max   float64 `json:"max,omitempty"`
-	Pass  *bool   `json:"pass,omitempty"` // nil: no target
+	Pass  *bool   `json:"pass,omitempty"` // whether the value is within its bounds; nil: no target
 	Note  string  `json:"note,omitempty"`
 }
 
@@ -56,13 +56,13 @@ type Unscored struct {
 type SampleScore struct {
 	Index    int       `json:"index"` // LoadGen's sample index
 	Subset   string    `json:"subset,omitempty"`
-	Empty    bool      `json:"empty,omitempty"` // the log contains no bytes for it
+	Empty    bool      `json:"empty,omitempty"` // the log contains no bytes for this sample
 	Tokens   int       `json:"tokens,omitempty"`
 	Chars    int       `json:"chars,omitempty"`    // code points of the processed text
-	Scores   []float64 `json:"-"`                  // in the order of Result.ScoreNames; NaN: none
-	Answer   string    `json:"answer,omitempty"`   // extracted answer, shortened
+	Scores   []float64 `json:"-"`                  // scores in the order of Result.ScoreNames; NaN: no score
+	Answer   string    `json:"answer,omitempty"`   // extracted answer, at most 200 characters
 	Unscored string    `json:"unscored,omitempty"` // why there is no score
-	Fallback bool      `json:"fallback,omitempty"` // a built-in replacement for a part of the reference decided
+	Fallback bool      `json:"fallback,omitempty"` // decided by a built-in replacement for the reference
 	credit   bool      // the text is blank but has a score above 0
 }
 
@@ -72,8 +72,8 @@ type Result struct {
 	Scenario   string     `json:"scenario,omitempty"`
 	Scorer     string     `json:"scorer"`
 	Log        string     `json:"log"`
-	Entries    int        `json:"entries"`              // in the log
-	Samples    int        `json:"samples"`              // scored, by the reference's count
+	Entries    int        `json:"entries"`              // number of entries in the log
+	Samples    int        `json:"samples"`              // number of scored samples, counted as the reference counts
 	Duplicates int        `json:"duplicates,omitempty"` // entries for a sample that was answered before
 	Missing    int        `json:"missing,omitempty"`    // samples of the data set without an answer
 	Empty      int        `json:"empty,omitempty"`      // answers without any bytes
@@ -82,12 +82,12 @@ type Result struct {
 	Unscored   []Unscored `json:"unscored,omitempty"`
 	Fallbacks  int        `json:"fallbacks,omitempty"` // samples decided by a built-in replacement for the reference
 	Rehearsal  bool       `json:"rehearsal,omitempty"`
-	NotJudged  string     `json:"not_judged,omitempty"` // why the scores are compared with no target
-	Pass       *bool      `json:"pass"`                 // nil: no claim, because of Unscored, Unclaimed or NotJudged
+	NotJudged  string     `json:"not_judged,omitempty"` // why no target applies to the scores; empty: targets apply
+	Pass       *bool      `json:"pass"`                 // all targets reached; nil: no claim, see the fields around
 	// reasons why the score must not be claimed
 	Unclaimed  []string       `json:"unclaimed,omitempty"`
 	Notes      []string       `json:"notes,omitempty"`
-	Tokenizer  *finder.Source `json:"tokenizer,omitempty"` // what decoded the answers
+	Tokenizer  *finder.Source `json:"tokenizer,omitempty"` // source of the tokenizer that decoded the answers
 	Source     string         `json:"source"`
 	ScoreNames []string       `json:"-"`
 	PerSample  []SampleScore  `json:"per_sample,omitempty"`

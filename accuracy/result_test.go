@@ -32,7 +32,7 @@ func TestWhatPasses(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		metrics map[string]float64
-		short   []string // metrics that fail
+		short   []string // metrics below their target
 		pass    bool
 	}{
 		{"all within", whole, nil, true},
@@ -88,7 +88,7 @@ func TestWhatPasses(t *testing.T) {
 		require.False(t, r.Reached(false), name)
 		require.Len(t, r.Unclaimed, 1)
 		require.Contains(t, r.Unclaimed[0], "targets for "+name+",", "a test with a metric too few is not valid")
-		// A rehearsal's own set may lack a part, but still claims no pass.
+		// A rehearsal's data set may lack a part, but such a result still claims no pass.
 		rehearsal.Rehearsal = true
 		rehearsal.judge(targets, 0)
 		require.Empty(t, rehearsal.Unclaimed)

@@ -9,7 +9,7 @@ type rougeScore struct {
 	F float64 `json:"f"`
 }
 
-// rougeScores are the four measures for one pair of texts.
+// rougeScores contains the four ROUGE measures of one pair of texts.
 type rougeScores struct {
 	Rouge1    rougeScore `json:"rouge1"`
 	Rouge2    rougeScore `json:"rouge2"`
@@ -36,7 +36,7 @@ type rougeScorer struct {
 // tokens are a text's tokens as numbers, and the ends of its sentences.
 type tokens struct {
 	ids  []int32
-	ends []int // of the non-empty sentences
+	ends []int // index after the last token of each non-empty sentence
 }
 
 // newRouge returns a scorer with or without the Porter stemmer. All references use the stemmer.
@@ -57,10 +57,10 @@ func (r *rougeScorer) Score(reference, prediction string) rougeScores {
 	}
 }
 
-// Refused reports whether sentences of the last pair were too long for ROUGE-Lsum, whose value is then invalid.
+// Refused reports whether the last pair had sentences too long for ROUGE-Lsum. The value of ROUGE-Lsum is then invalid.
 func (r *rougeScorer) Refused() bool { return r.lcs.refused }
 
-// RougeL returns only that measure.
+// RougeL returns the ROUGE-L measure alone.
 func (r *rougeScorer) RougeL(reference, prediction string) rougeScore {
 	r.load(reference, prediction)
 	return r.longest(r.ref.ids, r.pred.ids)
@@ -75,7 +75,7 @@ func (r *rougeScorer) load(reference, prediction string) {
 	r.tokenize(prediction, &r.pred)
 }
 
-// shortWord is the length up to which words are not stemmed.
+// shortWord is the length of the longest words that are not stemmed.
 const shortWord = 3
 
 func stemmed(w string, stem bool) string {
@@ -154,7 +154,7 @@ func ngramScore(common, ref, pred int) rougeScore {
 	return fScore(float64(common)/float64(max(pred, 1)), float64(common)/float64(max(ref, 1)))
 }
 
-// counter counts small numbers, and can be reset in the time that counting took.
+// counter counts how often small numbers occur. A reset costs no more time than the counting did.
 type counter []int32
 
 func (c *counter) add(ids []int32) {

@@ -6,7 +6,7 @@ import "math/bits"
 
 // lcsTable is the working memory for longest common subsequences.
 type lcsTable struct {
-	masks   []uint64 // per distinct token of the reference: a bit set of its positions
+	masks   []uint64 // for each distinct token of the reference, a bit set of its positions
 	slot    counter  // token to its index in masks, from 1
 	row     []uint64
 	cells   []uint16 // table of one pair of sentences, with a border of zeros

@@ -16,7 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/race"
 )
 
-// These logs would score better than the run was. Their figures equal the reference's, but nothing is claimed.
+// These logs score better than the run deserves. The scores equal the reference's, but the result claims no pass.
 func TestDoubtfulLogsClaimNothing(t *testing.T) {
 	words := []Reference{{Target: "one two"}, {Target: "three four"}}
 	contest := []Reference{{Target: "7", Subset: "aime25"}, {Target: "8", Subset: "aime25"}}
@@ -29,7 +29,7 @@ func TestDoubtfulLogsClaimNothing(t *testing.T) {
 		name, model string
 		refs        []Reference
 		log         []answer
-		want        string // in Unclaimed; empty: the score may be claimed
+		want        string // expected text in Unclaimed; empty: the score may be claimed
 	}{
 		{"as it should be", "llama3.1-8b", words, []answer{{1, "three four"}, {0, "one two"}}, ""},
 		{"hard samples left out", "llama3.1-8b", words, []answer{{0, "one two"}},
@@ -120,7 +120,7 @@ var hostilePieces = []string{
 	"12345678-1234-1234-1234-123456789012", "The answer is ", "new ArrayList<>(", "1/", "a ",
 }
 
-// Answers of a megabyte are scored as nothing or rejected in bounded time by every metric.
+// Every metric gives answers of a megabyte no credit, or rejects them, in bounded time.
 func TestAnswersOfAMegabyte(t *testing.T) {
 	refs := map[string]Reference{
 		models.ScoreSummaries: {Target: "one two"}, models.ScoreAnswers: {Target: "one two"},
@@ -146,7 +146,7 @@ func TestAnswersOfAMegabyte(t *testing.T) {
 		t.Run(b.Scorer, func(t *testing.T) {
 			for i, piece := range hostilePieces {
 				if (i+len(b.Scorer))%3 != 0 && piece != "Answer: " && length > 1<<14 {
-					piece = piece[:0] // a third of the pieces for each scorer, others for the next
+					piece = piece[:0] // each scorer gets another third of the pieces
 				}
 				if piece == "" {
 					continue
@@ -180,7 +180,7 @@ func processTime(t *testing.T) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// A log with one long line, of another form, or with invalid numbers is rejected, and the error names the record.
+// Score rejects a log with one long line, in another format, or with invalid numbers, and the error names the record.
 func TestLogsOfAnotherForm(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a": 1}`: "the opening [",

@@ -27,7 +27,7 @@ type RemoteDecoder interface {
 	Decode(ctx context.Context, ids []int32, skipSpecial bool) (string, error)
 }
 
-// DType is the type of tokens in the accuracy log.
+// DType is the integer type of the token ids in the accuracy log.
 type DType string
 
 // Types of the reference scripts' --dtype. Every reference SUT writes int32.
@@ -48,26 +48,26 @@ type Input struct {
 	Remote     RemoteDecoder         // used if Decoder is nil
 	Tokenizer  *finder.Source        // copied to the result; nil if unknown
 	Punkt      *Punkt                // sentence parameters; nil if the scorer needs none
-	DType      DType                 // default: int32
-	Code       CodeJudge             // runs model-written code elsewhere; nil: such answers stay unscored
-	Math       MathJudge             // decides what needs symbolic algebra; nil: the built-in comparison
+	DType      DType                 // type of the token ids in the log; empty: int32
+	Code       CodeJudge             // runs model-written code elsewhere; nil: answers that are programs stay unscored
+	Math       MathJudge             // compares expressions that need symbolic algebra; nil: the built-in comparison
 	PerSample  bool                  // keep one score per sample in the result
-	Rehearsal  bool                  // only a part of the data set was meant to be scored
-	NotJudged  string                // why the scores are compared with no target; empty: they are
-	Workers    int                   // 0: one per processor
+	Rehearsal  bool                  // the data set is synthetic or only a part of the real one
+	NotJudged  string                // why no target applies to the scores; empty: targets apply
+	Workers    int                   // number of goroutines that score; 0: one per processor
 	Progress   func(done, total int) // never called concurrently
 }
 
 // Kinds of programs.
 const (
 	LiveCodeBench      = "livecodebench"
-	LiveCodeBenchQuick = "livecodebench-quick" // with gpt-oss's limit for all tests of an answer
+	LiveCodeBenchQuick = "livecodebench-quick" // LiveCodeBench with gpt-oss's time limit for all tests of an answer
 	MBXP               = "mbxp"
 )
 
 // CodeTask is one answer that is a program.
 type CodeTask struct {
-	Benchmark string // kind of program
+	Benchmark string // kind of program, one of the constants above
 	Question  string // the question's id, or the row's id, which starts with its language
 	Code      string
 	Tests     string // test code, if the data set has it
@@ -89,7 +89,7 @@ type MathJudge interface {
 	Equal(ctx context.Context, given, truth string) (bool, error)
 }
 
-// Limits for the work that one worker receives at a time, so that memory stays small however long the answers are.
+// Limits for one batch of work, so that memory stays small even if the answers are long.
 const (
 	batchEntries = 64
 	batchBytes   = 1 << 20
@@ -100,7 +100,7 @@ type entry struct {
 	slot   int // index in the list of scores
 	qsl    int
 	data   []byte
-	tokens int64 // as reported to LoadGen; -1: not reported
+	tokens int64 // number of tokens reported to LoadGen; -1: not reported
 }
 
 // Score reads an accuracy log and scores every answer like the benchmark's reference script.
@@ -145,7 +145,7 @@ func (sc *scorer) check(b *Benchmark, in *Input) error {
 type pipeline struct {
 	in         *Input
 	sc         *scorer
-	vocabulary int // token ids are smaller; 0: unknown
+	vocabulary int // number of token ids of the model; 0: unknown
 	cancel     context.CancelCauseFunc
 	work       chan []entry
 
@@ -192,7 +192,7 @@ func (p *pipeline) read(ctx context.Context) error {
 	var size, slots int
 	most := batchEntries
 	if p.in.Code != nil {
-		most = 1 // one program may take longer than a thousand other answers
+		most = 1 // running one program may take longer than scoring a thousand other answers
 	}
 	send := func() error {
 		select {
@@ -310,7 +310,7 @@ func (p *pipeline) decode(ctx context.Context, s *sample, e *entry, out *SampleS
 	return err
 }
 
-// look counts answers with foreign token ids or a wrong number of tokens.
+// look checks an answer's token ids, and counts answers with ids outside the vocabulary or a wrong number of tokens.
 func (p *pipeline) look(ids []int32, e *entry) {
 	id, foreign := foreignIn(ids, p.vocabulary)
 	miscounted := e.tokens >= 0 && e.tokens != int64(len(ids))

@@ -166,7 +166,7 @@ func TestLongContext(t *testing.T) {
 	require.ErrorContains(t, err, `the answer to sample 2: its metric in the data set is "f1", expected rouge, niah_em or qa_em`)
 }
 
-// judged accepts the programs that contain a word.
+// judged is a judge that accepts programs that contain this word.
 type judged string
 
 func (j judged) JudgeCode(_ context.Context, task CodeTask) (bool, error) {
@@ -189,7 +189,7 @@ func TestMixture(t *testing.T) {
 	require.Contains(t, text, "'gsm8k': 100.0, 'mbxp': 100.0, ")
 	require.Nil(t, r.Pass, "a sample was answered twice")
 
-	// A part without rows has no figure, so its target is not reached.
+	// A subset without rows has no metric, so its target is not reached.
 	for part, lacks := range map[int][]string{0: {"gsm8k", "mbxp"}, 1: {"rouge1", "mbxp"}, 2: {"rouge1", "gsm8k"}} {
 		in.References, in.Log = refs[part:part+1], writeLog(t, true, answer{0, "The answer is 12. good"})
 		r, _ = scored(t, in)
@@ -225,7 +225,8 @@ func TestReasoning(t *testing.T) {
 	require.Contains(t, text, "{'exact_match': 75.0, ")
 }
 
-// TestDamagedLogs reads a log that is not a complete array line by line, like the benchmark's reference.
+// TestDamagedLogs checks that Score reads a log that is not a complete array line by line, like the benchmark's
+// reference.
 func TestDamagedLogs(t *testing.T) {
 	refs := []Reference{{Target: "7", Subset: "aime1983"}, {Target: "8", Subset: "aime1983"}}
 	in := Input{Benchmark: "deepseek-r1", References: refs, Decoder: byteDecoder{}, Rehearsal: true}

@@ -8,8 +8,8 @@ import (
 
 // Totals over the subsets of the function-call set (docs/reference/scoring-rules.md#function-calls).
 
-// callCategory is a part of the total. It is the mean of its groups; a group is the mean of its subsets, or if
-// weighted, of their samples.
+// callCategory is a part of the total. Its value is the mean of its groups. The value of a group is the mean of its
+// subsets or, if the group is weighted, the mean of all their samples.
 type callCategory struct {
 	name     string
 	groups   [][]string
@@ -33,7 +33,7 @@ var (
 // callTotals are the results for the function-call set as fractions.
 type callTotals struct {
 	Overall    float64
-	Normalized float64 // mean of the categories
+	Normalized float64 // mean of the categories' values
 	Categories map[string]float64
 	Subsets    map[string]float64
 }
@@ -122,7 +122,7 @@ func scoreCalls(s *sample, out *SampleScore) error {
 	return err
 }
 
-// compareCalls checks extracted calls against a sample's reference. Calls that the reference's checker fails on count
+// compareCalls checks extracted calls against a sample's reference. Calls on which the reference's checker fails count
 // as wrong.
 func compareCalls(ref *Reference, extracted []any) (callVerdict, error) {
 	expected, err := parseJSON(ref.Target)

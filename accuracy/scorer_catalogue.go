@@ -39,8 +39,8 @@ func catalogue() *scorer {
 	}
 }
 
-// scoreProduct scores one answer. An invalid one counts as a path of padding as deep as the truth. The reference draws
-// its boolean at random; here it is left out.
+// scoreProduct scores one answer. An invalid answer counts as a wrong path that is as deep as the truth. For such an
+// answer the reference draws the boolean at random; this function leaves the boolean out.
 func scoreProduct(s *sample, out *SampleScore) {
 	out.Chars = codePoints(s.text)
 	p, err := parseProduct(s.text)

@@ -18,7 +18,7 @@ type verdict struct {
 
 // exactSet describes how the answers of a part of the data set are compared.
 type exactSet struct {
-	key   string // substring of the part's lower-case name
+	key   string // substring that identifies the subset by its lower-case name
 	score func(ctx context.Context, in *Input, text string, ref *Reference) (verdict, error)
 }
 
@@ -26,7 +26,7 @@ type exactSet struct {
 type extraction struct {
 	choice    func(text string, last byte) (string, bool)
 	code      func(text string) (string, bool)
-	codeJudge string // CodeTask.Benchmark of its programs
+	codeJudge string // value of CodeTask.Benchmark for the programs
 }
 
 // exactSets returns the parts in the order their names are tried (docs/reference/scoring-rules.md#reasoning-sets).
@@ -227,8 +227,8 @@ func mixture() *scorer {
 	}
 }
 
-// isProgram reports whether a sample of the mixture asks for a program. A rehearsal's set may have none, and then
-// claims nothing about programs.
+// isProgram reports whether a sample of the mixture asks for a program. A rehearsal's data set may contain no programs;
+// the result then claims nothing about programs.
 func isProgram(ref Reference) bool { return ref.Subset != "OpenOrca" && ref.Subset != "GSM8K" }
 
 func scoreMBXP(ctx context.Context, in *Input, s *sample, out *SampleScore) error {

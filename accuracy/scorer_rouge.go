@@ -38,7 +38,7 @@ func rougeMetrics(t *tally, quote string) []Metric {
 	return out
 }
 
-// tokenMetrics returns the counts that most references print last.
+// tokenMetrics returns the length metrics that most references print last.
 func tokenMetrics(t *tally) []Metric {
 	tokens := t.tokens()
 	return []Metric{
@@ -63,7 +63,8 @@ func answers() *scorer {
 	}
 }
 
-// longMetrics are the metrics that samples of the long-context set name (docs/reference/scoring-rules.md#long-context).
+// longMetrics contains the metrics that samples of the long-context set ask for
+// (docs/reference/scoring-rules.md#long-context).
 var longMetrics = map[string]struct {
 	score int // index in the sample's scores
 	value func(r *rougeScorer, label, prediction string) float64

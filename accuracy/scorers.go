@@ -12,19 +12,19 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// Metrics of several scorers.
+// Names of metrics that several scorers use.
 const (
 	sumOfLengths    = "gen_len"           // code points in all processed answers
 	tokensPerSample = "tokens_per_sample" // mean length in tokens
 )
 
-// textForm is how an answer's bytes are converted to text.
+// textForm selects how an answer's bytes are converted to text.
 type textForm int
 
 const (
 	plainText   textForm = iota // token ids without special tokens
 	specialText                 // token ids with special tokens
-	utf8Text                    // the bytes are the text
+	utf8Text                    // the bytes are UTF-8 text
 )
 
 // sample is one answer and its reference.
@@ -74,7 +74,7 @@ func (sc *scorer) blank() []float64 {
 	return values
 }
 
-// tally is the input of the totals.
+// tally contains the scores from which the totals are computed.
 type tally struct {
 	scores  []SampleScore // in log order
 	answers int           // number of answers by the reference's count

@@ -38,9 +38,9 @@ func strippedLines(text string) []string {
 // the last digit.
 type decimal struct {
 	negative bool
-	digits   string // empty: zero
+	digits   string // significant digits; empty: the number is zero
 	exponent int64
-	special  string // "inf" or "nan"
+	special  string // "inf" or "nan"; empty: the number is finite
 }
 
 func (d decimal) equal(o decimal) bool {
@@ -65,7 +65,7 @@ func decimals(line string) ([]decimal, bool) {
 	return out, true
 }
 
-// specials are the lower-case notations of numbers that are not finite.
+// specials maps the lower-case spellings of infinity and NaN to their values in decimal.special.
 var specials = map[string]string{"inf": "inf", "infinity": "inf", "nan": "nan", "snan": "nan"}
 
 func parseDecimal(text string) (d decimal, ok bool) {

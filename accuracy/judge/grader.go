@@ -19,8 +19,8 @@ import (
 
 // Grader asks the user's own program whether two expressions are equal. The program reads one JSON object, {"given":
 // ..., "truth": ...}, from a line of its standard input, and answers with one line, {"equal": true} or {"equal":
-// false}. The given expression was written by a model, and algebra systems evaluate it, so that each question gets its
-// own process in the sandbox.
+// false}. A model wrote the given expression, and algebra systems evaluate what they read; each question therefore gets
+// its own process in the sandbox.
 type Grader struct {
 	command string
 	*runtime
@@ -104,7 +104,7 @@ func (g *Grader) arguments(words, view []string) (args, shown []string, err erro
 	for _, word := range words {
 		info, err := os.Stat(word)
 		switch {
-		case err != nil: // not a path
+		case err != nil: // the word is not a path
 		case info.IsDir():
 			if word, err = filepath.Abs(word); err != nil {
 				return nil, nil, err

@@ -17,7 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/sandbox"
 )
 
-// graderFile writes a grader in Python; code answers one question q.
+// graderFile writes a grader in Python. code answers one question, which it finds in the variable q.
 func graderFile(t *testing.T, code string) string {
 	t.Helper()
 	if _, err := exec.LookPath("python3"); err != nil {
@@ -30,7 +30,7 @@ func graderFile(t *testing.T, code string) string {
 	return path
 }
 
-// grades returns a grader; without a sandbox the test is skipped.
+// grades returns a grader. It skips the test if there is no sandbox.
 func grades(t *testing.T, command string) (*Grader, error) {
 	t.Helper()
 	g, err := NewGrader(t.Context(), command, os.Environ())
@@ -56,7 +56,7 @@ func TestGrader(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	// A script called by its own name.
+	// A script that the command names directly, without an interpreter.
 	g, err = grades(t, graderFile(t, evaluates))
 	require.NoError(t, err)
 	equal, err := g.Equal(t.Context(), "2*3", "6")
@@ -90,7 +90,7 @@ func TestGraderRunsInASandbox(t *testing.T) {
 	equal, err := g.Equal(t.Context(), "hasattr(__import__('builtins'), 'remembered')", "False")
 	require.NoError(t, err)
 	require.True(t, equal, "each question has a process of its own")
-	// More memory than the sandbox has, and a crash: the pair counts as unequal.
+	// Expressions that exceed the sandbox's memory or crash the grader: the pair counts as unequal.
 	for _, given := range []string{"bytearray(1 << 36) or [bytearray(b'x') * (1 << 30) for i in range(6)]",
 		"__import__('os').abort()"} {
 		equal, err = g.Equal(t.Context(), given, "1")

@@ -18,14 +18,14 @@ import (
 // Options configures New.
 type Options struct {
 	Tests      string   // file or folder with LiveCodeBench's tests; may be empty
-	Environ    []string // of the command: PATH, NODE_PATH
+	Environ    []string // environment variables of the calling command, from which PATH and NODE_PATH are read
 	PythonOnly bool     // do not look for MBXP's other languages
 }
 
 // Judge runs programs against their tests. It is safe for concurrent use.
 type Judge struct {
-	runtimes map[string]*runtime // by MBXP's name of the language
-	tests    *testFile           // nil: no file was given
+	runtimes map[string]*runtime // runtimes by MBXP's name for the language
+	tests    *testFile           // LiveCodeBench's tests; nil if no file was given
 }
 
 // New finds and tries the runtimes, and indexes the tests. Without a sandbox the error is a *sandbox.Unavailable.
@@ -113,7 +113,7 @@ func (j *Judge) mbxp(ctx context.Context, task accuracy.CodeTask) (bool, error) 
 // Time limits of LiveCodeBench (docs/reference/scoring-rules.md#harmony-answers).
 const (
 	testSeconds   = 60
-	sampleSeconds = 80 // of the gpt-oss reference, for all tests of an answer
+	sampleSeconds = 80 // limit of the gpt-oss reference for all tests of one answer
 )
 
 // question returns a program's tests: those in the file, or the row's own if no file was given.

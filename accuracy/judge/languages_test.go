@@ -19,9 +19,9 @@ import (
 // hostile are programs of one language that exit with code 0 only if the sandbox has a hole. PORT, SECRET and OUTSIDE
 // are replaced by a listening port, a file and a folder of this machine.
 type hostile struct {
-	head                                              string // before every program
-	right, wrong                                      string // programs of a function double, with a test that 3 gives 6
-	loop, forks, memory, network, reads, writes, home string // home writes in its own folder, which it may
+	head                                              string // code before every program
+	right, wrong                                      string // programs that define double, tested with double(3) == 6
+	loop, forks, memory, network, reads, writes, home string // home writes in its own folder, which is allowed
 }
 
 var hostiles = map[string]hostile{
@@ -78,7 +78,7 @@ var hostiles = map[string]hostile{
 		writes: "int main() { return fopen(\"OUTSIDE/x\", \"w\") == nullptr; }\n",
 		home:   "int main() { return fopen(\"x\", \"w\") == nullptr; }\n",
 	},
-	"typescript": { // its compiler takes seconds for each program: what a run of node meets is tried with JavaScript
+	"typescript": { // its compiler takes seconds per program; JavaScript covers what node itself may do
 		head:  "declare var require: any; declare var process: any;\n",
 		right: "function twice(n: number): number { return 2 * n }\nif (twice(3) !== 6) { throw new Error('no') }\n",
 		wrong: "function twice(n: number): number { return n }\nif (twice(3) !== 6) { throw new Error('no') }\n",
@@ -129,14 +129,14 @@ func TestLanguagesRunInASandbox(t *testing.T) {
 			}
 			for _, c := range []struct {
 				name, code string
-				ends       []sandbox.End // nil: by itself, not well
+				ends       []sandbox.End // allowed ends; nil: the program exits by itself with an error
 			}{
 				{"loop", h.loop, []sandbox.End{sandbox.AtCPUTime, sandbox.AtWall, sandbox.BySignal}}, {"forks", h.forks, nil},
 				{"memory", h.memory, []sandbox.End{sandbox.AtMemory, sandbox.BySignal, sandbox.ByItself}},
 				{"network", h.network, nil}, {"reads", h.reads, nil}, {"writes", h.writes, nil},
 			} {
 				if c.code == "" || c.name == "loop" && r.shell {
-					continue // where a compiler runs first, the line that runs the program ends it after 20 seconds
+					continue // languages with a compiler: the shell line ends the program after 20 seconds
 				}
 				l := r.limits(10 * time.Minute)
 				if l.Memory = 400 << 20; c.name == "loop" {

@@ -24,15 +24,15 @@ const markPlace = "DONE"
 
 // proof is the harness of one language.
 type proof struct {
-	harness string // file in the folder proof
-	as      string // its name in the sandbox
-	end     string // appended to the tests to set the mark; empty: the harness detects the end itself
+	harness string // path of the harness in the embedded folder proof
+	as      string // file name of the harness in the sandbox
+	end     string // code after the tests that sets the mark; empty: the harness detects the end itself
 }
 
 // attempt is one run of a program with its tests.
 type attempt struct {
 	*sandbox.Result
-	proven bool // the tests were run to their end, and all of them passed
+	proven bool // all tests ran to their end and passed
 }
 
 // attempt runs a program with its tests.
@@ -58,7 +58,7 @@ func token() string {
 func (l *language) files(code, tests, entry, mark string) map[string][]byte {
 	harness, err := harnesses.ReadFile("proof/" + l.proof.harness)
 	if err != nil {
-		panic(err) // the table names a file that is not embedded
+		panic(err) // the table of languages names a file that is not embedded
 	}
 	named := func(text string) []byte { return []byte(strings.ReplaceAll(text, markPlace, mark)) }
 	return map[string][]byte{l.file: append([]byte(l.join(code, tests, entry)), named(l.proof.end)...),

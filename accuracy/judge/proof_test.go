@@ -13,7 +13,7 @@ import (
 // dishonest are programs of one language that do not do what their tests require but try to pass. Each is inserted
 // between head and a failing test of its own or of the language.
 type dishonest struct {
-	head, right, test string // test fails unless right stands before it
+	head, right, test string // test fails unless the code right precedes it
 	programs          map[string]string
 }
 
@@ -134,7 +134,7 @@ var dishonestOf = map[string]dishonest{
 			"reads its files": "int twice(int) { execl(\"/bin/sh\", \"sh\", \"-c\", \"cat *; env\", (char *)0); return 0; }",
 		},
 	},
-	"typescript": { // its compiler takes seconds: what node meets is tried with JavaScript
+	"typescript": { // its compiler takes seconds per program; JavaScript covers what node itself may do
 		head:  "declare var require: any; declare var process: any;\n",
 		right: "function twice(n: number): number { return 2 * n }\n",
 		test:  "\nif (twice(3) !== 6) { throw new Error('no') }\n",

@@ -17,12 +17,12 @@ import (
 // language describes how programs of one language are run.
 type language struct {
 	command string // name in PATH
-	// arguments to print its own file and, on a second line, its folder; nil: the file in PATH is used
+	// arguments with which the command prints its own file and, on a second line, its folder; nil: use the file in PATH
 	ask   []string
-	also  string   // command of another language that it needs
-	view  []string // what it needs to see besides its own folder
-	file  string   // name of the program
-	args  []string // arguments; {self} and {also} are replaced by the commands
+	also  string   // second command that it needs, such as node for TypeScript
+	view  []string // folders that the sandbox must show besides the command's own folder
+	file  string   // file name of the program in the sandbox
+	args  []string // arguments of the command; {self} and {also} are replaced by the commands
 	shell bool     // args is one line for a shell, which compiles first
 	join  func(code, tests, entry string) string
 	proof proof
@@ -86,7 +86,7 @@ func joinCpp(code, tests, _ string) string {
 	return code + "\n#undef NDEBUG\n#undef assert\n#include <cassert>\n" + tests
 }
 
-// joinPython also calls the function check, which the tests of the real set only define.
+// joinPython also calls the function check. The tests of the real set define it but never call it.
 func joinPython(code, tests, entry string) string {
 	program := code + "\n" + tests
 	if strings.Contains(tests, "def check(") {
@@ -98,9 +98,9 @@ func joinPython(code, tests, entry string) string {
 // runtime is a language on this machine.
 type runtime struct {
 	*language
-	self    string   // the language's command
+	self    string   // path of the language's command
 	path    string   // program to start: the command, or a shell that compiles first
-	args    []string // with the commands inserted
+	args    []string // its arguments, with the commands' paths inserted
 	view    []string
 	env     []string
 	missing string // why programs cannot be run; empty if they can
@@ -129,10 +129,10 @@ func findRuntimes(ctx context.Context, o Options) map[string]*runtime {
 	return found
 }
 
-// trial is enough time for a compiler on a busy machine.
+// trial is the time limit for hello programs: enough for a compiler on a busy machine.
 const trial = 2 * time.Minute
 
-// try runs the language's hello.
+// try runs the language's hello program. It returns why that failed, or "".
 func (r *runtime) try(ctx context.Context) string {
 	a, err := r.attempt(ctx, r.hello, "", "", r.limits(trial))
 	switch {
@@ -155,7 +155,7 @@ const memory = 4 << 30
 
 // limits returns the limits of one program; a compiler has additional time.
 func (r *runtime) limits(wall time.Duration) sandbox.Limits {
-	const compileSeconds = 100 // as the reference's executor
+	const compileSeconds = 100 // limit of the reference's executor
 	l := sandbox.DefaultLimits()
 	if r.shell {
 		wall += compileSeconds * time.Second
@@ -210,7 +210,7 @@ func value(environ []string, name string) string {
 // the folders it needs, one per line.
 func which(ctx context.Context, environ []string, command string, ask []string) (self string, folders []string) {
 	folders = filepath.SplitList(value(environ, "PATH"))
-	if strings.Contains(command, "/") { // like a shell
+	if strings.Contains(command, "/") { // a path is used as it is, as in a shell
 		here, err := os.Getwd()
 		if err != nil {
 			return "", nil

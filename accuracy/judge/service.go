@@ -17,10 +17,10 @@ import (
 
 // Bounds of one connection to the service.
 const (
-	sendTimeout      = 30 * time.Second // for the handshake, and for sending the program
-	answerTimeout    = 20 * time.Minute // for each message; the reference allows it for a whole batch
-	largestAnswer    = 16 << 20         // bytes of a message
-	largestErrorText = 400              // bytes of the service's own error in ours
+	sendTimeout      = 30 * time.Second // limit for the handshake, and for sending the program
+	answerTimeout    = 20 * time.Minute // limit for each message; the reference allows 20 minutes for a whole batch
+	largestAnswer    = 16 << 20         // size limit of a message in bytes
+	largestErrorText = 400              // bytes of the service's error text that our error quotes
 )
 
 // Service judges programs for LiveCodeBench by asking a server (docs/reference/scoring-rules.md#running-programs). It
@@ -29,7 +29,7 @@ const (
 // {"status": "error"}. It is safe for concurrent use.
 type Service struct {
 	address *url.URL
-	client  *http.Client // for the handshake: no proxy from the environment, no redirects, verified certificates
+	client  *http.Client // used for the handshake: no proxy from the environment, no redirects, verified certificates
 }
 
 // NewService returns a judge that asks the service at an address such as ws://localhost:13835/evaluate.

@@ -24,8 +24,8 @@ import (
 // websocketGUID is the constant that a server hashes with the client's key in its handshake (RFC 6455 §1.3).
 const websocketGUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
-// serviceOf starts a server that completes the handshake, reads one request and calls do with it. It writes frames by
-// itself, so that the tests do not depend on the library that the client uses.
+// serviceOf starts a server that completes the handshake, reads one request and calls do with it. It encodes frames
+// without the client's WebSocket library, so that the tests do not depend on that library.
 func serviceOf(t *testing.T, do func(conn net.Conn, request []byte)) *Service {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -177,7 +177,7 @@ func TestHandshakeFollowsTheRulesOfHTTPClients(t *testing.T) {
 	require.ErrorContains(t, ask(httptest.NewServer(redirect)), "status code 101 but got 302")
 	require.ErrorContains(t, ask(httptest.NewServer(http.NotFoundHandler())), "status code 101 but got 404")
 	secure := httptest.NewUnstartedServer(redirect)
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // it reports the failed handshake
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // the server would print the failed handshake
 	secure.StartTLS()
 	require.ErrorContains(t, ask(secure), "certificate signed by unknown authority")
 }

@@ -28,7 +28,7 @@ const (
 type testFile struct {
 	path   string
 	files  []*os.File
-	places map[string]place // by question id
+	places map[string]place // position of each question's row, by question id
 }
 
 type place struct {
@@ -39,7 +39,7 @@ type place struct {
 
 // question contains the tests of one program.
 type question struct {
-	function string   // function to call; empty: the program reads and prints
+	function string   // function to call; empty: the program reads standard input and prints
 	inputs   []string // arguments, one JSON value per line, or standard input
 	outputs  []string
 }
@@ -161,7 +161,8 @@ func (t *testFile) question(id string) (*question, error) {
 	return q, nil
 }
 
-// parseQuestion parses a line of LiveCodeBench's file, public tests first. what names the part with the error.
+// parseQuestion parses a line of LiveCodeBench's file, public tests first. If it fails, what names the part of the line
+// that is invalid.
 func parseQuestion(line []byte) (q *question, what string, err error) {
 	var row struct {
 		Public   string `json:"public_test_cases"`
@@ -198,7 +199,8 @@ func parseQuestion(line []byte) (q *question, what string, err error) {
 	return q, "", nil
 }
 
-// privateTests parses JSON, or base64 of zlib of a pickled string of JSON.
+// privateTests parses tests that are either JSON, or JSON pickled as a string, compressed with zlib and encoded in
+// base64.
 func privateTests(text string) ([]testCase, error) {
 	var cases []testCase
 	if json.Unmarshal([]byte(text), &cases) == nil {
