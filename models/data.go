@@ -8,26 +8,26 @@ import (
 
 // DataSource is the origin of a benchmark's data set (docs/reference/datasets.md#the-benchmarks-own-files).
 type DataSource struct {
-	// publisher and contents
+	// publisher and contents of the data set
 	From string `yaml:"from"`
 	// page that describes the files
 	URL string `yaml:"url"`
-	// as the publisher states it
+	// licence, as the publisher states it
 	Licence string `yaml:"licence"`
 	// lines of a shell that download the files
 	Fetch []string `yaml:"fetch"`
-	// lines that make the data set from the files; empty: they are used as they are
+	// lines of a shell that make the data set from the files; empty: the files are used unchanged
 	Prepare []string   `yaml:"prepare"`
 	Files   []DataFile `yaml:"files"`
-	Select  *Selection // of the rows of a larger file; nil: the benchmark uses all
+	Select  *Selection // which rows of a larger file the benchmark uses; nil: all rows
 }
 
-// Selection picks the rows that a benchmark uses of a larger file: of each subset the first ones. Subsets follow each
-// other in alphabetical order.
+// Selection selects the rows that a benchmark uses of a larger file: the first rows of each subset. The selected rows
+// are in alphabetical order of their subsets.
 type Selection struct {
-	Column  string         // of the subset's name
-	Percent map[string]int // of a subset's rows, rounded down, but at least one; subsets without a percentage are left out
-	Whole   int            // subsets of at most so many rows are used whole
+	Column  string         // name of the column with the subset's name
+	Percent map[string]int // percent of each subset's rows, rounded down, at least one row; other subsets are omitted
+	Whole   int            // subsets with at most this many rows are used completely
 }
 
 // Take returns how many of a subset's rows are used.
@@ -44,21 +44,21 @@ func (s *Selection) Take(subset string, rows int) int {
 
 // DataFile is one official file of a data set.
 type DataFile struct {
-	// path below the folder of the download
+	// path relative to the download's folder
 	Name string `yaml:"name" need:"yes"`
-	// what it is for; empty: every test
+	// purpose of the file; empty: every test
 	Use string `yaml:"use"`
-	// such as json, parquet or pickle
+	// file format, such as json, parquet or pickle
 	Format string `yaml:"format"`
-	// records; 0: not published
+	// number of records; 0: not published
 	Samples int `yaml:"samples" is:"1..2147483647"`
-	// approximate size; 0: not published
+	// approximate size in bytes; 0: not published
 	Bytes int64 `yaml:"bytes" is:">=1"`
-	// of the unpacked file, lower-case hex; empty: not published
+	// SHA-256 of the unpacked file in lower-case hex; empty: not published
 	SHA256 string `yaml:"sha256"`
 }
 
-// For returns what the file is for.
+// For returns the purpose of the file.
 func (f *DataFile) For() string { return cmp.Or(f.Use, "every test") }
 
 // Rows returns the number of records for display.
@@ -80,8 +80,8 @@ func (f *DataFile) Size() string {
 // unpublished is shown for values that the publisher does not state.
 const unpublished = "not stated"
 
-// storage is the address of MLCommons' storage. Its downloader checks the MD5 sums that lie beside the files, and asks
-// for a login in the browser.
+// storage is the address of MLCommons' storage. Its downloader checks the MD5 sums published next to the files, and
+// requires a login in the browser.
 const (
 	storage    = "https://inference.mlcommons-storage.org/"
 	downloader = "https://raw.githubusercontent.com/mlcommons/r2-downloader/refs/heads/main/mlc-r2-downloader.sh"

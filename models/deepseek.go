@@ -3,7 +3,7 @@ package models
 func init() { register(&deepseekR1) }
 
 // Counts and limits: docs/reference/benchmarks.md#limits-and-counts. Sampling: docs/reference/benchmarks.md#sampling,
-// without top_k. The longest prompt is 3136 tokens and 4 of the template. Token ids:
+// without top_k. The longest prompt has 3136 tokens plus 4 tokens of the template. Token ids:
 // docs/reference/benchmarks.md#token-ids; the vocabulary is the model's embedding height.
 var deepseekR1 = Row{
 	Name:         "deepseek-r1",

@@ -12,10 +12,10 @@ import (
 type Field struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`
-	Source string `json:"source"` // where the value comes from
+	Source string `json:"source"` // origin of the value
 }
 
-// Sources of the values, as Describe shows them.
+// Sources of the values, as Describe returns them.
 const (
 	sourceConf    = "loadgen/mlperf.conf of mlcommons/inference, LoadGen 6.0.17"
 	sourceChecker = "tools/submission/submission_checker/constants.py of mlcommons/inference, v6.1"

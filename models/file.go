@@ -36,7 +36,7 @@ func AddFile(path string) (*Row, error) {
 	return row, nil
 }
 
-// rowFile is a model file: a row, and values that the file has in another form.
+// rowFile is a model file: a row, and the values that a model file writes in another form than Row.
 type rowFile struct {
 	Row
 	Like             string        `yaml:"like"`
@@ -109,11 +109,11 @@ func (f *rowFile) findLike(root *yaml.Node) error {
 // has reports whether the file has a key.
 func (f *rowFile) has(key string) bool { return f.decoder.Lines[key] > 0 }
 
-// apply converts what a row keeps in another form.
+// apply converts the values that Row holds in another form.
 func (f *rowFile) apply() error {
 	row := &f.Row
 	row.Sampling = map[Mode]Sampling{Performance: row.Sampling[Performance], Accuracy: row.Sampling[Accuracy]}
-	if f.has("sampling") { // parameters that the map does not have are not sent
+	if f.has("sampling") { // parameters missing from the map are not sent
 		row.Sampling[Performance], row.Sampling[Accuracy] = f.Sampling, f.Sampling
 	}
 	if f.has("accuracy-sampling") {
@@ -143,7 +143,7 @@ func (f *rowFile) apply() error {
 // columnTypes lists the types of columns that package datasets reads.
 var columnTypes = []string{"ids", "text", "object", "messages", "int", "number", "bool", "array", "any"}
 
-// check validates what the tags do not state.
+// check validates the rules that the struct tags cannot express.
 func (f *rowFile) check() error {
 	row, wrong := &f.Row, f.decoder.Errorf
 	if strings.ContainsAny(row.Name, "/ \t\n") || len(row.Name) > 96 || strings.HasPrefix(row.Name, "-") ||

@@ -84,7 +84,8 @@ func findServed(id string) (Match, error) {
 	return m, nil
 }
 
-// oneOf returns the only row of hits, with a notice if name differs from the row's name. Several rows are an error.
+// oneOf returns the only row of hits, with a notice if name differs from the row's name. It returns an error if hits
+// has several rows.
 func oneOf(name string, hits []*Row, s Scenario) (Match, error) {
 	if len(hits) > 1 {
 		e := &NameError{Name: name, Ambiguous: true}
@@ -120,7 +121,8 @@ func named(key string) []*Row {
 	return slices.Clone(ambiguous[key])
 }
 
-// withoutInteractive removes the word at any position: llama3_1-8b-interactive, llama2-70b-interactive-99.
+// withoutInteractive removes the word "interactive" at any position: llama3_1-8b-interactive,
+// llama2-70b-interactive-99.
 func withoutInteractive(key string) (string, bool) {
 	before, after, found := strings.Cut(key, "interactive")
 	return before + after, found

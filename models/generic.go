@@ -2,12 +2,12 @@ package models
 
 func init() { register(&generic) }
 
-// Generic is the name of the row for any served model and any file of prompts.
+// Generic is the name of the row that accepts any served model and any file of prompts.
 const Generic = "generic"
 
-// No limits, no equal-issue mode and LoadGen's wildcard settings (docs/reference/loadgen.md#values-of-mlperfconf). The
-// sampling is the default of the older Python harness for unknown models (docs/reference/benchmarks.md#sampling). The
-// file must have one of tok_input and input.
+// The generic row has no limits, no equal-issue mode, and LoadGen's wildcard settings
+// (docs/reference/loadgen.md#values-of-mlperfconf). The sampling is the default of the older Python harness for unknown
+// models (docs/reference/benchmarks.md#sampling). The file must have one of tok_input and input.
 var generic = Row{
 	Name: Generic,
 	Scenarios: []ScenarioRow{

@@ -13,7 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/golden"
 )
 
-// goldenFile reads a recorded file, or skips the test where the recordings are absent.
+// goldenFile reads a recorded file. It skips the test if the recordings are absent.
 func goldenFile(t *testing.T, part, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(golden.Dir(t, part), name))
@@ -49,7 +49,7 @@ func builtin(t *testing.T) func(key string, s Scenario) (settings map[string]any
 // These rows deviate from mlperf.conf, so the generated user.conf contains their value. The reasons are in
 // docs/reference/benchmarks.md#limits-and-counts.
 var betterThanConf = map[string]bool{
-	"gpt-oss-120b Offline MinQueries":              true, // mlperf.conf has none, the checker wants 6396
+	"gpt-oss-120b Offline MinQueries":              true, // mlperf.conf sets none; the checker requires 6396
 	"qwen3-vl-235b-a22b Interactive TargetLatency": true, // there is no interactive key
 	"generic Server TargetLatency":                 true, // 10 ms for unlisted models; the row has no limits
 	"generic Server TTFTLimit":                     true,

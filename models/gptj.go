@@ -2,9 +2,10 @@ package models
 
 func init() { register(&gptj) }
 
-// Retired after v5.0 (docs/reference/benchmarks.md#names). The reference uses beam search of width 4 with 30 to 128 new
-// tokens (docs/reference/benchmarks.md#sampling), which current servers do not offer in their usual request fields.
-// LoadGen infers token latencies instead of measuring them (docs/reference/benchmarks.md#limits-and-counts).
+// The benchmark was retired after v5.0 (docs/reference/benchmarks.md#names). The reference uses beam search of width 4
+// with 30 to 128 new tokens (docs/reference/benchmarks.md#sampling), which current servers do not offer in their usual
+// request fields. LoadGen infers token latencies instead of measuring them
+// (docs/reference/benchmarks.md#limits-and-counts).
 var gptj = Row{
 	Name:         "gptj",
 	Aliases:      []string{"gpt-j", "gptj-99", "gptj-99.9", "gpt-j-6b"},

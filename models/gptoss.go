@@ -6,7 +6,7 @@ func init() { register(&gptOSS120b) }
 // the checker requires 6396 samples: the row has 6396 and the generated user.conf sets it. Sampling: temperature 1,
 // top_p 1, top_k off, no seed, 10240 new tokens in performance (the reference's figure,
 // docs/reference/benchmarks.md#where-sources-disagree) and 32768 in accuracy. Token ids:
-// docs/reference/benchmarks.md#token-ids; prompts begin with a harmony marker of their own.
+// docs/reference/benchmarks.md#token-ids; each prompt begins with a harmony marker, so BOS is not fixed.
 var gptOSS120b = Row{
 	Name:         "gpt-oss-120b",
 	Aliases:      []string{"gpt_oss_120b", "gptoss120b", "gpt-oss", "gptoss"},

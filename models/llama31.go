@@ -18,7 +18,7 @@ var llama31Special = []SpecialToken{
 	{llama31BOS, "<|begin_of_text|>"}, {128001, "<|end_of_text|>"}, {128008, "<|eom_id|>"}, {128009, "<|eot_id|>"},
 }
 
-// articlesLicence is that of CNN/DailyMail's packaging on the Hugging Face hub.
+// articlesLicence is the licence of CNN/DailyMail on the Hugging Face hub.
 const articlesLicence = "Apache-2.0; the articles are third parties'"
 
 // The instruction is a string in the calibration file and an object elsewhere (docs/reference/benchmarks.md#data-sets).
@@ -92,9 +92,9 @@ var llama31_8bEdge = func() Row {
 	return r
 }()
 
-// Output limits 2..20000 are those of the rules text; the reference SUT has 1..2000
-// (docs/reference/benchmarks.md#where-sources-disagree). Retired from v6.1, so runnable only for earlier rounds. The
-// prompt limit is the rules' ingress figure.
+// The output limits 2..20000 come from the rules; the reference SUT uses 1..2000
+// (docs/reference/benchmarks.md#where-sources-disagree). The benchmark is retired from v6.1 on and runs only under
+// earlier rounds. The prompt limit is the ingress figure of the rules.
 var llama31_405b = Row{
 	Name:         "llama3.1-405b",
 	Aliases:      []string{"llama3_1-405b", "llama31_405b", "llama3.1-405b-instruct"},

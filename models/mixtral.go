@@ -2,7 +2,7 @@ package models
 
 func init() { register(&mixtral8x7b) }
 
-// Counts and limits: docs/reference/benchmarks.md#limits-and-counts. Greedy with at least two tokens:
+// Counts and limits: docs/reference/benchmarks.md#limits-and-counts. Sampling is greedy with at least two tokens:
 // docs/reference/benchmarks.md#sampling. In the reference, the code part also stops after a sequence of four tokens; no
 // request field expresses that, so scoring trims the answers there.
 var mixtral8x7b = Row{

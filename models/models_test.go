@@ -91,7 +91,7 @@ func TestFindRejects(t *testing.T) {
 	}
 }
 
-// Only its own name selects the generic row.
+// Find returns the generic row only for the generic row's own name.
 func TestFindNeverFallsBackToGeneric(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.String().Draw(t, "name")
@@ -171,7 +171,8 @@ func TestRowsAreComplete(t *testing.T) {
 	}
 }
 
-// The numbers of every benchmark, as the reference implementations, the rules and the models' configurations have them.
+// The expected numbers of every benchmark come from the reference implementations, the rules and the models'
+// configurations.
 func TestNumbers(t *testing.T) {
 	llama31 := []int32{128001, 128008, 128009}
 	want := map[string]struct {
@@ -254,7 +255,7 @@ func TestDescribe(t *testing.T) {
 		"100 queries and 10m0s, streamed", line)
 }
 
-// Lists show the benchmarks of today by name, then the retired ones by name, then the row for any other model.
+// Lists show current benchmarks by name, then retired ones by name, then the generic row.
 func TestOrderOfRows(t *testing.T) {
 	var names [2][]string
 	rows := Rows()
@@ -273,7 +274,7 @@ func TestOrderOfRows(t *testing.T) {
 	}
 }
 
-// Each limit equals the product that its source prints, to the last bit.
+// Each limit equals, to the last bit, the product that its source prints.
 func TestTargetsAreTheReferencesTimesTheFactor(t *testing.T) {
 	for _, r := range Rows() {
 		if r.Scoring.Scorer == "" {

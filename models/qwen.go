@@ -2,10 +2,10 @@ package models
 
 func init() { register(&qwen3VL, &qwen36_27b) }
 
-// Limits are end to end: 12 s in Server, 1.5 s in Interactive, which has no key of its own and a data set of 8000 rows
-// (docs/reference/benchmarks.md#limits-and-counts). Nothing is sent for sampling: the server's generation_config
-// applies (docs/reference/benchmarks.md#where-sources-disagree). Columns are those of the original file (images as
-// bytes) and of the converted one (images in base64). Token ids: docs/reference/benchmarks.md#token-ids.
+// Limits apply to the whole answer: 12 s in Server, 1.5 s in Interactive. Interactive has no LoadGen key of its own and
+// uses 8000 rows (docs/reference/benchmarks.md#limits-and-counts). Nothing is sent for sampling: the server's
+// generation_config applies (docs/reference/benchmarks.md#where-sources-disagree). The columns cover the original file
+// (images as bytes) and the converted one (images in base64). Token ids: docs/reference/benchmarks.md#token-ids.
 var qwen3VL = Row{
 	Name:         "qwen3-vl-235b-a22b",
 	Aliases:      []string{"qwen3_vl_235b_a22b", "qwen3vl", "qwen3-vl", "qwen3-vl-235b", "qwen3-vl-235b-a22b-instruct"},
@@ -30,7 +30,7 @@ var qwen3VL = Row{
 		{Name: "product_title", Type: "text", Role: "part"},
 		{Name: "product_description", Type: "text", Role: "part"},
 		{Name: "product_image", Aliases: []string{"product_image_base64"}, Type: "text|object", Role: "image"},
-		{Name: "product_image_format", Type: "text"}, // only in the converted file; detected from the bytes
+		{Name: "product_image_format", Type: "text"}, // only in the converted file; otherwise the image's bytes decide
 		{Name: "potential_product_categories", Type: "text|array"},
 		{Name: "ground_truth_category", Type: "text"},
 		{Name: "ground_truth_brand", Type: "text"},
@@ -111,8 +111,8 @@ var qwen36_27b = Row{
 		{Name: "func_description", Type: "any"},
 		{Name: "subset", Type: "text"},
 	},
-	// The hash is that in the loader of mlcommons/endpoints. The file has every single-turn question; the client takes the
-	// first ones of each subset.
+	// The hash comes from the loader of mlcommons/endpoints. The file has every single-turn question; the client uses
+	// the first questions of each subset.
 	Data: DataSource{
 		From: "MLCommons' endpoints client: the single-turn questions of BFCL v4, of which it asks 995",
 		URL:  "https://github.com/mlcommons/endpoints/tree/main/examples/11_Edge_Agentic_Example", Licence: "Apache-2.0",

@@ -72,7 +72,8 @@ func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
 func ptr[T any](v T) *T { return &v }
 
-// greedy returns the sampling of most benchmarks: always the likeliest token (docs/reference/benchmarks.md#sampling).
+// greedy returns the sampling of most benchmarks, which always chooses the most likely token
+// (docs/reference/benchmarks.md#sampling).
 func greedy(minTokens, maxTokens int) Sampling {
 	return Sampling{
 		MinTokens: minTokens, MaxTokens: maxTokens,

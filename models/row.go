@@ -45,7 +45,7 @@ type ScenarioRow struct {
 	Scenario Scenario
 	// model key of mlperf.conf and user.conf, such as llama3_1-8b-interactive
 	LoadGenModel string   `yaml:"loadgen-model"`
-	LoadGen      Scenario // LoadGen's scenario: Server for Interactive
+	LoadGen      Scenario // scenario that LoadGen runs: Server for Interactive
 	// p99 limit of the time to first token; 0: none
 	TTFTLimit time.Duration `yaml:"ttft-limit"`
 	// p99 limit of the time per output token; 0: none
@@ -57,51 +57,51 @@ type ScenarioRow struct {
 	// minimum duration of an official run
 	MinDuration time.Duration `yaml:"min-duration"`
 	Stream      bool          // whether answers are streamed
-	// rows of this scenario's own data set; 0: Row.DatasetSamples
+	// rows of the data set in this scenario; 0: Row.DatasetSamples
 	Samples int    `yaml:"samples" is:">=1"`
 	Note    string // advice for users of this scenario
 }
 
 // Column is one field of a benchmark's data set.
 type Column struct {
-	// canonical name
+	// canonical name of the column
 	Name string `yaml:"name" need:"yes"`
-	// older names, tried in this order
+	// older names of the column, tried in this order
 	Aliases []string `yaml:"aliases"`
 	// "ids" (array of integers), "text", "object", "text|object", "messages"
 	Type     string `yaml:"type"`
 	Required bool   `yaml:"required"`
-	// one of the roles of package datasets, such as "input_ids" and "input"; "": checked, not kept
+	// role in package datasets, such as "input_ids" or "input"; "": the column is checked but not kept
 	Role string `yaml:"role" one:"input_ids input target messages id"`
 }
 
 // Row describes one benchmark. Describe lists the source of every value. The tags are the keys of a model file
 // (docs/how-to/models.md).
 type Row struct {
-	// submission and checker name, such as llama3.1-8b
+	// name in submissions and in the checker, such as llama3.1-8b
 	Name string `yaml:"name" need:"yes"`
-	// other accepted spellings
+	// other accepted spellings of Name
 	Aliases []string `yaml:"aliases"`
 	// Hugging Face ids; the first is the default of --served-model
 	ServedModels []string `yaml:"served-models"`
 	Scenarios    []ScenarioRow
 	// whether LoadGen measures TTFT and TPOT
 	UseTokenLatencies bool `yaml:"token-latencies"`
-	// rows of the real data set
+	// number of rows in the real data set
 	DatasetSamples int `yaml:"dataset-samples" is:">=1"`
 	// performance_sample_count_override of mlperf.conf
 	PerformanceCount int `yaml:"performance-count" is:">=1"`
 	// accuracy_sample_count_override of mlperf.conf; 0: none
 	AccuracyCount int `yaml:"accuracy-count" is:">=1"`
-	// longest prompt of the real data set; 0: unknown
+	// length of the longest prompt in the real data set, in tokens; 0: unknown
 	MaxInputTokens int `yaml:"max-input-tokens" is:">=1"`
-	// number of token ids; 0: unknown
+	// number of token ids of the model; 0: unknown
 	Vocabulary int `yaml:"vocabulary" is:">=1"`
 	// first token of every prompt, or NoBOS
 	BOS int32 `yaml:"bos" is:">=-1"`
-	// ids that end an answer; chat answers end with the last one
+	// token ids that end an answer; chat answers end with the last of them
 	EOS []int32 `yaml:"eos" is:">=0"`
-	// an answer with fewer tokens is a failed sample
+	// minimum number of output tokens; a sample whose answer has fewer fails
 	MinOutputTokens int `yaml:"min-output-tokens" is:">=1"`
 	Sampling        map[Mode]Sampling
 	Columns         []Column
@@ -115,8 +115,8 @@ type Row struct {
 	Scoring   Scoring
 	Guided    Guided
 	Decisions []Decision // points on which sources disagree
-	Retired   bool       // no longer in any round
-	Source    string     // where the row comes from
+	Retired   bool       // whether no current round has the benchmark
+	Source    string     // origin of the row's values
 }
 
 // Guided describes guided decoding, with which a server restricts the form of answers. The zero Guided means none. A
@@ -133,7 +133,7 @@ type SpecialToken struct {
 
 // Decision is a point on which sources disagree (docs/reference/benchmarks.md#where-sources-disagree).
 type Decision struct {
-	Item   string // the subject
+	Item   string // subject of the disagreement
 	Values string // the value of each source
 	Taken  string // the value that this program uses
 }

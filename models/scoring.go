@@ -31,7 +31,7 @@ type Scoring struct {
 	Targets   []Target              `yaml:"targets"`
 	Scenarios map[Scenario][]Target // targets that differ from Targets
 	Notes     []string              // remarks for readers of the result
-	// column of correct programs, which only synthetic sets have, for the simulator; "": none
+	// column with correct programs for the simulator, which only synthetic sets have; "": none
 	Solution string
 	Source   string
 }
@@ -45,7 +45,7 @@ type ScoringColumns struct {
 	Brand      string `yaml:"brand"`
 	Secondhand string `yaml:"secondhand"`
 	Function   string `yaml:"function"`
-	// tests that a program must pass; only synthetic sets have the column
+	// column with the tests that a program must pass; only synthetic sets have it
 	Tests string
 }
 
@@ -58,7 +58,7 @@ func (c *ScoringColumns) Names() []string {
 // Reference holds the values of a sample's ScoringColumns, with which its answer is compared.
 type Reference struct {
 	Target     string // reference answer
-	Subset     string // part of the data set
+	Subset     string // name of the part of the data set
 	Metric     string // metric of this sample, if the data set has one per sample
 	ID         string
 	Brand      string
@@ -89,10 +89,10 @@ func (c *ScoringColumns) Reference(values []string) (Reference, bool) {
 // The limits are the submission checker's products as Python prints them: Reference times LowFactor or HighFactor.
 type Target struct {
 	Metric     string  `yaml:"metric" need:"yes"`
-	Min        float64 `yaml:"min" is:"0..1e12"` // 0: none
-	Max        float64 `yaml:"max" is:"0..1e12"` // 0: none
-	Optional   bool    // applies only if the metric was printed
-	Reference  float64 // the reference implementation's figure; 0: unknown
+	Min        float64 `yaml:"min" is:"0..1e12"` // lower limit, inclusive; 0: none
+	Max        float64 `yaml:"max" is:"0..1e12"` // upper limit, inclusive; 0: none
+	Optional   bool    // whether the target applies only if the metric was printed
+	Reference  float64 // score of the reference implementation; 0: unknown
 	LowFactor  float64
 	HighFactor float64
 }
@@ -114,7 +114,7 @@ func (s *Scoring) TargetsFor(scenario Scenario) []Target {
 	return s.Targets
 }
 
-// scoringSource is the source of the targets and the algorithms.
+// scoringSource names the sources of the targets and the algorithms.
 const scoringSource = "targets: " + sourceChecker + "; algorithm: docs/how-to/accuracy.md"
 
 // atLeast returns the target factor x reference; limit is that product as Python prints it.
