@@ -11,7 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
 
-// BenchmarkQuery is the life of one sample of 128 tokens in events of one token: what one query costs.
+// BenchmarkQuery measures the ledger's cost of one query: a sample of 128 tokens that arrive one per event.
 func BenchmarkQuery(b *testing.B) {
 	for _, tokens := range []int{1, 128} {
 		b.Run(map[int]string{1: "no-tokens", 128: "128-tokens"}[tokens], func(b *testing.B) {
@@ -66,7 +66,7 @@ func BenchmarkWriteRequests(b *testing.B) {
 	}
 }
 
-// measured returns a test of n streamed samples with times such as a server's.
+// measured returns a test of n streamed samples with plausible times.
 func measured(n int) *Test {
 	r := rand.New(rand.NewPCG(1, 2))
 	t := &Test{Origin: FromSchedule, T0NS: base, Names: New(1, 1).Names()}
@@ -84,8 +84,8 @@ func measured(n int) *Test {
 	return t
 }
 
-// BenchmarkAfterTheTest is what a sample costs behind the last answer: its figures, its line of the request log, and
-// both at once, as a run does it.
+// BenchmarkAfterTheTest measures the cost per sample after the last answer: its metrics, its line in the requests file,
+// and both concurrently, as in a run.
 func BenchmarkAfterTheTest(b *testing.B) {
 	const samples = 1 << 18
 	t := measured(samples)

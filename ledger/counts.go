@@ -1,18 +1,18 @@
 package ledger
 
-// Counts counts events so far. The ended samples are Completed plus Failed.
+// Counts holds the numbers of events so far. Completed plus Failed is the number of ended samples.
 type Counts struct {
-	Issued      int64 // by LoadGen
-	Completed   int64 // ended with an answer
-	Failed      int64 // ended without one
-	FirstTokens int64 // samples whose first token came
-	Retried     int64 // ended samples that took more than one attempt
-	Empty       int64 // completed with 0 output tokens
-	Duplicates  int64 // second first tokens and second completions, all refused
+	Issued      int64 // samples issued by LoadGen
+	Completed   int64 // samples that ended with an answer
+	Failed      int64 // samples that ended without an answer
+	FirstTokens int64 // samples whose first token arrived
+	Retried     int64 // ended samples that needed more than one attempt
+	Empty       int64 // samples completed with 0 output tokens
+	Duplicates  int64 // rejected reports: a second first token or a second completion of a sample
 	Unknown     int64 // events of samples that were never issued, and second issues
 
-	InputTokens, OutputTokens int64 // of completed samples
-	Events, Merged            int64 // of completed samples: events with tokens, and those with more than one
+	InputTokens, OutputTokens int64 // numbers of tokens of completed samples
+	Events, Merged            int64 // events of completed samples: with tokens, and with more than one token
 }
 
 // InFlight returns the number of samples that were issued and have not ended.
@@ -71,7 +71,7 @@ func (l *Ledger) Names() Names { return Names{l.reasons.all(), l.sources.all(), 
 type Names struct {
 	Reasons []Reason
 	Sources []TokenSource
-	// Finishes are the servers' words, at most 15 of 40 bytes, and "other"
+	// Finishes holds the finish reasons that servers sent: at most 15, of at most 40 bytes each, and "other"
 	Finishes []string
 }
 

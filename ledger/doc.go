@@ -2,12 +2,12 @@
 //
 // A Ledger has one Entry per issued sample, counters for the progress display and live histograms of TTFT and ITL. Each
 // thread writes through its Shard: Issue, FirstToken, Gap and Complete take no lock and allocate nothing. A sample is
-// completed once; a second completion is refused and counted.
+// completed once; the ledger rejects a second completion and counts it.
 //
 // Compute derives Metrics from entries and scheduled times alone, so that a report can be rebuilt from
 // requests.jsonl.zst.
 //
 // Reason and TokenSource are the types of every failure reason and token source, from the client to the record.
 //
-// It imports internal/atomicfile and nothing else of the project.
+// Of this project it imports only internal/atomicfile.
 package ledger

@@ -1,6 +1,6 @@
 package ledger
 
-// figures sorts one kind of duration of all samples after another, in the same memory.
+// figures sorts the durations of all samples, one kind after another, in the same memory.
 type figures struct {
 	test        *Test
 	keys, other []uint64
@@ -10,13 +10,13 @@ func (t *Test) figures() *figures {
 	return &figures{test: t, keys: make([]uint64, len(t.Entries)), other: make([]uint64, len(t.Entries))}
 }
 
-// sorted are the durations of one kind, in ascending order. They are valid until the next kind is sorted.
+// sorted contains the durations of one kind in ascending order. It is valid until figures sorts the next kind.
 type sorted struct {
 	keys    []uint64
 	seconds func(key uint64) float64
 }
 
-// ns sorts a kind of duration.
+// ns sorts a kind of duration that is an integer number of ns.
 func (f *figures) ns(of nsOf) sorted {
 	n := 0
 	for i := range f.test.Entries {
@@ -29,7 +29,7 @@ func (f *figures) ns(of nsOf) sorted {
 	return f.sort(n, secondsOfNS)
 }
 
-// quotients sorts a kind of duration that is no whole number of ns.
+// quotients sorts a kind of duration that is not an integer number of ns.
 func (f *figures) quotients(of secondsOf) sorted {
 	n := 0
 	for i := range f.test.Entries {
@@ -48,10 +48,10 @@ func (f *figures) sort(n int, seconds func(uint64) float64) sorted {
 	return sorted{keys, seconds}
 }
 
-// at returns the value that percentileIndex chooses.
+// at returns the value at the index that percentileIndex returns, in seconds.
 func (s sorted) at(p float64) float64 { return s.seconds(s.keys[percentileIndex(len(s.keys), p)]) }
 
-// stats returns nil without values.
+// stats returns the figures of the values, or nil without values.
 func (s sorted) stats() *Stats {
 	n := len(s.keys)
 	if n == 0 {
@@ -67,7 +67,7 @@ func (s sorted) stats() *Stats {
 	}
 }
 
-// percentiles returns nil without values.
+// percentiles returns the requested percentiles in seconds, or nil if there are no values.
 func (s sorted) percentiles(percents []float64) []float64 {
 	if len(s.keys) == 0 {
 		return nil

@@ -13,14 +13,14 @@ func (l *Ledger) Entry(seq int) (Entry, bool) {
 	return c.read(seq & (chunkSize - 1))
 }
 
-// Issued reports whether a sample was issued. It reads less than Entry does.
+// Issued reports whether a sample was issued. It is cheaper than Entry.
 func (l *Ledger) Issued(seq int) bool {
 	state, _ := l.slot(seq)
 	return state != nil && state.Load() > issuing
 }
 
-// Ended returns the entry of a sample that has ended, which is final; nil if it has not. It copies nothing, because a
-// look at a running test reads each ended sample.
+// Ended returns the entry of a sample that has ended, which is final; nil if it has not. It copies nothing, because
+// readers of a running test read every ended sample.
 func (l *Ledger) Ended(seq int) *Entry {
 	if state, e := l.slot(seq); state != nil && state.Load() == done {
 		return e

@@ -21,7 +21,7 @@ const (
 // record and read at the same time; the zero Histogram is empty and ready.
 type Histogram struct {
 	sum, max atomic.Int64
-	buckets  [nBuckets]atomic.Int64 // their sum is the count, so that a value costs two atomic adds
+	buckets  [nBuckets]atomic.Int64 // counts; without a total counter, a value costs only two atomic adds
 }
 
 func bucketOf(v int64) int {
@@ -45,7 +45,7 @@ func middleOf(bucket int) int64 {
 // Record counts v once; a negative v counts as 0.
 func (h *Histogram) Record(v int64) { h.add(v, 1) }
 
-// RecordN counts n tokens that arrived together, gap after the previous ones: one gap and n-1 zeros.
+// RecordN counts n tokens that arrived together, gap ns after the previous token: one value of gap and n-1 zeros.
 func (h *Histogram) RecordN(gap int64, n int) {
 	if n <= 0 {
 		return
@@ -119,7 +119,7 @@ func (h *Histogram) Merge(other *Histogram) {
 	h.raiseMax(other.max.Load())
 }
 
-// Batch collects values that one goroutine adds to a Histogram together: a value costs it no atomic operation. The zero
+// Batch collects values of one goroutine, without atomic operations, and adds them to a Histogram together. The zero
 // Batch is empty and ready.
 type Batch struct {
 	sum, max int64
@@ -146,7 +146,7 @@ func (b *Batch) MoveTo(h *Histogram) {
 	*b = Batch{}
 }
 
-// Stats returns figures in seconds of values in ns; nil if empty.
+// Stats treats the values as ns and returns figures in seconds; nil if the histogram is empty.
 func (h *Histogram) Stats() *Stats {
 	if h.Count() == 0 {
 		return nil
@@ -158,7 +158,8 @@ func (h *Histogram) Stats() *Stats {
 	}
 }
 
-// Percentiles returns percentiles such as 99.9 in seconds of values in ns; nil if empty.
+// Percentiles treats the values as ns and returns the given percentiles (such as 99.9) in seconds; nil if the histogram
+// is empty.
 func (h *Histogram) Percentiles(percents []float64) []float64 {
 	if h.Count() == 0 {
 		return nil
@@ -170,10 +171,10 @@ func (h *Histogram) Percentiles(percents []float64) []float64 {
 	return list
 }
 
-// Share returns the share of a percentile, such as the number 0.9999 of 99.99. Dividing by 100 returns the number
-// below, with which an index of 10,000 values is one too low.
+// Share converts a percentile to a fraction, such as 99.99 to 0.9999. Dividing by 100 would yield the next lower
+// floating-point number, for which the index into 10,000 values is one too low.
 func Share(percent float64) float64 {
-	share, _ := strconv.ParseFloat(strconv.FormatFloat(percent, 'f', -1, 64)+"e-2", 64) // a number is always read
+	share, _ := strconv.ParseFloat(strconv.FormatFloat(percent, 'f', -1, 64)+"e-2", 64) // this cannot fail
 	return share
 }
 

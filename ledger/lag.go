@@ -11,7 +11,7 @@ func (c *LagCounts) Add(ns int64) {
 	c[min(bits.Len64(uint64(max(ns-1, 0))/1000), len(c)-1)]++
 }
 
-// Bucket counts lags above the previous bucket, up to and including UpToUS.
+// Bucket counts the lags that are longer than the previous bucket's limit and at most UpToUS.
 type Bucket struct {
 	UpToUS float64 `json:"up_to_us"`
 	Count  int64   `json:"count"`
@@ -33,7 +33,7 @@ func (c *LagCounts) Buckets() []Bucket {
 	return buckets[:last]
 }
 
-// stages are the parts of a sample's time, each from one stamp to the next (run.json's client.stages_us).
+// stages are the parts of a sample's time, each from one timestamp to the next (run.json's client.stages_us).
 var stages = []struct {
 	name string
 	from func(e *Entry, due int64) int64
@@ -53,7 +53,7 @@ var stages = []struct {
 		func(e *Entry) int64 { return e.DoneNS }},
 }
 
-// Stages returns figures of each stage in µs, over the samples with both of its stamps.
+// Stages returns figures of each stage in µs, over the samples that have both timestamps of the stage.
 func (t *Test) Stages() map[string]LagUS {
 	out, f := make(map[string]LagUS, len(stages)), t.figures()
 	for _, s := range stages {
@@ -65,7 +65,7 @@ func (t *Test) Stages() map[string]LagUS {
 	return out
 }
 
-// LagHistograms returns how late samples were issued and sent.
+// LagHistograms returns the distributions of how late samples were issued and sent.
 func (t *Test) LagHistograms() (issue, dispatch []Bucket) {
 	var issued, sent LagCounts
 	for i := range t.Entries {

@@ -43,7 +43,7 @@ func TestStages(t *testing.T) {
 	require.Equal(t, []Bucket{{4096, 2}}, dispatch, "the third was never sent")
 }
 
-// A report lag counts from when the bytes can have been there, where that is known.
+// The report lag starts at the earliest time at which the bytes could be read, if that time is known.
 func TestReportLagIsFromReadable(t *testing.T) {
 	entries, schedule := threeSamples()
 	entries[0].ReadableNS = base + 45*ms
@@ -51,7 +51,7 @@ func TestReportLagIsFromReadable(t *testing.T) {
 	require.InDelta(t, .015, m.ReportLag.Max, 1e-12)
 }
 
-// Each bucket ends at twice the previous one's end, and the last takes whatever is longer.
+// Each bucket ends at twice the end of the previous one; the last bucket has no end.
 func TestBucketsOfLags(t *testing.T) {
 	for ns, upTo := range map[int64]float64{-5: 1, 0: 1, 1000: 1, 1001: 2, 2000: 2, 2001: 4, 4000: 4, 4001: 8,
 		(1 << 34) * 1000: 1 << 34, (1<<34)*1000 + 1: 1 << 35, math.MaxInt64: 1 << 35} {

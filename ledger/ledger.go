@@ -1,5 +1,5 @@
-// HOT PATH: Shard's methods run per query and per token. They take no lock except for a new reason, and allocate only
-// for a new chunk.
+// HOT PATH: Shard's methods run per query and per token. No lock except for a new reason, no allocation except for a
+// new chunk.
 
 package ledger
 
@@ -14,8 +14,8 @@ const (
 	maxChunks = 1 << 15        // 134 million samples, ten times the longest official run
 )
 
-// States of an entry. The two that end in -ing are set while fields are written, so that a reader never sees a partial
-// write.
+// States of an entry. The two states that end in -ing are set while fields are being written, so that a reader never
+// sees a partial write.
 const (
 	absent uint32 = iota
 	issuing
@@ -37,7 +37,7 @@ type Ledger struct {
 	shards  []*Shard
 	reasons names[Reason]
 	sources names[TokenSource]
-	ends    *names[string] // finish reasons
+	ends    *names[string] // table of finish reasons
 }
 
 // Shard is the writer of one thread. A sample may be issued by one shard and completed by another, but only one
@@ -45,9 +45,9 @@ type Ledger struct {
 type Shard struct {
 	ledger *Ledger
 	tally  tally
-	ttft   Histogram // first token − issue, ns
-	itl    Histogram // gaps between tokens, ns
-	_      [64]byte  // the next shard's counters start on a cache line of their own
+	ttft   Histogram // times from issue to first token, in ns
+	itl    Histogram // gaps between tokens, in ns
+	_      [64]byte  // padding, so that the next shard's counters start on another cache line
 }
 
 type tally struct {
@@ -72,7 +72,8 @@ func New(shards, expected int) *Ledger {
 // Shard returns the i-th shard.
 func (l *Ledger) Shard(i int) *Shard { return l.shards[i] }
 
-// slot returns state and entry of a sample, or nil if seq is outside the ledger or its chunk does not exist.
+// slot returns the state and the entry of a sample. Both are nil if seq is outside the ledger or its chunk does not
+// exist.
 func (l *Ledger) slot(seq int) (*atomic.Uint32, *Entry) {
 	if uint(seq)>>chunkBits >= maxChunks {
 		return nil, nil
@@ -102,13 +103,13 @@ func (s *Shard) Issue(seq, index int, atNS int64) bool {
 		return false
 	}
 	e.Seq, e.Index, e.IssuedNS = int32(seq), int32(index), atNS
-	s.tally.issued.Add(1) // before it can end elsewhere: Counts.InFlight is never negative
+	s.tally.issued.Add(1) // counted before another thread can end the sample, so that Counts.InFlight is never negative
 	state.Store(issued)
 	return true
 }
 
 // FirstToken records the first output token of a sample. It returns false if the sample was never issued (counted in
-// Unknown), or has its first token or is completed already (counted in Duplicates).
+// Unknown), or already has its first token or is completed (counted in Duplicates).
 func (s *Shard) FirstToken(seq int, atNS int64) bool {
 	state, e := s.ledger.slot(seq)
 	if state == nil || state.Load() == absent {
@@ -200,7 +201,7 @@ func (l *Ledger) Entries() []Entry {
 	return slices.Clip(entries)
 }
 
-// read copies the fields that are final in the entry's state.
+// read copies the fields that can no longer change in the entry's current state.
 func (c *chunk) read(i int) (Entry, bool) {
 	e := &c.entry[i]
 	switch state := c.state[i].Load(); state {

@@ -253,7 +253,7 @@ func TestReadRequestsNamesTheLine(t *testing.T) {
 	}
 }
 
-// The times of a requests file reach from a day before the first issue to a year after it.
+// A requests file may contain times from one day before the first issue to one year after it.
 func TestTheLongestTimesOfARequestsFile(t *testing.T) {
 	const day = 24 * 3600 * 1_000_000_000
 	path := filepath.Join(t.TempDir(), "requests.jsonl")
@@ -264,7 +264,7 @@ func TestTheLongestTimesOfARequestsFile(t *testing.T) {
 	require.InDelta(t, 367*86400, test.Metrics().E2E.Max, 1e-6, "seconds from schedule to end")
 }
 
-// Followers read single samples while the test runs: an end counts once it is written whole.
+// Readers of a running test see a sample as ended only after its entry is completely written.
 func TestFollowASample(t *testing.T) {
 	l := New(1, 0)
 	s := l.Shard(0)
@@ -307,7 +307,7 @@ func TestARequestsFileThatIsMissing(t *testing.T) {
 	require.ErrorIs(t, EachAnswer(path, func(Answer) {}), os.ErrNotExist)
 }
 
-// Finish reasons are the server's words: their number and length are bounded, and the file stays JSON.
+// Servers choose the finish reasons, so their number and length are bounded and the file must stay valid JSON.
 func TestFinishReasonsAreBounded(t *testing.T) {
 	l := New(1, 0)
 	words := []string{"stop", "\xff\"\n", strings.Repeat("long", 1000)}
@@ -374,7 +374,7 @@ func TestHistogramIsWithinItsError(t *testing.T) {
 			}
 		}
 		h.Merge(&other)
-		for range 2 { // the second time it is empty
+		for range 2 { // the second round has an empty batch
 			batch.MoveTo(&h)
 		}
 		s := make([]float64, len(values))

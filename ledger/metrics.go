@@ -21,7 +21,7 @@ type LagUS struct {
 	Max  float64 `json:"max"`
 }
 
-// LagUS returns s in µs; zeros for nil.
+// LagUS returns s converted to µs; zeros if s is nil.
 func (s *Stats) LagUS() LagUS {
 	if s == nil {
 		return LagUS{}
@@ -52,27 +52,27 @@ type Throughput struct {
 
 // Metrics are the figures of a test, from successful samples only. A Stats is nil if it has no values.
 type Metrics struct {
-	TTFT  *Stats `json:"ttft,omitempty"`  // origin to first token
-	TPOT  *Stats `json:"tpot,omitempty"`  // (last − first token)/(n−1), n > 1
-	E2E   *Stats `json:"e2e,omitempty"`   // origin to completion
-	NTPOT *Stats `json:"ntpot,omitempty"` // E2E/n, n > 0
+	TTFT  *Stats `json:"ttft,omitempty"`  // time from origin to first token
+	TPOT  *Stats `json:"tpot,omitempty"`  // (time of last token − time of first token)/(n−1), samples with n > 1 tokens
+	E2E   *Stats `json:"e2e,omitempty"`   // time from origin to completion
+	NTPOT *Stats `json:"ntpot,omitempty"` // E2E/n, samples with n > 0 tokens
 
-	IssueLag    *Stats `json:"issue_lag,omitempty"`    // scheduled to issued, all samples
-	DispatchLag *Stats `json:"dispatch_lag,omitempty"` // scheduled to sent, all samples that were sent
-	ReportLag   *Stats `json:"report_lag,omitempty"`   // last token readable, at the earliest, to completion reported
+	IssueLag    *Stats `json:"issue_lag,omitempty"`    // from scheduled to issued, all samples
+	DispatchLag *Stats `json:"dispatch_lag,omitempty"` // from scheduled to sent, all samples that were sent
+	ReportLag   *Stats `json:"report_lag,omitempty"`   // from the earliest arrival of the last token to its report
 
 	Throughput   Throughput `json:"throughput"`
 	InputTokens  int64      `json:"input_tokens"`
 	OutputTokens int64      `json:"output_tokens"`
 	Successes    int64      `json:"successes"`
-	FirstIssueNS int64      `json:"first_issue_ns"` // wall clock; 0 with no entry
-	LastDoneNS   int64      `json:"last_done_ns"`   // wall clock; 0 when nothing ended
-	DurationS    float64    `json:"duration_s"`     // first issue to last completion
+	FirstIssueNS int64      `json:"first_issue_ns"` // first issue as ns since 1970; 0 if there are no entries
+	LastDoneNS   int64      `json:"last_done_ns"`   // last completion as ns since 1970; 0 if no sample ended
+	DurationS    float64    `json:"duration_s"`     // time from first issue to last completion, in seconds
 }
 
-// EstimateStart returns when LoadGen started the clock of a series. No query is issued before it is due, so the start
-// is the smallest difference between issue and schedule, too late by the smallest lag. Without a schedule it is the
-// first issue.
+// EstimateStart returns when LoadGen started the clock of a series. No query is issued before it is due, so
+// EstimateStart returns the smallest difference between issue and schedule. The estimate is late by the smallest issue
+// lag. Without a schedule it is the first issue.
 func EstimateStart(entries []Entry, schedule []int64) int64 {
 	t0 := int64(0)
 	for i := range entries {
@@ -99,7 +99,7 @@ func ScheduledNS(e *Entry, schedule []int64, t0 int64, o Origin) int64 {
 	return e.IssuedNS
 }
 
-// due is ScheduledNS in this test.
+// due returns ScheduledNS of e in this test.
 func (t *Test) due(e *Entry) int64 { return ScheduledNS(e, t.Schedule, t.T0NS, t.Origin) }
 
 // Compute returns the figures of a test. schedule contains each sample's offset from t0 in ns, by Seq; t0 is wall clock
@@ -151,7 +151,8 @@ func (m *Metrics) rates() {
 	}
 }
 
-// Percentiles are some percentiles of each latency in seconds, in the order asked for; nil: no values.
+// Percentiles contains percentiles of each latency in seconds, in the requested order. A list is nil if the latency has
+// no values.
 type Percentiles struct {
 	TTFT  []float64 `json:"ttft"`
 	TPOT  []float64 `json:"tpot"`

@@ -15,7 +15,7 @@ import (
 
 const ms = int64(1e6)
 
-// threeSamples: two answers of 5 and 1 tokens, one failure.
+// threeSamples returns two answers of 5 and 1 tokens, and one failure.
 func threeSamples() ([]Entry, []int64) {
 	return []Entry{
 		{Seq: 0, IssuedNS: base + 2*ms, SentNS: base + 3*ms, FirstTokenNS: base + 12*ms, LastTokenNS: base + 52*ms,
@@ -66,7 +66,7 @@ func TestMetricsTotals(t *testing.T) {
 	require.InDelta(t, 2000, m.IssueLag.LagUS().Max, 1e-6)
 }
 
-// Answers of 1 to 2,000 ms, not in order: percentile p is element trunc(2000 p) of the sorted values.
+// The answers take 1 to 2,000 ms, in mixed order. Percentile p must be element trunc(2000 p) of the sorted values.
 func TestStatsOfManyAnswers(t *testing.T) {
 	const n = 2000
 	test := &Test{T0NS: base, Origin: FromIssue}

@@ -8,7 +8,8 @@ import (
 // Code is the index of a Reason or a TokenSource in Names, because an Entry has no room for the string.
 type Code uint8
 
-// overflow is the last code. All further names share it, so that a server cannot exhaust the table with odd statuses.
+// overflow is the last code. All further names share it, so that a server that sends many different statuses cannot
+// exhaust the table.
 const (
 	overflow     = Code(255)
 	overflowName = "other"
@@ -16,12 +17,12 @@ const (
 
 // names numbers strings. Looking one up takes no lock and allocates nothing; code 0 is the empty string.
 type names[T ~string] struct {
-	most Code // code of all further names; 0: overflow
+	most Code // code shared by all names that no longer fit; 0: overflow
 	list atomic.Pointer[[]T]
 	mu   sync.Mutex
 }
 
-// Finish reasons are the server's words, so few of them are kept, and of each a few bytes.
+// Servers choose the finish reasons, so their number and length are limited.
 const (
 	maxFinishes    = 15
 	maxFinishBytes = 40
@@ -30,7 +31,7 @@ const (
 // finishes returns an empty table of finish reasons.
 func finishes() *names[string] { return &names[string]{most: maxFinishes} }
 
-// last returns the code of all names that have none of their own.
+// last returns the code shared by all names that no longer fit into the table.
 func (t *names[T]) last() Code {
 	if t.most > 0 {
 		return t.most

@@ -9,14 +9,14 @@ type Rate struct {
 	n    int
 }
 
-// NewRate returns a rate whose first reading is zero at a time.
+// NewRate returns a rate whose first reading is a count of 0 at start.
 func NewRate(start time.Time) *Rate {
 	r := &Rate{n: 1}
 	r.at[0] = start
 	return r
 }
 
-// PerSecond adds a reading, and returns the rate since the oldest one that is kept; 0 after the first.
+// PerSecond adds a reading and returns the rate since the oldest kept reading; 0 after the first reading.
 func (r *Rate) PerSecond(now time.Time, done int64) float64 {
 	last := (r.n + len(r.at) - min(r.n, len(r.at)-1)) % len(r.at)
 	slot := r.n % len(r.at)

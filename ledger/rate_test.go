@@ -13,7 +13,7 @@ func TestRateOfTheLastSeconds(t *testing.T) {
 	for i := 1; i <= 20; i++ {
 		require.InDelta(t, 100, r.PerSecond(at.Add(time.Duration(i)*time.Second), int64(100*i)), 1e-9)
 	}
-	for i := 21; i <= 28; i++ { // nothing ends any more: the rate falls to zero
+	for i := 21; i <= 28; i++ { // no further sample ends, so the rate falls to zero
 		r.PerSecond(at.Add(time.Duration(i)*time.Second), 2000)
 	}
 	require.Zero(t, r.PerSecond(at.Add(29*time.Second), 2000))

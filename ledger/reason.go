@@ -44,7 +44,7 @@ const (
 	TokensFromTokenizer TokenSource = "tokenizer"
 )
 
-// sourceSeparator joins the sources of answers that were counted differently.
+// sourceSeparator separates the sources if answers were counted in different ways.
 const sourceSeparator = "+"
 
 // JoinSources returns the sources as one value, such as "ids+usage".

@@ -11,7 +11,7 @@ import (
 type Test struct {
 	Entries  []Entry
 	Names    Names
-	Schedule []int64 // offsets from T0NS in ns, by Seq; nil if samples have no due times
+	Schedule []int64 // due times as offsets from T0NS in ns, by Seq; nil if samples have no due times
 	T0NS     int64
 	Origin   Origin
 }
@@ -35,9 +35,8 @@ var requestTimes = []requestTime{
 }
 
 // WriteRequests writes one JSON line per sample: seq, index, times in ns relative to the first issue, input_tokens,
-// output_tokens, events and merged of a stream, finish (the server's word), source,
-// endpoint, retries, reason. The ending of path (.zst, .gz)
-// selects the compression.
+// output_tokens, events and merged of a stream, finish (the server's finish reason), source, endpoint, retries, reason.
+// The ending of path (.zst, .gz) selects the compression.
 func WriteRequests(access atomicfile.Access, path string, t *Test) error {
 	lines, err := access.CreateBulk(path)
 	if err != nil {
@@ -65,10 +64,10 @@ func firstIssueNS(entries []Entry) int64 {
 	return first
 }
 
-// requestWriter has what the lines of a test share, its names as JSON.
+// requestWriter holds the values that all lines of a test share. Names are already encoded as JSON.
 type requestWriter struct {
 	test                       *Test
-	first                      int64 // issue, from which times count
+	first                      int64 // first issue in ns since 1970; the file's times are relative to it
 	finishes, sources, reasons []string
 }
 
@@ -77,11 +76,11 @@ func newRequestWriter(t *Test) *requestWriter {
 		sources: quoted(t.Names.Sources), reasons: quoted(t.Names.Reasons)}
 }
 
-// quoted returns names as JSON. Finish reasons are the server's words.
+// quoted returns the names as JSON strings. Finish reasons need this, because servers choose them.
 func quoted[T ~string](names []T) []string {
 	list := make([]string, len(names))
 	for i, name := range names {
-		text, _ := json.Marshal(string(name)) // a string is always encoded
+		text, _ := json.Marshal(string(name)) // encoding a string cannot fail
 		list[i] = string(text)
 	}
 	return list

@@ -13,8 +13,8 @@ import (
 // maxRequestLine bounds a line of the requests file. Lines of this program have fewer than 400 bytes.
 const maxRequestLine = 64 << 10
 
-// replayStartNS is the time of the first issue of a test read from a file, which contains only relative times. It is a
-// day, so that no time becomes 0, which means that it did not happen.
+// replayStartNS is the time of the first issue of a test read from a file, which contains only relative times. It is
+// one day, so that no time becomes 0, which would mean that the event did not happen.
 const replayStartNS = 24 * 3600 * 1e9
 
 // requestLine is a line of the requests file.
@@ -44,12 +44,12 @@ type requestLine struct {
 // Answer is what a line of the requests file reports about one sample's answer.
 type Answer struct {
 	InputTokens, OutputTokens int
-	Finish                    string // the server's word; empty: none
-	Reason                    Reason // empty: success
-	Ended                     bool   // the sample was completed
+	Finish                    string // finish reason as the server sent it; empty: none
+	Reason                    Reason // failure reason; empty: success
+	Ended                     bool   // whether the sample was completed
 }
 
-// EachAnswer passes the answer of every line of a requests file on, without keeping any.
+// EachAnswer calls take with the answer on every line of a requests file. It keeps no answers.
 func EachAnswer(path string, take func(Answer)) error {
 	return openLines(path, func(r io.Reader) error { return eachAnswer(r, take) })
 }
@@ -64,8 +64,8 @@ func eachAnswer(r io.Reader, take func(Answer)) error {
 	})
 }
 
-// ReadRequests reads a requests file back, so that its figures can be computed again. Absolute times are lost: the
-// first issue gets an arbitrary time. Schedule contains every sample's scheduled time, whatever the origin was.
+// ReadRequests reads a requests file back, so that its figures can be computed again. The file has no absolute times,
+// so the first issue gets an arbitrary time. Schedule contains every sample's scheduled time, whatever the origin was.
 func ReadRequests(path string) (*Test, error) {
 	var t *Test
 	err := openLines(path, func(r io.Reader) (err error) {
@@ -85,7 +85,7 @@ func readRequests(r io.Reader) (*Test, error) {
 	return t, nil
 }
 
-// openLines opens a requests file for read, and adds the file's name to its error.
+// openLines opens a requests file, calls read, and adds the file's name to the error.
 func openLines(path string, read func(io.Reader) error) error {
 	r, err := atomicfile.OpenLines(path)
 	if err != nil {
@@ -98,14 +98,14 @@ func openLines(path string, read func(io.Reader) error) error {
 	return nil
 }
 
-// tables number the names of a file.
+// tables assigns codes to the names in a file.
 type tables struct {
 	reasons names[Reason]
 	sources names[TokenSource]
 	ends    *names[string]
 }
 
-// eachLine passes every line of a requests file on.
+// eachLine calls take with every line of a requests file.
 func eachLine(r io.Reader, take func(*requestLine) error) error {
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, maxRequestLine)
@@ -158,7 +158,7 @@ func (t *Test) add(line *requestLine, r *tables) error {
 		return errors.New("seq does not follow the line before")
 	}
 	for len(t.Schedule) < int(e.Seq) {
-		t.Schedule = append(t.Schedule, 0) // of a missing sample: never read
+		t.Schedule = append(t.Schedule, 0) // due time of a missing sample, which is never read
 	}
 	t.Schedule = append(t.Schedule, *line.Scheduled)
 	t.Entries = append(t.Entries, e)

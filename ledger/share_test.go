@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A percentile is LoadGen's element of the values, whatever its binary fraction is.
+// A percentile is the element that LoadGen chooses, even if the percentile has no exact binary fraction.
 func TestShareOfAPercentile(t *testing.T) {
 	for percent, want := range map[float64]float64{50: .5, 99.9: .999, 99.99: .9999, 99.95: .9995, 90.1: .901, 1e-5: 1e-7,
 		99.99999: .9999999} {

@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// radixFrom is the number of keys from which sorting by digits is faster than by comparison (BenchmarkSort).
+// radixFrom is the smallest number of keys for which sorting by digits is faster than by comparison (BenchmarkSort).
 const radixFrom = 1 << 12
 
-// digitBits is the largest length of a digit. The counters of one digit then fit into a processor's first cache.
+// digitBits is the maximum length of a digit in bits. The counters of one digit then fit into a processor's L1 cache.
 const digitBits = 11
 
-// sortKeys sorts keys by digits from the lowest. It needs other as memory of the same length, and returns both, the
-// sorted one first. The cost grows with the number of bits in which keys differ: durations of up to 8 s in ns take
-// three rounds, quotients of them six.
+// sortKeys sorts keys by digits from the lowest. It uses other, a slice of the same length, as scratch memory. It
+// returns both slices, the sorted one first. The cost grows with the number of bits in which keys differ: durations of
+// up to 8 s in ns take three rounds, quotients of them six.
 func sortKeys(keys, other []uint64) (sorted, free []uint64) {
 	if len(keys) < radixFrom {
 		slices.Sort(keys)
@@ -54,13 +54,13 @@ func sortDigit(keys, other []uint64, low int, mask uint64) {
 
 const signBit = 1 << 63
 
-// keyOfNS returns an integer that has the order of a duration in ns.
+// keyOfNS converts a duration in ns to an unsigned integer that sorts in the same order.
 func keyOfNS(ns int64) uint64 { return uint64(ns) ^ signBit }
 
-// secondsOfNS returns the duration of keyOfNS in seconds.
+// secondsOfNS converts a key of keyOfNS to seconds.
 func secondsOfNS(key uint64) float64 { return seconds(int64(key ^ signBit)) }
 
-// keyOf returns an integer that has the order of the value, which is not NaN.
+// keyOf converts a value, which must not be NaN, to an integer that sorts in the same order.
 func keyOf(v float64) uint64 {
 	b := math.Float64bits(v)
 	if b&signBit != 0 {
@@ -69,7 +69,7 @@ func keyOf(v float64) uint64 {
 	return b | signBit
 }
 
-// valueOf returns the value of keyOf.
+// valueOf converts a key of keyOf back to its value.
 func valueOf(key uint64) float64 {
 	if key&signBit != 0 {
 		return math.Float64frombits(key &^ signBit)

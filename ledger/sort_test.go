@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSortKeys compares both ways of sorting, for lists of any length, sign and spread.
+// TestSortKeys compares sorting by digits with sorting by comparison, for lists of any length, sign and range.
 func TestSortKeys(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		number := rapid.Float64().Filter(func(v float64) bool { return !math.IsNaN(v) })
@@ -33,7 +33,7 @@ func TestSortKeys(t *testing.T) {
 	require.Equal(t, same, sortedBy(same, keyOf, valueOf))
 }
 
-// TestSortDurations does the same for durations in ns of every length.
+// TestSortDurations does the same for durations in ns of every magnitude.
 func TestSortDurations(t *testing.T) {
 	for bits := range 64 {
 		r := rand.New(rand.NewPCG(uint64(bits), 1))
@@ -65,8 +65,8 @@ func sortedBy[T any](values []T, keyOf func(T) uint64, valueOf func(uint64) floa
 	return out
 }
 
-// BenchmarkSort compares both ways at the length from which digits are used, and at a million: durations in ns, and
-// quotients of them.
+// BenchmarkSort compares both ways of sorting for radixFrom keys and for a million keys: durations in ns and quotients
+// of durations.
 func BenchmarkSort(b *testing.B) {
 	for _, n := range []int{radixFrom, 1 << 20} {
 		ns, quotients := make([]uint64, n), make([]uint64, n)

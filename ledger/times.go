@@ -4,13 +4,13 @@ import "math"
 
 // Times are the durations of one sample in seconds. NaN: the sample has no such duration.
 type Times struct {
-	TTFT, TPOT, E2E, NTPOT float64 // of a success
-	IssueLag               float64 // scheduled to issued
-	DispatchLag            float64 // scheduled to sent
-	ReportLag              float64 // last token readable, at the earliest, to completion reported
+	TTFT, TPOT, E2E, NTPOT float64 // latencies of a successful sample
+	IssueLag               float64 // time from scheduled to issued
+	DispatchLag            float64 // time from scheduled to sent
+	ReportLag              float64 // from the earliest arrival of the last token to its report
 }
 
-// TimesOf returns the durations of e, which was due at a wall clock time in ns.
+// TimesOf returns the durations of e. due is the wall-clock time in ns at which e was due.
 func TimesOf(e *Entry, due int64) Times {
 	whole := func(of nsOf) float64 {
 		if ns, ok := of(e, due); ok {
@@ -28,10 +28,10 @@ func TimesOf(e *Entry, due int64) Times {
 		IssueLag: whole(issueLag), DispatchLag: whole(dispatchLag), ReportLag: whole(reportLag)}
 }
 
-// nsOf returns one duration of a sample in ns; not ok: the sample has none.
+// nsOf returns one duration of a sample in ns; ok is false if the sample has none.
 type nsOf func(e *Entry, due int64) (ns int64, ok bool)
 
-// secondsOf returns one duration of a sample in seconds; not ok: the sample has none.
+// secondsOf returns one duration of a sample in seconds; ok is false if the sample has none.
 type secondsOf func(e *Entry, due int64) (s float64, ok bool)
 
 func issueLag(e *Entry, due int64) (int64, bool) { return e.IssuedNS - due, true }

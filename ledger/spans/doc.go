@@ -2,8 +2,8 @@
 //
 //	written, err := spans.Write(access, "spans.json.gz", test, spans.Options{Endpoints: urls})
 //
-// The file follows the Trace Event Format of Chrome. Its spans come from the ledger's stamps after the test, so that
-// they cost nothing during it. docs/how-to/profiling.md explains how to read them.
+// The file follows the Trace Event Format of Chrome. The spans are computed after the test from the ledger's
+// timestamps, so they cost nothing during the test. docs/how-to/profiling.md explains how to read them.
 //
-// It imports ledger and internal/atomicfile and nothing else of the project.
+// Of this project it imports only ledger and internal/atomicfile.
 package spans

@@ -12,20 +12,20 @@ import (
 	"github.com/mlperf-go/mlperf-go/ledger"
 )
 
-// MaxBytes bounds the file before compression. About 350,000 requests fit, which the viewers still open
+// MaxBytes limits the uncompressed size of the file. About 350,000 requests fit, and the viewers can open such a file
 // (docs/how-to/profiling.md#spans).
 const MaxBytes = 256 << 20
 
-// Options describe what the ledger does not have.
+// Options configures Write.
 type Options struct {
-	Endpoints []string // names by Entry.Endpoint
-	MaxBytes  int64    // 0: the constant
+	Endpoints []string // endpoints' names, by Entry.Endpoint
+	MaxBytes  int64    // limit of the uncompressed size in bytes; 0: MaxBytes, the constant
 }
 
-// Written is what a file contains.
+// Written reports how many requests a file contains.
 type Written struct {
 	Requests int `json:"requests"`
-	Left     int `json:"requests_left_out"` // because the file would exceed its bound
+	Left     int `json:"requests_left_out"` // requests omitted because the file would exceed MaxBytes
 }
 
 // The processes of the trace. Each endpoint has one from pidEndpoint on, with a thread for each request in flight.
@@ -35,13 +35,13 @@ const (
 	pidEndpoint
 )
 
-// part is one span of a request: from one stamp to the next.
+// part is one span of a request, from one timestamp to the next.
 type part struct {
 	name     string
 	from, to func(*ledger.Entry) int64
 }
 
-// waiting are the parts before a request is in a lane, flight those inside it.
+// waiting lists the parts before a request is sent; flight lists those while it is in flight.
 var (
 	waiting = []part{
 		{"issue", func(e *ledger.Entry) int64 { return e.IssuedNS }, func(e *ledger.Entry) int64 { return e.DequeuedNS }},
@@ -49,7 +49,7 @@ var (
 	}
 	flight = []part{
 		{"first token", func(e *ledger.Entry) int64 { return e.SentNS }, firstToken},
-		// an answer that is no stream has no first token: its tokens come together
+		// an answer without a stream has no first token, since all tokens arrive together
 		{"stream", firstToken, lastToken},
 		{"complete", lastToken, func(e *ledger.Entry) int64 { return e.DoneNS }},
 	}
@@ -58,7 +58,7 @@ var (
 func firstToken(e *ledger.Entry) int64 { return e.FirstTokenNS }
 func lastToken(e *ledger.Entry) int64  { return e.LastTokenNS }
 
-// Write writes the spans of every request into path, up to the bound of its size. A name that ends in .gz is
+// Write writes the spans of every request into path, up to the limit of its size. A name that ends in .gz is
 // compressed; both viewers open such files.
 func Write(access atomicfile.Access, path string, t *ledger.Test, o Options) (Written, error) {
 	lines, err := access.CreateLines(path)
@@ -74,18 +74,18 @@ func Write(access atomicfile.Access, path string, t *ledger.Test, o Options) (Wr
 	return w.written, lines.Close()
 }
 
-// writer writes events, one a line.
+// writer writes events, one per line.
 type writer struct {
 	add     func(line []byte) error
 	names   ledger.Names
-	startNS int64 // zero of the times
-	left    int64 // bytes
+	startNS int64 // time in ns since 1970 at which the file's times start
+	left    int64 // bytes left before the limit
 	buffer  []byte
 	written Written
 	err     error
 }
 
-// reserve is kept for the end of the file and the names of its processes.
+// reserve is the number of bytes kept free for the end of the file and the names of its processes.
 const reserve = 4 << 10
 
 func (w *writer) write(entries []ledger.Entry, endpoints []string) {
@@ -115,7 +115,7 @@ func (w *writer) write(entries []ledger.Entry, endpoints []string) {
 	w.line(`],"otherData":` + string(about) + `}`)
 }
 
-// inOrder returns the entries that were issued, in the order of their sending.
+// inOrder returns the issued entries in the order in which they were sent.
 func inOrder(entries []ledger.Entry) []*ledger.Entry {
 	list := make([]*ledger.Entry, len(entries))
 	for i := range entries {
@@ -127,7 +127,7 @@ func inOrder(entries []ledger.Entry) []*ledger.Entry {
 	return list
 }
 
-// flush writes the span from the last issue to the last answer: what LoadGen waits for after FlushQueries.
+// flush writes the span from the last issue to the last answer, during which LoadGen waits after FlushQueries.
 func (w *writer) flush(order []*ledger.Entry) {
 	var issued, done int64
 	for _, e := range order {
@@ -176,7 +176,7 @@ func (w *writer) about(b []byte, e *ledger.Entry) []byte {
 	b = field(append(b, ','), "input_tokens", int64(e.InputTokens))
 	b = field(append(b, ','), "output_tokens", int64(e.OutputTokens))
 	if reason := w.names.Reason(e); reason != "" {
-		b = strconv.AppendQuote(append(b, `,"reason":`...), string(reason)) // letters, digits and underscores
+		b = strconv.AppendQuote(append(b, `,"reason":`...), string(reason)) // needs no escapes
 	}
 	return b
 }
@@ -189,8 +189,8 @@ func field(b []byte, name string, v int64) []byte {
 // makes 2 ns of 0.003 µs, and drop a span that then ends after the one around it. Others round, to the same number.
 const aboveWhole = '2'
 
-// span writes a complete event. isPart: it is inside another one, which must not end earlier; what cuts its duration
-// does no harm. args appends its arguments; nil: it has none.
+// span writes a complete event. isPart marks a span inside another one, which must not end before it. args appends the
+// span's arguments; nil: it has none.
 func (w *writer) span(name string, pid, tid int, from, to int64, isPart bool, args func([]byte) []byte) {
 	b := append(w.buffer[:0], `{"ph":"X","name":"`...)
 	b = append(append(b, name...), `","pid":`...)
@@ -229,7 +229,7 @@ func micro(b []byte, ns int64) []byte {
 }
 
 func (w *writer) process(pid int, name string) {
-	quoted, _ := json.Marshal(name) // a string is always encoded
+	quoted, _ := json.Marshal(name) // encoding a string cannot fail
 	w.line(fmt.Sprintf(`{"ph":"M","name":"process_name","pid":%d,"args":{"name":%s}},`, pid, quoted))
 }
 
@@ -251,7 +251,7 @@ type lanes struct {
 	count int
 }
 
-// take returns the lowest free lane from one time to another. The times from never decrease.
+// take returns the lowest free lane from one time to another. Calls must pass from in ascending order.
 func (l *lanes) take(from, to int64) int {
 	for len(l.busy) > 0 && l.busy[0].at < from {
 		heap.Push(&l.free, heap.Pop(&l.busy).(end).lane)

@@ -51,7 +51,8 @@ const start = int64(1_700_000_000_000_000_000)
 
 var names = ledger.Names{Reasons: []ledger.Reason{"", "connect"}}
 
-// entries are a stream, an answer without tokens, one that failed before it was sent, and one that never ended.
+// entries returns a stream, an answer without tokens, a sample that failed before it was sent, and one that never
+// ended.
 func entries() []ledger.Entry {
 	return []ledger.Entry{
 		{Seq: 0, Index: 7, InputTokens: 5, OutputTokens: 3, IssuedNS: start, DequeuedNS: start + 1_000, SentNS: start + 2_500,
@@ -101,7 +102,7 @@ func TestSpansOfRequests(t *testing.T) {
 	}
 }
 
-// The file keeps its bound, names what it left out, and is complete JSON at any size.
+// At any size limit the file stays within it, reports the omitted requests, and is complete JSON.
 func TestBoundedSize(t *testing.T) {
 	var list []ledger.Entry
 	for i := range 200 {
@@ -122,7 +123,7 @@ func TestBoundedSize(t *testing.T) {
 	}
 }
 
-// drawEntries returns entries whose stamps are up to most ns after one another, in any order.
+// drawEntries returns entries whose timestamps are up to most ns apart, in any order.
 func drawEntries(t *rapid.T, most int64) (list []ledger.Entry) {
 	stamp := rapid.Int64Range(0, most)
 	for i := range rapid.IntRange(0, 40).Draw(t, "n") {
@@ -149,7 +150,8 @@ func written(t *rapid.T, list []ledger.Entry) []byte {
 }
 
 // Perfetto drops a span that begins within another one and ends after it, in ns. Its importers have converted the µs of
-// the file in three ways (src/trace_processor/importers/json): both times cut, only the duration cut, both rounded.
+// the file in three ways (src/trace_processor/importers/json): both times truncated, only the duration truncated, both
+// rounded.
 func TestPerfettoDropsNoSpan(t *testing.T) {
 	cut := func(us float64) int64 { return int64(us * 1000) }
 	rounded := func(us float64) int64 { return int64(math.Round(us * 1000)) }
@@ -174,7 +176,7 @@ func TestPerfettoDropsNoSpan(t *testing.T) {
 	})
 }
 
-// The spans of one thread never overlap without nesting, which the viewers require, whatever the stamps are.
+// Spans of one thread that overlap are nested, as the viewers require, for any timestamps.
 func TestSpansOfAThreadNest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var f file
