@@ -25,13 +25,14 @@ import (
 	"github.com/mlperf-go/mlperf-go/sut"
 )
 
-// LoadGen runs one test per process, so the test binary starts itself again for each: the job comes in this variable.
+// LoadGen runs one test per process, so the test binary starts itself again for each job. This variable contains the
+// job.
 const jobVariable = "MLPERF_GO_SUT_TEST_JOB"
 
 func TestMain(m *testing.M) {
 	if text := os.Getenv(jobVariable); text != "" {
-		// A test that was ended early leaves LoadGen's thread behind, which must not see C++ clean up: under the race
-		// detector os.Exit would run its exit handlers.
+		// After a test that ended early, LoadGen's thread still runs and must not see C++ clean up. Under the race
+		// detector, os.Exit would run C++'s exit handlers.
 		syscall.Exit(child(text))
 	}
 	goleak.VerifyTestMain(m)
@@ -40,21 +41,21 @@ func TestMain(m *testing.M) {
 // job is what one child process does.
 type job struct {
 	Dir       string
-	Backend   string // a name of scripts
+	Backend   string // key of scripts
 	Scenario  loadgen.TestScenario
 	Mode      loadgen.TestMode
 	Queries   int
 	QPS       float64
 	Shards    int
-	MaxErrors int // negative: never
+	MaxErrors int // failed samples after which the test ends; negative: never
 	Drain     time.Duration
-	CancelAt  time.Duration // the caller ends the test then; 0: never
-	Grace     time.Duration // how long StartTest has to return after an early end; 0: a second
+	CancelAt  time.Duration // time at which the caller ends the test; 0: never
+	Grace     time.Duration // time that StartTest may take to return after an early end; 0: 1 s
 }
 
-// seen is what one child process saw.
+// seen contains the observations of one child process.
 type seen struct {
-	Returned bool // StartTest came to its end
+	Returned bool // whether StartTest returned
 	StartErr string
 	Cause    string // why the test ended early
 	WaitErr  string
@@ -143,7 +144,7 @@ func runJob(j *job) (*seen, error) {
 	return out, nil
 }
 
-// wait does what a run does: a test that ended early gets some time to return, a second in a run.
+// wait waits for StartTest like a run: a test that ended early gets a limited time to return, 1 s in a run.
 func (o *seen) wait(s *sut.SUT, returned <-chan error, grace time.Duration) {
 	ended := func(err error) {
 		o.Returned = true
@@ -171,7 +172,7 @@ func (o *seen) wait(s *sut.SUT, returned <-chan error, grace time.Duration) {
 	}
 }
 
-// do runs a job in a process of its own; one that does not end by itself fails the test.
+// do runs a job in a child process. The test fails if the child does not exit by itself.
 func do(t *testing.T, j job) *seen {
 	t.Helper()
 	j.Dir = t.TempDir()

@@ -7,6 +7,6 @@
 // One goroutine per shard runs the backend; New makes them, Start starts them, Wait waits for them. A watchdog ends a
 // test whose last answers never arrive.
 //
-// The package contains no wire protocol, reads no file and no setting of LoadGen, and must not import run, qsl, report
-// or cmd.
+// The package contains no wire protocol and reads neither files nor LoadGen's settings. It must not import run, qsl,
+// report or cmd.
 package sut

@@ -2,7 +2,7 @@
 
 package sut
 
-// parker is a source that an event loop can sleep on, such as loadgen.Shard.
+// parker is a source of queries that can wake a sleeping event loop, such as loadgen.Shard.
 type parker interface {
 	Park() bool
 	Unpark()
@@ -12,7 +12,7 @@ type parker interface {
 // Park announces that the consumer is about to sleep on FD. It returns false if the consumer must not sleep.
 func (s *source) Park() bool { return s.ring.(parker).Park() }
 
-// Unpark takes the announcement back.
+// Unpark cancels the announcement.
 func (s *source) Unpark() { s.ring.(parker).Unpark() }
 
 // FD returns a descriptor that becomes readable when a parked consumer is woken, or -1 if the ring has none.

@@ -12,13 +12,13 @@ import (
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
-// script is a backend that handles each query as a test defines it. take is called by one locked thread.
+// script is a backend that handles each query with a function of the test. One locked thread calls take.
 type script struct {
 	take  func(q loadgen.Query, sink backends.Sink)
-	after func(sink backends.Sink, cancelled []loadgen.Query) // once the context has ended and all is cancelled
-	hold  bool                                                // queries are kept until the context ends
-	quit  int                                                 // return after so many queries; 0: at the end
-	err   error                                               // what is then returned
+	after func(sink backends.Sink, cancelled []loadgen.Query) // called after all queries are cancelled
+	hold  bool                                                // whether queries are held until the context ends
+	quit  int                                                 // queries after which it returns; 0: at the end
+	err   error                                               // error that the backend then returns
 }
 
 var errBroken = errors.New("the scripted backend broke")
@@ -97,7 +97,7 @@ var scripts = map[string]*script{
 		sink.FirstToken(loadgen.Query{ID: 1, Seq: -1}, nil, now())
 		good(q, sink)
 	}},
-	// Of three samples one fails before its first token, one after it, and one is answered.
+	// Of three samples, one fails before its first token, one fails after it, and one is answered.
 	"fails": {take: func(q loadgen.Query, sink backends.Sink) {
 		switch q.Seq % 3 {
 		case 0:

@@ -1,4 +1,4 @@
-// HOT PATH: FirstToken, Complete and Tokens run once a sample or a token. No lock, no channel, no allocation.
+// HOT PATH: FirstToken, Complete and Tokens run once per sample or per token. No lock, no channel, no allocation.
 
 package sut
 
@@ -16,7 +16,7 @@ import (
 type sink struct {
 	ledger      *ledger.Shard
 	loadgen     loadgen.Reporter
-	firstTokens bool // LoadGen expects a first token of every sample
+	firstTokens bool // whether LoadGen expects a first token from every sample
 	failed      func(backends.Attempt)
 	unusual     func(finishReason string)
 	counts      *counts
@@ -29,15 +29,15 @@ var (
 	_ backends.SentMarker = (*sink)(nil)
 )
 
-// wallClock returns a clock of ns since 1970 that reads only the monotonic clock, at half the cost. A step of the wall
-// clock is detected elsewhere and makes the result invalid.
+// wallClock returns a clock of ns since 1970 that reads only the monotonic clock, at half the cost. Package run detects
+// steps of the wall clock, which make the result invalid.
 func wallClock() func() int64 {
 	base := time.Now()
 	wall := base.UnixNano()
 	return func() int64 { return wall + int64(time.Since(base)) }
 }
 
-// FirstToken reports a sample's first token to LoadGen. The ledger refuses a second one.
+// FirstToken reports a sample's first token to LoadGen. The ledger rejects a second one.
 func (s *sink) FirstToken(q loadgen.Query, tokens []int32, atNS int64) {
 	nvtx.Next(q.Seq, nvtx.Stream)
 	if s.ledger.FirstToken(q.Seq, atNS) && s.firstTokens {
@@ -45,7 +45,7 @@ func (s *sink) FirstToken(q loadgen.Query, tokens []int32, atNS int64) {
 	}
 }
 
-// Sent begins the range of the answer, in programs that mark ranges.
+// Sent marks the start of the answer's range for profilers, in builds that mark ranges.
 func (s *sink) Sent(q loadgen.Query, stream bool) {
 	if stream {
 		nvtx.Next(q.Seq, nvtx.FirstToken)
@@ -79,12 +79,13 @@ func (s *sink) Complete(q loadgen.Query, o *backends.Outcome) {
 	}
 	switch {
 	case reason != backends.OK:
-		// A missing first token would crash LoadGen's accuracy mode. No figure of this program contains this empty one.
+		// A missing first token would crash LoadGen's accuracy mode. No metric of this program includes this empty
+		// first token.
 		if s.firstTokens && !told {
 			s.loadgen.FirstTokenComplete(q.ID, nil)
 		}
 		s.loadgen.QuerySamplesComplete(q.ID, nil, 0)
-	case o.Text != nil: // kept only if answers are texts, even if empty, and even if the server also sent ids
+	case o.Text != nil: // set only if answers are logged as text, even if empty and even with ids
 		s.loadgen.QuerySamplesCompleteBytes(q.ID, o.Text, o.NTokens)
 	default:
 		s.loadgen.QuerySamplesComplete(q.ID, o.Tokens, o.NTokens)
@@ -110,19 +111,19 @@ type source struct {
 	ring   loadgen.Source
 	ledger *ledger.Shard
 	counts *counts
-	ended  bool // the backend has seen the end of the queries
+	ended  bool // whether the backend was told that no more queries follow
 }
 
 var _ loadgen.Source = (*source)(nil)
 
-// Pop moves queries out of the ring.
+// Pop moves queries from the ring to dst and returns their number.
 func (s *source) Pop(dst []loadgen.Query) int {
 	n := s.ring.Pop(dst)
 	s.note(dst[:n])
 	return n
 }
 
-// Wait is Pop that blocks.
+// Wait is like Pop but blocks until there are queries or the timeout has passed.
 func (s *source) Wait(dst []loadgen.Query, timeout time.Duration) (int, bool) {
 	n, open := s.ring.Wait(dst, timeout)
 	s.note(dst[:n])

@@ -19,8 +19,8 @@ type Options struct {
 	Name         string // the SUT's name in LoadGen's logs
 	RingCapacity int    // samples in a shard's ring; 0: 65,536 (only Offline ever fills one)
 	Backends     []backends.Backend
-	Ledger       *ledger.Ledger // with as many shards as there are backends
-	// FirstTokens: LoadGen expects a first token of every sample (token latencies on, scenario not Offline).
+	Ledger       *ledger.Ledger // ledger of the test, with one shard per backend
+	// FirstTokens is set if LoadGen expects a first token from every sample (token latencies on, scenario not Offline).
 	FirstTokens bool
 	// Failed is called with every failed attempt, from any goroutine. It may be nil.
 	Failed func(backends.Attempt)
@@ -44,7 +44,8 @@ var errUnserved = errors.New("the backend returned before the test had ended")
 
 const defaultRingCapacity = 1 << 16
 
-// Shard is a queue of queries and the receiver of their answers: a ring of LoadGen's, or a schedule without LoadGen.
+// Shard is a queue of queries that also receives their answers. It is one of LoadGen's rings, or a schedule without
+// LoadGen.
 type Shard interface {
 	loadgen.Source
 	loadgen.Reporter
@@ -53,19 +54,19 @@ type Shard interface {
 // SUT drives one backend per shard.
 type SUT struct {
 	o       Options
-	loadgen *loadgen.SUT // nil: the queries do not come from LoadGen
+	loadgen *loadgen.SUT // LoadGen's view of this SUT; nil if the queries do not come from LoadGen
 	shards  []Shard
 	cancel  context.CancelCauseFunc
 	ctx     context.Context
 	running sync.WaitGroup
 	errs    []error
 
-	counts    []counts // by shard
+	counts    []counts // counters by shard
 	stopWatch chan struct{}
 	watching  sync.WaitGroup
 }
 
-// counts are the counters of a shard. One thread writes each, on cache lines of its own.
+// counts contains the counters of a shard. One thread writes each counter, and each has its own cache line.
 type counts struct {
 	taken, ended, failed atomic.Int64
 	_                    [128 - 24]byte
@@ -100,8 +101,8 @@ func New(o Options) (*SUT, error) {
 	return s, nil
 }
 
-// NewWithout returns a system under test whose queries come from other shards than LoadGen's, one for each backend. Its
-// LoadGen() is nil.
+// NewWithout returns a system under test whose queries come from the given shards instead of LoadGen. It needs one
+// shard per backend. Its LoadGen() is nil.
 func NewWithout(o Options, shards []Shard) *SUT {
 	if o.Failed == nil {
 		o.Failed = func(backends.Attempt) {}
@@ -156,7 +157,7 @@ func (s *SUT) Stopped() <-chan struct{} { return s.ctx.Done() }
 func (s *SUT) Cause() error { return context.Cause(s.ctx) }
 
 // Settled reports whether LoadGen has ended a series of queries and every sample of it has ended too. LoadGen then only
-// has to read its log, and to begin the next series or return from StartTest.
+// reads its log, and starts the next series or returns from StartTest.
 func (s *SUT) Settled() bool {
 	n := int64(s.loadgen.Flushed())
 	return n > 0 && s.sum(taken) == n && s.sum(ended) == n

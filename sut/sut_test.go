@@ -16,7 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/sut"
 )
 
-// server is a job that is over in a second.
+// server returns a Server job that takes about one second.
 func server(backend string) job {
 	return job{Backend: backend, Scenario: loadgen.Server, Mode: loadgen.PerformanceOnly, Queries: 300, QPS: 1000,
 		MaxErrors: -1}
@@ -70,7 +70,7 @@ func ids(list ...int32) []byte {
 	return b
 }
 
-// checkAnswers reads the accuracy log and wants one record for each sample.
+// checkAnswers reads the accuracy log, requires one record per sample, and calls check with each record.
 func checkAnswers(t *testing.T, j job, check func(*mllog.AccuracyEntry)) {
 	t.Helper()
 	have := map[int64]bool{}
@@ -107,7 +107,8 @@ func TestReportsOfUnknownSamplesAreRefused(t *testing.T) {
 	require.EqualValues(t, 600, s.Counts.Unknown)
 }
 
-// A failed sample ends empty, behind an empty first token where none was reported: no token is invented.
+// A failed sample ends with an empty answer. If no first token was reported, an empty one precedes it; no token is
+// invented.
 func TestFailedSamplesAreEmpty(t *testing.T) {
 	t.Parallel()
 	j := with(server("fails"), func(j *job) { j.Dir, j.Mode = t.TempDir(), loadgen.AccuracyOnly })
@@ -151,7 +152,7 @@ func TestFirstTokenRule(t *testing.T) {
 	} {
 		t.Run(c.backend+" "+c.scenario.String(), func(t *testing.T) {
 			t.Parallel()
-			// Accuracy mode: there LoadGen dies of a first token that is missing.
+			// In accuracy mode LoadGen crashes if a first token is missing.
 			s := do(t, with(server(c.backend), func(j *job) { j.Scenario, j.Mode = c.scenario, loadgen.AccuracyOnly }))
 			require.True(t, s.Returned)
 			if c.failed {
@@ -174,7 +175,8 @@ func TestTextAnswers(t *testing.T) {
 	})
 }
 
-// An answer without a text is no list of ids where answers are texts: a scorer would read those as characters.
+// If answers are logged as text, an answer without a text must not be logged as ids: a scorer would read the ids as
+// characters.
 func TestEmptyText(t *testing.T) {
 	t.Parallel()
 	j := with(server("text that is empty"), func(j *job) { j.Dir, j.Mode = t.TempDir(), loadgen.AccuracyOnly })
@@ -221,7 +223,7 @@ func TestDrainWatchdog(t *testing.T) {
 	require.Equal(t, map[ledger.Reason]int64{"cancelled": 300}, s.Reasons)
 }
 
-// A watchdog that only looks at silence must not end a test that waits for its next query.
+// The watchdog must not end a test that only waits for its next query.
 func TestDrainWatchdogIgnoresSlowSchedules(t *testing.T) {
 	t.Parallel()
 	s := do(t, with(server("good"), func(j *job) { j.Queries, j.QPS, j.Drain = 3, 1, 400*time.Millisecond }))
@@ -247,7 +249,7 @@ func TestCancel(t *testing.T) {
 			s := do(t, with(server(c.backend), func(j *job) {
 				j.Scenario, j.Queries, j.QPS, j.CancelAt = c.scenario, c.queries, 500, 300*time.Millisecond
 				if c.returns {
-					j.Grace = time.Minute // a quiet machine takes milliseconds of it
+					j.Grace = time.Minute // an idle machine needs only milliseconds
 				}
 			}))
 			require.Equal(t, "the caller has had enough", s.Cause)
@@ -256,7 +258,7 @@ func TestCancel(t *testing.T) {
 			require.Zero(t, s.Counts.Completed, "an answer that comes after the end is late")
 			if c.returns {
 				require.Equal(t, s.Counts.Failed, s.Reasons["cancelled"])
-			} else { // LoadGen goes on to issue between the counts and the entries, which are read behind them
+			} else { // LoadGen may issue further samples after the counts were read and before the entries are read
 				require.GreaterOrEqual(t, s.Reasons["cancelled"], s.Counts.Failed)
 			}
 			require.Len(t, s.Reasons, 1)
@@ -270,7 +272,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// A backend that stops serving would leave LoadGen waiting for ever.
+// If a backend stops serving, LoadGen would wait forever.
 func TestBackendThatStops(t *testing.T) {
 	for backend, want := range map[string]string{
 		"quits":  "shard 0: the backend returned before the test had ended",
