@@ -18,32 +18,33 @@ const DefaultMemoryLimit = 2 << 30
 // Options configures a library.
 type Options struct {
 	Dataset     *datasets.Dataset
-	Total       int // samples that LoadGen may ask for; 0: all of the data set
-	Performance int // samples that are in memory at once in performance mode; 0: Total
+	Total       int // number of samples that LoadGen may ask for; 0: all samples of the data set
+	Performance int // number of samples in memory at once in performance mode; 0: Total
 
 	// Encode appends the complete request bytes of a sample to dst and returns the result. It is called by Load, one
 	// sample at a time.
 	Encode func(dst []byte, s *datasets.Sample) ([]byte, error)
 
-	MemoryLimit int64  // bytes; 0: DefaultMemoryLimit
+	MemoryLimit int64  // memory in bytes above which the scratch file is used; 0: DefaultMemoryLimit
 	ScratchDir  string // folder of the scratch file; needed only above MemoryLimit
 
-	// Store replaces the library's own store if the data set's messages are in one already. Both then share its memory and
-	// its file, and messages that a request contains unchanged are not stored twice. The caller that made it closes it.
+	// Store replaces the library's own store if the data set's messages are already in a store. Both then share its
+	// memory and its file, and messages that a request contains unchanged are not stored twice. The caller that made it
+	// closes it.
 	Store *spill.Store
 }
 
 // Library is a query sample library. See the package comment for its thread rules.
 type Library struct {
 	o        Options
-	mu       sync.Mutex     // held by Load, Unload and Close against each other
-	requests [][]byte       // by sample index; nil: not loaded
-	refs     []int32        // how often a sample is loaded
-	blocks   []*spill.Block // where its bytes are
-	// requests that contain the data set's messages from their first load on; they stay after Unload
+	mu       sync.Mutex     // serializes Load, Unload and Close
+	requests [][]byte       // request bytes by sample index; nil: not loaded
+	refs     []int32        // number of times each sample is loaded, by sample index
+	blocks   []*spill.Block // location of the request bytes, by sample index
+	// requests that contain the data set's messages; such a request stays in memory after Unload
 	homes   [][]byte
 	store   *spill.Store
-	scratch []byte // Encode's buffer
+	scratch []byte // buffer for Encode
 	loaded  int
 	bytes   int64
 	closed  bool
@@ -123,11 +124,11 @@ func (l *Library) Request(index int) []byte {
 }
 
 // Load builds the request bytes of the samples that are not in memory yet. A sample that was loaded several times stays
-// until it was unloaded as often. After an error, no sample of the call is loaded.
+// in memory until it was unloaded the same number of times. After an error, no sample of the call is loaded.
 func (l *Library) Load(indices []int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	// messages were put into their store in this order, so that its blocks are freed one by one
+	// the store holds the messages in this order, so that its blocks are freed one after another
 	order := slices.Sorted(slices.Values(indices))
 	for n, index := range order {
 		if err := l.load(index); err != nil {
@@ -175,8 +176,8 @@ func (l *Library) load(index int) error {
 	return nil
 }
 
-// house makes a request the place of its sample's messages if both are in one store and the request contains them
-// unchanged.
+// house replaces a sample's messages by the copy inside its request, if both are in the same store and the request
+// contains the messages unchanged.
 func (l *Library) house(index int) {
 	messages, request := l.o.Dataset.Samples[index].Messages, l.requests[index]
 	if l.o.Store == nil || l.o.Store != l.o.Dataset.Store || len(messages) == 0 {
@@ -238,21 +239,21 @@ func (l *Library) Bytes() int64 {
 	return l.bytes
 }
 
-// Spilled reports whether a scratch file was needed since New.
+// Spilled reports whether the library has used a scratch file since New.
 func (l *Library) Spilled() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.store.Spilled()
 }
 
-// ScratchBytes returns the largest length of the scratch file; 0: it was not needed.
+// ScratchBytes returns the largest length that the scratch file had, in bytes; 0 if it was not used.
 func (l *Library) ScratchBytes() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.store.ScratchBytes()
 }
 
-// Close frees everything. Request bytes must not be read after it. A closed library can load nothing.
+// Close frees everything. Request bytes must not be read after it. A closed library cannot load samples.
 func (l *Library) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

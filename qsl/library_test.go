@@ -28,7 +28,7 @@ func dataset(t require.TestingT, n int) *datasets.Dataset {
 	return d
 }
 
-// encodeSized makes requests of about size bytes that tell their sample.
+// encodeSized returns an encoder of requests of about size bytes that identify their sample.
 func encodeSized(size int) func([]byte, *datasets.Sample) ([]byte, error) {
 	return func(dst []byte, s *datasets.Sample) ([]byte, error) {
 		dst = fmt.Appendf(dst, "sample %d:", s.InputIDs[0])

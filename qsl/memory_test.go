@@ -18,7 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// The size of the summarisation benchmark's data set, and the memory that it may take with all requests built.
+// The size of the summarization benchmark's data set, and the memory limit with all requests built.
 const (
 	fullRows      = 13368
 	fullMemoryKiB = 400 << 10

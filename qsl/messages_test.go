@@ -17,7 +17,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// withMessages reads rows of messages of about size bytes through a store, and tells what each should be.
+// withMessages reads rows with messages of about size bytes into a store. It also returns the expected messages of each
+// row.
 func withMessages(t require.TestingT, dir string, rows, size int, limit int64) (d *datasets.Dataset,
 	messages []string) {
 	var file bytes.Buffer
@@ -34,12 +35,13 @@ func withMessages(t require.TestingT, dir string, rows, size int, limit int64) (
 	return d, messages
 }
 
-// around puts messages into a request as they are.
+// around encodes a request that contains the messages unchanged.
 func around(dst []byte, s *datasets.Sample) ([]byte, error) {
 	return fmt.Appendf(dst, "POST / HTTP/1.1\r\n\r\n{\"messages\":%s,\"n\":1}", s.Messages), nil
 }
 
-// Messages and requests of a set of images together take as much as the requests alone, in memory and in the file.
+// For a data set of images, messages and requests together take no more space than the requests alone, in memory and in
+// the file.
 func TestMessagesAreHeldOnce(t *testing.T) {
 	const rows, size, limit = 400, 100_000, 24 << 20
 	d, messages := withMessages(t, t.TempDir(), rows, size, limit)
@@ -75,7 +77,7 @@ func TestMessagesAreHeldOnce(t *testing.T) {
 	require.True(t, l.Spilled())
 	require.Less(t, l.ScratchBytes(), int64(rows*size*2-limit), "both would take so much")
 
-	// A second library has the messages in the requests of the first, which it leaves alone.
+	// A second library finds the messages inside the first library's requests, and must not change those.
 	second := library(t, Options{Dataset: d, Store: d.Store.(*spill.Store), Encode: around})
 	require.NoError(t, second.Load([]int{5}))
 	require.NoError(t, second.Unload([]int{5}))
@@ -85,8 +87,8 @@ func TestMessagesAreHeldOnce(t *testing.T) {
 	require.NoError(t, l.Close())
 }
 
-// TestMessagesProperty loads and unloads at random, with requests that have the messages as they are and others that do
-// not.
+// TestMessagesProperty loads and unloads at random, with requests that contain the messages unchanged and requests that
+// do not.
 func TestMessagesProperty(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {

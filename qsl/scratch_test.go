@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestFullDisk fills a small file system, which only root can mount; a child in namespaces of its own does.
+// TestFullDisk fills a small file system. Only root can mount one, so a child process does it in its own namespaces.
 func TestFullDisk(t *testing.T) {
 	const child = "MLPERF_GO_TEST_FULL_DISK"
 	dir := os.Getenv(child)
