@@ -9,7 +9,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets/internal/jsontext"
 )
 
-// maxColumnar is the maximum size of the kept columns of a JSON object, which are held until the last one is read.
+// maxColumnar is the maximum size in bytes of the kept columns of a JSON object. The reader holds them until it has
+// read the last column.
 const maxColumnar = 2 << 30
 
 // jsonColumns reads one JSON object whose members are columns: arrays with one value per record.
@@ -19,10 +20,10 @@ type jsonColumns struct {
 	all   bool
 	read  bool
 	names []string   // columns in the file's order
-	kept  [][][]byte // by column: the JSON text of each value; nil if the schema does not know it
+	kept  [][][]byte // JSON texts of the values, by column; nil for a column that is not in the schema
 	rows  int
-	arena arena[byte] // kept values
-	bytes int         // in the arena
+	arena arena[byte] // memory of the kept values
+	bytes int         // number of bytes in the arena
 	out   []byte
 	n     int
 }
@@ -34,8 +35,8 @@ func newColumns(f *framer, p *plan, all bool) *jsonColumns {
 func (c *jsonColumns) passed() int   { return c.n }
 func (c *jsonColumns) shape() string { return shapeColumns }
 
-// columnar reports whether the content is an object of columns. The first known column whose value is conclusive
-// decides: it has an array where a record has another kind, or an array of arrays where a record has an array.
+// columnar reports whether the content is an object of columns. The first column of the schema with a conclusive value
+// decides: an array where a record has another kind, or an array of arrays where a record has an array.
 func columnar(f *framer, p *plan) bool {
 	if c, more := f.peek(); !more || c != '{' {
 		return false
@@ -47,12 +48,12 @@ func columnar(f *framer, p *plan) bool {
 			return columns
 		}
 		if size >= maxRecord {
-			return true // too long for a record
+			return true // the object is too long to be a record
 		}
 	}
 }
 
-// settle examines the members of the object that head begins with, as far as head reaches.
+// settle examines those members of the first object that are completely in head.
 func settle(head []byte, p *plan) (columns, settled bool) {
 	done := &fault{offset: len(head)}
 	s := scanner{b: head}
@@ -66,11 +67,12 @@ func settle(head []byte, p *plan) (columns, settled bool) {
 		}
 		return s.value()
 	})
-	// A fault well before the end of head is in the file; the reader of records explains it.
+	// A fault well before the end of head is a fault in the file, which the reader of records will explain.
 	return columns, settled || f == nil || f.offset < len(head)-16
 }
 
-// settledBy reports whether a value of a column of these kinds is all records' rather than one's, if that is certain.
+// settledBy reports whether a column's value contains the values of all records rather than of one. settled is false if
+// the value does not decide that.
 func settledBy(value []byte, kinds kind) (columns, settled bool) {
 	if value[0] != '[' {
 		return false, true

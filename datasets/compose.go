@@ -61,8 +61,8 @@ type roleText struct {
 	text []byte
 }
 
-// rolesOf returns the texts of the messages: the template's, or the system message and the parts of the user's text
-// separated by blank lines.
+// rolesOf returns the texts of the messages. They come from the template, or else from the system message and the parts
+// of the user's text, which it separates by blank lines.
 func (d *decoder) rolesOf(record []byte) ([]roleText, *fault) {
 	var messages []roleText
 	if t := d.o.Template; t != nil && t.messages[0].role != "" {
@@ -128,8 +128,8 @@ func (d *decoder) field(record []byte) func(name string) []byte {
 	}
 }
 
-// wrapped inserts a prompt's text into the template in its own record: a text with {input} in it, or an object of such
-// texts, one per model family, of which the first is used.
+// wrapped inserts a prompt's text into the template of its record. A template is a text with {input} in it, or an
+// object with one such text per model family, of which wrapped uses the first.
 func (d *decoder) wrapped(record []byte, text string) (string, *fault) {
 	value := d.value(record, roleTemplate)
 	if value == nil {
@@ -148,7 +148,7 @@ func (d *decoder) wrapped(record []byte, text string) (string, *fault) {
 	return prompt(template, text), nil
 }
 
-// firstText returns the first member of an object that is a text with a place for the prompt.
+// firstText returns the first member of an object that is a text with {input} in it.
 func firstText(object []byte) []byte {
 	var found []byte
 	s := scanner{b: object}
@@ -163,7 +163,7 @@ func firstText(object []byte) []byte {
 	return found
 }
 
-// keepMessages copies messages to the store if there is one, else to the heap.
+// keepMessages copies messages to the store, or to the heap if there is no store.
 func (r *reader) keepMessages(messages []byte) (json.RawMessage, func(), error) {
 	switch {
 	case len(messages) == 0:

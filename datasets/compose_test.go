@@ -94,7 +94,7 @@ func TestMessagesAreKept(t *testing.T) {
 	require.Equal(t, `[{"role":"user","content":"a  b"}]`, string(d.Samples[0].Messages))
 }
 
-// TestMessagesInAStore reads more messages than fit into the store's memory.
+// TestMessagesInAStore reads more messages than the store keeps in memory.
 func TestMessagesInAStore(t *testing.T) {
 	const rows, size = 400, 50_000
 	var b strings.Builder
@@ -124,8 +124,8 @@ func TestMessagesInAStore(t *testing.T) {
 	require.ErrorContains(t, err, "cannot keep the messages of record 1")
 }
 
-// TestGoldenPrompts composes the vision benchmark's prompts from templates: the recorded texts with fields in place of
-// values.
+// TestGoldenPrompts composes the vision benchmark's prompts from templates, which are the recorded texts with fields
+// instead of values.
 func TestGoldenPrompts(t *testing.T) {
 	var file struct{ Cases []json.RawMessage }
 	content, err := os.ReadFile(filepath.Join(golden.Dir(t, "accuracy"), "prompts.json"))
@@ -181,7 +181,7 @@ func TestGoldenPrompts(t *testing.T) {
 	require.Equal(t, len(file.Cases), seen)
 }
 
-// goldenText composes a single-text prompt from a template: the recorded text with fields in place of values.
+// goldenText composes a prompt of one text from a template, which is the recorded text with fields instead of values.
 func goldenText(t *testing.T, kind string, raw []byte) {
 	t.Helper()
 	fields := map[string][]string{"llama3.1-8b_cnn": {"article"}, "llama2-70b_openorca": {"system_prompt", "question"},

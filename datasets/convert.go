@@ -15,16 +15,16 @@ const FormatJSONL = "jsonl"
 // Conversion is the result of Convert.
 type Conversion struct {
 	Records int
-	From    []ConvertedFile // in the order they were read
-	Notes   []string        // like Dataset.Notes
+	From    []ConvertedFile // files in the order in which they were read
+	Notes   []string        // remarks for users about how the files were read, as in Dataset.Notes
 
-	lengths []int64 // prompt lengths, for FormatNPY
+	lengths []int64 // prompt lengths in tokens, for FormatNPY
 }
 
 // ConvertedFile is a file that Convert read.
 type ConvertedFile struct {
 	Path    string `json:"path"`
-	Format  string `json:"format"` // for people
+	Format  string `json:"format"` // format for display
 	SHA256  string `json:"sha256"`
 	Records int    `json:"samples"`
 }
@@ -37,9 +37,9 @@ type recordWriter interface {
 
 // Convert reads the files at paths in order and writes their records to w as FormatJSON, FormatJSONL, FormatCSV,
 // FormatParquet or FormatNPY. It checks the records of all files as one data set, like Open, and keeps every column,
-// known to the schema or not; a .npy file has only the token ids, and Conversion.WriteLengths writes its companion.
-// Numbers keep their text in JSON and CSV and their value in Parquet and .npy. Convert returns the first fault, an
-// *Error if it is in a file.
+// even those that are not in the schema. A .npy file contains only token ids; Conversion.WriteLengths writes the file
+// of prompt lengths for it. Numbers keep their text in JSON and CSV and their value in Parquet and .npy. Convert
+// returns the first fault, an *Error if it is in a file.
 func Convert(w io.Writer, paths []string, o Options, to string) (*Conversion, error) {
 	out, lengths, err := newRecordWriter(w, paths, o, to)
 	if err != nil {
@@ -53,8 +53,8 @@ func Convert(w io.Writer, paths []string, o Options, to string) (*Conversion, er
 	return done, out.close()
 }
 
-// newRecordWriter creates the writer for a format. Formats that need all columns or lengths before the first record
-// read the files an extra time.
+// newRecordWriter creates the writer for a format. For formats that need all columns or lengths before the first
+// record, it reads the files once more.
 func newRecordWriter(w io.Writer, paths []string, o Options, to string) (recordWriter, []int64, error) {
 	columns := &columnCells{}
 	switch to {
@@ -99,7 +99,7 @@ func FormatOfName(name string) string {
 	return ""
 }
 
-// walk reads and checks files and passes each record on, with every column of its file.
+// walk reads and checks files and calls take with each record, which has every column of its file.
 func walk(paths []string, o Options, take func(record []byte, s *Sample) error) (*Conversion, error) {
 	p, err := newPlan(o)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// converted returns the set at path in another format.
+// converted returns the data set at path converted to another format.
 func converted(t testing.TB, path, to string) []byte {
 	t.Helper()
 	var out bytes.Buffer

@@ -11,11 +11,11 @@ import (
 )
 
 // csvRecords reads comma-separated text (RFC 4180) whose first row contains the column names. It does not use
-// encoding/csv, which changes a CR LF inside quotes to LF and holds lines of any length in memory.
+// encoding/csv, because that changes CR LF inside quotes to LF and holds lines of any length in memory.
 type csvRecords struct {
 	f      *framer
 	plan   *plan
-	all    bool // include columns that the schema does not know
+	all    bool // whether to include columns that are not in the schema
 	header []csvColumn
 	out    []byte // JSON text of the current record
 	row    csvRow
@@ -73,7 +73,7 @@ func (c *csvRecords) next() ([]byte, int, error) {
 	}
 	c.out = append(c.out[:0], '{')
 	for i, column := range c.header {
-		if column.name == "" { // pandas writes its row numbers in a column without a name
+		if column.name == "" { // skip the row numbers, which pandas writes in a column without a name
 			continue
 		}
 		c.out = jsontext.AppendKey(c.out, column.name)
@@ -165,7 +165,7 @@ func (c *csvRecords) measure() (int, error) {
 	}
 }
 
-// explain reports the place of a stray quote, which makes a row run on, rather than a row that does not end.
+// explain looks for a stray quote, which makes a row seem endless. It reports the place of that quote instead.
 func (c *csvRecords) explain(row []byte, err error) *fileError {
 	f := c.row.split(row)
 	if errors.Is(err, errTooLong) && (f == nil || f.offset > len(row)-3) {
@@ -240,8 +240,8 @@ func (r *csvRow) quoted(row []byte, at int) (int, *fault) {
 	}
 }
 
-// appendCell appends a cell as the JSON value that the column's type requires. An empty cell is null: CSV has no other
-// null.
+// appendCell appends a cell as the JSON value that the column's type requires. An empty cell becomes null, since CSV
+// has no other notation of null.
 func appendCell(dst, cell []byte, kinds kind) ([]byte, *fault) {
 	switch {
 	case len(cell) == 0:

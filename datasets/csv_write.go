@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// csvWriter writes records as comma-separated text. A text is written as it is, another value as JSON, and a missing
+// csvWriter writes records as comma-separated text. It writes a text unchanged, any other value as JSON, and a missing
 // value as an empty cell.
 type csvWriter struct {
 	w     *bufio.Writer

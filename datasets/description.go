@@ -15,22 +15,22 @@ import (
 // Description is the YAML file that describes a data set (docs/reference/datasets.md#a-file-instead-of-flags): its
 // columns and the benchmark that it belongs to.
 type Description struct {
-	Path string // of the YAML file
+	Path string // path of the YAML file
 
-	Name, Text    string // for people
-	InputColumn   string // prompts as text; empty here and below: the schema's name
-	IDsColumn     string // prompts as token ids
-	TargetColumn  string // reference outputs
-	LengthsColumn string // number of ids in a row that are its prompt; the rest is padding
+	Name, Text    string // name and description for display
+	InputColumn   string // column with the prompts as text; empty here and below: the schema's name
+	IDsColumn     string // column with the prompts as token ids
+	TargetColumn  string // column with the reference outputs
+	LengthsColumn string // column with the number of ids in a row that are its prompt; the rest is padding
 	Format        string // one of the Format constants; empty: detect it
 	Rows          int    // maximum number of records; 0: all
-	Model         string // benchmark, or its model's name
-	Dataset       string // name of the set that this file is a part of
-	File          string // data set file, relative to the working folder
-	MaxTokens     int    // maximum length of an answer; 0: the benchmark's
+	Model         string // name of the benchmark or of its model
+	Dataset       string // name of the data set that this file is a part of
+	File          string // path of the data set file, relative to the working folder
+	MaxTokens     int    // maximum length of an answer in tokens; 0: the benchmark's
 }
 
-// descriptionFile is the form of the file.
+// descriptionFile is the YAML structure of the file.
 type descriptionFile struct {
 	Name   string `yaml:"name"`
 	Text   string `yaml:"description"`
@@ -99,7 +99,8 @@ func (d *Description) Apply(o *Options) {
 	}
 }
 
-// cut removes the padding of a row whose length is the last of its kept values, since padding must not be sent.
+// cut removes the padding of a row, which must not be sent. The last of the row's kept values is the length of the
+// prompt.
 func cut(s *Sample) *fault {
 	last := len(s.Kept) - 1
 	n, err := strconv.Atoi(s.Kept[last])

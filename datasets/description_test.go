@@ -20,7 +20,8 @@ func describe(t testing.TB, text string) (*Description, error) {
 	return ReadDescription(path)
 }
 
-// Every shipped file names a known benchmark, columns and count, and can read a set in that benchmark's schema.
+// Every shipped description names a known benchmark, its columns and its number of rows, and can read a data set in
+// that benchmark's schema.
 func TestShippedDescriptions(t *testing.T) {
 	files, err := filepath.Glob("../configs/datasets/*.yaml")
 	require.NoError(t, err)
@@ -48,7 +49,7 @@ func TestShippedDescriptions(t *testing.T) {
 			set := filepath.Join(t.TempDir(), "set")
 			var text bytes.Buffer
 			if err := (SynthSet{Row: m.Row, Samples: 8, Seed: 1}).Write(&text); err != nil {
-				return // of this benchmark no row can be invented
+				return // no synthetic rows exist for this benchmark
 			}
 			require.NoError(t, os.WriteFile(set, text.Bytes(), 0o644))
 			o := ForRow(m.Row)

@@ -26,7 +26,7 @@ func synthRecords(t *testing.T, name string) []map[string]json.RawMessage {
 	return records
 }
 
-// Columns that describe others agree with them.
+// Columns of a synthetic set that describe other columns agree with them.
 func TestSynthColumnsAgree(t *testing.T) {
 	text := func(r map[string]json.RawMessage, name string) (s string) {
 		require.NoError(t, json.Unmarshal(r[name], &s), name)

@@ -9,17 +9,17 @@ import (
 
 // Error describes what is wrong with a data set, and where.
 type Error struct {
-	Path     string // file; empty for a data set made in memory
-	What     string // kind of the file; empty: data set
-	Record   int    // 1-based; 0: the whole file
-	Line     int    // 1-based; 0: unknown
-	Field    string // column; empty: the whole record
+	Path     string // path of the file; empty for a data set made in memory
+	What     string // kind of the file; empty: "data set"
+	Record   int    // 1-based number of the record; 0: the error concerns the whole file
+	Line     int    // 1-based number of the line; 0: unknown
+	Field    string // column with the fault; empty: the error concerns the whole record
 	Found    string
 	Expected string
 	Try      string
-	Err      error // cause, where another package reported it
+	Err      error // cause, if another package reported it
 
-	more int // further records with the same fault
+	more int // number of further records with the same fault
 }
 
 // Error returns one paragraph: place, what was found, what was expected, what to try.

@@ -35,8 +35,8 @@ type records interface {
 	// next returns the next record and the line it begins on (0 if the format has no lines), and io.EOF after the last.
 	// The bytes are valid until the next call. Only after a *recordError can the caller continue with the next record.
 	next() (record []byte, line int, err error)
-	passed() int   // records so far, including a bad one
-	shape() string // format, for people
+	passed() int   // number of records so far, including a bad one
+	shape() string // format for display
 }
 
 // recordError describes an invalid record after which reading can continue.

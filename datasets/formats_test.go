@@ -130,7 +130,7 @@ func TestFormatComesFromContentOrOption(t *testing.T) {
 	_, err := Open(writeFile(t, "a", []byte("x")), o)
 	require.ErrorContains(t, err, `unknown format "xml"; use one of auto, json, csv`)
 
-	// What the schema recognizes as a record is one, even if all its values are arrays.
+	// An object that fits the schema of a record is a record, even if all its values are arrays.
 	columns := []models.Column{{Name: "messages", Type: "messages", Role: "messages"}, {Name: "extra", Type: "array"}}
 	for content, n := range map[string]int{
 		`{"extra":[1],"messages":[{"role":"user"}]}`:                     1,
@@ -142,7 +142,7 @@ func TestFormatComesFromContentOrOption(t *testing.T) {
 		require.Len(t, d.Samples, n, content)
 	}
 
-	// A column that the schema does not know may be larger than any record.
+	// A column that is not in the schema may be larger than any record.
 	unknown := append(append([]byte(`{"other":["`), bytes.Repeat([]byte("y"), 1<<20)...), `"],"tok_input":[[1]]}`...)
 	d, err := Open(writeFile(t, "a", unknown), testOptions())
 	require.NoError(t, err)
@@ -182,7 +182,8 @@ func TestQuotedTextIsJSON(t *testing.T) {
 	})
 }
 
-// FuzzCSV compares the rows with those of encoding/csv if that changes nothing (it drops carriage returns).
+// FuzzCSV compares the rows with those of encoding/csv, except for content with carriage returns, which encoding/csv
+// drops.
 func FuzzCSV(f *testing.F) {
 	for _, c := range badCSV {
 		f.Add([]byte(c.content))

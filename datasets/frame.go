@@ -19,10 +19,10 @@ var (
 type framer struct {
 	r          io.Reader
 	buf        []byte
-	start, end int // the unread window of buf
+	start, end int // the unread bytes are buf[start:end]
 	line       int // line of buf[start], 1-based
 	eof        bool
-	readErr    error // read error other than the end
+	readErr    error // read error other than io.EOF
 
 	begun, inArray, ended bool
 	records               int

@@ -51,7 +51,8 @@ func sparse(t *testing.T, text string, size int64) string {
 	return path
 }
 
-// TestGigabyteLines reads one line of 1 GiB in each text format: each is one error and uses memory of a few records.
+// TestGigabyteLines reads one line of 1 GiB in each text format. Each causes one error and needs no more memory than a
+// few records.
 func TestGigabyteLines(t *testing.T) {
 	if race.Enabled || testing.Short() {
 		t.Skip("measures memory")
@@ -81,13 +82,14 @@ func TestGigabyteLines(t *testing.T) {
 	}
 }
 
-// TestMemory reads a set of images of 160 MB, of which memory holds a few pages, whether the messages are kept in a
-// scratch file or only measured. A page has the images of a row group of 500, as in pyarrow's dictionary pages.
+// TestMemory reads a data set with 160 MB of images. Memory must hold only a few pages of it, whether the messages go
+// to a scratch file or are only measured. A page contains all images of a row group of 500 rows, as in pyarrow's
+// dictionary pages.
 const (
 	imageRows   = 4000
 	imageBytes  = 40_000
 	imageGroup  = 500
-	imageMemory = 150 << 20 // 6 pages, which the garbage collector may let double, and what the process has anyway
+	imageMemory = 150 << 20 // 6 pages, twice that for the garbage collector, and the rest of the process
 )
 
 func TestImagesAreNotReadWhole(t *testing.T) {

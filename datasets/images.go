@@ -27,8 +27,8 @@ func imageFormat(head []byte) string {
 	return ""
 }
 
-// appendImage appends the content part of an image: a data URL with its bytes as they are stored, or the value if it is
-// a URL. It returns the size of the image file, 0 for a URL.
+// appendImage appends the content part of an image: a data URL with the stored bytes, or the value itself if it is a
+// URL. It returns the size of the image file in bytes, or 0 for a URL.
 func (d *decoder) appendImage(dst, value []byte) ([]byte, int, *fault) {
 	const try = "store the image file's own bytes, or their base64"
 	if value[0] == '{' {

@@ -21,16 +21,16 @@ const (
 // different lengths.
 type Padding struct {
 	Lengths string // .npy file with the number of ids of each prompt; required, so that padding is never sent
-	Side    string // of the padding in a table: PadRight (default) or PadLeft
+	Side    string // side of the prompt on which a table has padding: PadRight (default) or PadLeft
 	ID      *int32 // the padding id; nil: the first one found
 }
 
-// maxNPYHeader is the maximum size of the header, which numpy itself keeps below 10,000 bytes.
+// maxNPYHeader is the maximum size of the header in bytes. numpy accepts up to 10,000 bytes.
 const maxNPYHeader = 64 << 10
 
 // npyHeader is the content of a .npy file's header.
 type npyHeader struct {
-	word  int   // bytes of one number: 4 or 8
+	word  int   // size of one number in bytes: 4 or 8
 	begin int64 // offset of the numbers in the file
 	shape []int64
 }
@@ -133,7 +133,7 @@ type npyRecords struct {
 	n       int
 }
 
-// newNPY reads the header from r, and the numbers from whole, a map of the file, or from r if whole is nil.
+// newNPY reads the header from r. It reads the numbers from whole, which maps the file, or from r if whole is nil.
 func newNPY(r io.Reader, whole []byte, name string, p Padding) (records, error) {
 	if p.Side != "" && p.Side != PadLeft && p.Side != PadRight {
 		return nil, fmt.Errorf("%w: unknown padding side %q; use left or right", ErrOption, p.Side)
@@ -190,7 +190,8 @@ func readLengths(path string) ([]int64, error) {
 	return lengths, nil
 }
 
-// lengthsOf reads the content of such a file. Memory grows with the content, not with what the header claims.
+// lengthsOf reads the content of a file of prompt lengths. Memory grows with the bytes read, not with the count in the
+// header.
 func lengthsOf(r io.Reader) ([]int64, *fault, error) {
 	h, f := readNPYHeader(r)
 	if f == nil && (len(h.shape) != 1 || h.shape[0] > maxSamples) {
@@ -291,7 +292,8 @@ func (n *npyRecords) atEnd() error {
 	return err
 }
 
-// checkPadding requires the ids outside of the prompt to be padding. Others mean a wrong length or the wrong side.
+// checkPadding requires the ids outside of the prompt to be padding. Any other id means a wrong length or the wrong
+// side.
 func (n *npyRecords) checkPadding(from, to int) *fault {
 	for i := from; i < to; i++ {
 		id := npyNumber(n.row[i*n.h.word:], n.h.word)

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// npyContent returns the numbers of a .npy file from the first to the last.
+// npyContent returns the numbers of a .npy file in order.
 type npyContent interface {
 	// take returns the next n bytes, valid until the next call. It returns io.EOF if none are left, and
 	// io.ErrUnexpectedEOF if there are fewer.
@@ -42,19 +42,19 @@ func (s *npyStream) take(n int) ([]byte, error) {
 	return s.b, nil
 }
 
-// npyWindow is how many bytes of a map stay resident behind the read position.
+// npyWindow is the number of bytes before the read position that stay in memory.
 const npyWindow = 8 << 20
 
 // npyMap reads the numbers from a mapped file without copying.
 type npyMap struct {
 	b       []byte // the whole file
 	at      int
-	dropped int // bytes at the start that have been released
+	dropped int // number of bytes at the start that have been released
 }
 
 func (m *npyMap) take(n int) ([]byte, error) {
 	if done := m.at &^ (os.Getpagesize() - 1); done-m.dropped >= npyWindow {
-		_ = unix.Madvise(m.b[m.dropped:done], unix.MADV_DONTNEED) // only advice; if it fails the pages stay longer
+		_ = unix.Madvise(m.b[m.dropped:done], unix.MADV_DONTNEED) // if this fails, the pages stay in memory longer
 		m.dropped = done
 	}
 	switch left := len(m.b) - m.at; {
@@ -83,8 +83,8 @@ func (s *source) mapped() []byte {
 	return b
 }
 
-// recoverCutMap converts the fault of reading a mapped file beyond its end, after it was truncated, to an error. The
-// caller defers the function that it returns.
+// recoverCutMap converts the fault that reading a truncated mapped file causes to an error. The caller defers the
+// function that it returns.
 func recoverCutMap(err *error) func() {
 	before := debug.SetPanicOnFault(true)
 	return func() {

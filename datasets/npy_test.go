@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// npyFile returns a .npy file like numpy.save; columns 0 means one dimension.
+// npyFile returns a .npy file as numpy.save writes it. With columns 0 the array has one dimension.
 func npyFile(version byte, descr string, rows, columns int, values ...int64) []byte {
 	shape := fmt.Sprintf("(%d,)", rows)
 	if columns > 0 {
@@ -166,8 +166,8 @@ func FuzzNPY(f *testing.F) {
 	})
 }
 
-// TestNPYIsMapped truncates an opened file. Reading beyond its end is an error, which proves the map, and not a
-// signal.
+// TestNPYIsMapped truncates an opened file. Reading beyond its end must be an error, which only a mapped file causes,
+// and must not kill the process with a signal.
 func TestNPYIsMapped(t *testing.T) {
 	const rows, columns = 4, 64 << 10
 	o := npyOptions(t, "", columns, columns, columns, columns)
@@ -191,7 +191,7 @@ func TestNPYIsMapped(t *testing.T) {
 	require.Nil(t, packed.mapped())
 }
 
-// TestNPYWindow reads a map twice as long as its window and checks every number.
+// TestNPYWindow reads a mapped file twice as long as npyWindow and checks every number.
 func TestNPYWindow(t *testing.T) {
 	b := make([]byte, 3*npyWindow+5)
 	for i := range b {

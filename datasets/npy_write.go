@@ -50,7 +50,8 @@ func (n *npyWriter) write(_ []byte, s *Sample) error {
 
 func (n *npyWriter) close() error { return n.w.Flush() }
 
-// WriteLengths writes the prompt lengths of a Conversion to FormatNPY, without which its array cannot be read.
+// WriteLengths writes the prompt lengths of a conversion to FormatNPY as a .npy file. The array of ids cannot be read
+// without them.
 func (c *Conversion) WriteLengths(w io.Writer) error {
 	if c.lengths == nil {
 		return errors.New("only a conversion to .npy has lengths")

@@ -19,7 +19,7 @@ const (
 // Only selects all.
 type Only struct {
 	path, column string
-	met          map[string]bool // by id: whether a record had it
+	met          map[string]bool // whether a record had the id, by id
 }
 
 // ReadOnly reads a list of values of column, one per line. Empty lines are ignored.
@@ -53,7 +53,7 @@ func ReadOnly(path, column string) (*Only, error) {
 	return only, nil
 }
 
-// takes reports whether a record is on the list.
+// takes reports whether a record's id is on the list.
 func (o *Only) takes(record []byte) bool {
 	if o == nil {
 		return true
@@ -76,7 +76,7 @@ func (o *Only) takes(record []byte) bool {
 	return taken
 }
 
-// whole returns an error if the list has ids that no record had.
+// whole returns an error if the list contains ids that no record had.
 func (o *Only) whole() error {
 	if o == nil {
 		return nil

@@ -26,9 +26,9 @@ func Check(path string, o Options, most int) (*Dataset, []error) {
 	return read(path, o, max(most, 1))
 }
 
-// Each reads and checks a file like Open, and passes each sample on instead of keeping it, so that memory does not grow
-// with the file. A sample is valid only during the call; its Index counts the samples. The returned data set has no
-// samples. An error of take ends the reading and is returned.
+// Each reads and checks a file like Open. It calls take with each sample instead of keeping it, so that memory does not
+// grow with the file. A sample is valid only during the call; its Index counts the samples. The returned data set has
+// no samples. If take returns an error, Each stops and returns it.
 func Each(path string, o Options, take func(*Sample) error) (*Dataset, error) {
 	p, err := newPlan(o)
 	if err != nil {
@@ -88,20 +88,20 @@ type reader struct {
 	path    string
 	o       Options
 	most    int  // maximum number of errors
-	all     bool // records include columns that the schema does not know
+	all     bool // whether records include columns that are not in the schema
 	format  string
 	source  records
 	dec     *decoder
 	check   *validator
 	keep    func(record []byte, s Sample, has presence) error // receives each good record
 	samples []Sample
-	free    []func() // of their messages
-	stored  bool     // messages went to the store
-	marked  bool     // a record has the mark of a synthetic set
-	images  int      // records whose messages were composed from raw fields
+	free    []func() // functions that free the samples' messages in the store
+	stored  bool     // whether messages went to the store
+	marked  bool     // whether a record has the mark of a synthetic set
+	images  int      // number of records whose messages were composed from raw fields
 	errs    []error
 
-	reported map[fault]*Error // the errors by their fault, without its offset
+	reported map[fault]*Error // errors by fault; the offset of the fault is 0 here
 }
 
 func newReader(path string, o Options, p *plan, most int) *reader {
@@ -148,7 +148,8 @@ func (r *reader) read(src *source) {
 	r.format = r.source.shape() + src.packing
 }
 
-// withoutTemplate returns how many prompts were composed from raw fields in this package's wording.
+// withoutTemplate returns the number of prompts that this package composed from raw fields in its own words, because
+// there was no template.
 func (r *reader) withoutTemplate() int {
 	if r.o.Template != nil {
 		return 0
@@ -156,7 +157,7 @@ func (r *reader) withoutTemplate() int {
 	return r.images
 }
 
-// notes returns what a user should know about how the file was read.
+// notes returns remarks for users about how the file was read.
 func (r *reader) notes() []string {
 	var notes []string
 	if n, ok := r.source.(interface{ notes() []string }); ok {
@@ -169,7 +170,7 @@ func (r *reader) notes() []string {
 	return notes
 }
 
-// record decodes, checks and keeps one record. It returns an error only from keeping it.
+// record decodes, checks and keeps one record. It returns an error only if keep fails.
 func (r *reader) record(record []byte, line int) error {
 	s, has, f := r.dec.decode(record)
 	if f == nil && r.o.lengths {
@@ -230,8 +231,8 @@ func (r *reader) failed(record []byte, line int, err error) {
 		}
 		r.report(n, line+bytes.Count(record, []byte{'\n'}), fe.fault, nil)
 	case errors.Is(err, errCut), errors.Is(err, errTooLong):
-		// A missing quote or bracket makes a record run on to the end of the file: report that place instead. Ignore the
-		// last bytes, since a truncated word or escape fails where it begins.
+		// A missing quote or bracket extends a record to the end of the file, so report that place instead. Ignore the
+		// last bytes, since a truncated word or escape fails at its start.
 		s := scanner{b: record}
 		if f := s.value(); len(record) > 0 && f != nil && f.offset < len(record)-6 {
 			r.report(n, line+bytes.Count(record[:f.offset], []byte{'\n'}), f, nil)
@@ -255,8 +256,8 @@ func where(record []byte) string {
 	return "the array of records"
 }
 
-// report adds a fault of a record. A fault that an earlier record has too is counted there, because a file without a
-// column lacks it in every record.
+// report adds a fault of a record. If an earlier record has the same fault, report only counts it there, because a
+// missing column is missing in every record.
 func (r *reader) report(record, line int, f *fault, cause error) {
 	same := fault{field: f.field, found: f.found, expected: f.expected, try: f.try}
 	if earlier := r.reported[same]; earlier != nil && record > 0 {

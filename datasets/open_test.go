@@ -305,7 +305,7 @@ func TestCheckGoesOn(t *testing.T) {
 	require.Len(t, errs, 2)
 }
 
-// A column that every record lacks is one fault, with the number of records.
+// A column that every record lacks is reported as one fault with the number of records.
 func TestCheckReportsEachFaultOnce(t *testing.T) {
 	path := writeFile(t, "a.jsonl", []byte(strings.Repeat("{\"other\":[1]}\n", 4)+"{\"tok_input\":[-1]}\n"+
 		"{\"other\":[1]}\n"))

@@ -12,24 +12,24 @@ import (
 
 // Options configures Open, Check and Convert.
 type Options struct {
-	Columns        []models.Column   // schema
-	Schema         string            // its name, copied to Dataset.Schema
+	Columns        []models.Column   // columns of the schema
+	Schema         string            // name of the schema, copied to Dataset.Schema
 	Format         string            // one of the Format constants; empty: detect it
-	Padding        Padding           // of a .npy file
+	Padding        Padding           // padding of a .npy file
 	Limit          int               // read only the first Limit records; 0: all
 	Only           *Only             // records that Convert writes; nil: all
-	MaxInputTokens int               // longest prompt allowed; 0: no limit
-	Vocabulary     int               // token ids must be smaller; 0: not checked
+	MaxInputTokens int               // maximum length of a prompt in tokens; 0: no limit
+	Vocabulary     int               // number of token ids, which must all be smaller; 0: not checked
 	KeepText       bool              // keep the prompt's text even if the record has ids or messages
 	KeepTarget     bool              // keep the reference output
 	Keep           []string          // columns to copy to Sample.Kept: a string's text, or another value's JSON
 	Overrides      map[string]string // column name by role, instead of the schema's
-	Template       *Template         // composes the prompts, replacing those of the file
-	// keeps the messages; nil: they stay in memory. The caller closes it after the last use of the data set
+	Template       *Template         // composes the prompts, replacing those of the file; nil: none
+	// Store keeps the messages; nil: they stay in memory. The caller closes it after the last use of the data set.
 	Store     Store
-	SizesOnly bool // messages are checked and measured but not kept
+	SizesOnly bool // whether to check and measure messages without keeping them
 
-	lengths bool // the last of Keep is the number of ids in the prompt
+	lengths bool // whether the last column of Keep is the number of ids in the prompt
 }
 
 // ForRow returns the options for a benchmark's data set.
@@ -50,7 +50,7 @@ const (
 	roleSystem   = "system"      // text of the system message
 	rolePart     = "part"        // part of the user's text, in schema order
 	roleTools    = "tools"       // functions that may be called, sent with the messages
-	roleChoice   = "tool_choice" // whether a call is required
+	roleChoice   = "tool_choice" // whether the answer must be a call
 )
 
 // roleTypes is the type of a column that an override adds to a schema without that role.
@@ -101,7 +101,7 @@ type nameRef struct{ column, rank int }
 type plan struct {
 	columns []column
 	byName  map[string]nameRef
-	keep    []int // columns of Options.Keep
+	keep    []int // indices of the columns in Options.Keep
 }
 
 func newPlan(o Options) (*plan, error) {
@@ -143,8 +143,8 @@ func newPlan(o Options) (*plan, error) {
 	return p, nil
 }
 
-// override returns the schema's columns in which the column of each overridden role is renamed, required and without
-// aliases.
+// override returns the schema's columns. The column of each overridden role gets the new name, loses its aliases, and
+// becomes required.
 func override(o Options) ([]models.Column, error) {
 	if len(o.Columns) == 0 {
 		return nil, fmt.Errorf("the schema %q has no columns, so no data set can be read; use the columns of "+

@@ -12,7 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets/internal/jsontext"
 )
 
-// maxFooter is the maximum size of a footer. With thousands of columns and row groups it has a few MiB.
+// maxFooter is the maximum size of a footer in bytes. A footer with thousands of columns and row groups has a few MiB.
 const maxFooter = 16 << 20
 
 // parquetRecords reads a Parquet file row by row. It holds one page of each wanted column, whatever the size of the
@@ -23,10 +23,10 @@ type parquetRecords struct {
 	root    *pqNode
 	leaves  []*pqNode
 	groups  []thriftNode
-	group   int   // next row group
-	left    int64 // rows left of the current one
+	group   int   // index of the next row group
+	left    int64 // number of rows left in the current row group
 	columns []*pqColumn
-	spare   []buffers // of closed columns, by leaf
+	spare   []buffers // buffers of closed columns, by leaf
 	out     []byte
 	grown   growth
 	n       int
@@ -303,7 +303,7 @@ func appendWhole(dst []byte, bits uint64, n *pqNode) []byte {
 	return strconv.AppendInt(dst, int64(bits), 10)
 }
 
-// float appends a number. pandas writes a missing one as NaN.
+// float appends a number. It appends NaN as null, since pandas stores a missing number as NaN.
 func (r *parquetRecords) float(v float64, bits int) *fault {
 	switch {
 	case math.IsNaN(v):

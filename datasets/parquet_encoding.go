@@ -13,7 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// pqLevels decodes n levels of at most most.
+// pqLevels decodes n levels. A level above most is an error.
 func pqLevels(dst []uint32, src []byte, n, most int) ([]uint32, *fault) {
 	if most == 0 {
 		return dst, nil
@@ -34,8 +34,8 @@ func pqLevels(dst []uint32, src []byte, n, most int) ([]uint32, *fault) {
 	return levels, nil
 }
 
-// hybrid decodes n numbers of width bits in the hybrid of run lengths and packed bits (Encodings.md, RLE). It cuts runs
-// that are longer than needed.
+// hybrid decodes n numbers of width bits in the hybrid of run lengths and packed bits (Encodings.md, RLE). It truncates
+// runs that are longer than needed.
 func hybrid(dst []uint32, src []byte, n, width int) ([]uint32, *fault) {
 	for len(dst) < n {
 		head, used := binary.Uvarint(src)

@@ -14,9 +14,9 @@ import (
 // values, so that a page of images contains all images of a row group.
 const (
 	maxPage       = 512 << 20
-	maxPageWindow = 128 << 20 // of zstd
+	maxPageWindow = 128 << 20 // maximum window of zstd in bytes
 	maxPageValues = 8 << 20
-	maxPageHeader = 16 << 20 // some writers put the smallest and largest value of the page there
+	maxPageHeader = 16 << 20 // large, since some writers store the smallest and largest value of the page there
 )
 
 // Page types and encodings (parquet.thrift).
@@ -36,7 +36,7 @@ func (v *pqValues) len() int { return max(len(v.numbers), len(v.strings)) }
 // buffers hold a column's pages; the column of the next row group reuses them.
 type buffers struct {
 	packed, body []byte
-	words        []byte // of the dictionary
+	words        []byte // byte strings of the dictionary
 }
 
 // pqColumn walks the values of one leaf in one row group, a page at a time.
@@ -44,21 +44,21 @@ type pqColumn struct {
 	node     *pqNode
 	file     io.ReaderAt
 	codec    int64
-	pos, end int64  // unread bytes of the chunk
-	window   []byte // page header and following bytes
+	pos, end int64  // file offsets of the unread bytes of the chunk
+	window   []byte // bytes of the file from pos on: a page header and what follows
 	buffers
 	zstd       *zstd.Decoder
 	grown      *growth
 	dictionary pqValues
 	values     pqValues
-	indices    []uint32 // into the dictionary, if coded
+	indices    []uint32 // indices into the dictionary, if the page uses them
 	coded      bool
 	reps, defs []uint32
-	n, at      int // entries of the page, and how many were consumed
+	n, at      int // number of entries in the page, and number of consumed entries
 	valueAt    int
 }
 
-// peek returns the levels of the next entry, loading the next page if needed; more is false at the end of the chunk.
+// peek returns the levels of the next entry, It loads the next page if needed; more is false at the end of the chunk.
 func (c *pqColumn) peek() (rep, def int, more bool, f *fault) {
 	for c.at == c.n {
 		if c.pos >= c.end {
@@ -120,7 +120,7 @@ func (c *pqColumn) page() *fault {
 			try:      "write the file again with smaller row groups, such as 100 rows"}
 	}
 	if int64(cap(c.packed)) < packed {
-		c.packed = make([]byte, packed, packed+packed/4) // the pages of the next groups have about the same size
+		c.packed = make([]byte, packed, packed+packed/4) // later pages have about the same size
 	}
 	c.packed = c.packed[:packed]
 	if _, err := c.file.ReadAt(c.packed, c.pos); err != nil {

@@ -33,7 +33,7 @@ var (
 )
 
 const (
-	pqConvertedMap  = 1 // 2 is the old notation of its entries
+	pqConvertedMap  = 1 // 2 is an older annotation of a map's entries
 	pqConvertedList = 3
 	pqLogicalMap    = 2
 	pqLogicalList   = 3
@@ -45,15 +45,15 @@ type pqNode struct {
 	name         string
 	repetition   int64
 	physical     int64
-	width        int // of a pqFixed
+	width        int // size in bytes of a pqFixed value
 	meaning      pqMeaning
 	list         bool // group that represents a list, or a map's list of entries; its only child is repeated
 	inner        bool // repeated group that only wraps the list's element
 	kids         []*pqNode
-	def, rep     int // levels of a value that is not null
-	leaf         int // index among the leaves; for a group, that of its first
+	def, rep     int // definition and repetition level of a value that is not null
+	leaf         int // index among the leaves; for a group, the index of its first leaf
 	leaves       int
-	kinds        kind // accepted by the data set's schema, for a top-level node
+	kinds        kind // kinds that the data set's schema accepts, for a top-level node
 	known, taken bool
 }
 

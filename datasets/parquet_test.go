@@ -18,7 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// foreignRow is a row as written by other programs.
+// foreignRow is a row in the forms that other programs write.
 type foreignRow struct {
 	ID       string     `parquet:"id,plain"`
 	TokInput []int64    `parquet:"tok_input,list,plain"`
@@ -114,7 +114,7 @@ func TestParquetReadsOnlyWantedColumns(t *testing.T) {
 	w := parquet.NewGenericWriter[row](f, parquet.MaxRowsPerRowGroup(64))
 	const rows = 300
 	picture := make([]byte, 256<<10)
-	for i := range rows { // 75 MB of pictures
+	for i := range rows { // 75 MB of images
 		_, err := w.Write([]row{{[]int32{int32(i)}, picture}})
 		require.NoError(t, err)
 	}
@@ -230,7 +230,7 @@ func thriftOf(fields []th) []byte {
 	return append(b, 0)
 }
 
-// lie is a Parquet file with one text column and one page, in which any number can be wrong.
+// lie describes a Parquet file with one text column and one page. Tests can falsify any of its numbers.
 type lie struct {
 	rows, values, codec, unpacked, packed, encoding, optional int
 	pageKind                                                  int
@@ -353,7 +353,7 @@ func TestParquetWithFalseSizes(t *testing.T) {
 	}
 }
 
-// The count of a Thrift list allocates nothing until its elements have been read.
+// The reader must not allocate memory for the count of a Thrift list before it reads the elements.
 func TestThriftListLengthsAreChecked(t *testing.T) {
 	lying := append([]byte{0x19, 15<<4 | thriftStruct}, binary.AppendUvarint(nil, 1<<40)...)
 	_, _, err := readThrift(lying)

@@ -8,7 +8,7 @@ import (
 // Limits for the structures of a Parquet file.
 const (
 	maxThriftDepth = 24
-	maxThriftNodes = 2 << 20 // fields and list elements in one footer
+	maxThriftNodes = 2 << 20 // maximum number of fields and list elements in one footer
 )
 
 var (
@@ -52,7 +52,7 @@ const (
 	thriftStruct                        = 12
 )
 
-// thriftReader reads one struct. It never allocates by a count that the bytes do not back up.
+// thriftReader reads one struct. It never allocates memory for more elements than the remaining bytes can contain.
 type thriftReader struct {
 	b     []byte
 	pos   int
@@ -172,7 +172,7 @@ func (r *thriftReader) list(depth int) (elements []thriftNode) {
 	return elements
 }
 
-// mapping skips a map; none of Parquet's is needed.
+// mapping skips a map, since no map in Parquet's structures is needed.
 func (r *thriftReader) mapping(depth int) {
 	size := r.varint()
 	if size == 0 || r.err != nil {
@@ -185,7 +185,7 @@ func (r *thriftReader) mapping(depth int) {
 	}
 }
 
-// element reads a value outside of a struct, where a boolean has its own byte.
+// element reads an element of a list or a map, where a boolean takes one byte.
 func (r *thriftReader) element(kind byte, depth int) thriftNode {
 	if kind == thriftTrue || kind == thriftFalse {
 		kind = thriftByte

@@ -22,8 +22,8 @@ const (
 	cellNull cellType = iota
 	cellText
 	cellBool
-	cellInt   // 64 bits
-	cellFloat // 64 bits, for values in the format of jsontext.AppendFloat
+	cellInt   // 64-bit integer
+	cellFloat // 64-bit number, for values in the format of jsontext.AppendFloat
 	cellIDs   // list of 32-bit integers
 	cellInts  // list of 64-bit integers
 	cellJSON  // anything else, as JSON text
@@ -32,10 +32,10 @@ const (
 // columnCells determines the type of each column.
 type columnCells struct {
 	types map[string]cellType
-	order []string // names in order of first appearance
+	order []string // column names in order of first appearance
 }
 
-// look records the types of a record's values.
+// look widens the columns' types to fit a record's values.
 func (c *columnCells) look(record []byte, _ *Sample) error {
 	if c.types == nil {
 		c.types = map[string]cellType{}
@@ -121,9 +121,9 @@ func members(record []byte, visit func(name string, value []byte) error) error {
 type parquetWriter struct {
 	w     *parquet.GenericWriter[any]
 	types []cellType
-	place map[string]int // of each column; Parquet sorts a group's columns by name
+	place map[string]int // index of each column in the row; Parquet sorts a group's columns by name
 	row   parquet.Row
-	cells [][]byte // of the current record, by place
+	cells [][]byte // JSON texts of the current record's values, by place
 	held  int
 	n     int
 }
@@ -147,10 +147,11 @@ func newParquetWriter(w io.Writer, columns *columnCells) *parquetWriter {
 	for i, name := range names {
 		t := columns.types[name]
 		node := parquetNodes[t]()
-		if t != cellIDs && t != cellInts { // a list has its encoding at the element
+		if t != cellIDs && t != cellInts { // the encoding of a list is set at its element
 			node = parquet.Encoded(node, &parquet.Plain)
 		}
-		// Bounds of a column of images would appear in every page header and in the footer, which readers hold in memory.
+		// Omit the bounds: for a column of images they would be in every page header and in the footer, which readers
+		// hold in memory.
 		options = append(options, parquet.SkipPageBounds(name))
 		group[name] = parquet.Optional(node)
 		p.place[name] = i

@@ -53,7 +53,7 @@ func pickleFailed(err error) error {
 func (p *pickleRecords) passed() int   { return p.n }
 func (p *pickleRecords) shape() string { return "Python pickle" }
 
-// notes reports images that were pickled as pixels and had to be encoded.
+// notes reports the number of images that were pickled as pixels and had to be encoded.
 func (p *pickleRecords) notes() []string {
 	if n := p.table.Images(); n > 0 {
 		return []string{fmt.Sprintf("%s pickled as pixels and encoded as PNG without loss, so the "+

@@ -91,7 +91,8 @@ func TestPickleRefused(t *testing.T) {
 	}
 }
 
-// A bomb of gzip and pickle stops at the limit for compressed files, or at that for a pickle's values.
+// Reading a decompression bomb in a pickle stops at the limit for compressed files or at the limit for a pickle's
+// values.
 func TestPickleBomb(t *testing.T) {
 	bomb := append([]byte("\x80\x02]("), bytes.Repeat([]byte("(]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]l"), 8<<20)...)
 	_, err := Open(writeFile(t, "set.pkl.gz", gzipped(t, bomb)), pickleOptions())

@@ -17,17 +17,17 @@ import (
 // Forms of public files whose lines are not rows of a data set, for Recast
 // (docs/reference/datasets.md#small-public-files).
 const (
-	FormCalls = "calls" // BFCL's: questions in one file, the calls that answer them in another
+	FormCalls = "calls" // BFCL's form: questions in one file, the calls that answer them in another
 	FormTurns = "turns" // one message of a conversation on each line
 )
 
-// mostRecast is the maximum unpacked size of such a file in bytes; the public ones have a few MiB.
+// mostRecast is the maximum unpacked size of such a file in bytes; the public files have a few MiB.
 const mostRecast = 64 << 20
 
 // recaster converts lines of a file to rows.
 type recaster struct {
 	path  string
-	line  int // 1-based record of the file
+	line  int // 1-based number of the record in the file
 	grown growth
 	w     *bufio.Writer
 	rows  int
@@ -97,7 +97,7 @@ func (r *recaster) wrong(field, found, expected, try string) error {
 	return &Error{Path: r.path, Record: r.line, Field: field, Found: found, Expected: expected, Try: try}
 }
 
-// row writes one row, given as alternating names and values. A value is a text, or JSON as json.RawMessage.
+// row writes one row, given as alternating names and values. A value is a string, or JSON as json.RawMessage.
 func (r *recaster) row(columns ...any) error {
 	line := []byte{'{'}
 	for i := 0; i < len(columns); i += 2 {
@@ -137,7 +137,8 @@ type turnLine struct {
 	} `json:"tool_results"`
 }
 
-// turns writes a row for every answer in a conversation: the messages before it, and the answer as the reference.
+// turns writes a row for every answer in a conversation. The row contains the messages before the answer, and the
+// answer as the reference output.
 func (r *recaster) turns(lines *json.Decoder, _ string) error {
 	var id string
 	var tools, messages json.RawMessage

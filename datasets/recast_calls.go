@@ -11,8 +11,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/plural"
 )
 
-// question is a line of a file of questions. Its functions keep their original text, against which the scorer checks
-// calls.
+// question is a line of a file of questions. Its functions keep their original text, because the scorer checks calls
+// against that text.
 type question struct {
 	ID        string              `json:"id"`
 	Turns     [][]json.RawMessage `json:"question"`
@@ -29,8 +29,8 @@ var callTypes = map[string]string{
 	"bool": "boolean", "Boolean": "boolean", "boolean": "boolean",
 }
 
-// calls joins questions with the calls that answer them. A question without an answer, such as those of irrelevance, is
-// answered by no call.
+// calls joins questions with the calls that answer them. A question without an answer, such as those of the subset
+// irrelevance, expects no call.
 func (r *recaster) calls(lines *json.Decoder, answers string) error {
 	subset := strings.TrimSuffix(filepath.Base(r.path), ".gz")
 	subset = strings.TrimSuffix(strings.TrimSuffix(subset, ".jsonl"), ".json")

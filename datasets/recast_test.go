@@ -105,7 +105,8 @@ func TestRecastRefuses(t *testing.T) {
 	}
 }
 
-// endless is one conversation in which every answer repeats all before it: 5,000 lines of 100 bytes become 250 MB.
+// endless returns one long conversation. Each row repeats all earlier messages, so its 5,000 lines of 100 bytes become
+// 250 MB.
 func endless() string {
 	var b strings.Builder
 	for i := range 5000 {

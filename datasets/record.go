@@ -18,17 +18,17 @@ const idChunk = 1 << 20
 type decoder struct {
 	plan    *plan
 	o       Options
-	spans   []span       // by column of the plan, for the current record
-	scratch []byte       // unquoted text
+	spans   []span       // positions of the current record's values, by column of the plan
+	scratch []byte       // buffer for unquoted text
 	ids     []int32      // prompt ids of the current record
-	others  []int32      // ids of columns that are checked but not kept
-	arena   arena[int32] // kept ids
+	others  []int32      // token ids of columns that are checked but not kept
+	arena   arena[int32] // memory of the kept token ids
 	body    []byte       // messages of the current record
 }
 
 // span is the position of a column's value in the record.
 type span struct {
-	start, end int // end 0: absent
+	start, end int // byte offsets in the record; end 0: the column is absent
 	rank       int
 }
 
@@ -107,7 +107,7 @@ func (d *decoder) checkType(record []byte, i int) *fault {
 	return nil
 }
 
-// kindsOf returns the kinds that a valid JSON value can have.
+// kindsOf returns the kinds that a valid JSON value counts as.
 func kindsOf(value []byte) kind {
 	switch value[0] {
 	case '"':
@@ -127,7 +127,7 @@ func kindsOf(value []byte) kind {
 	return kindInt
 }
 
-// columnFlags are the flags that name a column, by the role of the column.
+// columnFlags maps the role of a column to the flag that sets its name.
 var columnFlags = map[string]string{roleInput: "--input-column", roleIDs: "--input-ids-column",
 	roleTarget: "--output-column", roleSession: "--session-column"}
 
@@ -308,7 +308,8 @@ func (d *decoder) messages(value []byte) (json.RawMessage, *fault) {
 	return b.Bytes(), nil
 }
 
-// embedded returns a JSON value that may be encoded in a string, as in files whose columns are all text.
+// embedded returns a JSON value. It first decodes a value that is encoded in a string, as in files whose columns are
+// all text.
 func (d *decoder) embedded(value []byte) (json.RawMessage, *fault) {
 	if value[0] != '"' {
 		return bytes.Clone(value), nil

@@ -314,7 +314,7 @@ func codeUnit(b []byte) rune {
 	return hexValue(b[2])<<12 | hexValue(b[3])<<8 | hexValue(b[4])<<4 | hexValue(b[5])
 }
 
-// kindName returns the kind of the JSON value that begins with c.
+// kindName returns the kind of a JSON value whose first byte is c.
 func kindName(c byte) string {
 	switch c {
 	case '{':

@@ -17,7 +17,7 @@ import (
 const (
 	maxRatio  = 200
 	freeBytes = 64 << 20
-	zstdMax   = 256 << 20 // largest window of a zstd file
+	zstdMax   = 256 << 20 // maximum window of a zstd file in bytes
 )
 
 var (
@@ -30,7 +30,7 @@ type source struct {
 	file    *os.File
 	raw     *hashed
 	content io.Reader
-	packing string // suffix for Dataset.Format
+	packing string // compression, as a suffix for Dataset.Format
 	close   func()
 }
 
@@ -104,7 +104,7 @@ func (s *source) unpack() error {
 }
 
 // whole returns the content for random access: the file itself, or an unnamed temporary file with the unpacked content.
-// frames has read the beginning.
+// frames holds the bytes that were already read.
 func (s *source) whole(frames *framer) (io.ReaderAt, int64, error) {
 	if s.packing == "" {
 		info, err := s.file.Stat()
@@ -140,7 +140,7 @@ func (s *source) Close() {
 	s.file.Close()
 }
 
-// hashed hashes and counts the bytes read through it.
+// hashed is a reader that hashes and counts the bytes.
 type hashed struct {
 	r io.Reader
 	h hash.Hash
@@ -173,7 +173,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// growth compares the bytes produced from a file with its size.
+// growth compares the number of bytes produced from a file with the size of the file.
 type growth struct{ made, size int64 }
 
 // add adds n bytes and reports whether the total exceeds the limit.

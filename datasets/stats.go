@@ -15,20 +15,20 @@ type Summary struct {
 	Max    int     `json:"max"`
 }
 
-// Statistics are the figures of a data set. Texts and targets that were not read count as absent.
+// Statistics are the figures of a data set. Texts and reference outputs that were not kept count as absent.
 type Statistics struct {
 	Samples     int     `json:"samples"`
 	WithIDs     int     `json:"with_ids"`
 	WithText    int     `json:"with_text"`
 	WithTarget  int     `json:"with_target"`
-	InputTokens Summary `json:"input_tokens"` // of the samples whose length is known
-	InputBytes  Summary `json:"input_bytes"`  // of the texts
-	TargetWords Summary `json:"target_words"` // of the reference outputs
+	InputTokens Summary `json:"input_tokens"` // prompt lengths in tokens, of the samples whose length is known
+	InputBytes  Summary `json:"input_bytes"`  // lengths of the prompts' texts in bytes
+	TargetWords Summary `json:"target_words"` // lengths of the reference outputs in words
 
-	TargetTokens *Summary `json:"target_tokens,omitempty"` // if a tokenizer counted them
+	TargetTokens *Summary `json:"target_tokens,omitempty"` // of the reference outputs; nil: not counted
 	Images       int      `json:"images"`
-	ImageBytes   Summary  `json:"image_bytes"`   // of the image files
-	MessageBytes Summary  `json:"message_bytes"` // of the messages, with images in base64
+	ImageBytes   Summary  `json:"image_bytes"`   // sizes of the image files in bytes
+	MessageBytes Summary  `json:"message_bytes"` // sizes of the messages in bytes, with images in base64
 }
 
 // Stats returns the figures of a data set.
@@ -95,7 +95,7 @@ func InputLengths(d *Dataset) []int {
 	return lengths
 }
 
-// Summarize describes values. Without values it returns the zero Summary.
+// Summarize describes values. If there are no values, it returns the zero Summary.
 func Summarize(values []int) Summary {
 	if len(values) == 0 {
 		return Summary{}
@@ -110,7 +110,7 @@ func Summarize(values []int) Summary {
 		Max: sorted[n-1]}
 }
 
-// Bins counts values in at most n ranges of equal size starting at low. Without values there are no ranges.
+// Bins counts values in at most n ranges of equal size starting at low. If there are no values, there are no ranges.
 func Bins(values []int, n int) (low, step int, counts []int) {
 	if len(values) == 0 || n < 1 {
 		return 0, 1, nil

@@ -18,15 +18,15 @@ const synthTemplate = "Tell this in brief:\n" + inputPlace + "\nIn brief:"
 // inputPlace is the place of the prompt's text in a template.
 const inputPlace = "{input}"
 
-// Limits for synthetic texts: prompts in tokens including the beginning-of-text id, outputs so that an answer with its
-// end token is shorter than 128 tokens.
+// Limits for synthetic texts. Prompt lengths are in tokens and include the beginning-of-text id. The output limit keeps
+// an answer with its end token below 128 tokens.
 const (
 	synthLongestPrompt = 2000
-	synthLongestOutput = 126 // tokens
+	synthLongestOutput = 126 // maximum length of a reference output in tokens
 )
 
-// promptQuantiles are the sixteenths of the prompt length in tokens, a right-skewed distribution like that of news
-// articles. They are integers, so that a seed produces the same set on every machine.
+// promptQuantiles contains the 16-quantiles of the prompt length in tokens. The distribution is right-skewed, like that
+// of news articles. They are integers, so that a seed produces the same set on every machine.
 var promptQuantiles = [17]int{64, 230, 290, 340, 385, 430, 475, 520, 570, 620, 680, 745, 820, 910, 1030, 1220,
 	synthLongestPrompt}
 
@@ -36,7 +36,7 @@ type SynthRecord struct {
 	Input    string  // text of the prompt
 	InputIDs []int32 // the whole prompt, starting with the schema's beginning-of-text id
 	Output   string  // reference output
-	// values of other columns as JSON text: ground truth in the form that the benchmark's scorer reads
+	// values of other columns as JSON text, by column: ground truth in the form that the benchmark's scorer reads
 	Fields map[string]string
 }
 
@@ -126,7 +126,7 @@ func (s SynthSet) each(visit func(i int, r *SynthRecord) error) error {
 	return nil
 }
 
-// missing returns the name of a required column that synthetic records lack.
+// missing returns the name of a required column that synthetic records lack, or "".
 func missing(row *models.Row, r *SynthRecord) string {
 	for _, c := range row.Columns {
 		if c.Required && synthValue(c, row, 0, r) == nil {
@@ -214,7 +214,7 @@ var synthExtras = map[string]func(i int, r *SynthRecord) []byte{
 	"product_image_format": func(i int, _ *SynthRecord) []byte { return jsontext.AppendQuoted(nil, synthImageFormat(i)) },
 }
 
-// synthOrigins are the parts of the set from which llama2-70b's rows come (docs/reference/benchmarks.md#data-sets).
+// synthOrigins lists the parts of OpenOrca from which llama2-70b's rows come (docs/reference/benchmarks.md#data-sets).
 var synthOrigins = []string{"cot", "niv", "flan", "t0"}
 
 func synthOutputIDs(_ int, r *SynthRecord) []byte {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// synthCallSubsets are the parts of the function-call set, used in turn
+// synthCallSubsets lists the parts of the function-call set; records use them in turn
 // (docs/reference/scoring-rules.md#function-calls).
 var synthCallSubsets = []string{
 	"simple_python", "simple_java", "simple_javascript", "multiple", "parallel", "parallel_multiple",
@@ -27,7 +27,7 @@ type synthParameter struct {
 	Required    []string                  `json:"required,omitempty"`
 }
 
-// functionCallRow asks for calls of invented functions, or for none.
+// functionCallRow generates a question that asks for calls of invented functions, or for no call.
 func functionCallRow(g *generator, i int, s SynthSet, r *SynthRecord) {
 	subset := synthCallSubsets[i%len(synthCallSubsets)]
 	strict := strings.Contains(subset, "java")
@@ -59,7 +59,7 @@ func functionCallRow(g *generator, i int, s SynthSet, r *SynthRecord) {
 	r.setJSON("messages", []map[string]string{{"role": "user", "content": r.Input}})
 	r.setJSON("tools", toolsOf(functions))
 	r.set("tool_choice", "auto")
-	text, _ := json.Marshal(calls) // text and numbers
+	text, _ := json.Marshal(calls) // cannot fail: texts and numbers
 	r.Output = string(text)
 }
 
@@ -67,7 +67,7 @@ func functionCallRow(g *generator, i int, s SynthSet, r *SynthRecord) {
 func (r *SynthRecord) setJSON(column string, v any) {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // the values are texts, numbers and lists of them
+		panic(err) // unreachable: the values are texts, numbers and lists of them
 	}
 	r.Fields[column] = string(text)
 }

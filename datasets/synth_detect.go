@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// synthMark is the column that marks a synthetic set. Every record generated here has it, and every format that keeps
-// columns keeps it. One record with it makes a set synthetic.
+// synthMark is the column that marks a synthetic set. Every generated record has this column, and every format that
+// keeps columns preserves it. A set with one such record is synthetic.
 const synthMark = "mlperf_go_synthetic"
 
 // roleMark is the role of that column, which is read in addition to every schema.
@@ -19,10 +19,10 @@ func isMark(value []byte) bool { return string(value) != "false" && string(value
 // .npy file has only token ids), every inspected prompt consists of invented words.
 func Synthetic(d *Dataset) bool { return d.marked || invented(d) }
 
-// looksAt is how many samples are inspected; one real prompt is conclusive.
+// looksAt is the number of samples that invented inspects; one real prompt is conclusive.
 const looksAt = 64
 
-// looksAtBytes is how much of a chat prompt is inspected; an image may follow.
+// looksAtBytes is the number of bytes of a chat prompt that invented inspects; an image may follow them.
 const looksAtBytes = 2 << 10
 
 // invented reports whether the prompts consist of invented words.
@@ -39,7 +39,7 @@ func invented(d *Dataset) bool {
 }
 
 // synthIDs reports whether a prompt uses only ids of the synthetic vocabulary, and invented words for at least half of
-// them. Bytes alone prove nothing, since they are the first ids of most vocabularies.
+// them. Ids of bytes alone prove nothing, since most vocabularies begin with them.
 func synthIDs(ids []int32) bool {
 	words := 0
 	for _, id := range ids {
@@ -56,7 +56,7 @@ func synthIDs(ids []int32) bool {
 // synthText reports whether at least half of a text's words are invented.
 func synthText(text string) bool {
 	v := SynthVocabulary()
-	text, _, _ = strings.Cut(text, ";base64,") // an image has no words
+	text, _, _ = strings.Cut(text, ";base64,") // remove an image, which has no words
 	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
 	known := 0
 	for _, w := range words {
@@ -64,5 +64,5 @@ func synthText(text string) bool {
 			known++
 		}
 	}
-	return known > 4 && 2*known >= len(words)-16 // allow for the words of the form around it
+	return known > 4 && 2*known >= len(words)-16 // the template around the text has up to 16 other words
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// A synthetic set is recognized by the mark that synth writes, or without the mark by its words.
+// A synthetic set is recognized by the mark that synth writes or, if the mark is missing, by its words.
 func TestSynthetic(t *testing.T) {
 	for _, row := range models.Rows() {
 		var file bytes.Buffer
@@ -19,7 +19,7 @@ func TestSynthetic(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, d.marked, row.Name)
 		require.True(t, Synthetic(d), row.Name)
-		d.Samples[3].InputIDs = append(d.Samples[3].InputIDs, 15339) // a word of a real vocabulary
+		d.Samples[3].InputIDs = append(d.Samples[3].InputIDs, 15339) // the id of a word in a real vocabulary
 		require.True(t, Synthetic(d), row.Name)
 
 		bare := strings.ReplaceAll(file.String(), `, "`+synthMark+`": true`, "")
@@ -36,7 +36,7 @@ func TestSynthetic(t *testing.T) {
 	require.False(t, Synthetic(text))
 }
 
-// Small ids prove nothing: they are bytes in most vocabularies, and words in small ones.
+// Small ids prove nothing: they stand for bytes in most vocabularies, and for words in small vocabularies.
 func TestSmallIDsAreNotSynthetic(t *testing.T) {
 	file := []byte(`{"input": "a", "ids": [72, 101, 108, 108, 111], "mlperf_go_synthetic": false}` + "\n" +
 		`{"input": "b", "ids": [1, 2, 3]}`)

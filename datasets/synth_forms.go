@@ -10,8 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets/internal/jsontext"
 )
 
-// synthForms generate what a benchmark's scorer compares answers with, by models.Scoring.Scorer. For other benchmarks
-// the reference output is a summary of the prompt.
+// synthForms maps models.Scoring.Scorer to the function that generates the values with which the scorer compares
+// answers. For other benchmarks the reference output is a summary of the prompt.
 var synthForms = map[string]func(g *generator, i int, s SynthSet, r *SynthRecord){
 	models.ScoreLongContext:   longContextRow,
 	models.ScoreMixture:       mixtureRow,
@@ -37,7 +37,7 @@ func (g *generator) words(n int) string {
 	return joinWords(list)
 }
 
-// longContextRow is scored by ROUGE, by ids to find, or by words that the answer must contain
+// longContextRow generates a question whose answer is scored by ROUGE, by ids to find, or by words that it must contain
 // (docs/reference/scoring-rules.md#long-context).
 func longContextRow(g *generator, i int, s SynthSet, r *SynthRecord) {
 	metric, part := "rouge", "synthetic_reports"
@@ -55,13 +55,14 @@ func longContextRow(g *generator, i int, s SynthSet, r *SynthRecord) {
 	r.set(c.Target, r.Output)
 }
 
-// uuid returns an id in the form that the scorer looks for.
+// uuid returns a random id in the format that the scorer looks for.
 func (g *generator) uuid() string {
 	a, b := g.next(), g.next()
 	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", uint32(a>>32), uint16(a>>16), uint16(a), uint16(b>>48), b&(1<<48-1))
 }
 
-// mixtureRow asks for a summary, a number or a program (docs/reference/scoring-rules.md#mixture).
+// mixtureRow generates a question that asks for a summary, a number or a program
+// (docs/reference/scoring-rules.md#mixture).
 func mixtureRow(g *generator, i int, s SynthSet, r *SynthRecord) {
 	parts := []string{"OpenOrca", "GSM8K", "MBXP"}
 	if !s.Code {
@@ -83,10 +84,10 @@ func mixtureRow(g *generator, i int, s SynthSet, r *SynthRecord) {
 	r.set(c.Target, r.Output)
 }
 
-// synthAnswer is the ground truth of a question, and a correct answer.
+// synthAnswer contains the ground truth of a question and a correct answer.
 type synthAnswer struct {
 	truth, text string
-	tests       string // of a program: a line of LiveCodeBench's file
+	tests       string // tests of a program: a line of LiveCodeBench's file
 }
 
 // synthSubset is a part of a reasoning set: its name and how its answers are generated.
@@ -120,7 +121,7 @@ func AsksForPrograms(row *models.Row) bool {
 	return row.Scoring.Scorer == models.ScoreMixture
 }
 
-// reasoningRow is a question with one correct answer.
+// reasoningRow generates a question with one correct answer.
 func reasoningRow(g *generator, i int, s SynthSet, r *SynthRecord) {
 	var parts []synthSubset
 	for _, p := range synthSubsets[s.Row.Scoring.Scorer] {
@@ -161,7 +162,7 @@ func inABox(truth string) synthAnswer {
 
 func smallNumber(g *generator, _ int) synthAnswer { return inABox(strconv.Itoa(g.between(0, 900))) }
 
-// expression returns a number or a fraction in lowest terms.
+// expression generates an answer that is a number or a fraction in lowest terms.
 func expression(g *generator, i int) synthAnswer {
 	truth := strconv.Itoa(g.between(-500, 900))
 	if i%2 == 0 {
@@ -171,8 +172,8 @@ func expression(g *generator, i int) synthAnswer {
 	return inABox(truth)
 }
 
-// program adds a constant to the number that it reads. Its truth is the question's id, as in LiveCodeBench's rows; the
-// tests contain the expected output.
+// program generates an answer that is a program, which adds a constant to the number that it reads. The ground truth is
+// the question's id, as in LiveCodeBench's rows; the tests contain the expected output.
 func program(g *generator, i int) synthAnswer {
 	n := g.between(1, 99)
 	type test struct {

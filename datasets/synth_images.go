@@ -34,12 +34,12 @@ func synthImage(i int) []byte {
 		err = png.Encode(&b, m)
 	}
 	if err != nil {
-		panic(err) // encoding to memory in a size that both formats support
+		panic(err) // unreachable: both formats support this size, and memory accepts all bytes
 	}
 	return jsontext.AppendQuoted(nil, base64.StdEncoding.EncodeToString(b.Bytes()))
 }
 
-// catalogueRow is a product with a path of categories among similar ones.
+// catalogueRow generates a product, and a list of category paths that contains the correct one among similar ones.
 func catalogueRow(g *generator, _ int, s SynthSet, r *SynthRecord) {
 	top, middle := g.words(1), g.words(1)
 	paths := make([]string, g.between(3, 6))

@@ -51,7 +51,7 @@ func (t *SynthTokens) Decode(ids []int32, skipSpecial bool) string {
 	return strings.ToValidUTF8(string(text), "\ufffd")
 }
 
-// Piece returns the bytes that a token adds to a text; none for a special token.
+// Piece returns the bytes that a token adds to a text. A special token adds none.
 func (t *SynthTokens) Piece(id int32) []byte { return t.appendText(nil, id, true) }
 
 func (t *SynthTokens) appendText(dst []byte, id int32, skipSpecial bool) []byte {

@@ -109,7 +109,7 @@ func TestSynthIsDeterministic(t *testing.T) {
 	}
 }
 
-// TestSynthOfEveryBenchmark generates a set in every schema of the registry and reads it like a run.
+// TestSynthOfEveryBenchmark generates a set in every schema of the registry and reads it as a run does.
 func TestSynthOfEveryBenchmark(t *testing.T) {
 	for _, row := range models.Rows() {
 		for _, code := range []bool{false, true} {

@@ -5,15 +5,15 @@ import "strings"
 // generator generates one record with splitmix64, so that no change in a library changes the set of a seed.
 type generator struct {
 	state   uint64
-	bos     int32 // first id of every prompt
+	bos     int32 // first token id of every prompt
 	longest int   // maximum length of a prompt in tokens
-	least   int   // minimum length of a reference output in tokens, because a server's answers are no shorter
+	least   int   // minimum length of a reference output in tokens: the benchmark's minimum answer length
 	topic   [topicWords]int
 }
 
 const (
-	topicWords  = 48  // words of one article's topic
-	commonWords = 200 // words common to all articles
+	topicWords  = 48  // number of words in one article's topic
+	commonWords = 200 // number of words common to all articles
 )
 
 func (g *generator) next() uint64 {
@@ -32,7 +32,7 @@ func (g *generator) record(template string) SynthRecord {
 		g.topic[i] = g.between(commonWords, SynthWords-1)
 	}
 	v := SynthVocabulary()
-	frame := 1 + len(v.Encode(prompt(template, ""))) // the beginning-of-text id and the template
+	frame := 1 + len(v.Encode(prompt(template, ""))) // number of tokens of the beginning-of-text id and the template
 	sentences := g.article(max(g.promptLength()-frame, 16))
 	r := SynthRecord{Template: template, Input: layout(sentences), Output: g.summary(sentences)}
 	r.Fields = map[string]string{}
@@ -46,7 +46,7 @@ func (g *generator) promptLength() int {
 	return min(g.between(promptQuantiles[i], promptQuantiles[i+1]), g.longest)
 }
 
-// article returns sentences with a total of at most tokens tokens: one for each word and one for each full stop.
+// article returns sentences with at most tokens tokens in total. Each word and each full stop is one token.
 func (g *generator) article(tokens int) [][]int {
 	var sentences [][]int
 	for tokens > 4 {

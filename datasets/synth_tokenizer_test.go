@@ -12,8 +12,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/tokenizer"
 )
 
-// synthSpecial are the special tokens of the Llama-3 family, which the synthetic vocabulary leaves room for. Prompts
-// begin with the first.
+// synthSpecial contains the special tokens of the Llama-3 family, for which the synthetic vocabulary leaves room.
+// Prompts begin with the first.
 var synthSpecial = []tokenizer.SpecialToken{
 	{ID: SynthBOS, Text: "<|begin_of_text|>"},
 	{ID: 128001, Text: "<|end_of_text|>"},

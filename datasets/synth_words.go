@@ -8,11 +8,11 @@ import (
 
 // Token ids of the synthetic vocabulary. They leave room for the special tokens of the Llama-3 family.
 const (
-	SynthBOS        int32 = 128000 // begins every synthetic prompt
+	SynthBOS        int32 = 128000 // first id of every synthetic prompt
 	SynthWords            = 4096   // number of invented words
-	synthSpacedWord int32 = 1000   // + k: word k preceded by a space
-	synthBareWord   int32 = 6000   // + k: word k alone
-	synthLetters          = 6      // shortest word, in bytes; see word
+	synthSpacedWord int32 = 1000   // synthSpacedWord + k is word k preceded by a space
+	synthBareWord   int32 = 6000   // synthBareWord + k is word k alone
+	synthLetters          = 6      // length of the shortest word in bytes; see word
 )
 
 // Syllables of the invented words. The first two have two letters each, so that every word is unique.
@@ -43,8 +43,8 @@ var SynthVocabulary = sync.OnceValue(func() *Vocabulary {
 	return v
 })
 
-// Encode returns the token ids of any text, and Decode returns exactly that text. A word of the vocabulary and the
-// space before it are one id, every other byte is an id. Encode adds no beginning-of-text id.
+// Encode returns the token ids of any text, and Decode returns exactly that text. A word of the vocabulary with the
+// space before it is one id, and so is every other byte. Encode adds no beginning-of-text id.
 func (v *Vocabulary) Encode(text string) []int32 {
 	return v.AppendIDs(make([]int32, 0, len(text)/4+4), text)
 }

@@ -12,10 +12,10 @@ const maxTemplate = 1 << 20
 
 // Template composes a prompt from a record's fields. It is immutable.
 //
-// {name} inserts the field name: a text as it is, another value in the format of Python's json.dumps; {name!r} inserts
-// it in the format of Python's repr. {{name}} is the literal text {name}; other braces are literal. A line that
-// consists of [system], [user] or [assistant] begins a message of that role. The line break before such a line and the
-// last one of the file are not part of a text.
+// {name} inserts the value of the field called name: a text unchanged, any other value in the format of Python's
+// json.dumps; {name!r} inserts it in the format of Python's repr. {{name}} is the literal text {name}; other braces are
+// literal. A line that consists of [system], [user] or [assistant] begins a message of that role. The line break before
+// such a line and the last one of the file are not part of a text.
 type Template struct {
 	messages []templateMessage
 	fields   []string

@@ -8,8 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// appendPython appends a JSON value as Python formats it: a string at the outermost level as it is, another value like
-// json.dumps with its defaults, or with repr like repr. ok is false if a string is not valid Unicode.
+// appendPython appends a JSON value as Python formats it. A string at the outermost level is appended unchanged, and
+// any other value in the format of json.dumps, or in the format of repr if repr is set. ok is false if a string is not
+// valid Unicode.
 func appendPython(dst, value []byte, repr bool, depth int) (_ []byte, ok bool) {
 	switch value[0] {
 	case '"':

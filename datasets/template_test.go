@@ -73,7 +73,7 @@ func TestTemplateFiles(t *testing.T) {
 	require.Equal(t, []string{"input"}, template.fields)
 }
 
-// TestPythonForms compares with Python if it is installed.
+// TestPythonForms compares the formatted values with those of Python, if it is installed.
 func TestPythonForms(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("no python3")
@@ -101,7 +101,7 @@ func TestPythonForms(t *testing.T) {
 	}
 }
 
-// The output of json.dumps can be read back.
+// JSON readers can parse the text that appendDumped writes.
 func TestDumpedReadsBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text")

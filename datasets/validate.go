@@ -8,7 +8,7 @@ import (
 // maxSamples bounds the number of records of a data set.
 const maxSamples = 4 << 20
 
-// presence reports which fields a record has, whether they are kept or not.
+// presence reports which fields a record has, including those that are not kept.
 type presence struct{ ids, text, messages, id, mark bool }
 
 // validator checks samples one by one, from a file or from memory.
@@ -17,11 +17,11 @@ type validator struct {
 	prompt string // names of the columns that can contain the prompt
 	fields presenceNames
 	first  presence
-	seen   map[string]int // record number by id
+	seen   map[string]int // number of the record with each id
 	n      int
 }
 
-// presenceNames are the fields' names in errors.
+// presenceNames contains the fields' names for error messages.
 type presenceNames struct{ ids, text, messages, id string }
 
 func newValidator(o Options, prompt string, fields presenceNames) *validator {
@@ -82,8 +82,8 @@ func (v *validator) checkIDs(ids []int32) *fault {
 	return nil
 }
 
-// checkSame requires every record to have the same fields as the first one. A set in which only some prompts have ids
-// would be sent in two ways.
+// checkSame requires every record to have the same fields as the first one. If only some prompts had ids, the samples
+// of one test would be sent in two ways.
 func (v *validator) checkSame(has presence) *fault {
 	if v.n == 1 {
 		v.first = has

@@ -25,12 +25,12 @@ var (
 type Job struct {
 	From    []string // files in the order of their records
 	To      string
-	Format  string // of To; empty: by its suffix
-	Form    string // of files without rows; empty: the files have rows
-	Answers string // file of the correct answers of Form
-	// Select keeps the rows that a benchmark uses; nil: all
+	Format  string // format of To; empty: the suffix of To decides
+	Form    string // form of files without rows, one of the datasets.Form constants; empty: the files have rows
+	Answers string // file with the correct answers, if Form needs one
+	// Select selects the rows that a benchmark uses; nil: all rows
 	Select  *models.Selection
-	Force   bool // replace existing files
+	Force   bool // whether to replace existing files
 	Options datasets.Options
 }
 
@@ -38,11 +38,11 @@ type Job struct {
 type Done struct {
 	*datasets.Conversion
 	Format  string
-	Lengths string // file of the prompts' lengths, beside a .npy file; empty: none
+	Lengths string // file with the prompt lengths next to a .npy file; empty: none
 }
 
-// Run converts the files. To and its companion appear when they are complete. Errors that concern a file's contents or
-// the reading options are those of package datasets.
+// Run converts the files. To and the file of lengths appear only when they are complete. Errors that concern a file's
+// contents or the reading options are those of package datasets.
 func (j Job) Run() (*Done, error) {
 	done := &Done{Format: j.Format}
 	if done.Format == "" {
@@ -69,10 +69,10 @@ func (j Job) Run() (*Done, error) {
 		return nil, err
 	}
 	o := j.Options
-	if rows.folder != "" { // they are JSON, whatever the files are
+	if rows.folder != "" { // the rows are JSON, whatever the format of the files is
 		o.Format = ""
 	}
-	var fault error // about a file read, not the file written
+	var fault error // error about an input file
 	err = atomicfile.Write(j.To, func(w io.Writer) error {
 		done.Conversion, fault = datasets.Convert(w, rows.paths, o, done.Format)
 		return fault
@@ -92,8 +92,8 @@ func (j Job) Run() (*Done, error) {
 	return done, nil
 }
 
-// protect rejects paths where writing would lose data. With a pattern of the shell and no output, the last file to read
-// would be overwritten.
+// protect rejects paths where writing would lose data. If a user passes a shell pattern but no output file, the last
+// input file would be overwritten.
 func (j Job) protect(paths ...string) error {
 	for _, path := range paths {
 		if path != "" && !j.Force && HasContent(path) {
@@ -112,18 +112,19 @@ func HasContent(path string) bool {
 // rowFiles are the files with the rows to write.
 type rowFiles struct {
 	paths  []string
-	folder string               // temporary, with the paths in it; empty: they are the user's
-	read   *datasets.Conversion // of the user's files into the paths; nil: none
+	folder string               // temporary folder that contains the paths; empty: the paths are the user's files
+	read   *datasets.Conversion // conversion of the user's files into the paths; nil: there was none
 }
 
 // remove removes the temporary folder.
 func (r *rowFiles) remove() {
 	if r.folder != "" {
-		_ = os.RemoveAll(r.folder) // the rest stays in the system's temporary folder
+		_ = os.RemoveAll(r.folder) // what remains is in the system's temporary folder
 	}
 }
 
-// rows returns the files with rows: the user's, or for a form or a selection one of JSON Lines.
+// rows returns the files with rows. These are the user's files, or one JSON Lines file if there is a form or a
+// selection.
 func (j Job) rows() (*rowFiles, error) {
 	if j.Form == "" && j.Select == nil {
 		return &rowFiles{paths: j.From}, nil

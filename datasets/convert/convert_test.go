@@ -40,7 +40,7 @@ func TestRunWritesTheFileAndItsCompanion(t *testing.T) {
 	require.Equal(t, []int32{128000, 7}, d.Samples[1].InputIDs)
 }
 
-// What exists stays as it is, also the companion of an output that is new.
+// Run keeps existing files unchanged, even an existing file of lengths next to a new output.
 func TestRunKeepsExistingFiles(t *testing.T) {
 	j := job(t, rows, "out.npy")
 	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(j.To), "out.lengths.npy"), []byte("mine"), 0o644))
@@ -53,7 +53,7 @@ func TestRunKeepsExistingFiles(t *testing.T) {
 	require.NoError(t, err)
 
 	j = job(t, rows, "out.jsonl")
-	j.To = j.From[0] // a pattern of the shell without an output
+	j.To = j.From[0] // a shell pattern without an output file
 	_, err = j.Run()
 	require.ErrorIs(t, err, ErrExists)
 	text, err := os.ReadFile(j.To)
@@ -88,7 +88,7 @@ func TestRunRejects(t *testing.T) {
 	require.Empty(t, left, "the temporary folder is gone")
 }
 
-// bfcl are the sizes of the public single-turn subsets, and how many questions of each the benchmark asks.
+// bfcl contains, for each public single-turn subset, its size and the number of questions that the benchmark uses.
 var bfcl = map[string][2]int{
 	"simple_python": {400, 248}, "simple_java": {100, 62}, "simple_javascript": {50, 31}, "multiple": {200, 124},
 	"parallel": {200, 124}, "parallel_multiple": {200, 124}, "live_simple": {258, 25}, "live_multiple": {1053, 105},
@@ -96,12 +96,12 @@ var bfcl = map[string][2]int{
 	"live_irrelevance": {884, 88}, "live_relevance": {16, 0},
 }
 
-// The endpoints client asks 995 questions of 3,641, grouped by subset in alphabetical order.
+// The endpoints client uses 995 of 3,641 questions, grouped by subset in alphabetical order.
 func TestSelectTakesTheBenchmarksRows(t *testing.T) {
 	m, err := models.Find("qwen3.6-27b")
 	require.NoError(t, err)
 	var text strings.Builder
-	for _, subset := range slices.Backward(slices.Sorted(maps.Keys(bfcl))) { // not in the order of the result
+	for _, subset := range slices.Backward(slices.Sorted(maps.Keys(bfcl))) { // the input is in the reverse order
 		for i := range bfcl[subset][0] {
 			fmt.Fprintf(&text, `{"sample_id": "%s_%d", "messages": [{"role": "user", "content": "%d"}], "subset": "%s", `+
 				`"further": [1.50]}`+"\n", subset, i, i, subset)

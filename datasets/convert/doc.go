@@ -1,5 +1,5 @@
-// Package convert converts data set files: it chooses the format, protects existing files, makes rows of files without
-// rows, and writes the result and the file of lengths that belongs to token ids.
+// Package convert converts data set files: it chooses the format, protects existing files, converts files without rows
+// to rows, and writes the result and, for token ids, the file of prompt lengths.
 //
 //	done, err := convert.Job{From: []string{"in.pkl"}, To: "out.parquet", Options: datasets.ForRow(row)}.Run()
 //

@@ -12,7 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets"
 )
 
-// maxRow bounds a row in bytes, as package datasets does.
+// maxRow is the maximum length of a row in bytes, as in package datasets.
 const maxRow = 64 << 20
 
 // choose replaces the rows, one JSON object per line, by those that the benchmark uses.
@@ -65,7 +65,7 @@ func writeRows(path string, kept map[string][][]byte) error {
 	return errors.Join(w.Flush(), f.Close())
 }
 
-// eachRow passes every line of a file on, with the text in one of its columns.
+// eachRow calls take with every line of a file and the text in one of its columns.
 func eachRow(path, column string, take func(row []byte, text string) error) error {
 	f, err := os.Open(path)
 	if err != nil {

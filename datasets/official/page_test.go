@@ -16,7 +16,7 @@ var updatePage = flag.Bool("update-page", false, "write the table of docs/refere
 
 const page = "../../docs/reference/datasets.md"
 
-// tableHead begins the table of the page that the registry owns.
+// tableHead is the head of the table in the page that must equal the registry.
 const tableHead = "| benchmark | source | licence | files (rows) | format | size |\n" +
 	"| --- | --- | --- | --- | --- | --- |\n"
 
@@ -59,7 +59,7 @@ func TestThePageHasTheTable(t *testing.T) {
 		"go test ./datasets/official -run TestThePage -update-page writes it anew")
 }
 
-// A benchmark without the facts about its files would be a gap in the page and in dataset get.
+// Without the facts about a benchmark's files, the page and the command dataset get would be incomplete.
 func TestEveryBenchmarkHasOfficialFiles(t *testing.T) {
 	for _, row := range models.Rows() {
 		if row.Name == models.Generic {

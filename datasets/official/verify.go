@@ -12,10 +12,10 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// Result is what Verify found out about one file.
+// Result contains the findings of Verify about one file.
 type Result struct {
 	Path   string  `json:"path"`
-	File   string  `json:"file"` // name of the official file; empty: it has another number of rows
+	File   string  `json:"file"` // name of the official file; empty: no official file has this number of rows
 	Checks []Check `json:"checks"`
 }
 
@@ -24,7 +24,7 @@ type Check struct {
 	Name     string `json:"name"`
 	Found    string `json:"found"`
 	Expected string `json:"expected"`
-	OK       bool   `json:"ok"` // also if nothing was published to compare with
+	OK       bool   `json:"ok"` // also true if there is no published value to compare with
 }
 
 // OK reports whether no check failed.
@@ -39,8 +39,8 @@ func (r *Result) add(name, found, expected string, ok bool) {
 // ErrNone reports that no official file of a benchmark is known.
 var ErrNone = errors.New("no official file is known")
 
-// Verify compares the file at path with the official file of the row that has its name or, under another name, its
-// number of rows. An error means that the file could not be compared.
+// Verify compares the file at path with the row's official file of the same name. If no name matches, it takes the only
+// official file, or the first one with the same number of rows. An error means that the file could not be compared.
 func Verify(path string, row *models.Row) (*Result, error) {
 	if len(row.Data.Files) == 0 {
 		return nil, fmt.Errorf("%w for %s", ErrNone, row.Name)
@@ -96,7 +96,8 @@ func scored(row *models.Row) []string {
 		func(name string) bool { return name == row.Scoring.Columns.Tests })
 }
 
-// identify returns the official file that a file with so many rows claims to be, or nil.
+// identify returns the official file with the same name, else the only official file, else the first with the same
+// number of rows, else nil.
 func identify(path string, rows int, files []models.DataFile) *models.DataFile {
 	base := unpackedName(path)
 	for i := range files {
@@ -112,7 +113,7 @@ func identify(path string, rows int, files []models.DataFile) *models.DataFile {
 	return nil
 }
 
-// unpackedName returns the last name of a path without the suffix of a compression.
+// unpackedName returns the last element of a path without a compression suffix.
 func unpackedName(path string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".gz"), ".zst")
 }
@@ -136,7 +137,8 @@ func (r *Result) addRows(found int, file *models.DataFile) {
 	r.add("rows", models.Grouped(found), models.Grouped(file.Samples), found == file.Samples)
 }
 
-// addColumns requires a value in some record for each column that scoring reads. Reading has checked the other columns.
+// addColumns requires a value in at least one record for each column that scoring reads. The reader has already checked
+// the other columns.
 func (r *Result) addColumns(d *datasets.Dataset, names []string) {
 	var missing []string
 	for i, name := range names {

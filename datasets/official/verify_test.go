@@ -120,7 +120,7 @@ func TestVerifyCannotCompare(t *testing.T) {
 	require.NoError(t, err)
 	_, err = Verify(write(t, "x.json", text(1)), m.Row)
 	require.ErrorIs(t, err, ErrNone)
-	// a bomb ends in an error of its own
+	// a decompression bomb has its own error
 	_, err = Verify(write(t, "questions.jsonl.gz", packed(t, bytes.Repeat([]byte(" "), 100<<20))), &questions)
 	require.ErrorContains(t, err, "more than 200 times its size")
 }

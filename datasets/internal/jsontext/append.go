@@ -38,8 +38,8 @@ func AppendKey(dst []byte, name string) []byte {
 	return append(AppendQuoted(dst, name), ':')
 }
 
-// AppendFloat appends a finite number with the fewest digits that keep it a floating-point number: it always has a
-// fraction or an exponent. bits is 32 or 64.
+// AppendFloat appends a finite number with the fewest digits that identify it. The text always has a fraction or an
+// exponent, so that readers parse it as a floating-point number. bits is 32 or 64.
 func AppendFloat(dst []byte, v float64, bits int) []byte {
 	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
 		return strconv.AppendFloat(dst, v, 'f', 1, bits)

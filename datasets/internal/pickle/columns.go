@@ -16,7 +16,7 @@ type column interface {
 // grid is a column of a numpy array: the values along one axis.
 type grid struct {
 	a    *array
-	at   int // index of row 0
+	at   int // index of row 0 in the array
 	axis int
 }
 
@@ -165,10 +165,10 @@ func categoricalOf(o *Object, depth int) (column, error) {
 
 // arrowTexts is a column of texts in pyarrow's layout: n+1 offsets, and the concatenated bytes.
 type arrowTexts struct {
-	valid   []byte // bit set; nil: no missing values
+	valid   []byte // bit set of the rows that have a value; nil: all have one
 	offsets []byte
-	width   int // bytes of an offset
-	from    int // index of the first row
+	width   int // number of bytes of an offset
+	from    int // index of the first row in offsets
 	n       int
 	data    []byte
 }

@@ -2,7 +2,7 @@ package pickle
 
 import "slices"
 
-// Opcodes that create and fill containers, and those that would call something.
+// Opcodes that create and fill containers, and opcodes that in Python would call something.
 
 func listOfMark(m *machine) error {
 	values, err := m.popMark()
@@ -140,7 +140,8 @@ func reduce(m *machine) error {
 	return m.call(v[0], v[1])
 }
 
-// newWithKeywords implements NEWOBJ_EX: a class, its arguments and keyword arguments, which no allowed class needs.
+// newWithKeywords implements NEWOBJ_EX: a class, its arguments and its keyword arguments. It accepts no keyword
+// arguments, since no allowed class needs them.
 func newWithKeywords(m *machine) error {
 	v, err := m.popN(3)
 	if err != nil {

@@ -4,7 +4,7 @@ import "fmt"
 
 // Error describes what is wrong with a pickle.
 type Error struct {
-	At       int64 // byte offset; -1: unknown
+	At       int64 // byte offset of the fault in the stream; -1: unknown
 	Found    string
 	Expected string
 	Try      string

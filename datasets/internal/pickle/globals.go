@@ -30,7 +30,7 @@ const (
 	classBacked // a pandas array that wraps a numpy array
 	classMasked // a pandas array with a mask of missing values
 	classCategorical
-	classCategories // its type
+	classCategories // the type of a categorical column
 	classArrow      // a pandas array that wraps a pyarrow array
 	classArrowArray // function that creates a pyarrow array from buffers
 	classArrowChunks
@@ -42,12 +42,12 @@ const (
 
 // Global is a name that a pickle may use.
 type Global struct {
-	Name  string // including the module
+	Name  string // full name, including the module
 	class class
 }
 
-// allowances are the names that a pickle may use: each name in each module, since versions of pandas and numpy have
-// moved them.
+// allowances lists the names that a pickle may use. Each name is allowed in each module that contains it in some
+// version of pandas or numpy.
 var allowances = []struct {
 	modules string
 	names   string

@@ -10,7 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
-// maxPixels is the maximum size of an image.
+// maxPixels is the maximum number of pixels of an image.
 const maxPixels = 1 << 26
 
 // image writes the pixels of a Pillow image as PNG, without loss, in base64.

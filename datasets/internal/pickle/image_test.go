@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// checkImage compares the PNG in a row with the recorded pixels next to it, as seen by Pillow.
+// checkImage compares the PNG in a row with the pixels that Pillow recorded in the same row.
 func checkImage(t *testing.T, line string) {
 	t.Helper()
 	var row struct {
@@ -34,7 +34,7 @@ func checkImage(t *testing.T, line string) {
 			var want [4]int
 			require.NoError(t, json.Unmarshal(p, &want))
 			got := color.NRGBAModel.Convert(m.At(x, y)).(color.NRGBA)
-			if want[3] > 0 || row.ID != "LA" { // a pixel that cannot be seen has no color
+			if want[3] > 0 || row.ID != "LA" { // a transparent pixel has no color
 				require.Equal(t, want, [4]int{int(got.R), int(got.G), int(got.B), int(got.A)}, "%s %d %d", row.ID, x, y)
 			}
 		}

@@ -8,9 +8,9 @@ import (
 
 // Limits for the parts of a pickle.
 const (
-	maxText = 1 << 30 // bytes of one string
+	maxText = 1 << 30 // maximum length of one string in bytes
 	maxLine = 64 << 20
-	maxName = 256 // length of a module's or a class's name
+	maxName = 256 // maximum length of a module's or a class's name
 	step    = 1 << 20
 )
 
@@ -19,8 +19,8 @@ type input struct {
 	r          io.Reader
 	buf        []byte
 	start, end int
-	passed     int64 // bytes before buf[start]
-	err        error // read error other than the end
+	passed     int64 // number of stream bytes before buf[start]
+	err        error // read error other than io.EOF
 }
 
 // fill reads more bytes. It returns false at the end of the stream or if err is set.
@@ -104,7 +104,7 @@ func (in *input) bytes(n uint64) ([]byte, error) {
 	return b, nil
 }
 
-// counted copies bytes preceded by their number, which takes n bytes.
+// counted copies bytes that are preceded by their length, a number of n bytes.
 func (in *input) counted(n int) ([]byte, error) {
 	size, err := in.number(n)
 	if err != nil {

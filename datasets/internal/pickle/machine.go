@@ -6,11 +6,13 @@ import (
 	"io"
 )
 
-// Limits for the values of a pickle. Writers empty the stack every 1000 elements, and tables are a few levels deep.
+// Limits for the values of a pickle. Writers empty the stack every 1000 elements, and tables have few levels of
+// nesting.
 const (
 	maxStack = 1 << 20
 	maxMarks = 1 << 10
-	// Memory for values by a conservative estimate: freeHeld plus heldPerByte per byte read.
+	// Limit for the estimated memory of the values: freeHeld plus heldPerByte per byte read. The estimate is
+	// conservative.
 	freeHeld    = 64 << 20
 	heldPerByte = 24
 )
@@ -19,9 +21,9 @@ const (
 type machine struct {
 	input
 	stack []any
-	marks []int // places in the stack
+	marks []int // lengths of the stack at each open mark
 	memo  []any
-	far   map[uint64]any // memo entries after a gap
+	far   map[uint64]any // memo entries whose index is not the next one
 	held  int64
 }
 
@@ -67,7 +69,7 @@ func (m *machine) check() error {
 	return nil
 }
 
-// push pushes a value; size is the memory that it takes outside of the stack.
+// push pushes a value; size is the memory in bytes that the value needs besides its place in the stack.
 func (m *machine) push(v any, size int) error {
 	m.stack = append(m.stack, v)
 	m.held += int64(size)

@@ -44,8 +44,8 @@ func indexObject(labels string, n string) string {
 		dict(text4("data"), arrayObject("O8", n, labels), text4("name"), "N"))
 }
 
-// oldFrame is a DataFrame as written by pandas before 1.3: the manager's state is a tuple, and its last part names the
-// layout.
+// oldFrame is a DataFrame as pandas before 1.3 writes it: the manager's state is a tuple, whose last element contains
+// the version of the layout.
 func oldFrame(manager string) string {
 	axes := list(indexObject(list(text4("id"), text4("n"), text4("m")), "K\x03"),
 		call(name("pandas.core.indexes.base", "_new_Index"), name("pandas.core.indexes.range", "RangeIndex"),
@@ -105,7 +105,7 @@ func TestDamaged(t *testing.T) {
 		"(0.":                                  "0 values left",
 		"t.":                                   "a stack without marks",
 		"\x85.":                                "an empty stack",
-		"](.":                                  "1 values left", // an open mark
+		"](.":                                  "1 values left", // a mark that is still open
 		"]K\x01(a.":                            "an empty stack",
 		"K\x01K\x02a.":                         "elements appended to an int",
 		"K\x01K\x02K\x03s.":                    "entries set in an int",
@@ -180,7 +180,7 @@ func TestCutAnywhere(t *testing.T) {
 	}
 }
 
-// Values that contain themselves are errors.
+// A value that contains itself is an error.
 func TestRecursiveValues(t *testing.T) {
 	frame := name("pandas", "Series") + ")\x81q\x00" + dict(text4("_mgr"),
 		call(name("pandas.core.internals.managers", "SingleBlockManager"),

@@ -16,7 +16,7 @@ import (
 const (
 	maxDimensions = 8
 	maxElements   = 1 << 31
-	maxWrapped    = 8 // nesting of a column's values
+	maxWrapped    = 8 // maximum nesting of a column's values
 )
 
 // dtype is a numpy element type: numpy's kind letter and the size of an element in bytes.
@@ -71,7 +71,7 @@ func dtypeOf(v any) (dtype, error) {
 type array struct {
 	dtype
 	shape   []int
-	strides []int // in elements
+	strides []int // distances of neighbours along each axis, in elements
 	data    []byte
 	items   *List // elements, if they are Python values
 }
@@ -155,7 +155,7 @@ func newArray(typ, shape any, fortran bool, data any) (*array, error) {
 	return a, nil
 }
 
-// stridesOf returns the distance of neighbours along each axis.
+// stridesOf returns the distance of neighbours along each axis, in elements.
 func stridesOf(shape []int, fortran bool) []int {
 	strides := make([]int, len(shape))
 	distance := 1
@@ -170,7 +170,7 @@ func stridesOf(shape []int, fortran bool) []int {
 	return strides
 }
 
-// bytesOf reads bytes as written by any protocol.
+// bytesOf reads bytes in the form of any pickle protocol.
 func bytesOf(v any) ([]byte, bool) {
 	for range maxWrapped {
 		o, ok := v.(*Object)
@@ -182,7 +182,7 @@ func bytesOf(v any) ([]byte, bool) {
 	switch v := v.(type) {
 	case []byte:
 		return v, true
-	case string: // of Python 2
+	case string: // a string of Python 2
 		return []byte(v), true
 	case *Object:
 		switch {
@@ -203,7 +203,7 @@ func bytesOf(v any) ([]byte, bool) {
 	return nil, false
 }
 
-// word returns element i as an unsigned number.
+// word returns the bits of element i as an unsigned integer.
 func (a *array) word(i int) uint64 {
 	b := a.data[i*a.size : (i+1)*a.size]
 	var order binary.ByteOrder = binary.LittleEndian
@@ -253,7 +253,7 @@ func (w *writer) appendElement(a *array, i, depth int) error {
 	return nil
 }
 
-// wide returns a text with four bytes per character.
+// wide returns element i of an array of texts, which numpy stores with four bytes per character.
 func (a *array) wide(i int) string {
 	chars := array{dtype: dtype{'u', 4, a.big}, data: a.data[i*a.size : (i+1)*a.size]}
 	var out []byte

@@ -10,7 +10,7 @@ import (
 
 const opStop = '.'
 
-// opcodes are those of Python's pickletools for protocols 0 to 5.
+// opcodes maps each opcode of protocols 0 to 5 (Python's pickletools) to its function.
 var opcodes [256]func(m *machine) error
 
 func init() {
@@ -65,7 +65,7 @@ func init() {
 		'j':  func(m *machine) error { return numbered(m, 4, m.get) },
 		'p':  func(m *machine) error { return numberedLine(m, m.put) },
 		'g':  func(m *machine) error { return numberedLine(m, m.get) },
-		// Names, and what would be calls.
+		// Names of globals, and opcodes that in Python would call something.
 		'c': globalLines, 0x93: globalOfStack, 'R': reduce, 0x81: reduce, 0x92: newWithKeywords, 'b': build,
 		'P': outside, 'Q': outside, 0x82: outside, 0x83: outside, 0x84: outside, 0x97: outside, 0x98: outside,
 		'i': oldInstance, 'o': oldInstance,
@@ -143,7 +143,7 @@ func raw(m *machine, n int) error {
 }
 
 func pop(m *machine) error {
-	// Like Python, let POP also remove a mark.
+	// As in Python, POP also removes a mark.
 	if n := len(m.marks); n > 0 && m.marks[n-1] == len(m.stack) {
 		m.marks = m.marks[:n-1]
 		return nil

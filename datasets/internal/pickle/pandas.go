@@ -40,7 +40,8 @@ func frameOf(o *Object) (*Table, error) {
 	return t, t.checkRows()
 }
 
-// block is a group of columns: values with one row for each place, or one pandas array for one place.
+// block is a group of columns. Its values have one row per column, or are one pandas array for one column; places
+// contains the columns' positions in the table.
 type block struct {
 	values any
 	places []int
@@ -64,7 +65,7 @@ func managerOf(o *Object) ([]block, []any, error) {
 		return nil, nil, damaged("a table without its blocks")
 	}
 	versions, _ := old[3].(*Dict)
-	parts, ok := versions.Get("0.14.1").(*Dict) // the version of the layout, not of pandas
+	parts, ok := versions.Get("0.14.1").(*Dict) // 0.14.1 is the version of the layout, not of pandas
 	if !ok {
 		return nil, nil, refused("a table written by pandas before 0.14.1")
 	}
@@ -107,7 +108,7 @@ func oldBlocks(parts *Dict) ([]block, []any, error) {
 // maxColumns is the maximum number of columns in a table.
 const maxColumns = 1 << 16
 
-// placesOf reads the columns of a block: a slice or an array.
+// placesOf reads the positions of a block's columns, given as a slice or an array.
 func placesOf(v any) ([]int, error) {
 	bad := damaged("a block without the numbers of its columns")
 	if o, ok := v.(*Object); ok && o.Class.class == classSlice && len(o.Args) == 3 {
@@ -141,7 +142,7 @@ func placesOf(v any) ([]int, error) {
 	return places, nil
 }
 
-// columnOfBlock returns row i of a block's values.
+// columnOfBlock returns column i of a block, which is row i of its values.
 func columnOfBlock(b block, i int) (column, error) {
 	a, ok, err := arrayOf(b.values)
 	if err != nil {
@@ -166,7 +167,7 @@ func labels(v any) ([]string, error) {
 		return nil, damaged("a table whose column names are " + kindOf(v))
 	}
 	entries := o.Dict
-	for _, arg := range o.Args { // of the function that creates an index: its class and a dict
+	for _, arg := range o.Args { // arguments of the function that creates an index: a class and a dict
 		if d, ok := arg.(*Dict); ok {
 			entries = d
 		}

@@ -27,7 +27,7 @@ var makers = []struct{ name, requirements string }{
 // update makes the tests record the pickles again: MLPERF_GO_UPDATE_PICKLES=1 go test ./datasets/internal/pickle.
 var update = os.Getenv("MLPERF_GO_UPDATE_PICKLES") != ""
 
-// python returns an interpreter with the packages, installed once under .cache of the repository.
+// python returns a Python interpreter with the packages, which it installs once under .cache in the repository.
 func python(t *testing.T, name, requirements string) string {
 	root, err := filepath.Abs("../../..")
 	require.NoError(t, err)
@@ -112,7 +112,7 @@ except ImportError:
     pass
 `
 
-// wanted maps each form to its rows; other forms have their own test.
+// wanted maps each form of the table to the expected rows. Forms that are not in the map have tests of their own.
 var wanted = map[string]string{
 	"frame": `{"id":"a","tok_input":[1,2,300],"n":1,"m":10,"f":0.5,"b":true,"array":[1,2],"none":null,"nested":{"k":[1,{"z":null}]},"bytes":"AP8=","big":1180591620717411303424}
 {"id":"bé\n","tok_input":[4,70000,128255,2],"n":2,"m":20,"f":null,"b":false,"array":[[3],[4]],"none":"x","nested":{},"bytes":"","big":-1180591620717411303424}
@@ -170,7 +170,7 @@ func rowsOf(t *testing.T, content string) (string, *Table, error) {
 	return strings.Join(lines, "\n"), table, nil
 }
 
-// TestRecordPickles lets pandas write the pickles of testdata again, and reads them. It needs pip and a network.
+// TestRecordPickles makes pandas write the pickles of testdata again, and reads them. It needs pip and a network.
 func TestRecordPickles(t *testing.T) {
 	if !update {
 		t.Skip("installs pandas; MLPERF_GO_UPDATE_PICKLES=1 records the pickles again")
@@ -187,7 +187,7 @@ func TestRecordPickles(t *testing.T) {
 	}
 }
 
-// record packs the pickles of a version.
+// record packs the pickles that one version of pandas wrote into a file of testdata.
 func record(t *testing.T, name, dir string) {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)

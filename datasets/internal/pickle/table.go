@@ -13,7 +13,7 @@ import (
 
 // Limits for one row.
 const (
-	maxRow   = 64 << 20 // length of its JSON text
+	maxRow   = 64 << 20 // maximum length of the JSON text in bytes
 	maxDepth = 64
 )
 
@@ -22,7 +22,7 @@ type Table struct {
 	names   []string
 	columns []column
 	rows    int
-	records []any // rows as dicts instead of columns
+	records []any // the rows, if they are dicts; the columns are then empty
 	images  int
 }
 
@@ -176,7 +176,7 @@ func (t *Table) Append(dst []byte, i int, wanted func(name string) bool) ([]byte
 // writer writes values as JSON.
 type writer struct {
 	out    []byte
-	most   int // maximum length of out
+	most   int // maximum length of out in bytes
 	images int
 }
 
@@ -301,7 +301,7 @@ func (w *writer) list(n, depth int, element func(i int) error) error {
 	return nil
 }
 
-// float writes a number. pandas writes a missing one as NaN.
+// float writes a number. It writes NaN as null, since pandas stores a missing number as NaN.
 func (w *writer) float(v float64, bits int) error {
 	switch {
 	case math.IsNaN(v):

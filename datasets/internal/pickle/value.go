@@ -81,6 +81,6 @@ type Object struct {
 	Class *Global
 	Args  Tuple
 	State any
-	Dict  *Dict // entries set on it; may be nil
-	List  *List // elements appended to it; may be nil
+	Dict  *Dict // entries that were set on the object; may be nil
+	List  *List // elements that were appended to the object; may be nil
 }

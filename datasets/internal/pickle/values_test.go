@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each opcode of a value, as the pickle module of Python reads it.
+// The expected value of each opcode is that of Python's pickle module.
 func TestValuesOfEachOpcode(t *testing.T) {
 	for opcodes, want := range map[string]string{
 		"\x8a\x00": "0", "\x8a\x01\xff": "-1", "\x8a\x02\xff\x00": "255", "\x8a\x02\x00\x80": "-32768",
@@ -48,7 +48,7 @@ func TestValuesOfEachOpcode(t *testing.T) {
 	}
 }
 
-// arrow is a pyarrow array of texts as pyarrow pickles it.
+// arrow returns an array of texts in the form in which pyarrow pickles it.
 func arrow(kind string, n, from int64, valid, offsets, data any) *Object {
 	typ := &Object{Class: &Global{class: classArrowType}, Args: Tuple{kind}}
 	return &Object{Class: &Global{class: classArrowArray},
