@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"time"
-
-	"github.com/mlperf-go/mlperf-go/internal/earlystop"
 )
 
 // Kind is the kind of a step.
@@ -313,10 +311,6 @@ func (s *Search) narrow() Step {
 		rate = round(min(max(rate, leastConfirmed*median), mostConfirmed*median))
 		if step, due := s.reference(true); due {
 			return step
-		}
-		if n, need := s.goal.Queries(rate), earlystop.Need(s.goal.Percentile, 0); n < need {
-			return s.unconfirmed(fmt.Sprintf("a run at %.4g QPS has %d queries, and LoadGen's early stopping needs %d; give "+
-				"--min-queries %[3]d", rate, n, need))
 		}
 		return Step{Kind: Confirm, Rate: rate}
 	}
