@@ -13,13 +13,16 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/prompts"
 )
 
-// Encoder makes the bodies of requests.
+// Encoder makes the bodies of requests. One goroutine at a time may use it.
 type Encoder struct {
 	driver backends.Driver
 	config backends.Config
 	eos    bool
 	chat   bool
 	extra  []byte // members of every body, each behind a comma
+
+	sample datasets.Sample // of the last request, as own is its configuration
+	own    backends.Config
 }
 
 // NewEncoder returns an encoder for a profile, a protocol and a server.
@@ -39,14 +42,15 @@ func NewEncoder(p *profile.Profile, d backends.Driver, c *backends.Config) (*Enc
 // IsChat reports whether requests consist of messages.
 func (e *Encoder) IsChat() bool { return e.chat }
 
-// Sample returns a request as a sample of the protocol, and its sampling parameters.
+// Sample returns a request as a sample of the protocol, and its sampling parameters. Both are valid until the next
+// call.
 func (e *Encoder) Sample(r *prompts.Request, h *History) (*datasets.Sample, *backends.Config) {
-	c := e.config
+	e.own, e.sample = e.config, datasets.Sample{Tools: r.Tools, Documents: r.Documents}
+	s, c := &e.sample, &e.own
 	if r.Model != "" {
 		c.ServedModel = r.Model
 	}
 	c.Sampling.MaxTokens, c.Sampling.IgnoreEOS = r.Output, e.eos && r.Output > 0
-	s := &datasets.Sample{Tools: r.Tools, Documents: r.Documents}
 	if e.IsChat() {
 		if list := h.chat(r); len(list) > 0 {
 			s.Messages = append(append([]byte{'['}, list...), ']')
@@ -56,7 +60,7 @@ func (e *Encoder) Sample(r *prompts.Request, h *History) (*datasets.Sample, *bac
 		s.InputIDs, s.Input = h.prompt(r)
 	}
 	s.InputLen = len(s.InputIDs)
-	return s, &c
+	return s, c
 }
 
 // Append appends the body of a request.

@@ -12,6 +12,9 @@ import (
 
 // Text appends a JSON string, without escapes for HTML.
 func Text(dst []byte, text string) []byte {
+	if isPlain(text) {
+		return append(append(append(dst, '"'), text...), '"')
+	}
 	buf := bytes.NewBuffer(dst)
 	enc := json.NewEncoder(buf)
 	enc.SetEscapeHTML(false)
@@ -19,6 +22,16 @@ func Text(dst []byte, text string) []byte {
 		panic("encode: a string has no JSON: " + err.Error()) // encoding a string into memory cannot fail
 	}
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+}
+
+// isPlain reports that a text is its own JSON.
+func isPlain(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // Prompt appends the prompt of a sample as an array of ids. An id outside the vocabulary is an error, because it kills

@@ -1,6 +1,7 @@
 package encode
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -31,6 +32,14 @@ func TestText(t *testing.T) {
 		require.Equal(t, text, back)
 	})
 	require.Equal(t, `x"<a> \"b\" é\n"`, string(Text([]byte("x"), "<a> \"b\" é\n")))
+	for c := range 256 { // each alone decides whether a text is copied
+		var want bytes.Buffer
+		enc := json.NewEncoder(&want)
+		enc.SetEscapeHTML(false)
+		text := "ab" + string([]byte{byte(c)})
+		require.NoError(t, enc.Encode(text))
+		require.Equal(t, want.String(), string(Text(nil, text))+"\n")
+	}
 }
 
 func TestPrompt(t *testing.T) {
