@@ -27,6 +27,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/servermetrics"
 	"github.com/mlperf-go/mlperf-go/workload/engine"
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
+	"github.com/mlperf-go/mlperf-go/workload/measure"
 	"github.com/mlperf-go/mlperf-go/workload/shard"
 )
 
@@ -104,6 +105,7 @@ type trial struct {
 	failures failures
 	recent   *recent                 // nil without Details
 	metrics  *servermetrics.Recorder // nil: they are not recorded
+	scan     *measure.Scan           // of the requests so far; nil: the figures read the log once more
 	engine   *engine.Engine
 	gate     *shard.Gate // nil: stages start by themselves
 }
@@ -172,8 +174,11 @@ func (t *trial) open() error {
 		Part: t.Part}
 	if t.Details {
 		t.recent = new(recent)
-		t.engine.Ended = t.recent.add
 	}
+	if l := &t.Profile.Load; l.Sweep == nil && l.Warmup.Requests == 0 && l.Cooldown.Requests == 0 {
+		t.scan = measure.NewScan(l) // it keeps nothing of single requests
+	}
+	t.engine.Ended = t.ended
 	if file := t.Profile.Load.Trace; file != nil {
 		recorded, err := t.trace(file)
 		if err != nil {
@@ -205,6 +210,16 @@ func (t *trial) open() error {
 		t.engine.Backends = append(t.engine.Backends, b)
 	}
 	return nil
+}
+
+// ended notes a request that the log has got.
+func (t *trial) ended(r *eventlog.Request) {
+	if t.scan != nil {
+		t.scan.Add(r)
+	}
+	if t.recent != nil {
+		t.recent.add(r)
+	}
 }
 
 // listen makes the socket of the coordinator.

@@ -40,11 +40,13 @@ type values struct {
 	min     float64
 	max     float64
 	most    int
+	room    int // of the list, once it gets a value
 }
 
-// newValues returns an empty collection with room for some values: one that grows by copying needs twice the memory.
+// newValues returns an empty collection. It makes room for some values at once: a list that grows by copying needs
+// twice the memory.
 func newValues(most, room int) *values {
-	return &values{most: most, min: math.Inf(1), max: math.Inf(-1), list: make([]float64, 0, min(room, most))}
+	return &values{most: most, min: math.Inf(1), max: math.Inf(-1), room: min(room, most)}
 }
 
 func (v *values) add(s, weight float64) {
@@ -67,6 +69,9 @@ func (v *values) add(s, weight float64) {
 		v.list, v.weights = nil, nil
 		v.many.Record(int64(s * 1e9))
 	default:
+		if v.list == nil {
+			v.list = make([]float64, 0, v.room)
+		}
 		v.list = append(v.list, s)
 		if weight != 1 && v.weights == nil {
 			v.weights = slices.Repeat([]float64{1}, len(v.list)-1)
@@ -115,7 +120,7 @@ func (v *values) percentiles(by rule) func(share float64) float64 {
 			return v.max
 		}
 	}
-	slices.Sort(v.list)
+	place(v.list, wanted(len(v.list), by))
 	return func(share float64) float64 { return pick(v.list, share, by) }
 }
 
@@ -129,19 +134,26 @@ func compare(a, b float64) int {
 	return 0
 }
 
-// pick returns the value of a share of sorted values.
-func pick(sorted []float64, share float64, by rule) float64 {
-	n := len(sorted)
+// around returns the positions of the sorted values from which a percentile follows, and its way from one to the other.
+func around(n int, share float64, by rule) (low, high int, way float64) {
 	switch by {
 	case linear:
 		at := share * float64(n-1)
-		low := int(at)
+		low = int(at)
 		if low+1 >= n {
-			return sorted[n-1]
+			return n - 1, n - 1, 0
 		}
-		return sorted[low] + (at-float64(low))*(sorted[low+1]-sorted[low])
+		return low, low + 1, at - float64(low)
 	case cumulative:
-		return sorted[min(max(int(math.Ceil(share*float64(n)))-1, 0), n-1)]
+		low = min(max(int(math.Ceil(share*float64(n)))-1, 0), n-1)
+	default:
+		low = min(int(float64(n)*share), n-1)
 	}
-	return sorted[min(int(float64(n)*share), n-1)]
+	return low, low, 0
+}
+
+// pick returns the value of a share of sorted values.
+func pick(sorted []float64, share float64, by rule) float64 {
+	low, high, way := around(len(sorted), share, by)
+	return sorted[low] + way*(sorted[high]-sorted[low])
 }

@@ -73,11 +73,11 @@ type pot struct {
 }
 
 // newPot returns an empty pot with room for the values of some requests.
-func newPot(metrics []Metric, limits []Limit, most int, counting bool, room int) *pot {
+func newPot(metrics []Metric, limits []Limit, most int, counting bool, room int64) *pot {
 	p := &pot{metrics: metrics, counting: counting, goods: goods{limits: limits, each: make([]int64, len(limits))}}
 	p.Requests.ByCause, p.Latency = map[string]int64{}, map[string]*Distribution{}
 	for range metrics {
-		p.values = append(p.values, newValues(most, room))
+		p.values = append(p.values, newValues(most, int(room)))
 	}
 	return p
 }

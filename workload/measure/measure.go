@@ -86,7 +86,7 @@ func measure(read reader, o Options) (*Measured, error) {
 
 // total adds metrics of the whole run.
 func (m *Measured) total(read reader, d *Definition, o *Options, w *windows, metrics []Metric, counting bool) error {
-	p := newPot(metrics, o.Limits, w.most, counting, w.room(w.requests))
+	p := newPot(metrics, o.Limits, w.most, counting, w.requests)
 	left := int64(0)
 	stage, longest := w.longest()
 	if longest != nil && counting {
@@ -129,7 +129,7 @@ func (m *Measured) parts(read reader, d *Definition, o *Options, w *windows, met
 				if i == 0 {
 					room = w.stages[key].requests
 				}
-				return newPot(metrics, o.Limits, w.most, counting, w.room(room))
+				return newPot(metrics, o.Limits, w.most, counting, room)
 			})
 		}
 		return nil
@@ -175,14 +175,6 @@ func (w *windows) passes(metrics []Metric) [][]Metric {
 		list[last] = append(list[last], metrics[i])
 	}
 	return list
-}
-
-// room returns for how many values a pass makes room from the start; 0: the pass computes many metrics.
-func (w *windows) room(requests int64) int {
-	if w.requests <= manyRequests {
-		return 0
-	}
-	return int(requests)
 }
 
 // extent is the time of one stage.
@@ -382,7 +374,7 @@ func (w *windows) fill(s *Steady, read reader, d *Definition) error {
 	main := slices.DeleteFunc(slices.Clone(d.Metrics), func(m Metric) bool {
 		return m.Name != nameTTFT && m.Name != nameTPOT && m.Name != nameE2E
 	})
-	p := newPot(main, nil, w.most/len(main), false, 0)
+	p := newPot(main, nil, w.most/len(main), false, w.stages[s.Stage].requests)
 	tokens, ends := 0, 0
 	_, err := read(func(_ *eventlog.Header, r *eventlog.Request) error {
 		if r.Stage != s.Stage {
