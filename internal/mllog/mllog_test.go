@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
 
@@ -400,6 +401,41 @@ func TestAccuracyOfBrokenLogs(t *testing.T) {
 				require.ErrorContains(t, err, c.err)
 			}
 		})
+	}
+}
+
+// Wherever reading a log fails, the reason is that of the failure, and the records before it were read. Wherever the
+// log is cut, it is truncated, unless all of it up to the closing bracket is there.
+func TestAccuracyThatBreaksOff(t *testing.T) {
+	const one = `{ "seq_id" : 3, "qsl_idx" : 5, "data" : "DEAD0B", "token_data" : "", "token_count" : 3 }`
+	const text = "[\n" + one + ",\n " + one + "\n]\n"
+	broken := errors.New("the disk is broken")
+	for n := range len(text) + 1 {
+		whole := strings.Count(text[:n], "}")
+		records := 0
+		count := func(*AccuracyEntry) error { records++; return nil }
+		a, err := ReadAccuracy(io.MultiReader(strings.NewReader(text[:n]), iotest.ErrReader(broken)), count)
+		require.ErrorIs(t, err, broken, "after %q", text[:n])
+		require.Equal(t, whole, records)
+		require.False(t, a.Truncated)
+
+		a, err = ReadAccuracy(strings.NewReader(text[:n]), func(*AccuracyEntry) error { return nil })
+		require.NoError(t, err, "%q", text[:n])
+		require.Equal(t, Accuracy{Records: whole, Truncated: !strings.Contains(text[:n], "]")}, a, "%q", text[:n])
+	}
+}
+
+// The last line of a log counts among the lines left out, however short it is, with a line feed and without.
+func TestLastLineThatIsNoRecord(t *testing.T) {
+	path := filepath.Join(t.TempDir(), AccuracyName)
+	for last, want := range map[string]int{"": 0, "x": 1, "{": 1, "}": 1, "{}": 1, "xy": 1, "[": 0, "]": 0, ",": 0,
+		" ": 0} {
+		for _, end := range []string{"", "\n", "\r\n"} {
+			require.NoError(t, os.WriteFile(path, []byte("[\n"+last+end), 0o600))
+			a, left, err := ReadAccuracyLines(path, func(*AccuracyEntry) error { return nil })
+			require.NoError(t, err)
+			require.Equal(t, []int{0, want}, []int{a.Records, left}, "%q", last+end)
+		}
 	}
 }
 

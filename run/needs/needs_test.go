@@ -310,6 +310,48 @@ func TestDurationFromAnAnswer(t *testing.T) {
 		row(t, server, "duration").Found)
 }
 
+// The longest answer of the slowest server, from the times of a short one.
+func TestAnswerTime(t *testing.T) {
+	p := survey(t, plan.Settings{"max-tokens": "101"}).Tests[0]
+	s := time.Second
+	of := func(tokens int, ttft, latency time.Duration) *backends.Probe {
+		return &backends.Probe{OutputTokens: tokens, TTFT: ttft, Latency: latency}
+	}
+	for want, endpoints := range map[time.Duration][]*backends.Probe{
+		0:       {of(0, 0, s), of(1, s, s), of(0, s, 2*s)},
+		101 * s: {of(2, s, 2*s)},
+		51 * s:  {of(3, s, 2*s)},
+		11 * s:  {of(11, s, 2*s), of(1, s, s)},
+		202 * s: {of(2, 0, 4*s), of(101, s, 2*s)}, // not streamed
+		2 * s:   {of(101, 2*s, 2*s), of(101, s, 2*s), of(101, 0, s)},
+	} {
+		require.Equal(t, want, AnswerTime(&run.Preflight{Endpoints: endpoints}, p), "%v", endpoints)
+	}
+	require.Zero(t, AnswerTime(nil, p))
+	simulated := survey(t, plan.Settings{"max-tokens": "900", "endpoint": ""}).Tests[0]
+	require.Equal(t, 128, LongestAnswer(simulated), "the simulator's answers are short")
+	require.Equal(t, 101, LongestAnswer(p))
+}
+
+// The disk must hold the logs, an accuracy test's answers, and what of a data set exceeds the memory for requests.
+func TestDiskBytes(t *testing.T) {
+	bytes := func(settings plan.Settings) uint64 {
+		settings["min-queries"], settings["min-duration"] = "1", "1s"
+		return survey(t, settings).diskBytes()
+	}
+	rows := bytes(plan.Settings{})
+	large := filepath.Join(t.TempDir(), "large.jsonl")
+	line := strings.Replace(realRow, "The cat", strings.Repeat("The cat ", 1<<18), 1) + "\n"
+	require.NoError(t, os.WriteFile(large, []byte(strings.Repeat(line, 3)), 0o644))
+	size := uint64(3 * len(line))
+	require.Equal(t, rows, bytes(plan.Settings{"dataset": large}), "the requests fit into memory")
+	require.Equal(t, rows, bytes(plan.Settings{"dataset": large, "request-memory": fmt.Sprint(size)}))
+	require.Less(t, rows, spareBytes+size)
+	require.Equal(t, spareBytes+size, bytes(plan.Settings{"dataset": large, "request-memory": fmt.Sprint(size - 1)}))
+	few := bytes(plan.Settings{"target-qps": "0.5", "mode": "accuracy", "max-tokens": "10"})
+	require.EqualValues(t, spareBytes+3*(bytesPerSample+10*bytesPerToken), few)
+}
+
 // A performance test issues each of the three rows equally often.
 func TestLoads(t *testing.T) {
 	for name, c := range map[string]struct {

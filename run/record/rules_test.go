@@ -180,9 +180,12 @@ func TestServerMetricsOfARun(t *testing.T) {
 	require.NoError(t, err)
 	known := []exposition.Series{{Name: "vllm:num_requests_running", Family: "vllm:num_requests_running",
 		Kind: exposition.Gauge}, {Name: "other", Family: "other", Kind: exposition.Gauge},
-		{Name: "gpu_power_watts", Family: "gpu_power_watts", Kind: exposition.Gauge, Labels: map[string]string{"gpu": "0"}}}
+		{Name: "gpu_power_watts", Family: "gpu_power_watts", Kind: exposition.Gauge, Labels: map[string]string{"gpu": "0"}},
+		{Name: "gpu_energy_joules_total", Family: "gpu_energy_joules_total", Kind: exposition.Counter,
+			Labels: map[string]string{"gpu": "1"}}}
 	for i, v := range []float64{2, 6, 4} {
-		require.NoError(t, r.Append(0, started.Add(time.Duration(2*i)*time.Second), known, []float64{v, 100, 300}, nil))
+		require.NoError(t, r.Append(0, started.Add(time.Duration(2*i)*time.Second), known,
+			[]float64{v, 100, 300, 5000 + 200*float64(i)}, nil))
 	}
 	require.NoError(t, r.Close())
 	m, notes := ReadServerMetrics(path, []scrape.Outcome{{Target: "http://a", Scrapes: 3, Series: 2},
@@ -194,9 +197,13 @@ func TestServerMetricsOfARun(t *testing.T) {
 		{Target: "http://b", Scrapes: 3, Failed: 2, Error: "it is gone"}}, m.Targets)
 	require.Len(t, m.Signals, 2)
 	require.Equal(t, SignalStats{Mean: 300, Max: 300, Last: 300}, m.Signals["gpu_power"])
-	require.Equal(t, 1200.0, m.EnergyJ)
-	m.Yield(3000)
+	require.Equal(t, 1600.0, m.EnergyJ, "one GPU by its power, the other by its counter")
+	m.Yield(4000)
 	require.Equal(t, 2.5, m.TokensPerJoule)
+	none := &ServerMetrics{}
+	none.Yield(4000)
+	require.Zero(t, none.TokensPerJoule)
+	(*ServerMetrics)(nil).Yield(1)
 	require.Equal(t, SignalStats{Mean: 4, Max: 6, Last: 4}, m.Signals["running"])
 	m, notes = ReadServerMetrics(path+"x", nil)
 	require.Nil(t, m)

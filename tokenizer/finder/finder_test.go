@@ -96,6 +96,10 @@ func TestErrorListsTheFourWays(t *testing.T) {
 	broken, path := cacheOf(t, []byte("{"))
 	escaping, _ := cacheOf(t, made(t))
 	put(t, filepath.Join(escaping, "models--acme--llm-7b", "refs", "main"), []byte("../../../etc"))
+	odd, _ := cacheOf(t, made(t))
+	main := filepath.Join(odd, "models--acme--llm-7b", "refs", "main")
+	require.NoError(t, os.Remove(main))
+	require.NoError(t, os.Mkdir(main, 0o755))
 	for _, c := range []struct {
 		name string
 		o    Options
@@ -109,6 +113,7 @@ func TestErrorListsTheFourWays(t *testing.T) {
 			`"../x" is not a branch or commit`},
 		{"name that climbs", Options{Name: "../../etc", Cache: cache}, "as a path"},
 		{"reference that climbs", Options{Name: "acme/llm-7b", Cache: escaping}, "which is not a commit"},
+		{"reference that is a folder", Options{Name: "acme/llm-7b", Cache: odd}, "main: is a directory"},
 		{"broken file in the cache", Options{Name: "acme/llm-7b", Cache: broken}, "cannot use tokenizer " + path},
 		{"no endpoint", Options{Name: "acme/llm-8b"}, "no endpoint given"},
 		{"no download", Options{Name: "acme/llm-8b"}, "downloads are not allowed"},

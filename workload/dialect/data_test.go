@@ -34,6 +34,7 @@ func TestLoadsOfAIPerf(t *testing.T) {
 		"request-rate: 2\nconcurrency: 7\n":   {{Arrival: profile.Poisson, Rate: 2, Requests: 14, Concurrency: 7}},
 		"request-rate: 2\nrequest-count: 4\n": {{Arrival: profile.Poisson, Rate: 2, Requests: 4}},
 		"request-rate: 2\nrequest-rate-mode: constant\n": {{Arrival: profile.Constant, Rate: 2, Requests: 10}},
+		"request-rate-mode: gamma\n":                     {closed(1, 10)}, // no rate
 		"request-rate: 2\nrequest-rate-mode: gamma\n": {{Arrival: profile.Gamma, Rate: 2, Burstiness: 1,
 			Requests: 10}},
 		"request-rate: 2\nrequest-rate-mode: gamma\narrival-smoothness: 3\n": {{Arrival: profile.Gamma, Rate: 2,

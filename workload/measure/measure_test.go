@@ -184,6 +184,43 @@ func TestWindows(t *testing.T) {
 	}
 }
 
+// Each limit of a window leaves out its requests at one end of every stage; of several the first that is reached. Two
+// stages send one request each 10 ms, and the last answer comes 195 ms after the first request.
+func TestLimitsOfWindows(t *testing.T) {
+	var list []eventlog.Request
+	for i := range int64(40) {
+		at := int64(time.Second) + i%20*10*ms + i/20*500*ms
+		list = append(list, eventlog.Request{DueNS: at, ReadyNS: at, SentNS: at, EndNS: at + 5*ms, OutputTokens: 1,
+			Stage: int(i / 20), Events: []eventlog.Event{{AtNS: at + ms, Tokens: 1}}})
+	}
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(list), func(i, k int) { list[i], list[k] = list[k], list[i] })
+	for _, c := range []struct {
+		w    profile.Window
+		want int64 // requests of a stage that it leaves out
+	}{
+		{profile.Window{}, 0},
+		{profile.Window{Requests: 1}, 1},
+		{profile.Window{Requests: 3}, 3},
+		{profile.Window{Requests: 19}, 19},
+		{profile.Window{Requests: 50}, 19}, // one request is left
+		{profile.Window{Duration: 95 * time.Millisecond}, 10},
+		{profile.Window{Share: .25}, 5},
+		{profile.Window{Requests: 8, Duration: 45 * time.Millisecond}, 5},
+		{profile.Window{Requests: 2, Duration: 45 * time.Millisecond}, 2},
+		{profile.Window{Share: .25, Duration: 195 * time.Millisecond}, 5},
+		{profile.Window{Share: .9, Duration: 25 * time.Millisecond}, 3},
+	} {
+		stages := []profile.Stage{{}, {}}
+		for _, load := range []profile.Load{{Warmup: c.w, Stages: stages}, {Cooldown: c.w, Stages: stages}} {
+			m := measured(t, Options{Load: &load}, list...)
+			require.Equal(t, []int64{2 * c.want, 40 - 2*c.want}, []int64{m.LeftOut, m.Total.Requests.Total}, "%+v", load)
+			require.EqualValues(t, 20, m.Stages[1].Requests.Total)
+		}
+	}
+	both := &profile.Load{Warmup: profile.Window{Requests: 2}, Cooldown: profile.Window{Requests: 5}}
+	require.EqualValues(t, 2*7, measured(t, Options{Load: both}, list...).LeftOut)
+}
+
 // A ramp up, a plateau of 10 in flight, and a tail: the window is the plateau.
 func TestSteadyWindow(t *testing.T) {
 	var list []eventlog.Request

@@ -126,6 +126,44 @@ func TestArrowTexts(t *testing.T) {
 	require.ErrorContains(t, err, "a pyarrow column without its values")
 }
 
+// Bytes as each protocol and each version of Python writes them. A latin1 text whose characters are no bytes is
+// refused.
+func TestBytesInEveryForm(t *testing.T) {
+	of := func(class class, args ...any) *Object {
+		return &Object{Class: &Global{class: class}, Args: args}
+	}
+	wrapped := any([]byte("ab"))
+	for range maxWrapped {
+		wrapped = of(classBytes, wrapped)
+	}
+	for _, c := range []struct {
+		v    any
+		want string
+		ok   bool
+	}{
+		{[]byte("\x00\xff"), "\x00\xff", true},
+		{"\xc3\x80", "\xc3\x80", true},
+		{of(classEncode, "\u0000a\u007f\u0080\u00ff", "latin1"), "\x00a\x7f\x80\xff", true},
+		{of(classEncode, "", "latin1"), "", true},
+		{of(classEncode, "\u0100", "latin1"), "", false},
+		{of(classEncode, "\u01ff", "latin1"), "", false},
+		{of(classEncode, "a", "utf8"), "", false},
+		{of(classEncode, "a"), "", false},
+		{of(classBytes), "", true},
+		{of(classBytes, []byte("ab")), "ab", true},
+		{of(classArrowBuffer, of(classBytes, []byte("ab"))), "ab", true},
+		{of(classArrowBuffer), "", false},
+		{wrapped, "ab", true},
+		{of(classBytes, wrapped), "", false},
+		{of(classSeries, []byte("ab")), "", false},
+		{int64(3), "", false},
+		{nil, "", false},
+	} {
+		got, ok := bytesOf(c.v)
+		require.Equal(t, []any{c.want, c.ok}, []any{string(got), ok}, "%v", c.v)
+	}
+}
+
 // A column of categories needs its numbers, in one dimension, and its categories; where one is missing the column is
 // refused, in either form of its state.
 func TestCategoriesNeedAllParts(t *testing.T) {

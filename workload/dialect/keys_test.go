@@ -1,0 +1,179 @@
+package dialect
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/workload/profile"
+)
+
+// flatForm is a form of which every key is at the top of the file.
+type flatForm struct {
+	tool   string
+	file   any    // the struct that it is read into
+	base   string // what each file here needs
+	values map[string]string
+	with   map[string]string // further keys that a key needs
+	idle   []string          // keys without an effect on the profile
+}
+
+var flatForms = []flatForm{
+	{"aiperf", aiperfFile{}, "model: m\nurl: http://h:1\n",
+		map[string]string{"extra-inputs": "top_k:5", "header": "A:b", "goodput": "ttft:9", "endpoint-type": "embeddings",
+			"input-file": "f.jsonl"},
+		map[string]string{"request-rate-mode": "request-rate: 2\n", "osl-stddev": "osl: 9\n",
+			"arrival-smoothness": "request-rate: 2\nrequest-rate-mode: gamma\n",
+			"num-prefix-prompts": "prefix-prompt-length: 5\n", "conversation-turn-stddev": "conversation-turn-mean: 4\n",
+			"conversation-turn-delay-mean": "conversation-turn-mean: 4\n", "conversation-num": "conversation-turn-mean: 4\n",
+			"custom-dataset-type": "input-file: f.jsonl\n", "fixed-schedule": "input-file: f.jsonl\n"},
+		[]string{"executable", "endpoint", "tokenizer-trust-remote-code", "use-server-token-count", "no-server-metrics",
+			"no-gpu-telemetry", "workers-max", "ui", "output-artifact-dir", "slice-duration"}},
+	{"vllm-benchmark", vllmFile{}, "model: m\nbase-url: http://h:1\ndataset-name: random\nnum-prompts: 3\n",
+		map[string]string{"backend": "openai-chat", "endpoint": "/v1/embeddings", "extra-body": "'{\"a\": 1}'",
+			"header": "A=b", "goodput": "ttft:9", "dataset-name": "prefix_repetition"},
+		map[string]string{"burstiness": "request-rate: 2\n",
+			"ramp-up-strategy":               "ramp-up-end-rps: 3\nramp-up-start-rps: 1\n",
+			"ramp-up-start-rps":              "ramp-up-strategy: linear\nramp-up-end-rps: 3\n",
+			"ramp-up-end-rps":                "ramp-up-strategy: linear\nramp-up-start-rps: 1\nramp-up-end-rps: 3\n",
+			"prefix-repetition-prefix-len":   "dataset-name: prefix_repetition\n",
+			"prefix-repetition-suffix-len":   "dataset-name: prefix_repetition\n",
+			"prefix-repetition-num-prefixes": "dataset-name: prefix_repetition\n",
+			"prefix-repetition-output-len":   "dataset-name: prefix_repetition\n",
+			"sonnet-input-len":               "dataset-name: sonnet\n", "sonnet-output-len": "dataset-name: sonnet\n",
+			"sonnet-prefix-len":   "dataset-name: sonnet\n",
+			"sharegpt-output-len": "dataset-name: sharegpt\n", "dataset-path": "dataset-name: sharegpt\n",
+			"disable-shuffle": "dataset-name: sharegpt\n", "custom-output-len": "dataset-name: custom\n",
+			"skip-chat-template": "dataset-name: custom\n", "custom-skip-chat-template": "dataset-name: custom\n",
+			"hf-output-len": "dataset-name: hf\n", "ignore-eos": "dataset-name: sharegpt\n",
+			"self-timed": "dataset-name: timed_trace\ndataset-path: f.jsonl\n",
+			"host":       "base-url: ''\n", "port": "base-url: ''\n"},
+		[]string{"executable", "tokenizer-mode", "trust-remote-code", "ready-check-timeout-sec", "hf-subset", "hf-split",
+			"lora-assignment", "percentile-metrics", "metric-percentiles", "save-result", "save-detailed", "append-result",
+			"result-dir", "result-filename", "metadata", "label", "plot-timeline", "plot-dataset-stats", "profile",
+			"disable-tqdm", "request-id-prefix"}},
+	{"fmperf", fmperfFile{}, "model_name: m\nqps_values: 1 2\n",
+		map[string]string{"qps_values": "1 3", "scenarios": "sharegpt"}, nil,
+		[]string{"image", "service_account", "pvc_name", "init_user_id"}},
+}
+
+// Each key of a file changes the profile, or is listed as one without an effect; other names of a key do the same.
+func TestEveryKeyHasItsEffect(t *testing.T) {
+	for _, f := range flatForms {
+		kind := reflect.TypeOf(f.file)
+		known := map[string]bool{}
+		for i := range kind.NumField() {
+			field := kind.Field(i)
+			key := field.Tag.Get("yaml")
+			known[key] = true
+			if field.Tag.Get("yet") != "" {
+				continue // refused
+			}
+			base := joined(f.base, f.with[key])
+			before := translatedAs(t, f.tool, base)
+			var first *profile.Profile
+			for _, name := range append([]string{key}, strings.Fields(field.Tag.Get("also"))...) {
+				after := translatedAs(t, f.tool, joined(base, key+": \n")+name+": "+f.value(key, field)+"\n")
+				require.Equal(t, slices.Contains(f.idle, key), reflect.DeepEqual(before, after), "%s %s", f.tool, name)
+				if first == nil {
+					first = after
+				}
+				require.Equal(t, first, after, "%s is %s", name, key)
+			}
+		}
+		for _, key := range slices.Concat(f.idle, slices.Collect(maps.Keys(f.with)), slices.Collect(maps.Keys(f.values))) {
+			require.True(t, known[key], "%s has no key %s", f.tool, key)
+		}
+	}
+}
+
+// joined returns the lines of a flat file with those of another, which replace the ones of the same key. A line without
+// a value removes its key.
+func joined(text, more string) string {
+	for line := range strings.Lines(more) {
+		key, value, _ := strings.Cut(line, ":")
+		text = strings.Join(slices.DeleteFunc(strings.SplitAfter(text, "\n"),
+			func(line string) bool { return strings.HasPrefix(line, key+":") }), "")
+		if strings.TrimSpace(value) != "" {
+			text += line
+		}
+	}
+	return text
+}
+
+// value returns a valid value of a key that is not its default.
+func (f *flatForm) value(key string, field reflect.StructField) string {
+	if v := f.values[key]; v != "" {
+		return v
+	}
+	if one := strings.Fields(field.Tag.Get("one")); len(one) > 0 {
+		return one[len(one)-1]
+	}
+	kind := field.Type
+	if kind.Kind() == reflect.Pointer {
+		kind = kind.Elem()
+	}
+	switch kind.Kind() {
+	case reflect.Bool:
+		return "true"
+	case reflect.Int, reflect.Uint64:
+		return "7"
+	case reflect.Float64:
+		return "0.5"
+	}
+	return "word"
+}
+
+// translatedAs returns the profile of a file, without where it came from.
+func translatedAs(t *testing.T, tool, text string) *profile.Profile {
+	t.Helper()
+	p := translated(t, tool, text)
+	p.Source = profile.Defaults().Source
+	return p
+}
+
+// A text that takes the place of a map, or of a number, is read or refused, and never taken for the default.
+func TestShortForms(t *testing.T) {
+	for text, ok := range map[string]bool{"7": true, "0x10": true, "18446744073709551615": true, "-1": false, "1.5": false,
+		"many": false, "18446744073709551616": false} {
+		p, err := parse("guidellm", strings.Replace(specText, "{kind: static, value: 42}", text, 1))
+		if !ok {
+			require.ErrorContains(t, err, "expected a whole number of at least 0, or a map with kind and value", text)
+			continue
+		}
+		require.NoError(t, err, text)
+		require.Equal(t, map[string]uint64{"7": 7, "0x10": 16}[text] == 0, p.Seed == 1<<64-1, text)
+	}
+	for text, want := range map[string]*profile.Window{"0": {}, "0.25": {Share: 0.25}, "0.999": {Share: 0.999},
+		"1": {Duration: time.Second}, "60": {Duration: time.Minute}, "-1": nil, "1e7": nil, "soon": nil, ".nan": nil} {
+		for _, key := range []string{"warmup: 0.1", "cooldown: 5"} {
+			name, _, _ := strings.Cut(key, ":")
+			p, err := parse("guidellm", strings.Replace(specText, key, name+": "+text, 1))
+			if want == nil {
+				require.ErrorContains(t, err, "expected a number of at least 0, or a map with percent or value", text)
+				continue
+			}
+			require.NoError(t, err, text)
+			require.Equal(t, *want, map[string]profile.Window{"warmup": p.Load.Warmup, "cooldown": p.Load.Cooldown}[name], text)
+		}
+	}
+	for text, ok := range map[string]bool{"9": true, "0": true, "-1": false, "long": false, "9007199254740992": false} {
+		p, err := parse("inference-perf", strings.Replace(conversationText,
+			"tool_call_latency_sec: {type: normal, min: 0, max: 0, mean: 0, std_dev: 0}", "tool_call_latency_sec: "+text, 1))
+		if !ok {
+			require.ErrorContains(t, err, "expected a number of at least 0, or a map with type", text)
+			continue
+		}
+		require.NoError(t, err, text)
+		want := profile.FixedAt(9)
+		if text == "0" {
+			want = nil
+		}
+		require.Equal(t, want, p.Data.Turns.ToolLatency, text)
+	}
+}
