@@ -101,8 +101,8 @@ func (g *Signal) Of(set *Set, target int) Line {
 		line.Values = sum(len(times), found, values)
 	case meanGauges:
 		line.Values = sum(len(times), found, values)
-		for i := range line.Values {
-			line.Values[i] /= float64(len(found))
+		for i, n := range sum(len(times), found, present) {
+			line.Values[i] /= n
 		}
 	case sumRates:
 		line.Values = sum(len(times), found, rates(times))
@@ -121,6 +121,17 @@ func (g *Signal) Of(set *Set, target int) Line {
 }
 
 func values(s *Series) []float64 { return s.Values }
+
+// present returns 1 for each value that is not absent.
+func present(s *Series) []float64 {
+	ones := slices.Clone(s.Values)
+	for i, v := range ones {
+		if !math.IsNaN(v) {
+			ones[i] = 1
+		}
+	}
+	return ones
+}
 
 func rates(timesS []float64) func(*Series) []float64 {
 	return func(s *Series) []float64 { return Rate(timesS[:len(s.Values)], s.Values) }
