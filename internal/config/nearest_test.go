@@ -16,6 +16,10 @@ func TestNearest(t *testing.T) {
 		"target":      {"target-qps", "target-latency"},
 		"sample":      {"samples"},
 		"xyz":         nil,
+		"sam":         {"samples"}, // a beginning needs three letters
+		"sa":          nil,
+		"Min":         {"min-duration"},
+		"mi":          nil,
 		"":            nil,
 		"-":           nil,
 	} {

@@ -1,12 +1,14 @@
 package measure
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
@@ -257,6 +259,39 @@ func TestTheFirstOfManyValues(t *testing.T) {
 			require.InEpsilon(t, .5, at, .01, "%s of at most %d exact values", name, most)
 		}
 	}
+}
+
+// Each rule's value of a share, and that of weighted values, is the one of its definition.
+func TestPercentilesByDefinition(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		list := rapid.SliceOfN(rapid.Float64Range(0, 9), 1, 30).Draw(t, "values")
+		whole := rapid.SliceOfN(rapid.IntRange(1, 4), len(list), len(list)).Draw(t, "weights")
+		share := float64(rapid.IntRange(0, 1000).Draw(t, "share")) / 1000
+		plain, weighted := newValues(99, 0), newValues(99, 0)
+		var repeated []float64
+		for i, v := range list {
+			plain.add(v, 1)
+			weighted.add(v, float64(whole[i]))
+			repeated = append(repeated, slices.Repeat([]float64{v}, whole[i])...)
+		}
+		sorted := slices.Sorted(slices.Values(list))
+		n := float64(len(sorted))
+		reached := func(of []float64) float64 { // the first value that as many values are not above
+			of = slices.Sorted(slices.Values(of))
+			for i, v := range of {
+				if float64(i+1) >= share*float64(len(of)) {
+					return v
+				}
+			}
+			return of[len(of)-1]
+		}
+		require.Equal(t, reached(list), plain.percentiles(cumulative)(share))
+		require.Equal(t, reached(repeated), weighted.percentiles(nearest)(share), "as if each were there so many times")
+		require.Equal(t, sorted[min(int(n*share), len(sorted)-1)], plain.percentiles(nearest)(share))
+		at := share * (n - 1)
+		low, high := sorted[int(math.Floor(at))], sorted[int(math.Ceil(at))]
+		require.InDelta(t, low+(high-low)*(at-math.Floor(at)), plain.percentiles(linear)(share), 1e-9)
+	})
 }
 
 // The longest stage that is no warm-up is looked at, and the first of those that take as long.

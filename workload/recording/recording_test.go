@@ -3,9 +3,13 @@ package recording
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -48,6 +52,47 @@ func TestGraph(t *testing.T) {
 		}
 	}
 }
+
+// A seed decides a made-up recording; its sessions differ, and each is marked.
+func TestRehearse(t *testing.T) {
+	write := func(format string, seed uint64, sessions int) []string {
+		var b bytes.Buffer
+		require.NoError(t, Rehearse(&b, format, seed, sessions))
+		lines := strings.Split(b.String(), "\n")
+		require.Empty(t, lines[sessions])
+		return lines[:sessions]
+	}
+	for _, format := range []string{"otel", "weka"} {
+		five := write(format, 7, 5)
+		require.Equal(t, five, write(format, 7, 5), "the same seed")
+		require.Equal(t, five[:3], write(format, 7, 3))
+		for i, other := range write(format, 8, 5) {
+			require.NotEqual(t, five[i], other, "another seed")
+			require.Contains(t, five[i], madeUp)
+			require.Equal(t, 1, strings.Count(five[i], fmt.Sprintf(`id":"rehearsal-%d"`, i)))
+		}
+		require.ErrorIs(t, Rehearse(fullDisk{}, format, 7, 1), syscall.ENOSPC)
+	}
+	require.ErrorContains(t, Rehearse(&bytes.Buffer{}, "csv", 7, 1), "use otel or weka")
+
+	// The messages of a session are numbered, so that none repeats another one.
+	texts := map[string]bool{}
+	for _, text := range regexp.MustCompile(`[a-z]+ \d+ of rehearsal-0: \d+`).FindAllString(write("otel", 7, 1)[0], -1) {
+		texts[text] = true
+	}
+	numbers := map[string]bool{}
+	for text := range texts {
+		numbers[strings.Fields(text)[1]] = true
+	}
+	require.Len(t, numbers, len(texts))
+	for n := range len(texts) {
+		require.True(t, numbers[strconv.Itoa(n+1)], "message %d of %v", n+1, texts)
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
 func TestHistoryOfOTel(t *testing.T) {
 	calls := made(t, "otel", Options{})[0].Calls

@@ -1,10 +1,13 @@
 package pickle
 
 import (
+	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 // The expected value of each opcode is that of Python's pickle module.
@@ -162,6 +165,27 @@ func TestBytesInEveryForm(t *testing.T) {
 		got, ok := bytesOf(c.v)
 		require.Equal(t, []any{c.want, c.ok}, []any{string(got), ok}, "%v", c.v)
 	}
+}
+
+// A list keeps its integers whatever their size, and where the first that is none of 32 bits stands.
+func TestListsOfIntegers(t *testing.T) {
+	edges := []any{int64(0), int64(-1), int64(math.MaxInt32), int64(math.MinInt32), int64(math.MaxInt32 + 1),
+		int64(math.MinInt32 - 1), int64(math.MaxInt64), int64(math.MinInt64), "x", nil}
+	rapid.Check(t, func(t *rapid.T) {
+		var l List
+		var want []any
+		for range rapid.IntRange(0, 4).Draw(t, "appends") {
+			values := rapid.SliceOfN(rapid.SampledFrom(edges), 0, 6).Draw(t, "values")
+			want = append(want, values...)
+			require.GreaterOrEqual(t, l.add(values), int64(4*len(values)), "bytes")
+		}
+		require.Equal(t, len(want), l.Len())
+		for i, v := range want {
+			require.Equal(t, v, l.At(i), "element %d of %v", i, want)
+		}
+		isSmall := func(v any) bool { n, ok := v.(int64); return ok && n == int64(int32(n)) }
+		require.Equal(t, !slices.ContainsFunc(want, func(v any) bool { return !isSmall(v) }), l.Items == nil)
+	})
 }
 
 // A column of categories needs its numbers, in one dimension, and its categories; where one is missing the column is

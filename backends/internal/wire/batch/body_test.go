@@ -47,3 +47,33 @@ func TestABodyIsWrittenOnce(t *testing.T) {
 		require.Equal(t, bodies[i], string(kept[i]), "batch %d", i)
 	}
 }
+
+// A batch is dispatched by the key of its first sample, or by its index if samples have no keys.
+func TestKeyOfABatch(t *testing.T) {
+	b := &Backend{config: &backends.Config{}}
+	b.groups.Store(new([]*group))
+	slots := []int{b.put([]loadgen.Query{{Index: 5}, {Index: 6}}, nil), b.put([]loadgen.Query{{Index: 9}}, nil)}
+	require.Equal(t, []uint64{5, 9}, []uint64{b.key(slots[0]), b.key(slots[1])})
+	b.config.Key = func(index int) uint64 { return uint64(100 * index) }
+	require.Equal(t, []uint64{500, 900}, []uint64{b.key(slots[0]), b.key(slots[1])})
+}
+
+// Requests are joined only if each has the whole frame, with a prompt in it.
+func TestFrameOfARequest(t *testing.T) {
+	f := frame{prefix: []byte(`{"p":`), suffix: []byte(`,"n":5}`)}
+	for body, want := range map[string]string{`{"p":[1,2],"n":5}`: "[1,2]", `{"p":"x","n":5}`: `"x"`, `{"p":,"n":5}`: ""} {
+		prompt, ok := f.prompt([]byte(body))
+		require.True(t, ok, body)
+		require.Equal(t, want, string(prompt))
+	}
+	for _, body := range []string{"", `{"p":`, `,"n":5}`, `{"q":[1,2],"n":5}`, `{"p":[1,2],"n":6}`, `{"p":[1,2],"n":5} `,
+		` {"p":[1,2],"n":5}`, `{"p":"n":5}`} {
+		_, ok := f.prompt([]byte(body))
+		require.False(t, ok, body)
+		_, ok = f.join(nil, [][]byte{[]byte(`{"p":[1],"n":5}`), []byte(body)})
+		require.False(t, ok, body)
+	}
+	for prompt, want := range map[string]int{"": -1, "7": -1, `"a,b"`: -1, "[": -1, "[]": 0, "[7]": 1, "[7,8,9]": 3} {
+		require.Equal(t, want, length([]byte(prompt)), prompt)
+	}
+}
