@@ -107,9 +107,17 @@ func (f *aiperfFile) load(t *translation) {
 	t.Load.Stages = append(t.Load.Stages, s)
 }
 
+// around returns a normal distribution of whole numbers from 1, or a fixed number if there is no deviation.
+func around(mean, deviation float64) *profile.Distribution {
+	if deviation > 0 {
+		return &profile.Distribution{Kind: "normal", Mean: mean, StdDev: deviation, Min: 1}
+	}
+	return profile.FixedAt(mean)
+}
+
 func (f *aiperfFile) data(t *translation) {
 	length := func(mean *int, deviation float64, otherwise int) *profile.Distribution {
-		return lengthOf(float64(or(mean, otherwise)), deviation, 1, 0)
+		return around(float64(or(mean, otherwise)), deviation)
 	}
 	t.Data = profile.Data{Kind: profile.Synthetic, Input: length(f.ISL, f.ISLDev, 550)}
 	if f.OSL != nil {
@@ -124,7 +132,7 @@ func (f *aiperfFile) data(t *translation) {
 	if f.Turns > 1 {
 		t.Data.Kind = profile.Conversations
 		t.Data.Turns = &profile.Turns{Conversations: max(1, f.Talks, f.Users),
-			Count: lengthOf(float64(f.Turns), f.TurnsDev, 1, 0)}
+			Count: around(float64(f.Turns), f.TurnsDev)}
 		if f.Delay > 0 {
 			t.Data.Turns.ToolLatency = profile.FixedAt(f.Delay / 1000) // milliseconds
 		}

@@ -131,6 +131,69 @@ func TestDataOfGuideLLM(t *testing.T) {
 	require.ErrorContains(t, err, "the list is empty")
 }
 
+// A static model needs both of its keys.
+func TestStaticModelOfSessions(t *testing.T) {
+	for keys, want := range map[string]string{"use_static_model: true, static_model_name: s": "s",
+		"use_static_model: false, static_model_name: s": "m", "static_model_name: s": "m", "use_static_model: true": "m"} {
+		p := translated(t, "inference-perf", sessionHead+"server: {model_name: m}\ndata:\n  type: otel_trace_replay\n"+
+			"  otel_trace_replay: {trace_directory: d, model_mapping: {a: b}, "+keys+"}\n")
+		require.Equal(t, want, p.API.Model, keys)
+		require.Equal(t, want == "s", p.Data.Sessions.Models == nil, keys)
+	}
+}
+
+// Rates of fmperf are stages, after users that warm up if there are any.
+func TestStagesOfFMPerf(t *testing.T) {
+	for warm, want := range map[string][]float64{"": {1, 2.5}, "num_users_warmup: 0\n": {1, 2.5},
+		"num_users_warmup: 1\n": {0, 1, 2.5}} {
+		var rates []float64
+		for _, s := range translated(t, "fmperf", "model_name: m\nqps_values: 1, 2.5\n"+warm).Load.Stages {
+			require.Equal(t, s.Rate == 0, s.Warmup)
+			rates = append(rates, s.Rate)
+		}
+		require.Equal(t, want, rates)
+	}
+}
+
+// Lengths and pauses are drawn as guidellm 0.8.1 draws them; a pause has no smallest length.
+func TestLengthsOfGuideLLM(t *testing.T) {
+	uniform := func(low, high float64) *profile.Distribution {
+		return &profile.Distribution{Kind: "uniform", Min: low, Max: high}
+	}
+	normal := func(mean, deviation, low, high float64) *profile.Distribution {
+		return &profile.Distribution{Kind: "normal", Mean: mean, StdDev: deviation, Min: low, Max: high}
+	}
+	for text, want := range map[string][2]*profile.Distribution{ // of tokens and of seconds
+		"K: 20":                                    {profile.FixedAt(20), profile.FixedAt(20)},
+		"K: 20, K_stdev: 3":                        {normal(20, 3, 5, 35), normal(20, 3, 5, 35)},
+		"K: 20, K_stdev: 30":                       {normal(20, 30, 1, 170), normal(20, 30, 0, 170)},
+		"K: 20, K_stdev: 3, K_min: 10":             {normal(20, 3, 10, 35), normal(20, 3, 10, 35)},
+		"K: 20, K_stdev: 3, K_max: 25":             {normal(20, 3, 5, 25), normal(20, 3, 5, 25)},
+		"K: 20, K_min: 10":                         {uniform(10, 20), uniform(10, 20)},
+		"K: 20, K_max: 30":                         {uniform(20, 30), uniform(20, 30)},
+		"K: 20, K_min: 10, K_max: 30":              {uniform(10, 30), uniform(10, 30)},
+		"K: 20, K_min: 9, K_max: 9":                {profile.FixedAt(9), profile.FixedAt(9)},
+		"K_max: 30":                                {uniform(1, 30), nil},
+		"K_min: 10, K_max: 30":                     {uniform(10, 30), nil},
+		"D: 0.5, D_stdev: 0.1":                     {nil, normal(0.5, 0.1, 0, 1)},
+		"D: 0.5, D_min: 0":                         {nil, uniform(0, 0.5)},
+		"D: 0.5, D_stdev: 0.1, D_min: 0, D_max: 9": {nil, normal(0.5, 0.1, 0, 9)},
+	} {
+		read := func(name, base string) profile.Data {
+			keys := strings.NewReplacer("K", name, "D", name).Replace(text)
+			return translated(t, "guidellm", glHead+"  profile: {kind: poisson, rate: 1}\n"+
+				"  constraints: [{kind: max_requests, count: 5}]\n  data: [{"+base+keys+"}]\n").Data
+		}
+		if !strings.HasPrefix(text, "D") {
+			require.Equal(t, want[0], read("prompt_tokens", "output_tokens: 5, ").Input, text)
+			require.Equal(t, want[0], read("output_tokens", "prompt_tokens: 5, ").Output, text)
+			first := "prompt_tokens: 5, output_tokens: 5, turns: 2, "
+			require.Equal(t, want[0], read("first_prompt_tokens", first).Turns.FirstInput, text)
+		}
+		require.Equal(t, want[1], read("delay", "prompt_tokens: 5, output_tokens: 5, turns: 2, ").Turns.ToolLatency, text)
+	}
+}
+
 func TestDataOfInferencePerf(t *testing.T) {
 	const head = "load: {stages: [{rate: 5, duration: 600}]}\nserver: {base_url: 'http://h:1'}\napi: {type: chat}\n" +
 		"data:\n  type: "

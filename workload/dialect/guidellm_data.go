@@ -18,25 +18,25 @@ type glData struct {
 	Kind glKind `yaml:"kind"`
 	Path string `yaml:"path" also:"source name data"`
 
-	Prompt    float64 `yaml:"prompt_tokens" is:">=1"`
-	PromptDev float64 `yaml:"prompt_tokens_stdev" is:">=0"`
-	PromptMin float64 `yaml:"prompt_tokens_min" is:">=1"`
-	PromptMax float64 `yaml:"prompt_tokens_max" is:">=1"`
-	Output    float64 `yaml:"output_tokens" is:">=1"`
-	OutputDev float64 `yaml:"output_tokens_stdev" is:">=0"`
-	OutputMin float64 `yaml:"output_tokens_min" is:">=1"`
-	OutputMax float64 `yaml:"output_tokens_max" is:">=1"`
-	First     float64 `yaml:"first_prompt_tokens" is:">=1"`
-	FirstDev  float64 `yaml:"first_prompt_tokens_stdev" is:">=0"`
-	FirstMin  float64 `yaml:"first_prompt_tokens_min" is:">=1"`
-	FirstMax  float64 `yaml:"first_prompt_tokens_max" is:">=1"`
-	Delay     float64 `yaml:"delay" is:">=0"`
-	DelayDev  float64 `yaml:"delay_stdev" is:">=0"`
-	DelayMin  float64 `yaml:"delay_min" is:">=0"`
-	DelayMax  float64 `yaml:"delay_max" is:">=0"`
-	Turns     int     `yaml:"turns" is:">=1"`
-	Prefix    int     `yaml:"prefix_tokens" is:">=0"`
-	Prefixes  int     `yaml:"prefix_count" is:">=1"`
+	Prompt    float64  `yaml:"prompt_tokens" is:">=1"`
+	PromptDev float64  `yaml:"prompt_tokens_stdev" is:">=0"`
+	PromptMin *float64 `yaml:"prompt_tokens_min" is:">=1"`
+	PromptMax *float64 `yaml:"prompt_tokens_max" is:">=1"`
+	Output    float64  `yaml:"output_tokens" is:">=1"`
+	OutputDev float64  `yaml:"output_tokens_stdev" is:">=0"`
+	OutputMin *float64 `yaml:"output_tokens_min" is:">=1"`
+	OutputMax *float64 `yaml:"output_tokens_max" is:">=1"`
+	First     float64  `yaml:"first_prompt_tokens" is:">=1"`
+	FirstDev  float64  `yaml:"first_prompt_tokens_stdev" is:">=0"`
+	FirstMin  *float64 `yaml:"first_prompt_tokens_min" is:">=1"`
+	FirstMax  *float64 `yaml:"first_prompt_tokens_max" is:">=1"`
+	Delay     float64  `yaml:"delay" is:">=0"`
+	DelayDev  float64  `yaml:"delay_stdev" is:">=0"`
+	DelayMin  *float64 `yaml:"delay_min" is:">=0"`
+	DelayMax  *float64 `yaml:"delay_max" is:">=0"`
+	Turns     int      `yaml:"turns" is:">=1"`
+	Prefix    int      `yaml:"prefix_tokens" is:">=0"`
+	Prefixes  int      `yaml:"prefix_count" is:">=1"`
 
 	Buckets []glBucket `yaml:"prefix_buckets"`
 
@@ -57,18 +57,24 @@ type glBucket struct {
 	Tokens int      `yaml:"prefix_tokens" is:">=0"`
 }
 
-// lengthOf returns guidellm's distribution of tokens: normal with a deviation, uniform with bounds alone, else fixed
-// (guidellm/utils, IntegerRangeSampler).
-func lengthOf(mean, deviation, low, high float64) *profile.Distribution {
-	switch {
-	case mean == 0 && high == 0:
-		return nil
-	case deviation > 0:
-		return &profile.Distribution{Kind: "normal", Mean: mean, StdDev: deviation, Min: cmp.Or(low, 1), Max: high}
-	case high > 0 && high > low:
-		return &profile.Distribution{Kind: "uniform", Min: cmp.Or(low, 1), Max: high}
+// sampled returns guidellm's distribution of tokens or seconds around a mean: normal with a deviation, else uniform
+// between its bounds. An absent bound is five deviations away, but not below least (guidellm 0.8.1, utils/random.py).
+// Without a mean it returns nil, unless an upper bound takes its place.
+func sampled(mean, deviation float64, low, high *float64, least float64) *profile.Distribution {
+	if mean == 0 {
+		if high == nil {
+			return nil
+		}
+		mean, low = *high, cmp.Or(low, &least)
 	}
-	return profile.FixedAt(cmp.Or(mean, high))
+	from, to := or(low, max(least, mean-5*deviation)), or(high, mean+5*deviation)
+	switch {
+	case from == to:
+		return profile.FixedAt(from)
+	case deviation > 0:
+		return &profile.Distribution{Kind: "normal", Mean: mean, StdDev: deviation, Min: from, Max: to}
+	}
+	return &profile.Distribution{Kind: "uniform", Min: from, Max: to}
 }
 
 // data translates the data sets. Several of them are columns of one: images beside texts.
@@ -107,8 +113,8 @@ func (s *glSpec) data(t *translation) {
 
 func (d *glData) synthetic(t *translation) {
 	t.Data.Kind = profile.Synthetic
-	t.Data.Input = lengthOf(d.Prompt, d.PromptDev, d.PromptMin, d.PromptMax)
-	t.Data.Output = lengthOf(d.Output, d.OutputDev, d.OutputMin, d.OutputMax)
+	t.Data.Input = sampled(d.Prompt, d.PromptDev, d.PromptMin, d.PromptMax, 1)
+	t.Data.Output = sampled(d.Output, d.OutputDev, d.OutputMin, d.OutputMax, 1)
 	for _, b := range d.Buckets {
 		t.Data.Buckets = append(t.Data.Buckets,
 			profile.Bucket{Weight: or(b.Weight, 100), Count: or(b.Count, 1), Tokens: b.Tokens})
@@ -129,9 +135,9 @@ func (d *glData) synthetic(t *translation) {
 	}
 	t.Data.Turns = &profile.Turns{
 		Conversations: users, Count: profile.FixedAt(float64(d.Turns)),
-		FirstInput: lengthOf(d.First, d.FirstDev, d.FirstMin, d.FirstMax),
+		FirstInput: sampled(d.First, d.FirstDev, d.FirstMin, d.FirstMax, 1),
 	}
-	if d.Delay > 0 || d.DelayMax > 0 {
-		t.Data.Turns.ToolLatency = lengthOf(d.Delay, d.DelayDev, d.DelayMin, d.DelayMax)
+	if d.Delay > 0 { // guidellm reads the bounds of a delay only with its mean
+		t.Data.Turns.ToolLatency = sampled(d.Delay, d.DelayDev, d.DelayMin, d.DelayMax, 0)
 	}
 }

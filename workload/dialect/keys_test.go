@@ -13,20 +13,23 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 )
 
-// flatForm is a form of which every key is at the top of the file.
+// flatForm is the part of a form whose keys are all at the same depth.
 type flatForm struct {
 	tool   string
 	file   any    // the struct that it is read into
-	base   string // what each file here needs
+	head   string // the lines of the file before
+	base   string // what each file here needs at that depth
+	indent string // of each line of base
 	values map[string]string
 	with   map[string]string // further keys that a key needs
 	idle   []string          // keys without an effect on the profile
 }
 
 var flatForms = []flatForm{
-	{"aiperf", aiperfFile{}, "model: m\nurl: http://h:1\n",
+	{"aiperf", aiperfFile{}, "", "model: m\nurl: http://h:1\n", "",
 		map[string]string{"extra-inputs": "top_k:5", "header": "A:b", "goodput": "ttft:9", "endpoint-type": "embeddings",
-			"input-file": "f.jsonl"},
+			"input-file":         "f.jsonl",
+			"num-prefix-prompts": "7"},
 		map[string]string{"request-rate-mode": "request-rate: 2\n", "osl-stddev": "osl: 9\n",
 			"arrival-smoothness": "request-rate: 2\nrequest-rate-mode: gamma\n",
 			"num-prefix-prompts": "prefix-prompt-length: 5\n", "conversation-turn-stddev": "conversation-turn-mean: 4\n",
@@ -34,7 +37,7 @@ var flatForms = []flatForm{
 			"custom-dataset-type": "input-file: f.jsonl\n", "fixed-schedule": "input-file: f.jsonl\n"},
 		[]string{"executable", "endpoint", "tokenizer-trust-remote-code", "use-server-token-count", "no-server-metrics",
 			"no-gpu-telemetry", "workers-max", "ui", "output-artifact-dir", "slice-duration"}},
-	{"vllm-benchmark", vllmFile{}, "model: m\nbase-url: http://h:1\ndataset-name: random\nnum-prompts: 3\n",
+	{"vllm-benchmark", vllmFile{}, "", "model: m\nbase-url: http://h:1\ndataset-name: random\nnum-prompts: 3\n", "",
 		map[string]string{"backend": "openai-chat", "endpoint": "/v1/embeddings", "extra-body": "'{\"a\": 1}'",
 			"header": "A=b", "goodput": "ttft:9", "dataset-name": "prefix_repetition"},
 		map[string]string{"burstiness": "request-rate: 2\n",
@@ -57,9 +60,57 @@ var flatForms = []flatForm{
 			"lora-assignment", "percentile-metrics", "metric-percentiles", "save-result", "save-detailed", "append-result",
 			"result-dir", "result-filename", "metadata", "label", "plot-timeline", "plot-dataset-stats", "profile",
 			"disable-tqdm", "request-id-prefix"}},
-	{"fmperf", fmperfFile{}, "model_name: m\nqps_values: 1 2\n",
+	{"fmperf", fmperfFile{}, "", "model_name: m\nqps_values: 1 2\n", "",
 		map[string]string{"qps_values": "1 3", "scenarios": "sharegpt"}, nil,
 		[]string{"image", "service_account", "pvc_name", "init_user_id"}},
+	{"inference-perf", ipDistribution{}, ipHead + "data:\n  type: random\n  output_distribution: 9\n" +
+		"  input_distribution:\n", "mean: 400\n", "    ",
+		map[string]string{"type": "lognormal", "min": "60", "max": "900", "skew": "2"},
+		map[string]string{"skew": "type: skew_normal\n"}, nil},
+	{"inference-perf", ipPrefix{}, ipHead + "data:\n  type: shared_prefix\n  shared_prefix:\n",
+		"num_unique_system_prompts: 3\n", "    ",
+		map[string]string{"multimodal": "{image: {resolutions: [720p]}}"}, nil, nil},
+	{"inference-perf", ipConversation{}, ipHead + "data:\n  type: conversation_replay\n  conversation_replay:\n",
+		"num_conversations: 3\n", "    ", nil, nil, nil},
+	{"inference-perf", ipSessions{}, sessionHead + "data:\n  type: otel_trace_replay\n  otel_trace_replay:\n",
+		"trace_directory: d\n", "    ", map[string]string{"model_mapping": "{a: b}", "include_errors": "false"},
+		map[string]string{"use_static_model": "static_model_name: s\n", "static_model_name": "use_static_model: true\n"},
+		[]string{"hf_dataset_path", "override_tool_call_max_tokens", "predecessor_wait_timeout_sec"}},
+	{"inference-perf", ipWeka{}, sessionHead + "data:\n  type: weka_trace_replay\n  weka_trace_replay:\n",
+		"trace_directory: d\n", "    ", nil, nil, nil},
+	{"guidellm", glData{}, glHead + "  data:\n  -\n", "prompt_tokens: 20\noutput_tokens: 30\n", "    ",
+		map[string]string{"kind": "mooncake", "prefix_buckets": "[{prefix_tokens: 3}]",
+			"prompt_tokens_max": "50", "output_tokens_max": "50",
+			"first_prompt_tokens_max": "50", "delay_max": "50"},
+		map[string]string{"path": "kind: text_file\npath: f\n", "prefix_count": "prefix_tokens: 9\n",
+			"kind":                      "path: f.jsonl\n",
+			"first_prompt_tokens":       "turns: 3\n",
+			"first_prompt_tokens_stdev": "turns: 3\nfirst_prompt_tokens: 9\n",
+			"first_prompt_tokens_min":   "turns: 3\nfirst_prompt_tokens: 9\n",
+			"first_prompt_tokens_max":   "turns: 3\n", "delay": "turns: 3\n", "delay_max": "turns: 3\ndelay: 5\n",
+			"delay_stdev": "turns: 3\ndelay: 5\n", "delay_min": "turns: 3\ndelay: 5\n",
+			"width": "kind: synthetic_image\n", "height": "kind: synthetic_image\n",
+			"images_per_request": "kind: synthetic_image\n", "format": "kind: synthetic_image\n"}, nil},
+	{"guidellm", glProfile{}, glHead + "  data: [{prompt_tokens: 20, output_tokens: 30}]\n" +
+		"  constraints: [{kind: max_requests, count: 9}]\n  profile:\n", "kind: poisson\nrate: 2\n", "    ",
+		map[string]string{"warmup": "{percent: 0.2}", "cooldown": "{mode: requests, value: 3}", "kind": "constant"},
+		map[string]string{"streams": "kind: concurrent\nstreams: 2\n", "sweep_size": "kind: sweep\n",
+			"strategy_type": "kind: sweep\n"}, []string{"time_scale", "random_seed"}},
+}
+
+const (
+	ipHead      = "load: {stages: [{rate: 5, duration: 60}]}\n"
+	sessionHead = "load: {type: trace_session_replay, stages: [{concurrent_sessions: 4}]}\napi: {type: chat}\n"
+	glHead      = "spec:\n  backend: {kind: openai_http, target: http://h:1}\n"
+)
+
+// text returns a file with the given lines.
+func (f *flatForm) text(lines string) string {
+	text := f.head
+	for line := range strings.Lines(lines) {
+		text += f.indent + line
+	}
+	return text
 }
 
 // Each key of a file changes the profile, or is listed as one without an effect; other names of a key do the same.
@@ -71,15 +122,17 @@ func TestEveryKeyHasItsEffect(t *testing.T) {
 			field := kind.Field(i)
 			key := field.Tag.Get("yaml")
 			known[key] = true
-			if field.Tag.Get("yet") != "" {
-				continue // refused
+			if field.Tag.Get("yet") != "" || field.Anonymous {
+				continue // refused, or a form of its own
 			}
 			base := joined(f.base, f.with[key])
-			before := translatedAs(t, f.tool, base)
+			before := translatedAs(t, f.tool, f.text(base))
 			var first *profile.Profile
 			for _, name := range append([]string{key}, strings.Fields(field.Tag.Get("also"))...) {
-				after := translatedAs(t, f.tool, joined(base, key+": \n")+name+": "+f.value(key, field)+"\n")
-				require.Equal(t, slices.Contains(f.idle, key), reflect.DeepEqual(before, after), "%s %s", f.tool, name)
+				after := translatedAs(t, f.tool, f.text(joined(base, key+": \n")+name+": "+f.value(key, field)+"\n"))
+				if isIdle := slices.Contains(f.idle, key); isIdle != reflect.DeepEqual(before, after) {
+					t.Errorf("%s, %s: without an effect is %v", f.tool, name, !isIdle)
+				}
 				if first == nil {
 					first = after
 				}
@@ -119,11 +172,23 @@ func (f *flatForm) value(key string, field reflect.StructField) string {
 		kind = kind.Elem()
 	}
 	switch kind.Kind() {
+	case reflect.Struct: // of a length
+		return "7"
+	case reflect.Slice:
+		if kind.Elem().Kind() != reflect.String {
+			return "7"
+		}
 	case reflect.Bool:
 		return "true"
 	case reflect.Int, reflect.Uint64:
+		if field.Tag.Get("is") == ">=0" { // the smallest that is not the same as none
+			return "1"
+		}
 		return "7"
 	case reflect.Float64:
+		if field.Tag.Get("is") == ">=1" {
+			return "7"
+		}
 		return "0.5"
 	}
 	return "word"
