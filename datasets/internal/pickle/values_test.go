@@ -188,6 +188,59 @@ func TestListsOfIntegers(t *testing.T) {
 	})
 }
 
+// A line that is too long or has no end is an error for each opcode that reads one.
+func TestLinesOfEveryOpcode(t *testing.T) {
+	for _, opcode := range []string{"I", "L", "F", "c", "g", "p", "S", "V"} {
+		for rest, want := range map[string]string{"": "the end of the file", "1": "the end of the file",
+			strings.Repeat("1", 200_000) + "\n": "an overlong line"} {
+			if len(rest) > 1 && (opcode == "S" || opcode == "V") {
+				continue // texts may be long
+			}
+			_, err := Read(strings.NewReader("]"+opcode+rest), testNames)
+			require.ErrorContains(t, err, want, "%s%.9s", opcode, rest)
+		}
+	}
+	for _, text := range []string{"", "'", "\"", "aa", "a'a", "'a", "a'", "'a\"", "abba"} {
+		_, err := Read(strings.NewReader("](S"+text+"\ne."), testNames)
+		require.ErrorContains(t, err, "a string without its quotes", text)
+	}
+}
+
+// A dict holds columns or is one row: its first known column decides, or else whether all values are equally long.
+func TestDictsOfColumns(t *testing.T) {
+	entry := func(name, value string) string { return text4(name) + value }
+	lists, numbers, texts := list(list("K\x01"), list("K\x02", "K\x03")), list("K\x01", "K\x02"),
+		list(text4("a"), text4("b"))
+	for _, c := range []struct{ entries, want string }{
+		{entry("tok_input", lists), `{"tok_input":[1]} {"tok_input":[2,3]}`},
+		{entry("tok_input", numbers), `{"tok_input":[1,2]}`},
+		{entry("id", texts), `{"id":"a"} {"id":"b"}`},
+		{entry("id", text4("a")), `{"id":"a"}`},
+		{entry("tok_input", numbers) + entry("id", text4("a")), `{"tok_input":[1,2],"id":"a"}`},
+		{entry("tok_input", "]") + entry("id", text4("a")), `{"tok_input":[],"id":"a"}`},
+		{entry("tok_input", "]") + entry("id", "]"), ""},
+		{entry("x", numbers) + entry("y", numbers), `{"x":1,"y":1} {"x":2,"y":2}`},
+		{entry("x", numbers) + entry("y", list("K\x03")), `{"x":[1,2],"y":[3]}`},
+		{entry("x", "K\x05") + entry("y", numbers), `{"x":5,"y":[1,2]}`},
+		{entry("x", numbers) + entry("y", "K\x05") + entry("z", numbers), `{"x":[1,2],"y":5,"z":[1,2]}`},
+		{entry("x", numbers) + entry("tok_input", lists), `{"x":1,"tok_input":[1]} {"x":2,"tok_input":[2,3]}`},
+		{entry("x", list("K\x03")) + entry("tok_input", numbers), `{"x":[3],"tok_input":[1,2]}`},
+		{entry("id", "N") + entry("tok_input", lists), `{"id":null,"tok_input":[[1],[2,3]]}`},
+		{entry("x", "K\x05") + entry("id", texts) + entry("y", ")"), "!an int for a column"},
+		{entry("id", list(text4("a"))) + entry("x", numbers), "!columns of 1 and 2 rows"},
+		{entry("tok_input", "]") + entry("id", list(text4("a"))), "!columns of 0 and 1 rows"},
+	} {
+		entries, want := c.entries, strings.ReplaceAll(c.want, "} {", "}\n{")
+		rows, _, err := rowsOf(t, "}("+entries+"u.")
+		if why, fails := strings.CutPrefix(want, "!"); fails {
+			require.ErrorContains(t, err, why, "%q", entries)
+			continue
+		}
+		require.NoError(t, err, "%q", entries)
+		require.Equal(t, want, rows, "%q", entries)
+	}
+}
+
 // A column of categories needs its numbers, in one dimension, and its categories; where one is missing the column is
 // refused, in either form of its state.
 func TestCategoriesNeedAllParts(t *testing.T) {
