@@ -6,12 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// matcher finds added tokens in a text: the leftmost, and the longest of those that start at the same place.
+// matcher finds added tokens in a text. It returns the leftmost match and, of several tokens that start there, the
+// longest.
 type matcher struct {
 	tokens []addedToken
-	starts [256]bool       // first bytes of the tokens
-	edges  map[edge]int32  // trie: node and byte to node; the root is 0
-	ends   map[int32]int32 // node to index in tokens
+	starts [256]bool       // whether a token starts with the byte
+	edges  map[edge]int32  // trie: maps a node and a byte to the next node; the root is 0
+	ends   map[int32]int32 // index in tokens of the token that ends at a node
 }
 
 type edge struct {
@@ -19,7 +20,7 @@ type edge struct {
 	b    byte
 }
 
-// add makes the matcher find content as token. If content was added before, the first token stays.
+// add makes the matcher find content as token. If content was added before, the earlier token stays.
 func (m *matcher) add(content string, token addedToken) {
 	if content == "" {
 		return
@@ -54,7 +55,7 @@ func (m *matcher) next(text string, from int) (token *addedToken, start, end int
 	return nil, len(text), len(text)
 }
 
-// at returns the longest token that starts at from and its end, or nil.
+// at returns the longest token that starts at from, and where it ends; nil if no token starts there.
 func (m *matcher) at(text string, from int) (token *addedToken, end int) {
 	if from == len(text) || !m.starts[text[from]] {
 		return nil, 0
@@ -72,7 +73,7 @@ func (m *matcher) at(text string, from int) (token *addedToken, end int) {
 	return token, end
 }
 
-// split calls emit for each added token in text and between for the text around them, in order.
+// split calls emit for each added token in text, and between for each stretch of text around the tokens, in order.
 func (m *matcher) split(text string, between func(start, end int), emit func(id int32)) {
 	done := 0
 	for from := 0; len(m.tokens) > 0; {

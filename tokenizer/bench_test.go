@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The benchmarks use the tokenizer.json that MLPERF_GO_TOKENIZER names, or else a small one made here.
+// The benchmarks use the tokenizer.json that MLPERF_GO_TOKENIZER names, or else a small generated one.
 
 func benchTokenizer(b *testing.B) *Tokenizer {
 	b.Helper()
@@ -24,7 +24,7 @@ func benchTokenizer(b *testing.B) *Tokenizer {
 	return tok
 }
 
-// proseText is about 60 kB of English prose and source code.
+// proseText returns about 60 kB of English prose and source code.
 func proseText() string {
 	return strings.Repeat("The surveyor's notes, taken in the harbour before 7:45, describe twenty-three lighthouses; "+
 		"none of them had been repainted "+
@@ -44,7 +44,7 @@ func BenchmarkEncode(b *testing.B) {
 	perSecond(b, len(ids), begun)
 }
 
-// BenchmarkEncodeOnePiece is the worst case: nothing splits the text, so all of it is merged at once.
+// BenchmarkEncodeOnePiece measures the worst case: nothing splits the text, so all of it is one piece.
 func BenchmarkEncodeOnePiece(b *testing.B) {
 	for _, length := range []int{1 << 10, 1 << 20} {
 		b.Run(strconv.Itoa(length), func(b *testing.B) {
@@ -99,7 +99,7 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// cpu returns the processor time of the process in seconds, which other load on the machine does not inflate.
+// cpu returns the processor time of this process in seconds. Other load on the machine does not increase it.
 func cpu() float64 {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)

@@ -6,25 +6,26 @@ import (
 	"unicode/utf8"
 )
 
-// Hot path: this file runs per piece of a text and allocates nothing once its scratch has grown.
+// Hot path: this file runs per piece of a text and allocates nothing once the scratch memory is large enough.
 
 const none int32 = -1
 
-// bpe is the BPE model: it merges neighbouring symbols, always the pair of lowest rank, and the leftmost among equals.
+// bpe is the BPE model. It merges neighbouring symbols, always the pair with the lowest rank, and the leftmost of
+// several such pairs.
 type bpe struct {
-	byteLevel    bool             // symbols are bytes; else characters
-	byteFallback bool             // an unknown character becomes its bytes
-	fuseUnk      bool             // unknown characters beside one another become one token
-	ids          map[string]int32 // by text; raw bytes if byteLevel
+	byteLevel    bool             // whether symbols are bytes; else they are characters
+	byteFallback bool             // whether an unknown character becomes its bytes
+	fuseUnk      bool             // whether adjacent unknown characters become one token
+	ids          map[string]int32 // ids by text; the texts are raw bytes if byteLevel is set
 	symbols      [256]int32       // ids of single bytes: initial symbols if byteLevel, else byte-fallback tokens
 	unk          int32
-	whole        []uint64 // bit set of the ids that a piece with exactly their text becomes
+	whole        []uint64 // bit set of the ids that a piece becomes if it has exactly the id's text
 	merges       pairs
 }
 
 // pairs maps a pair of ids to the rank and the result of their merge. It is a hash table with open addressing.
 type pairs struct {
-	keys   []uint64 // left<<32 | right, plus 1
+	keys   []uint64 // keys (left<<32 | right) + 1; 0: free slot
 	values []merge
 	shift  uint
 }
@@ -61,14 +62,14 @@ func (p *pairs) get(left, right int32) (merge, bool) {
 
 // symbol is a part of the piece during merging, linked to its neighbours.
 type symbol struct {
-	id             int32 // none: it was merged into the one before it
+	id             int32 // none: the symbol was merged into the one before it
 	previous, next int32
 }
 
-// candidate is a possible merge. Its order is rank<<32 | position, so that the smallest is merged next.
+// candidate is a possible merge. Its order is rank<<32 | position; the smallest is merged next.
 type candidate struct {
 	order uint64
-	id    int32 // result
+	id    int32 // id of the merged symbol
 }
 
 // scratch is the working memory of merging.
@@ -101,7 +102,7 @@ func (m *bpe) mergeAll(dst []int32, text string, s *scratch) []int32 {
 		right := a.next
 		b := &s.symbols[right]
 		if now, ok := m.merges.get(a.id, b.id); !ok || now.id != next.id {
-			continue // stale: one of the two was merged with something else in the meantime
+			continue // outdated: one of the two symbols was merged with another one in the meantime
 		}
 		a.id, a.next = next.id, b.next
 		b.id = none
@@ -130,10 +131,10 @@ func (m *bpe) consider(s *scratch, at int32) {
 	}
 }
 
-// firstSymbols splits a piece into bytes or characters. A character outside the vocabulary becomes its bytes, else the
-// unknown token, else nothing.
+// firstSymbols splits a piece into bytes or characters. A character outside the vocabulary becomes its bytes. If the
+// model has no byte tokens it becomes the unknown token, and if there is none either, it is dropped.
 func (m *bpe) firstSymbols(text string, s *scratch) {
-	unknown := false // an unknown token is pending
+	unknown := false // whether an unknown token is pending
 	for i := 0; i < len(text); {
 		size, id := 1, m.symbols[text[i]]
 		if !m.byteLevel {

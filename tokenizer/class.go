@@ -39,8 +39,8 @@ var classTables = []struct {
 		{Lo: 0x4e00, Hi: 0x9fa5, Stride: 1}}}},
 }
 
-// classes holds the class of every character of the Basic Multilingual Plane: one load instead of a search through
-// range tables.
+// classes holds the class of every character of the Basic Multilingual Plane: a single load, instead of a search
+// through range tables.
 var classes = func() *[1 << 16]class {
 	all := new([1 << 16]class)
 	for _, c := range classTables {
@@ -71,7 +71,7 @@ func classAt(text string, i int) (class, int) {
 	return found, size
 }
 
-// while returns the end of the run of characters inside a class that starts at from.
+// while returns the end of the run of characters in a class that starts at from.
 func while(text string, from int, in class) int {
 	for from < len(text) {
 		c, size := classAt(text, from)

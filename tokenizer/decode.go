@@ -6,20 +6,20 @@ import (
 	"unicode/utf8"
 )
 
-// decoding is the decoder of the file, precomputed for every id.
+// decoding is the file's decoder, with the text of every id computed in advance.
 type decoding struct {
-	texts     []string              // by id: text that a token adds; raw bytes if the decoder is ByteLevel
-	bytes     []int16               // by id: byte of a byte-fallback token, else -1; nil: no ByteFallback
-	first     func(id int32) string // text of a token that comes first; nil: no difference
-	separator string                // between tokens
+	texts     []string              // text that a token adds, by id; raw bytes if the decoder is ByteLevel
+	bytes     []int16               // byte of a byte-fallback token by id, else -1; nil: no ByteFallback
+	first     func(id int32) string // text of the first token of an answer; nil: the same as in texts
+	separator string                // text between tokens
 
-	firstText  bool // the first token is the first that adds any text
-	byteByByte bool // only the invalid bytes of a run are replaced
+	firstText  bool // whether the first token is the first that adds any text
+	byteByByte bool // whether only the invalid bytes of a run are replaced
 	strip      strip
-	cleanUp    bool // clean_up_tokenization_spaces
+	cleanUp    bool // the file's setting clean_up_tokenization_spaces
 }
 
-// strip removes up to start and stop characters from the beginning and the end.
+// strip removes up to start characters from the beginning and up to stop characters from the end.
 type strip struct {
 	char        string
 	start, stop int
@@ -53,10 +53,10 @@ type tokenStep func(token string, first bool) string
 type decoderLoader struct {
 	t          *Tokenizer
 	steps      []tokenStep
-	firstCount bool   // a step depends on whether a token is the first
+	firstCount bool   // whether a step depends on whether a token is the first
 	joined     string // type of the step that joined the tokens; empty: none yet
-	bytes      bool   // there was a ByteFallback
-	grown      int    // see part.replace
+	bytes      bool   // whether there was a ByteFallback step
+	grown      int    // factor by which Replace steps lengthen a text; see part.replace
 }
 
 const decoderPart = "decoder"

@@ -10,7 +10,7 @@ import (
 )
 
 func TestInvalidBytesAreReplaced(t *testing.T) {
-	// Like Python's bytes.decode("utf-8", "replace").
+	// The expected texts are those of Python's bytes.decode("utf-8", "replace").
 	for raw, want := range map[string]string{
 		"a\xffb":                   "a\ufffdb",
 		"\xe4\xb8":                 "\ufffd",
@@ -40,7 +40,7 @@ func TestOpenTail(t *testing.T) {
 	}
 }
 
-// decoders are files with different decoders.
+// decoders returns tokenizers of files with different decoders.
 func decoders(t testing.TB) map[string]*Tokenizer {
 	t.Helper()
 	with := func(decoder any) []byte {
@@ -74,7 +74,7 @@ func TestStreamEqualsDecode(t *testing.T) {
 				ids = append(ids, tok.Encode(text, false)...)
 				skip := rapid.Bool().Draw(r, "skip")
 				s := tok.NewStream(skip)
-				for range 2 { // a stream begins anew after Flush
+				for range 2 { // after Flush a stream starts again
 					var b strings.Builder
 					for _, id := range ids {
 						part := s.Next(id)
@@ -146,7 +146,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// TestCutsChangeNothing encodes with and without the cuts that speed up merging.
+// TestCutsChangeNothing checks that the cuts that speed up merging do not change the ids.
 func TestCutsChangeNothing(t *testing.T) {
 	fast := parsed(t, sentencePiece(t, nil), nil)
 	require.Len(t, fast.steps, 1)
@@ -156,7 +156,7 @@ func TestCutsChangeNothing(t *testing.T) {
 		text := rapid.StringOf(rapid.SampledFrom([]rune("helothe world harbour  ▁é世\n"))).Draw(t, "text")
 		require.Equal(t, slow.Encode(text, true), fast.Encode(text, true))
 	})
-	// A token with a mark inside rules them out.
+	// A token with a mark inside makes such cuts impossible.
 	across := parsed(t, sentencePiece(t, func(_, model object) {
 		model["vocab"].(map[string]int32)["e▁"] = 5000
 	}), nil)

@@ -1,6 +1,7 @@
 // Package tokenizer converts text to token ids and back. It reads a Hugging Face tokenizer.json (byte-level BPE of the
 // Llama-3, Qwen, DeepSeek and gpt-oss families; BPE with byte fallback of Llama-2 and Mixtral) or a SentencePiece
-// tokenizer.model (BPE or unigram). A tokenizer_config.json beside it decides whether decoded text is cleaned up.
+// tokenizer.model (BPE or unigram). A tokenizer_config.json in the same folder decides whether decoded text is cleaned
+// up.
 //
 //	t, err := tokenizer.Open("models/llama3.1-8b")
 //	ids := t.Encode("Hello", true)

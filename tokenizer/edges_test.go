@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The first tokenizer of a model's folder that is a file is taken; the error is about the first name.
+// Open takes the first tokenizer in a model's folder that is a file. If there is none, the error names the first
+// candidate.
 func TestTokenizerInAFolder(t *testing.T) {
 	folder := t.TempDir()
 	_, err := InFolder(folder)
@@ -28,7 +29,8 @@ func TestTokenizerInAFolder(t *testing.T) {
 	require.Equal(t, filepath.Join(folder, "tokenizer.json"), path)
 }
 
-// Characters that no piece has become one unknown token, and a user-defined piece between them makes two.
+// Adjacent characters that are in no piece become one unknown token; with a user-defined piece between them they become
+// two.
 func TestUnknownCharactersAroundAUsersPiece(t *testing.T) {
 	tok, err := load(parseModel, message(1, message(1, "<unk>", 3, pieceUnknown), 1, message(1, "<u>", 3, pieceUser),
 		1, message(1, "\u2581"), 1, message(1, "a"), 2, message(3, kindBPE), 3, message(3, 0)), nil)

@@ -6,7 +6,7 @@ package tokenizer
 type encoder struct {
 	scratch
 	dst   []int32
-	chain []func(piece) // pre-tokenizers in order, then the model
+	chain []func(piece) // the pre-tokenizers in order, then the model
 
 	// Only for a tokenizer.model:
 	sp      *spModel
@@ -14,7 +14,7 @@ type encoder struct {
 	normal  []byte
 	ways    []way
 	back    []int32
-	unknown bool // the last id is the unknown token
+	unknown bool // whether the last id is the unknown token
 }
 
 func newEncoder(t *Tokenizer) *encoder {
@@ -36,7 +36,7 @@ func newEncoder(t *Tokenizer) *encoder {
 }
 
 // Encode returns the ids of a text. addSpecial adds the post-processor's tokens around them, such as the begin-of-text
-// id. Special tokens in the text always become their ids. Invalid UTF-8 bytes are encoded as they are.
+// id. Special tokens in the text always become their ids. Invalid UTF-8 bytes are encoded unchanged.
 func (t *Tokenizer) Encode(text string, addSpecial bool) []int32 {
 	return t.AppendIDs(make([]int32, 0, len(text)/4+8), text, addSpecial)
 }

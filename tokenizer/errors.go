@@ -4,11 +4,11 @@ import "fmt"
 
 // Error describes what is wrong with a tokenizer file, and where.
 type Error struct {
-	Path  string // file; empty for a tokenizer parsed from memory
-	Part  string // key of the file, such as "pre_tokenizer"; empty: the whole file
+	Path  string // path of the file; empty for a tokenizer parsed from memory
+	Part  string // key in the file, such as "pre_tokenizer"; empty: the error concerns the whole file
 	Found string // what is wrong
 	Try   string
-	Err   error // cause, where another package reported it
+	Err   error // cause, if another package reported it
 }
 
 // Error returns one paragraph: file, part, what was found, what to try.

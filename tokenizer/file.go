@@ -15,14 +15,14 @@ const (
 	mostMerges      = 1 << 22
 	mostTokenBytes  = 1 << 14
 	mostAdded       = 1 << 16
-	mostAddedBytes  = 1 << 8   // of one added token
-	mostSteps       = 64       // steps of a Sequence, or pieces of a template
-	mostDepth       = 8        // nesting of Sequences
-	mostGrowth      = 64       // factor by which Replace steps may lengthen a text
-	mostDecoded     = 64 << 20 // total bytes of all tokens' texts
+	mostAddedBytes  = 1 << 8   // maximum length of one added token in bytes
+	mostSteps       = 64       // maximum number of steps in a Sequence, or of pieces in a template
+	mostDepth       = 8        // maximum nesting of Sequences
+	mostGrowth      = 64       // maximum factor by which Replace steps may lengthen a text
+	mostDecoded     = 64 << 20 // maximum total length of all tokens' texts in bytes
 )
 
-// document is a tokenizer.json. It omits truncation and padding, which are up to the caller.
+// document is a tokenizer.json. It omits truncation and padding, which are the caller's responsibility.
 type document struct {
 	AddedTokens   list[addedToken] `json:"added_tokens"`
 	Normalizer    *part            `json:"normalizer"`
@@ -133,7 +133,7 @@ func (l *list[T]) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// tokenIDs is the vocabulary of a model: the id of each token.
+// tokenIDs is the vocabulary of a model. It maps each token to its id.
 type tokenIDs map[string]int32
 
 // UnmarshalJSON reads an object of ids. If a key occurs twice, the last one counts.

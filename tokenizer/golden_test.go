@@ -58,7 +58,7 @@ func TestGoldenTokenizer(t *testing.T) {
 	}
 }
 
-// streamed decodes id by id.
+// streamed decodes the ids one by one with a Stream.
 func streamed(tok *Tokenizer, ids []int32, skipSpecial bool) string {
 	s, text := tok.NewStream(skipSpecial), ""
 	for _, id := range ids {

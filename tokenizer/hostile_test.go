@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// allocated returns the total heap allocation of a call, an upper bound of what it holds at any time.
+// allocated returns the total heap allocation of a call in bytes, an upper bound of what the call holds at any time.
 func allocated(call func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -18,8 +18,8 @@ func allocated(call func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestHostileFiles reads large files without content: each is an error of one paragraph and uses memory of a few times
-// its size.
+// TestHostileFiles reads large files without useful content. Each causes an error of one paragraph and needs memory of
+// at most a few times its size.
 func TestHostileFiles(t *testing.T) {
 	const size = 4 << 20
 	fill := func(before, each string) []byte {

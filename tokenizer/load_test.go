@@ -110,7 +110,7 @@ func TestUnsupportedPartsAreNamed(t *testing.T) {
 	}
 }
 
-// Every part of the file may be a sequence, and none may be nested too deeply.
+// Every part of the file may be a Sequence, and no Sequence may be nested too deeply.
 func TestDeepPartsAreNamed(t *testing.T) {
 	const depth = 100
 	for _, part := range []string{"normalizer", "pre_tokenizer", "post_processor", "decoder"} {
@@ -120,7 +120,7 @@ func TestDeepPartsAreNamed(t *testing.T) {
 	}
 }
 
-// A Replace step lengthens a text by its content's length over that of the match.
+// A Replace step lengthens a text by at most the length of its content divided by the length of the match.
 func TestGrowthIsThatOfTheMatch(t *testing.T) {
 	for length, ok := range map[int]bool{128: true, 129: false} {
 		_, err := Parse([]byte(`{"normalizer": {"type": "Replace", "pattern": {"String": "ab"}, "content": "`+

@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// trained is a small vocabulary made by counting: the words of a text, each spelled from the left. symbols are what it
-// begins from.
+// trained returns a small vocabulary: the symbols, and for each word the prefixes that merging from the left produces.
 func trained(symbols, words []string) (vocab map[string]int32, merges []string) {
 	vocab = map[string]int32{}
 	add := func(token string) bool {
@@ -46,7 +45,7 @@ func split(expression string) object {
 
 var bytesAlone = object{"type": "ByteLevel", "add_prefix_space": false, "use_regex": false}
 
-// spelled returns a byte-level tokenizer.json whose vocabulary covers some words of proseText.
+// spelled returns a byte-level tokenizer.json whose vocabulary contains some words of proseText.
 func spelled(t testing.TB) []byte {
 	t.Helper()
 	var symbols, words []string

@@ -40,7 +40,7 @@ func (m *bpe) loadTexts(vocab tokenIDs) {
 	if m.byteLevel {
 		m.ids = make(map[string]int32, len(vocab))
 		for token, id := range vocab {
-			// A token with other characters represents no bytes, so no text can become it.
+			// A token with other characters represents no bytes, so no text is encoded as it.
 			if raw, ok := rawBytes(token); ok {
 				m.ids[raw] = id
 			}
@@ -75,8 +75,8 @@ func (m *bpe) loadMerges(p *modelPart) error {
 	return nil
 }
 
-// findWhole marks the tokens whose own text encodes to just that token; most pieces then need no merging. With
-// ignore_merges that is every token.
+// findWhole marks the tokens whose own text encodes to that token alone. Pieces with such a text, which are most
+// pieces, need no merging. With ignore_merges every token is marked.
 func (m *bpe) findWhole(ids int, all bool) {
 	m.whole = make([]uint64, ids/64+1)
 	var s scratch

@@ -48,14 +48,14 @@ func (p *pattern) finder(where string) (finder, error) {
 	return findString(*p.String), nil
 }
 
-// replace returns a function that replaces each match by the content of a Replace step. grown accumulates the factor by
-// which all Replace steps together may lengthen a text.
+// replace returns a function that replaces each match by the content of a Replace step. grown is the factor by which
+// all Replace steps so far may lengthen a text; replace multiplies it.
 func (p *part) replace(where string, grown *int) (func(string) string, error) {
 	find, err := p.Pattern.finder(where)
 	if err != nil {
 		return nil, err
 	}
-	shortest := 1 // length of the shortest match; 1 for a regular expression
+	shortest := 1 // length of the shortest match in bytes; 1 for a regular expression
 	if p.Pattern.String != nil {
 		shortest = len(*p.Pattern.String)
 	}

@@ -19,7 +19,7 @@ func typed(kind string, members ...any) object {
 	return o
 }
 
-// small returns a file with few characters and one merge, with the given changes.
+// small returns the tokenizer of a file with few characters and one merge, with the given changes.
 func small(t testing.TB, change func(file, model object)) *Tokenizer {
 	t.Helper()
 	vocab := map[string]int32{"a": 0, "b": 1, "ab": 2, "▁": 3, " ": 4, "é": 5, "e": 6, "\u0301": 7, "1": 8, "2": 9,
@@ -31,7 +31,7 @@ func small(t testing.TB, change func(file, model object)) *Tokenizer {
 }
 
 // TestEachPartEncodes has one row for each part of a file that changes ids
-// (docs/reference/benchmarks.md#tokenizer-files), beside those with a test of their own.
+// (docs/reference/benchmarks.md#tokenizer-files), except for parts with a test of their own.
 func TestEachPartEncodes(t *testing.T) {
 	part := func(where string, o object) func(file, model object) {
 		return func(file, _ object) { file[where] = o }
@@ -80,7 +80,7 @@ func TestEachPartEncodes(t *testing.T) {
 	}
 }
 
-// TestByteLevel checks splitting by its members and the space before a text without one.
+// TestByteLevel checks the settings of ByteLevel: splitting, and the space that it puts before a text.
 func TestByteLevel(t *testing.T) {
 	level := func(prefix, cut bool) *Tokenizer {
 		vocab := map[string]int32{}
@@ -134,7 +134,7 @@ func TestEachPartDecodes(t *testing.T) {
 	require.Equal(t, "a<end>b", fused.Decode([]int32{0, 20, 1}, false))
 }
 
-// TestThePageNamesTests reads the page's table of parts, whose tests must be here.
+// TestThePageNamesTests reads the page's table of parts and requires that the tests it names exist here.
 func TestThePageNamesTests(t *testing.T) {
 	page, err := os.ReadFile("../docs/how-to/accuracy.md")
 	require.NoError(t, err)

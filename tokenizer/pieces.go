@@ -11,9 +11,9 @@ import (
 // spModel is the encoding model of a tokenizer.model.
 type spModel struct {
 	file  *spFile
-	user  matcher     // user-defined pieces, matched in the text as it is
+	user  matcher     // user-defined pieces, matched in the unchanged text
 	bytes *[256]int32 // ids of single-byte pieces; nil: no byte fallback
-	cut   bool        // no piece has a mark after another character, so a text can be cut before each mark
+	cut   bool        // whether no piece has a mark after another character, so that a text can be cut before each mark
 
 	// Only in a unigram model:
 	trie     pairs // (node, byte) to the next node (rank) and the piece that ends there (id)
@@ -21,7 +21,8 @@ type spModel struct {
 	unkScore float32
 }
 
-// unkPenalty is how far below the worst piece an unknown character scores (SentencePiece's unigram model).
+// unkPenalty is the difference between the score of the worst piece and that of an unknown character (SentencePiece's
+// unigram model).
 const unkPenalty = 10
 
 func (sp *spModel) loadUnigram() {
@@ -79,7 +80,7 @@ func trieEdges(texts []string) (edges int) {
 // way is the best segmentation found so far up to a position in the text.
 type way struct {
 	score float32
-	from  int32 // start of the last piece; none: not reached yet
+	from  int32 // start of the last piece; none: the position was not reached yet
 	id    int32
 }
 
@@ -92,7 +93,8 @@ func (t *Tokenizer) appendPieces(e *encoder, text string) {
 	if sp.file.kind == kindUnigram {
 		join = e.emitUnigram
 	} else if len(sp.user.tokens) > 0 {
-		// A user-defined piece is separate in BPE; the unigram model scores it against the alternatives.
+		// In BPE a user-defined piece is encoded separately. The unigram model compares its score with those of the
+		// alternatives.
 		e.unknown = false
 		sp.user.split(rest, func(from, to int) { e.inParts(rest[from:to], join) }, func(id int32) {
 			e.unknown = false
@@ -104,7 +106,7 @@ func (t *Tokenizer) appendPieces(e *encoder, text string) {
 	e.inParts(rest, join)
 }
 
-// inParts calls join for each part of a text that can be encoded independently.
+// inParts splits a text into parts that can be encoded independently, and calls join for each.
 func (e *encoder) inParts(text string, join func(string)) {
 	for text != "" {
 		n := len(text)
@@ -116,7 +118,7 @@ func (e *encoder) inParts(text string, join func(string)) {
 	}
 }
 
-// emitBPE merges the symbols of one part. fuse then joins unknown tokens across parts.
+// emitBPE merges the symbols of one part. fuse then joins adjacent unknown tokens, even across parts.
 func (e *encoder) emitBPE(text string) {
 	from := len(e.dst)
 	e.dst = e.model.appendIDs(e.dst, text, &e.scratch)
@@ -138,7 +140,7 @@ func (e *encoder) fuse(from int) {
 	e.dst = e.dst[:to]
 }
 
-// emitUnigram finds the segmentation with the highest score. It computes in float32 as the reference does, because
+// emitUnigram finds the segmentation with the highest score. It computes in float32 like the reference, because
 // rounding decides ties.
 func (e *encoder) emitUnigram(text string) {
 	sp := e.sp

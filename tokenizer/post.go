@@ -9,7 +9,7 @@ func (t *Tokenizer) loadPostProcessor(doc *document) error {
 	}
 	for _, p := range steps {
 		switch p.Type {
-		case "ByteLevel": // only changes offsets, which are not kept
+		case "ByteLevel": // this step changes only offsets, which this package does not keep
 		case "TemplateProcessing":
 			if err := t.addTemplate(p); err != nil {
 				return err

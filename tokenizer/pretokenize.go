@@ -8,7 +8,7 @@ import (
 // piece is a part of a text. Tokens never cross its ends.
 type piece struct {
 	text  string
-	first bool // it starts where the input starts
+	first bool // whether it starts where the input starts
 }
 
 // step is one pre-tokenizer: it calls emit for each part of a piece.
@@ -28,12 +28,12 @@ var behaviors = map[string]func(previous, this bool) bool{
 type splitter struct {
 	find   finder
 	joins  func(previous, this bool) bool
-	invert bool // the text between matches counts as matches
-	remove bool // matches are dropped
+	invert bool // whether the text between matches counts as the matches
+	remove bool // whether matches are dropped
 }
 
 func (s splitter) step(p piece, emit func(piece)) {
-	held, heldMatch := 0, false // start and kind of the stretch that may still grow
+	held, heldMatch := 0, false // start and kind of the stretch that may still become longer
 	to := 0
 	stretch := func(end int, match bool) {
 		if end == to {
@@ -59,7 +59,7 @@ func (s splitter) emit(p piece, start, end int, match bool, emit func(piece)) {
 	}
 }
 
-// isolate returns a step that cuts off every match: a faster splitter for the most common case.
+// isolate returns a step that makes every match a piece. It is a faster splitter for the most common case.
 func isolate(scan scanner) step {
 	return func(p piece, emit func(piece)) {
 		for from, at := 0, 0; at < len(p.text); {
@@ -105,8 +105,8 @@ func (t *Tokenizer) loadPreTokenizer(doc *document) error {
 	return nil
 }
 
-// cutMarks cuts a text before each mark that follows another character. If no token contains such a place, the ids stay
-// the same, and merging short pieces is faster.
+// cutMarks cuts a text before each mark that follows another character. If no token contains such a position, the ids
+// stay the same, and merging short pieces is faster.
 func cutMarks(p piece, emit func(piece)) {
 	for from := 0; from < len(p.text); {
 		end := from + untilMark(p.text[from:])
@@ -185,8 +185,8 @@ func digitsStep(p *part) (step, error) {
 
 // metaspace holds the settings of the pre-tokenizer and the decoder of that name.
 type metaspace struct {
-	mark   string // replaces a space
-	scheme string // "always", "first" or "never": when one is put before the text
+	mark   string // text that replaces a space
+	scheme string // when a mark is put before the text: "always", "first" or "never"
 }
 
 func newMetaspace(where string, p *part) (metaspace, error) {

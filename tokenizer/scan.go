@@ -20,7 +20,7 @@ var knownPatterns = map[string]scanner{
 	patternO200k:         scanO200k,
 	patternDeepSeekCJK:   func(text string) int { return while(text, 0, classCJK) },
 	patternDeepSeekWords: scanDeepSeek,
-	// The same pattern with a needless escape, as in some exports.
+	// The same pattern with an unnecessary escape, as some exports write it.
 	strings.Replace(patternDeepSeekWords, `[!"`, `[!\"`, 1): scanDeepSeek,
 	patternThreeDigits: func(text string) int { return numbers(text, 3) },
 	patternDigit:       func(text string) int { return numbers(text, 1) },
@@ -55,7 +55,7 @@ var scanLlama3 = knownPatterns[patternLlama3]
 // wordPattern is the common form of the patterns of Llama-3 and Qwen.
 type wordPattern struct {
 	letters class // characters of words
-	digits  int   // longest run of numbers
+	digits  int   // maximum length of a run of numbers
 }
 
 func (w wordPattern) scan(text string) int {
@@ -104,8 +104,8 @@ func numbers(text string, most int) int {
 	return end
 }
 
-// spaces returns the length of the match in a run of white space: up to its last line break, else all but the last
-// character, which belongs to what follows.
+// spaces returns the length of the match in a run of white space: up to its last line break, or without a line break
+// all but the last character, which belongs to the next piece.
 func spaces(text string) int {
 	end := while(text, 0, classSpace)
 	if at := strings.LastIndexAny(text[:end], "\r\n"); at >= 0 {
@@ -174,8 +174,9 @@ const (
 	o200kLower = classLower | classCaseless | classMark
 )
 
-// mixedWord returns the end of a run of upper-case characters, which may be empty, followed by at least one lower-case
-// one. If no lower-case one follows, the match ends after the last character that is in both classes.
+// mixedWord returns the end of a run of upper-case characters, which may be empty, and at least one lower-case
+// character after it. If no lower-case character follows, the match ends after the last character that is in both
+// classes.
 func mixedWord(text string, from int) int {
 	end, both := from, 0
 	for end < len(text) {
@@ -222,7 +223,8 @@ func scanDeepSeek(text string) int {
 	return spaces(text)
 }
 
-// asciiWord returns the end of the ASCII letters after an ASCII mark; at most 1 without letters.
+// asciiWord returns the end of the ASCII letters after an ASCII punctuation mark. If no letter follows, the result is
+// at most 1.
 func asciiWord(text string) int {
 	if text[0] >= 0x80 {
 		return 0

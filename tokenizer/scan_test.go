@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// inGo returns a split pattern for Go's regexp: \s as in Unicode, and the look-ahead of the tail, which Go lacks, as a
-// group that the caller shortens.
+// inGo converts a split pattern for Go's regexp. It expands \s to Unicode's white space, and replaces the look-ahead at
+// the end, which Go lacks, by a group that the caller shortens.
 func inGo(expression string) *regexp.Regexp {
 	expression = strings.Replace(expression, `|\s+(?!\S)|\s+`, `|(\s+)`, 1)
 	var b strings.Builder
@@ -63,7 +63,7 @@ func splitInGo(expression *regexp.Regexp, text string) []string {
 	return found
 }
 
-// somewhere are stretches that split patterns tell apart.
+// somewhere contains stretches of text that split patterns treat differently.
 var somewhere = []string{"a", "B", "word", "Word", "HTTP", " ", "  ", "\t", "\n", "\r\n", "\u00a0", "\u2028", "\u0085",
 	"1", "12345", "½", "٣", "'s", "'S", "'LL", "'ſ", "'",
 	"’s", ".", "//", "_", "$", "€", "é", "e\u0301", "\u0301", "ª", "ǅ", "ʰ", "ß", "中文", "かな", "カナ", "龦", "𠀀", "😀",

@@ -43,10 +43,10 @@ const spaceMark = "▁"
 // spFile is the content of a tokenizer.model.
 type spFile struct {
 	pieces     []spPiece
-	bytes      int // total length of all pieces
+	bytes      int // total length of all pieces in bytes
 	kind       int
-	suffix     bool // the mark follows a word instead of preceding it
-	byteTokens bool // an unknown character becomes its bytes
+	suffix     bool // whether the mark follows a word instead of preceding it
+	byteTokens bool // whether an unknown character becomes its bytes
 	unk, bos   int32
 	eos        int32
 	unkText    string
@@ -59,7 +59,7 @@ type spPiece struct {
 	kind  int
 }
 
-// parseModel loads a tokenizer.model. Encode and Decode then return what SentencePiece returns.
+// parseModel loads a tokenizer.model. Encode and Decode then return the same results as SentencePiece.
 func parseModel(file []byte, config configFile) (*Tokenizer, error) {
 	doc, err := readModel(file)
 	if err != nil {
@@ -282,8 +282,8 @@ func (t *Tokenizer) loadPieceModel() error {
 	return sp.loadMerges(&t.model)
 }
 
-// loadMerges converts scores to ranks: the pair whose merged piece has the highest score is merged first, the leftmost
-// among equals.
+// loadMerges converts scores to ranks: the pair whose merged piece has the highest score is merged first, and the
+// leftmost of several such pairs.
 func (sp *spModel) loadMerges(m *bpe) error {
 	doc := sp.file
 	*m = bpe{byteFallback: sp.bytes != nil, fuseUnk: true, unk: doc.unk, ids: make(map[string]int32, len(doc.pieces))}

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// spCases are results of the sentencepiece package (testdata/sentencepiece/make.py).
+// spCases contains results of the sentencepiece package (testdata/sentencepiece/make.py).
 type spCases struct {
 	Encode []struct {
 		Text string  `json:"text"`
@@ -54,8 +54,8 @@ func compareModels(t *testing.T, folder string) {
 
 func TestModelsEqualSentencePiece(t *testing.T) { compareModels(t, spFolder) }
 
-// TestModelsTrainedHere compares with the package itself, where it is installed: on models whose table of characters is
-// too large to keep here.
+// TestModelsTrainedHere compares with the sentencepiece package, if it is installed, on models whose character table is
+// too large for the repository.
 func TestModelsTrainedHere(t *testing.T) {
 	if out, err := exec.Command("python3", "-c", "import sentencepiece").CombinedOutput(); err != nil {
 		t.Skipf("the package sentencepiece is not installed (pip install sentencepiece): %s", out)
@@ -136,7 +136,8 @@ func TestModelRefusals(t *testing.T) {
 	require.ErrorContains(t, err, "tokenizer_config.json: it is not valid JSON")
 }
 
-// An unknown character scores 10 less than the worst piece, so it loses against a piece only up to that.
+// An unknown character scores 10 less than the worst piece. Encode chooses it if the other pieces of its segmentation
+// make up for that.
 func TestUnknownCharacterAgainstAPiece(t *testing.T) {
 	const unknown, pair, single = 0, 1, 2
 	for score, want := range map[float64][]int32{9.5: {pair}, 10.5: {unknown, single}} {
@@ -147,8 +148,8 @@ func TestUnknownCharacterAgainstAPiece(t *testing.T) {
 	}
 }
 
-// A user's piece scores the best score for each of its bytes, less a tenth: better than any but the best pieces.
-// Its score is worse than that of an unknown character if good pieces are rare, and it is used anyway.
+// A user-defined piece has the best score times its number of bytes, less 0.1, which is better than most pieces. If
+// good pieces are rare, an unknown character has a better score, but the user-defined piece is used nevertheless.
 func TestScoreOfAUsersPiece(t *testing.T) {
 	const unknown, a, b, users = 0, 1, 2, 3
 	for score, want := range map[float64][]int32{-1.05: {a, b}, -1.15: {users}} {

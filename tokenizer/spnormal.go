@@ -11,8 +11,8 @@ import (
 // puts a space before the text.
 type spNormal struct {
 	dummyPrefix bool
-	noExtra     bool // leading, trailing and repeated spaces are removed
-	escape      bool // spaces become marks
+	noExtra     bool // whether leading, trailing and repeated spaces are removed
+	escape      bool // whether spaces become marks
 	table       charTable
 }
 
@@ -68,10 +68,10 @@ func (c *charTable) read(blob []byte) error {
 	return nil
 }
 
-// offset returns the distance from a unit to its children.
+// offset returns the distance from a unit of the double array to its children.
 func offset(unit uint32) uint32 { return unit >> 10 << (unit & (1 << 9) >> 6) }
 
-// mostMatches limits how many keys are tried at one place, as in SentencePiece.
+// mostMatches is the maximum number of keys that are tried at one position, as in SentencePiece.
 const mostMatches = 32
 
 // longest returns the replacement for the longest key that text starts with, and the key's length or 0.

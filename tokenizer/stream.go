@@ -12,9 +12,9 @@ import (
 type Stream struct {
 	t           *Tokenizer
 	skipSpecial bool
-	taken       bool   // a token was decoded
-	strip       int    // characters that may still be stripped from the start
-	run         []byte // byte-fallback tokens of the current run
+	taken       bool   // whether a token was decoded
+	strip       int    // number of characters that may still be stripped from the start
+	run         []byte // bytes of the byte-fallback tokens of the current run
 	raw         []byte // bytes not yet returned
 	text        []byte // whole characters that later ids may still change
 }
@@ -24,13 +24,13 @@ func (t *Tokenizer) NewStream(skipSpecial bool) *Stream {
 	return &Stream{t: t, skipSpecial: skipSpecial, strip: t.decoding.strip.start}
 }
 
-// Next adds an id and returns the text that can no longer change: whole characters, often none.
+// Next adds an id and returns the text that can no longer change. It consists of whole characters and is often empty.
 func (s *Stream) Next(id int32) string {
 	s.push(id)
 	return s.settle(false)
 }
 
-// Flush returns the remaining text and ends the response; the next id starts another one.
+// Flush returns the remaining text and ends the response. The next id starts another response.
 func (s *Stream) Flush() string {
 	s.endRun()
 	text := s.settle(true)
@@ -72,7 +72,7 @@ func (s *Stream) endRun() {
 	case utf8.Valid(s.run):
 		s.raw = append(s.raw, s.run...)
 	case s.t.decoding.byteByByte:
-		for _, r := range string(s.run) { // U+FFFD for each wrong byte
+		for _, r := range string(s.run) { // string conversion replaces each invalid byte by U+FFFD
 			s.raw = utf8.AppendRune(s.raw, r)
 		}
 	default:
@@ -83,7 +83,7 @@ func (s *Stream) endRun() {
 	s.run = s.run[:0]
 }
 
-// settle returns the text that later ids cannot change; at the end, all of it.
+// settle returns the text that later ids cannot change. If end is set, that is all of it.
 func (s *Stream) settle(end bool) string {
 	d := &s.t.decoding
 	cut := len(s.raw)

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// openTail returns how many bytes at the end of b may be the start of an incomplete character.
+// openTail returns the number of bytes at the end of b that may be the start of an incomplete character.
 func openTail(b []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
 		if tail := b[len(b)-n:]; utf8.RuneStart(tail[0]) {
@@ -43,7 +43,7 @@ var tidying = [...][2]string{
 	{" 've", "'ve"}, {" 're", "'re"},
 }
 
-// tidied applies tidying to text if the file asks for it.
+// tidied applies tidying to text if the tokenizer's configuration requires it.
 func (d *decoding) tidied(text string) string {
 	if d.cleanUp {
 		for _, t := range tidying {
@@ -53,8 +53,8 @@ func (d *decoding) tidied(text string) string {
 	return text
 }
 
-// settled returns the length of the prefix of text whose tidying later text cannot change. It ends after a byte that
-// occurs in no replaced text, so that no replacement reaches across.
+// settled returns the length of the prefix of text whose tidying later text cannot change. The prefix ends after a byte
+// that occurs in no replaced text, so that no replacement can cross its end.
 func settled(text string) int {
 	for at := len(text); at > 0; at-- {
 		if strings.IndexByte(" .?!,'ntmsvre", text[at-1]) < 0 {

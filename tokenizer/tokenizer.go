@@ -13,23 +13,23 @@ import (
 
 // Tokenizer is a loaded tokenizer.json or tokenizer.model.
 type Tokenizer struct {
-	tokens    []string         // by id; empty if known is false
-	known     []bool           // by id
-	special   []bool           // by id
-	ids       map[string]int32 // tokens in the file's notation
+	tokens    []string         // tokens by id; empty if known is false
+	known     []bool           // whether an id is used, by id
+	special   []bool           // whether a token is special, by id
+	ids       map[string]int32 // ids by token, in the file's notation
 	model     bpe
-	sp        *spModel // of a tokenizer.model; nil for a tokenizer.json
-	verbatim  matcher  // added tokens matched in the text as it is
+	sp        *spModel // model of a tokenizer.model; nil for a tokenizer.json
+	verbatim  matcher  // added tokens matched in the unchanged text
 	canonical matcher  // added tokens matched in the normalized text
 	normalize []func(string) string
-	steps     []step // pre-tokenizer
+	steps     []step // steps of the pre-tokenizer
 	prefix    []int32
 	suffix    []int32
 	decoding  decoding
 	encoders  *sync.Pool
 }
 
-// files are the names of a tokenizer in a model's folder, in order of preference.
+// files lists the file names of a tokenizer in a model's folder, in order of preference.
 var files = []string{"tokenizer.json", "tokenizer.model"}
 
 // InFolder returns the path of the tokenizer in a model's folder.

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// slowMerge is the merging rule in its simplest form.
+// slowMerge is the simplest implementation of merging.
 func slowMerge(m *bpe, text string) []int32 {
 	var s scratch
 	m.firstSymbols(text, &s)

@@ -12,12 +12,12 @@ import (
 // SpecialToken is a token that represents no text.
 type SpecialToken struct {
 	ID   int32
-	Text string // its notation in a text, such as <|eot_id|>
+	Text string // text that represents the token, such as <|eot_id|>
 }
 
 // WriteWords writes a tokenizer.json for a vocabulary of words without merges. It splits a text like Llama-3. A piece
-// that is a word becomes one id, any other piece one id per byte, so the vocabulary must contain all 256 single bytes.
-// The first special token is put before a text.
+// that is a word becomes one id. Any other piece becomes one id per byte, so the vocabulary must contain all 256 single
+// bytes. The first special token is put before a text.
 func WriteWords(w io.Writer, vocabulary iter.Seq2[int32, string], special []SpecialToken) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	fmt.Fprintf(out, `{"version": "1.0", "truncation": null, "padding": null, "added_tokens": [`)
@@ -73,7 +73,7 @@ func quoted(text string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// letters returns raw bytes in the notation of a byte-level vocabulary.
+// letters converts raw bytes to the notation of a byte-level vocabulary.
 func letters(raw string) string {
 	var b strings.Builder
 	for i := range len(raw) {

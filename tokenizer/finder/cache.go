@@ -98,7 +98,7 @@ func inCache(_ context.Context, s *search, names []string) *Found {
 	return nil
 }
 
-// branch returns the requested branch or commit.
+// branch returns the requested branch or commit. It returns an error if the name is not valid.
 func (s *search) branch() (string, error) {
 	switch {
 	case s.o.Revision == "":

@@ -29,8 +29,8 @@ const (
 	mostRedirects = 5
 )
 
-// fetched are the files of a tokenizer and their size limits. The tokenizer is the first required one that the hub
-// has.
+// fetched lists the files of a tokenizer with their size limits. The first required file that the hub has is the
+// tokenizer.
 var fetched = []struct {
 	name     string
 	most     int64
@@ -110,7 +110,7 @@ func (s *search) download(ctx context.Context, name string) (*Found, error) {
 	return open(path, Source{Way: ByFetch, Name: name, Place: path, Revision: commit})
 }
 
-// newFetch checks the hub's address: tokens and tokenizers must only travel over an authenticated connection.
+// newFetch checks the hub's address, because tokens and tokenizers may only be sent over an authenticated connection.
 func (s *search) newFetch() (*fetch, error) {
 	address := s.o.Hub
 	if address == "" {
@@ -133,7 +133,7 @@ func (s *search) newFetch() (*fetch, error) {
 	}
 	web := s.o.Web
 	web.Timeout, web.Redirects, web.InsecureSkipVerify = fetchTimeout, mostRedirects, false
-	web.Certificates = nil // it is for the server
+	web.Certificates = nil // the client certificate is meant for the server under test
 	return &fetch{hub, token, httpclient.New(web)}, nil
 }
 
@@ -158,7 +158,7 @@ func (f *fetch) all(ctx context.Context, name, branch string) (files map[string]
 			commit = from
 		}
 		if commit == "" {
-			sum := sha256.Sum256(data) // no commit in the answer: the file's hash names the snapshot
+			sum := sha256.Sum256(data) // if the answer has no commit, the file's hash names the snapshot
 			commit = hex.EncodeToString(sum[:])[:40]
 		}
 	}
@@ -181,7 +181,7 @@ func (f *fetch) get(ctx context.Context, from *url.URL, most int64) (data []byte
 	}
 	reply, err := f.client.Do(req)
 	if err != nil {
-		// A redirect's address may contain a signature, so the error names only the hub's.
+		// The address of a redirect may contain a signature, so the error names only the hub's address.
 		var wrapped *url.Error
 		if errors.As(err, &wrapped) {
 			err = wrapped.Err
@@ -222,7 +222,8 @@ func headers(reply *http.Response) (commit, sum string) {
 	return commit, sum
 }
 
-// store moves the files into a snapshot folder of the cache once they load, and returns the tokenizer's path.
+// store moves the files into a snapshot folder of the cache after a test that they load. It returns the tokenizer's
+// path.
 func store(folder string, files map[string][]byte) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
 		return "", err

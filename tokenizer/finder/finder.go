@@ -15,7 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/tokenizer"
 )
 
-// Way is how a tokenizer was found.
+// Way states how a tokenizer was found.
 type Way string
 
 // The ways, in the order they are tried.
@@ -28,20 +28,20 @@ const (
 
 // Options configures Find.
 type Options struct {
-	Name     string   // file, folder or organisation/model named by the user; empty: use Models
+	Name     string   // file, folder or organisation/model that the user named; empty: use Models
 	Models   []string // names of the model, tried in this order
 	Revision string   // branch or commit in the cache or the hub; empty: main
 
 	Cache   string  // hub folder of the Hugging Face cache; empty: unknown
 	Server  *Server // server that may answer /tokenize; nil: none
-	Plain   bool    // decoded text must omit special tokens, which not every server can do
-	Fetch   bool    // downloads are allowed
-	Offline bool    // the environment forbids downloads (HF_HUB_OFFLINE)
+	Plain   bool    // whether decoded text must omit special tokens, which not every server can do
+	Fetch   bool    // whether downloads are allowed
+	Offline bool    // whether the environment forbids downloads (HF_HUB_OFFLINE)
 	Hub     string  // address of the hub; empty: DefaultHub
-	Token   Secret  // for the hub; may be empty
+	Token   Secret  // access token for the hub; may be empty
 
 	TokenFile string // file with the token if Token is empty; read only for a download
-	// proxy and authorities for server and hub; the hub's certificate is always verified
+	// Web sets the proxy and the certificate authorities for server and hub. The hub's certificate is always verified.
 	Web httpclient.Options
 }
 
@@ -57,13 +57,13 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte("(hidden)"), nil }
 // Source describes the tokenizer that was used, for records.
 type Source struct {
 	Way      Way    `json:"way"`
-	Name     string `json:"name,omitempty"`     // model's name, where it was looked up by one
-	Place    string `json:"place"`              // file, or address of the server
+	Name     string `json:"name,omitempty"`     // model's name, if the tokenizer was looked up by name
+	Place    string `json:"place"`              // path of the file, or address of the server
 	Revision string `json:"revision,omitempty"` // commit of the model in cache or hub
-	SHA256   string `json:"sha256,omitempty"`   // of the file
+	SHA256   string `json:"sha256,omitempty"`   // SHA-256 of the file
 }
 
-// String is one line for people.
+// String returns a one-line description.
 func (s Source) String() string {
 	text := fmt.Sprintf("tokenizer: %s (%s", s.Place, s.Way)
 	if s.Revision != "" {
@@ -72,7 +72,7 @@ func (s Source) String() string {
 	return text + ")"
 }
 
-// Found is a usable tokenizer: loaded from a file, or a server's. It is safe for concurrent use.
+// Found is a usable tokenizer, either loaded from a file or on a server. It is safe for concurrent use.
 type Found struct {
 	Source
 	Tokenizer *tokenizer.Tokenizer // nil: the server's tokenizer is used
@@ -80,13 +80,14 @@ type Found struct {
 	remote *remote
 }
 
-// Count returns the number of tokens in a text, excluding those that begin every prompt.
+// Count returns the number of tokens in a text, without the tokens that begin every prompt.
 func (f *Found) Count(ctx context.Context, text string) (int, error) {
 	ids, err := f.Encode(ctx, text, false)
 	return len(ids), err
 }
 
-// Encode returns the ids of a text; addSpecial adds the model's own tokens around them. It fails only for a server.
+// Encode returns the ids of a text; addSpecial adds the model's special tokens around them. It fails only if a server
+// does the encoding.
 func (f *Found) Encode(ctx context.Context, text string, addSpecial bool) ([]int32, error) {
 	if f.Tokenizer != nil {
 		return f.Tokenizer.Encode(text, addSpecial), nil
@@ -94,7 +95,7 @@ func (f *Found) Encode(ctx context.Context, text string, addSpecial bool) ([]int
 	return f.remote.encode(ctx, text, addSpecial)
 }
 
-// Decode returns the text of ids; skipSpecial omits special tokens. It fails only for a server.
+// Decode returns the text of ids; skipSpecial omits special tokens. It fails only if a server does the decoding.
 func (f *Found) Decode(ctx context.Context, ids []int32, skipSpecial bool) (string, error) {
 	if f.Tokenizer != nil {
 		return f.Tokenizer.Decode(ids, skipSpecial), nil
@@ -110,8 +111,8 @@ type search struct {
 
 func (s *search) note(way string, err error) { s.tried = append(s.tried, way+": "+err.Error()) }
 
-// Find returns the tokenizer that the first successful way leads to. A broken file that the user named is an error at
-// once. Otherwise the error lists what was tried and the four ways.
+// Find returns the tokenizer that the first successful way leads to. If the user named a file and it is broken, Find
+// fails immediately. Otherwise the error lists the failed attempts and the four ways.
 func Find(ctx context.Context, o Options) (*Found, error) {
 	s := &search{o: o}
 	names := o.Models

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const commit = "0123456789abcdef0123456789abcdef01234567"
 
-// made is a tokenizer.json with single bytes and a few words.
+// made returns a tokenizer.json with single bytes and a few words.
 func made(t *testing.T) []byte {
 	t.Helper()
 	var file bytes.Buffer
@@ -53,7 +53,7 @@ func put(t *testing.T, path string, data []byte) {
 
 func TestFindsFiles(t *testing.T) {
 	cache, path := cacheOf(t, made(t))
-	// The hub's own library stores the file elsewhere and links to it.
+	// The library huggingface_hub stores the file elsewhere and links to it.
 	blob := filepath.Join(cache, "models--acme--llm-7b", "blobs", "abc")
 	require.NoError(t, os.MkdirAll(filepath.Dir(blob), 0o755))
 	require.NoError(t, os.Rename(path, blob))
@@ -129,7 +129,7 @@ func TestErrorListsTheFourWays(t *testing.T) {
 			require.NotContains(t, err.Error(), "\n")
 		})
 	}
-	// A file that the user named is used or rejected; no other one replaces it.
+	// If the user names a file, Find either uses or rejects it, and never replaces it by another one.
 	_, err := Find(t.Context(), Options{Name: path, Cache: cache})
 	require.ErrorContains(t, err, "cannot use tokenizer "+path)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -16,7 +16,7 @@ import (
 // Server is a server whose tokenizer may be used.
 type Server struct {
 	URL   string // base URL without /v1
-	Model string // the server's name for it; empty if it serves only one
+	Model string // the server's name for the model; empty if it serves only one
 	Key   Secret // API key; may be empty
 }
 
@@ -30,14 +30,14 @@ const (
 type remote struct {
 	server Server
 	client *http.Client
-	base   string // base of request URLs: the server's, or a placeholder host behind a Unix socket
+	base   string // base of request URLs: the server's URL, or a placeholder host for a Unix socket
 }
 
 // unixScheme starts the URL of a server that listens on a Unix socket; the path follows.
 const unixScheme = "unix://"
 
 // onServer uses the server's tokenizer if it encodes one letter. If text without special tokens is needed, it also
-// tries to decode: a server that cannot omit them is better found before a test than after it.
+// tries to decode, so that a server that cannot omit them is found before the test and not after it.
 func onServer(ctx context.Context, s *search, _ []string) *Found {
 	const way = "from the server"
 	if s.o.Server == nil {
@@ -66,8 +66,8 @@ func onServer(ctx context.Context, s *search, _ []string) *Found {
 	return &Found{Source: Source{Way: ByServer, Name: server.Model, Place: server.URL}, remote: r}
 }
 
-// encode sends the fields of all servers at once: vLLM and SGLang read prompt, llama.cpp reads content, and each
-// ignores unknown fields (docs/reference/wire-protocols.md#tokenizer-routes).
+// encode sends the request fields of all servers together. vLLM and SGLang read prompt, llama.cpp reads content, and
+// each ignores unknown fields (docs/reference/wire-protocols.md#tokenizer-routes).
 func (r *remote) encode(ctx context.Context, text string, addSpecial bool) ([]int32, error) {
 	body := map[string]any{"prompt": text, "content": text, "add_special_tokens": addSpecial, "add_special": addSpecial}
 	var reply struct {

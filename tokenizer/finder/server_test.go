@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// dialect is how a server names the text in requests and answers.
+// dialect contains a server's names of the fields in requests and answers.
 type dialect struct{ encode, special, decode, text string }
 
 var (
@@ -21,7 +21,7 @@ var (
 	llamacpp = dialect{"content", "add_special", "tokens", "content"}
 )
 
-// serve starts a server whose tokens are the bytes of a text; token 1 begins a text.
+// serve starts a server whose tokens are the bytes of a text. Token 1 is the begin-of-text token.
 func serve(t *testing.T, d dialect, key string) *httptest.Server {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -156,7 +156,7 @@ func TestUnusableServers(t *testing.T) {
 	}
 }
 
-// The key and the prompts are only sent to the named server, whatever it answers.
+// The key and the prompts are sent only to the named server, even if it answers with a redirect.
 func TestServersRedirectIsNotFollowed(t *testing.T) {
 	asked := 0
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
