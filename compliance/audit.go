@@ -13,7 +13,7 @@ import (
 // (docs/reference/audits.md#how-an-audit-runs).
 const accuracyLogSeed = "720381539243781796"
 
-// Setting is one line of an audit.config, for every model and scenario.
+// Setting is one line of an audit.config. It applies to every model and scenario.
 type Setting struct {
 	Key   string
 	Value string
@@ -26,13 +26,13 @@ type Audit struct {
 	Benchmark string
 	Settings  []Setting
 
-	Records   int  // answers that the accuracy log must contain; 0: any number
-	Distinct  bool // each answer is of another sample
-	Samples   int  // rows of a data set of its own; 0: the benchmark's performance data set
-	Scaled    bool // Scale reduced it: a rehearsal
+	Records   int  // number of answers that the accuracy log must contain; 0: any number
+	Distinct  bool // whether each answer must belong to a different sample
+	Samples   int  // number of rows of the audit's own data set; 0: it uses the benchmark's performance data set
+	Scaled    bool // whether Scale reduced the audit to a rehearsal
 	Threshold float64
 	MinTokens float64 // TEST09: smallest mean number of output tokens
-	MaxTokens float64 // TEST09: largest
+	MaxTokens float64 // TEST09: largest mean number of output tokens
 }
 
 // makers build the audit of a benchmark; ok is false if the benchmark has none.
@@ -43,8 +43,8 @@ var makers = map[string]func(benchmark string) (Audit, bool){
 // Tests returns the names of the tests in order.
 func Tests() []string { return []string{Test01, Test04, Test06, Test07, Test08, Test09} }
 
-// Find returns a test's audit for a benchmark, which has its checker name, such as models.Row.Name. TEST01, TEST07 and
-// TEST09 need figures of the benchmark; Find returns an error if the rules have none.
+// Find returns a test's audit for a benchmark. The benchmark's name is that of the checker, as in models.Row.Name.
+// TEST01, TEST07 and TEST09 need figures for each benchmark; Find returns an error if the rules do not contain them.
 func Find(test, benchmark string) (*Audit, error) {
 	settings, ok := makers[test]
 	if !ok {
@@ -86,7 +86,7 @@ func audit01(benchmark string) (Audit, bool) {
 	return Audit{Settings: []Setting{performanceMode, seed, logged(n)}}, ok
 }
 
-// family is a benchmark's name without its accuracy target.
+// family returns a benchmark's name without its accuracy target.
 func family(benchmark string) string {
 	for _, target := range []string{"-99.9", "-99", "-95"} {
 		if name, ok := strings.CutSuffix(benchmark, target); ok {
@@ -96,7 +96,7 @@ func family(benchmark string) string {
 	return benchmark
 }
 
-// audit04 omits the query counts of single models in the official file, because LoadGen never reads those lines
+// audit04 omits the official file's query counts for single models, because LoadGen never reads those lines
 // (docs/reference/audits.md#how-an-audit-runs).
 func audit04(string) (Audit, bool) {
 	return Audit{Settings: []Setting{
@@ -131,10 +131,10 @@ func audit08(string) (Audit, bool) {
 	return Audit{Settings: []Setting{performanceMode, seed, logged(4096)}}, true
 }
 
-// minTokensKey is the key of the smallest mean length.
+// minTokensKey is the key of the smallest mean output length.
 const minTokensKey = "test09_min_output_tokens"
 
-// test09Logged is above every data set's size, so that every answer is logged.
+// test09Logged is larger than every data set, so that LoadGen logs every answer.
 const test09Logged = 10000
 
 func audit09(benchmark string) (Audit, bool) {
@@ -151,12 +151,12 @@ func audit09(benchmark string) (Audit, bool) {
 	}, ok
 }
 
-// rehearsalTokens is TEST09's smallest mean length in a rehearsal. It only requires an answer, because the answers are
-// not the benchmark's.
+// rehearsalTokens is TEST09's smallest mean length in a rehearsal. It requires only non-empty answers, because a
+// rehearsal's answers do not have the benchmark's length.
 const rehearsalTokens = 1
 
-// Over returns the audit for a data set with that number of rows. If each sample is issued once and the set is smaller
-// than the rules', the audit becomes a rehearsal.
+// Over returns the audit for a data set with that number of rows. If the audit issues each sample once and the data set
+// is smaller than the rules require, the audit becomes a rehearsal.
 func (a *Audit) Over(rows int) *Audit {
 	if !a.Distinct || rows >= a.Records {
 		return a
@@ -168,8 +168,8 @@ func (a *Audit) Over(rows int) *Audit {
 	return small
 }
 
-// Scale returns the audit with at most n queries, for a rehearsal. Its verdict does not count, which Result.Rehearsal
-// reports.
+// Scale returns the audit with at most n queries, for a rehearsal. Result.Rehearsal then reports that the verdict does
+// not count.
 func (a *Audit) Scale(n int) *Audit {
 	small := *a
 	small.Settings = slices.Clone(a.Settings)
@@ -193,7 +193,7 @@ func (a *Audit) Scale(n int) *Audit {
 	return &small
 }
 
-// Config returns the text of audit.config. Comments have lines of their own, because LoadGen rejects a file with a
+// Config returns the text of audit.config. Comments are on separate lines, because LoadGen rejects a file with a
 // comment after a value.
 func (a *Audit) Config() string {
 	var b strings.Builder

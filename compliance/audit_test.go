@@ -11,7 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/rounds"
 )
 
-// settled is what LoadGen takes from an audit's configuration.
+// settled returns the settings that LoadGen reads from an audit's configuration.
 func settled(t *testing.T, a *Audit, scenario string) map[string]string {
 	t.Helper()
 	conf, err := config.ParseConf("audit.config", strings.NewReader(a.Config()), config.AuditConf)
@@ -63,7 +63,7 @@ func TestConfigText(t *testing.T) {
 	require.EqualError(t, err, `unknown compliance test "TEST05": use one of TEST01, TEST04, TEST06, TEST07, TEST08, TEST09`)
 }
 
-// Every audit has the settings of LoadGen and the conditions on its logs of the official files
+// Every audit has the settings of the official files and requires of the logs what they require
 // (docs/reference/audits.md).
 func TestEveryAuditFollowsTheRules(t *testing.T) {
 	const seed = "720381539243781796"
@@ -129,7 +129,7 @@ func TestScale(t *testing.T) {
 	require.Equal(t, "990", settled(t, a, "Offline")["min_query_count"])
 	require.False(t, a.Scale(990).Scaled)
 
-	// A rehearsal's answers have not the benchmark's length.
+	// The answers of a rehearsal do not have the benchmark's length.
 	a, err = Find(Test09, gptOSS.Name)
 	require.NoError(t, err)
 	small = a.Scale(20)
@@ -138,7 +138,7 @@ func TestScale(t *testing.T) {
 	require.Equal(t, 1150.38, a.MinTokens)
 }
 
-// An audit that asks each sample once asks for no more than there are.
+// An audit that issues each sample once issues no more samples than the data set has.
 func TestOver(t *testing.T) {
 	a, err := Find(Test07, gptOSS.Name)
 	require.NoError(t, err)
@@ -159,7 +159,7 @@ func TestOver(t *testing.T) {
 	require.Same(t, a, a.Over(10), "samples may repeat")
 }
 
-// Needs returns the audits in each round's file, and every one of them is known.
+// Needs returns the audits that each round's file lists, and all of them exist.
 func TestNeedsAgreeWithTheRounds(t *testing.T) {
 	for _, row := range models.Rows() {
 		if row.Name == models.Generic {

@@ -26,7 +26,7 @@ var test09 = map[string]lengthBounds{
 // fullAccuracy is the size of TEST07's data set and the required score (docs/reference/audits.md#test07).
 type fullAccuracy struct {
 	samples   int
-	threshold float64 // percent
+	threshold float64 // required score in percent
 }
 
 var test07 = map[string]fullAccuracy{

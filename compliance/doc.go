@@ -3,12 +3,12 @@
 // concern benchmarks that this program does not run; it only verifies their logs.
 //
 // Find returns the Audit of a benchmark. Its Config is the audit.config of a run, and Verify reads that run's logs. The
-// Result contains the verdict of the official scripts, the files that they write, byte for byte, and the findings of a
-// stricter reading.
+// Result contains the verdict of the official scripts, the files that these scripts write (byte for byte), and the
+// findings of stricter checks.
 //
-// Logs are read as streams with a few numbers kept per sample, so that logs of hundreds of megabytes fit. Broken logs
-// fail the audit with a finding that names the place. Only a file that cannot be opened, or a missing input, is an
-// error.
+// Logs are read as streams and only a few numbers are kept per sample, so that logs of hundreds of megabytes fit into
+// memory. A broken log fails the audit with a finding that names the position of the fault. Verify returns an error
+// only for a file that cannot be opened or a missing input.
 //
 // The package runs no test, starts no process, prints nothing, and must not import run or anything above it.
 package compliance

@@ -23,7 +23,7 @@ func TestLengths(t *testing.T) {
 	require.InDelta(t, 5.75, l.mean(), 1e-12)
 }
 
-// Long sums are split in halves of whole lanes, until a part is short.
+// Long sums are split into halves of whole lanes until the parts are short.
 func TestPairwiseOfManyValues(t *testing.T) {
 	for _, n := range []int{1, 7, 8, 9, 1000, 1003, 5000} {
 		v := make([]float32, n)
@@ -34,7 +34,7 @@ func TestPairwiseOfManyValues(t *testing.T) {
 	}
 }
 
-// The sums of 1, 1/2, 1/3 ... in float32 as numpy 2 adds them; another order has other last digits.
+// The expected sums of 1, 1/2, 1/3 ... in float32 come from numpy 2. Another order of addition changes the last digits.
 func TestPairwiseAddsInTheOrderOfNumpy(t *testing.T) {
 	for n, want := range map[int]uint32{100: 0x40a5ff01, 129: 0x40ae1bda, 131: 0x40ae9967, 1003: 0x40efa183,
 		5000: 0x4111831c} {
@@ -55,7 +55,7 @@ func TestAnAuditWithoutAnswersDoesNotPass(t *testing.T) {
 	require.Contains(t, r.Files["verify_accuracy.txt"], "num_acc_log_entries = 1\nnum_perf_log_entries = 0\n")
 }
 
-// The official script counts the bytes before the first that is not hexadecimal.
+// The official script counts the bytes before the first character that is not hexadecimal.
 func TestTEST09OfDataThatIsNotHexadecimal(t *testing.T) {
 	text := strings.Replace(accuracyLog(hundred()), `"64000000C8`, `"6Z000000C8`, 1)
 	r, err := Verify(Test09, Input{Compliance: folder(t, text, ""), Scenario: models.Server, MinTokens: ptr(0),
@@ -105,7 +105,7 @@ func TestVerdictsAreKept(t *testing.T) {
 	require.Error(t, v.Keep(filepath.Join(folder, VerdictName)), "a file has the folder's name")
 }
 
-// Records that LoadGen never writes, in logs that are whole otherwise.
+// The logs contain records that LoadGen never writes but are otherwise complete.
 func TestInvalidRecords(t *testing.T) {
 	good := accuracyLog(hundred())
 	for name, c := range map[string]struct{ old, by, code string }{

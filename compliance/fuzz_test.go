@@ -58,7 +58,7 @@ func FuzzParseThreshold(f *testing.F) {
 	})
 }
 
-// No answer of a recommendation makes TEST08 end without a verdict or an explanation.
+// For any answers of a recommendation model, TEST08 returns either a verdict or an explanation.
 func FuzzTEST08(f *testing.F) {
 	f.Add([]byte{0, 0, 128, 63, 0, 0, 160, 64, 205, 204, 76, 62},
 		[]byte{0, 0, 128, 63, 0, 0, 160, 64, 205, 204, 76, 62, 0, 0, 0, 0, 0, 0, 128, 63, 0, 0, 128, 63})
@@ -95,7 +95,7 @@ func TestPythonFloats(t *testing.T) {
 	})
 }
 
-// Sums agree with a plain one in double precision, whatever the number of elements.
+// For any number of elements, the sum agrees with a simple sum in double precision.
 func TestPairwise(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := rapid.SliceOfN(rapid.Float32Range(0, 1), 0, 600).Draw(t, "v")
@@ -109,7 +109,7 @@ func TestPairwise(t *testing.T) {
 	})
 }
 
-// Every form of the same records has the same lengths.
+// The same records have the same lengths in every form of log.
 func TestFormsOfRecords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var objects []string
@@ -169,7 +169,7 @@ func TestMemoryDoesNotGrowWithTheLog(t *testing.T) {
 			MaxTokens: ptr(9000)})
 		require.NoError(t, err)
 		runtime.ReadMemStats(&after)
-		// What is in use at once is below what the system gave.
+		// The memory obtained from the system is an upper bound of the memory in use at any time.
 		require.Less(t, int64(after.Sys)-int64(before.Sys), int64(32<<20), test)
 	}
 }

@@ -33,7 +33,7 @@ type goldenCase struct {
 }
 
 // TestGoldenVerification compares every recorded run: the files in the output folder, the verify files byte for byte
-// (the time of day aside), and the verdict.
+// (except for the time of day), and the verdict.
 func TestGoldenVerification(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join(golden.Dir(t, "compliance"), "test*.json"))
 	require.NoError(t, err)
@@ -52,7 +52,7 @@ func TestGoldenVerification(t *testing.T) {
 	}
 }
 
-// usageErrors are the cases in which the official script refuses its arguments.
+// usageErrors lists the cases in which the official script rejects its arguments.
 var usageErrors = []string{"no-threshold", "no-thresholds"}
 
 func (c *goldenCase) check(t *testing.T, test string) {
@@ -73,7 +73,7 @@ func (c *goldenCase) check(t *testing.T, test string) {
 		require.ErrorContains(t, r.Write("out"), "has no verdict to write below out: ")
 		return
 	}
-	if test == Test08 { // its script prints, and leaves the file to its user
+	if test == Test08 { // its script only prints; the user redirects the output to a file
 		require.Equal(t, c.Expect.Stdout, r.Files["verify_accuracy.txt"])
 		require.Equal(t, c.Expect.ExitCode == 0, r.Pass)
 		return
@@ -110,7 +110,7 @@ var times = regexp.MustCompile(`(?m)^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} `)
 
 func maskTimes(text string) string { return times.ReplaceAllString(text, "[TIME ") }
 
-// input reads a script's arguments as the script would.
+// input converts a script's arguments to an Input, as the script interprets them.
 func (c *goldenCase) input(t *testing.T, test string) Input {
 	var in Input
 	var results, scenario, evaluator, dtype, threshold, low, high string
@@ -142,7 +142,7 @@ func (c *goldenCase) input(t *testing.T, test string) Input {
 	return in
 }
 
-// asLog puts a file where a run's folder has its accuracy log.
+// asLog copies a file to the path of the accuracy log in a run's folder.
 func asLog(t *testing.T, folder, file string) string {
 	require.NoError(t, os.Mkdir(folder, 0o755))
 	require.NoError(t, os.Rename(file, filepath.Join(folder, "mlperf_log_accuracy.json")))

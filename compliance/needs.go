@@ -16,7 +16,7 @@ type Need struct {
 	Why    string `json:"why"`
 }
 
-// purposes describe each test. They also explain why other benchmarks do not need it.
+// purposes describes each test. The descriptions also explain why other benchmarks do not need the test.
 var purposes = map[string]string{
 	Test01: "compares single answers with those of the accuracy run, which requires a deterministic model; the " +
 		"rules require it for vision, graph, speech and recommendation models",
@@ -28,8 +28,8 @@ var purposes = map[string]string{
 	Test09: "checks the mean output length if accuracy and performance tests use different settings",
 }
 
-// Needs returns every test for a benchmark (its checker name) in a round and a division. A needed test is due for every
-// submitted scenario. An unknown benchmark or round is an error.
+// Needs returns every test for a benchmark (its checker name) in a round and a division. A required test must be run
+// for every submitted scenario. An unknown benchmark or round is an error.
 func Needs(benchmark, round, division string) ([]Need, error) {
 	r, err := rounds.Find(round)
 	if err != nil {
@@ -84,7 +84,7 @@ func need(test, benchmark string, r *rounds.Round, division string) Need {
 	return n
 }
 
-// Benchmarks returns the names for which audits are known: those of the rounds, and those of retired benchmarks. A name
+// Benchmarks returns the names of the benchmarks with known audits: those of all rounds and the retired ones. A name
 // without an accuracy target means all targets of the benchmark.
 func Benchmarks() []string {
 	var names, others []string

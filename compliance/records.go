@@ -12,22 +12,22 @@ import (
 
 // record is an entry of an accuracy log in any of the forms that the official script of TEST09 reads.
 type record struct {
-	number   int // from 1
+	number   int // number of the record, starting at 1
 	seq      int64
 	sample   int64
 	data     []byte
-	dataErr  error // why data cannot be decoded; it then counts as empty
+	dataErr  error // reason why data cannot be decoded; the data then counts as empty
 	tokens   int64
 	hasCount bool
 }
 
-// form describes how the records were written.
+// form describes the format of the log's records.
 type form struct {
-	array     bool // in [ ]
-	truncated bool // the last record, or the closing bracket, is missing
+	array     bool // whether the records are in a JSON array
+	truncated bool // whether the last record or the closing bracket is missing
 }
 
-// readRecords calls its function for every record of a JSON array, of one object a line, or of consecutive objects.
+// readRecords calls fn for every record of a JSON array, of a log with one object per line, or of consecutive objects.
 // Unlike mllog.ReadAccuracy it continues after data that is not hexadecimal. Text outside objects is an error.
 func readRecords(r io.Reader, fn func(*record) error) (form, error) {
 	in := objectReader{r: bufio.NewReaderSize(r, 256<<10)}
@@ -72,7 +72,7 @@ func readRecords(r io.Reader, fn func(*record) error) (form, error) {
 	}
 }
 
-// maxObject bounds a record: four million tokens.
+// maxObject is the maximum length of a record in bytes, enough for four million tokens.
 const maxObject = 32 << 20
 
 // objectReader splits a stream into objects without parsing them.
@@ -104,13 +104,14 @@ func (o *objectReader) object() ([]byte, error) {
 	}
 }
 
-// nesting is the position inside an object after the bytes so far.
+// nesting is the state of the scan inside an object.
 type nesting struct {
 	depth           int
 	quoted, escaped bool
 }
 
-// end returns how many bytes of the next part belong to the object: all of them if it continues.
+// end returns the number of bytes of the next part that belong to the object. If the object continues, these are all
+// bytes.
 func (n *nesting) end(part []byte) int {
 	for i := 0; i < len(part); i++ {
 		c := part[i]
@@ -118,7 +119,7 @@ func (n *nesting) end(part []byte) int {
 		case n.escaped:
 			n.escaped = false
 		case n.quoted && c != '"' && c != '\\':
-			if skip := bytes.IndexAny(part[i:], `"\`); skip > 0 { // most of a log is inside quotes
+			if skip := bytes.IndexAny(part[i:], `"\`); skip > 0 { // skip quickly, since most of a log is inside quotes
 				i += skip - 1
 			} else {
 				return len(part)

@@ -20,20 +20,20 @@ type Severity string
 
 // The severities.
 const (
-	Fatal   Severity = "error"   // the strict verdict is a failure
-	Warning Severity = "warning" // worth a look, but not a failure
+	Fatal   Severity = "error"   // the finding makes the strict verdict a failure
+	Warning Severity = "warning" // the finding deserves attention but is not a failure
 )
 
-// Finding is a fault that the strict reading found. The official scripts may miss it.
+// Finding is a fault that the strict checks found. The official scripts may miss it.
 type Finding struct {
 	Code     string   `json:"code"`
 	Severity Severity `json:"severity"`
 	File     string   `json:"file,omitempty"`
 	Text     string   `json:"text"`            // what was found, and what was expected
-	Count    int      `json:"count,omitempty"` // how many records have it; Text describes the first
+	Count    int      `json:"count,omitempty"` // number of records with this fault; Text describes the first
 }
 
-// Words returns the text, with the number of records if it is above one.
+// Words returns the text and, if several records have the fault, their number.
 func (f Finding) Words() string {
 	if f.Count < 2 {
 		return f.Text
@@ -43,24 +43,24 @@ func (f Finding) Words() string {
 
 // Log is a log that a submission contains next to the verify files.
 type Log struct {
-	From string // current path
-	To   string // path in the test's folder
+	From string // current path of the log
+	To   string // path of the copy in the test's folder
 }
 
 // Result is the outcome of an audit.
 type Result struct {
 	Test    string         `json:"test"`
-	Pass    bool           `json:"pass"` // the official script's verdict
+	Pass    bool           `json:"pass"` // verdict of the official script
 	Strict  []Finding      `json:"strict"`
-	Figures map[string]any `json:"figures"` // the numbers that decided
-	// name in the test's folder → content; empty if the official script aborts
+	Figures map[string]any `json:"figures"` // numbers that decided the verdict, by name
+	// contents of the verify files by name in the test's folder; empty if the official script aborts
 	Files map[string]string `json:"-"`
 	Logs  []Log             `json:"-"`
 
-	Rehearsal bool `json:"rehearsal,omitempty"` // the Audit was scaled: the verdict does not count
+	Rehearsal bool `json:"rehearsal,omitempty"` // whether the audit was scaled, so that the verdict does not count
 }
 
-// OK reports whether the official script passes the audit and the strict reading finds no error.
+// OK reports whether the audit passes the official script and the strict checks find no error.
 func (r *Result) OK() bool {
 	return r.Pass && !slices.ContainsFunc(r.Strict, func(f Finding) bool { return f.Severity == Fatal })
 }
@@ -85,16 +85,16 @@ func (r *Result) explain(code, file, words string) {
 	}
 }
 
-// codeBroken is the finding that aborts the official script.
+// codeBroken is the code of the finding that makes the official script abort.
 const codeBroken = "log_broken"
 
-// giveUp ends an audit as the official script does: without a file of that name.
+// giveUp ends an audit like an official script that aborts: it writes no verify file.
 func (r *Result) giveUp(file string, err error) {
 	r.Pass = false
 	r.add(Fatal, codeBroken, file, "the official script aborts on this and writes no verdict: %v", err)
 }
 
-// broken returns why the official script gave up.
+// broken returns the reason why the official script aborts.
 func (r *Result) broken() string {
 	for _, f := range r.Strict {
 		if f.Code == codeBroken {

@@ -10,7 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// The figures of an audit count its records and their samples, whichever audit it is.
+// The figures of every audit include the number of records and the number of different samples.
 func TestRecordsAndSamplesAreCounted(t *testing.T) {
 	var entries []entry
 	for i := range 6 {
@@ -32,7 +32,7 @@ func TestRecordsAndSamplesAreCounted(t *testing.T) {
 	require.Contains(t, codes(r), "samples_repeated")
 }
 
-// A record may have objects inside it, and data that is no text is no empty answer.
+// A record may contain objects. Data that is not a string does not count as an empty answer.
 func TestRecordsOfOtherForms(t *testing.T) {
 	for text, want := range map[string]struct {
 		samples []int64
@@ -58,7 +58,7 @@ func TestRecordsOfOtherForms(t *testing.T) {
 	}
 }
 
-// Figures that JSON cannot have are text.
+// Numbers that JSON cannot represent become text.
 func TestNonNumericFigures(t *testing.T) {
 	r := &Result{Figures: map[string]any{}}
 	r.figure("a", 1.5)

@@ -13,7 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 )
 
-// performed is the detail log of a valid performance run.
+// performed returns the detail log of a valid performance run.
 func performed(scenario, key string, score any, more ...string) string {
 	return line("effective_scenario", scenario, false, false) + line(key, score, false, false) +
 		line("result_validity", "VALID", false, false) + strings.Join(more, "")
@@ -23,7 +23,7 @@ func TestSpeedOfTEST01(t *testing.T) {
 	latency := func(ns int) string { return line("effective_target_latency_ns", ns, false, false) }
 	for name, c := range map[string]struct {
 		ref, test string
-		end       string // of verify_performance.txt; empty: the official script gives up
+		end       string // end of verify_performance.txt; empty: the official script aborts
 		codes     string
 	}{
 		"server": {
@@ -87,7 +87,7 @@ func TestAnswersOfTEST01(t *testing.T) {
 	for name, c := range map[string]struct {
 		ref, test string
 		dtype     DType
-		want      string // line of verify_accuracy.txt; empty: the official script gives up
+		want      string // line of verify_accuracy.txt; empty: the official script aborts
 		codes     string
 	}{
 		"equal":          {record("1", "0102"), record("1", "0102"), "", "TEST PASS", ""},
@@ -126,7 +126,7 @@ func TestSummariesOfTEST04(t *testing.T) {
 	const good = "Scenario : Offline\nSamples per second: 100\nResult is : VALID\n"
 	for name, c := range map[string]struct {
 		ref, test string
-		text      string // empty: the official script gives up
+		text      string // expected text; empty: the official script aborts
 		want      string // part of the finding
 	}{
 		"errors are told": {good, good + "2 ERRORS encountered. See detailed log.\n",

@@ -14,31 +14,31 @@ import (
 type generalCheck int
 
 const (
-	// an error that LoadGen logged is fatal, since the submission check looks at this log
+	// errors that LoadGen logged are fatal, since the submission checker reads this log
 	strictErrors   generalCheck = 1 << iota
-	detailOptional              // a submission does not carry this test's detail log
+	detailOptional              // submissions do not contain this test's detail log
 )
 
-// detail contains what verification needs from a detail log.
+// detail contains the values of a detail log that the verification needs.
 type detail struct {
 	path   string
 	first  map[string]string // first value of each kept key
 	errors int
-	error  string // the first
-	marked bool   // LoadGen applied an audit configuration
+	error  string // text of the first error
+	marked bool   // whether LoadGen applied an audit configuration
 	log    mllog.Detail
 }
 
-// kept are the prefixes of the keys that detail keeps.
+// kept lists the prefixes of the keys that detail keeps.
 var kept = []string{"requested_", "effective_", "result_", "early_stopping"}
 
-// Bounds on what detail keeps of a hostile log.
+// Limits on the data that detail keeps of a hostile log.
 const (
 	maxKept  = 1000
 	maxValue = 4 << 10
 )
 
-// readDetail reads a detail log once.
+// readDetail reads a detail log, or returns it if it was read before.
 func (a *audit) readDetail(path string) (*detail, error) {
 	if d := a.facts[path]; d != nil {
 		return d, nil
@@ -79,7 +79,7 @@ func (d *detail) take(e *mllog.Entry) {
 	}
 }
 
-// general checks what the detail log of every audit must show: this audit, and this scenario.
+// general checks that the detail log belongs to this audit and this scenario. Every audit needs this check.
 func (a *audit) general(how generalCheck) {
 	if a.out.Rehearsal {
 		a.out.add(Warning, "rehearsal", "", "the audit was scaled to %s, fewer than %s asks for: its verdict "+
@@ -146,8 +146,8 @@ func (a *audit) expect(d *detail, key, want, code string) {
 	}
 }
 
-// loggedAs are the settings with another name in the detail log than in the file. LoadGen logs requested settings after
-// it has read audit.config; effective settings may be adapted to the scenario.
+// loggedAs maps the keys of settings to their keys in the detail log, if these differ. LoadGen logs requested settings
+// after it has read audit.config; effective settings may be adapted to the scenario.
 var loggedAs = map[string]string{"min_duration": "requested_min_duration_ms", "mode": ""}
 
 func (a *audit) checkSettings(d *detail) {
@@ -167,7 +167,7 @@ func (a *audit) checkSettings(d *detail) {
 	}
 }
 
-// maxSeen bounds the samples that are distinguished.
+// maxSeen is the maximum number of samples that are distinguished.
 const maxSeen = 1 << 21
 
 // samples counts the records of an accuracy log and their different samples.

@@ -23,7 +23,7 @@ func line(key string, value any, isError, isWarning bool) string {
 		key, text, isError, isWarning)
 }
 
-// auditRun is the detail log of a run that took the audit's settings.
+// auditRun returns the detail log of a run with the audit's settings.
 func auditRun(a *Audit, scenario string) string {
 	text := line("warning_generic_message", mllog.AuditTaken+" (audit.config).", false, true) +
 		line("effective_test_mode", "PerformanceOnly", false, false) + line("effective_scenario", scenario, false, false)
@@ -42,7 +42,7 @@ type entry struct {
 	sample int
 	tokens []int32
 	first  []int32
-	count  int // 0: the number of tokens
+	count  int // token_count of the record; 0: the number of tokens
 }
 
 func hexOf(tokens []int32) string {
@@ -75,7 +75,7 @@ func folder(t testing.TB, accuracy, detail string) string {
 	return dir
 }
 
-// codes are the findings as "code" for errors and "(code)" for warnings.
+// codes returns the findings' codes, with warnings in parentheses.
 func codes(r *Result) string {
 	var names []string
 	for _, f := range r.Strict {
@@ -88,7 +88,7 @@ func codes(r *Result) string {
 	return strings.Join(names, " ")
 }
 
-// hundred is a good log of TEST06.
+// hundred returns the 100 entries of a good TEST06 log.
 func hundred() []entry {
 	var entries []entry
 	for i := range test06Queries {
@@ -104,7 +104,7 @@ func TestStrictTEST06(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(e []entry) []entry
 		detail func(text string) string
-		option string // -e
+		option string // value of the official script's option -e
 		pass   bool
 		codes  string
 	}{
@@ -221,7 +221,7 @@ func TestBrokenAccuracyLogsFailWithTheirPlace(t *testing.T) {
 	}
 }
 
-// The official length check ends at its first difference, so what would stop it later does not.
+// The official length check ends at its first difference, so a broken record after that does not abort it.
 func TestADifferenceBeforeABrokenRecordIsAVerdict(t *testing.T) {
 	entries := hundred()
 	entries[1].count = 9
@@ -315,7 +315,7 @@ func TestStrictTEST07AndTEST09(t *testing.T) {
 			tokens := 3
 			if c.test == Test09 {
 				tokens = 1200
-				asked.Records = 60 // a real log has tens of megabytes
+				asked.Records = 60 // fewer than in a real log, which has tens of megabytes
 			}
 			var entries []entry
 			for i := range asked.Records {
@@ -341,7 +341,7 @@ func TestStrictTEST07AndTEST09(t *testing.T) {
 
 func ptr(f float64) *float64 { return &f }
 
-// The settings that a real LoadGen logged under the official audit files are those that this package asks for.
+// The settings that a real LoadGen logged with the official audit files equal those of this package.
 func TestGoldenAuditSettings(t *testing.T) {
 	for name, c := range map[string]struct {
 		test, model, scenario string
@@ -384,12 +384,13 @@ func TestGoldenAuditSettings(t *testing.T) {
 	}
 }
 
-// wide is a log of 64-bit tokens.
+// wide returns a log of 64-bit tokens.
 func wide(entries []entry) string {
 	return regexp.MustCompile(`[0-9A-F]{8}`).ReplaceAllString(accuracyLog(entries), "${0}00000000")
 }
 
-// Answers of 64-bit ids that are read as 32-bit ids have twice the counted tokens. The finding names the flag.
+// Answers of 64-bit ids that are read as 32-bit ids seem to have twice the counted tokens. The finding must name the
+// flag.
 func TestDoubleCountsSuggestTheEncoding(t *testing.T) {
 	const hint = "--dtype int64"
 	for text, want := range map[string]bool{
@@ -410,7 +411,7 @@ func TestDoubleCountsSuggestTheEncoding(t *testing.T) {
 	}
 }
 
-// A submission's log is read under each encoding that its text may have been written with.
+// ReadTest06 reads a submission's log with each encoding that the log may have.
 func TestReadTest06(t *testing.T) {
 	good := accuracyLog(hundred())
 	for name, c := range map[string]struct {
@@ -437,7 +438,7 @@ func TestReadTest06(t *testing.T) {
 	}
 }
 
-// A tolerance of 0 is one, and not the lack of one.
+// A tolerance of 0 is a valid tolerance and does not mean that none was given.
 func TestToleranceOfTEST08(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(golden.Dir(t, "compliance"), "test08.json"))
 	require.NoError(t, err)

@@ -26,25 +26,25 @@ func (a *audit) test01() error {
 	return nil
 }
 
-// maxAnswers bounds the samples of an accuracy run that are kept, at about 100 bytes each.
+// maxAnswers is the maximum number of samples of an accuracy run that are kept. Each takes about 100 bytes.
 const maxAnswers = 1 << 22
 
-// answer is what is kept of an answer. The official script compares only the first element.
+// answer contains the kept data of an answer. The official script compares only the first element.
 type answer struct {
 	head [8]byte
 	size int
-	sum  uint64 // of all bytes
+	sum  uint64 // hash of all bytes
 }
 
 type answerLog struct {
 	*audit
-	size  int // bytes of an element
+	size  int // size of an element in bytes
 	seed  maphash.Seed
 	known map[int64]answer
 
 	entries, duplicates, duplicatesDiffer int
 	logged, matched, differ, missing      int
-	partly                                int // of the matched: equal only in the first element
+	partly                                int // number of matched answers that are equal only in the first element
 }
 
 func (l *answerLog) answer(data []byte) answer {
@@ -177,7 +177,7 @@ func (l *answerLog) strict() {
 	}
 }
 
-// scoreKeys are the keys of the score in a detail log, by scenario.
+// scoreKeys maps a scenario to the key of its score in a detail log.
 var scoreKeys = map[string]string{
 	string(models.Offline):      "result_samples_per_second",
 	string(models.Server):       "result_completed_samples_per_sec",
@@ -185,7 +185,7 @@ var scoreKeys = map[string]string{
 	"MultiStream":               "early_stopping_latency_ms",
 }
 
-// score is a run's speed in its detail log.
+// score is a run's speed as its detail log contains it.
 type score struct {
 	scenario string
 	value    float64
@@ -222,7 +222,7 @@ func (d *detail) score() (score, error) {
 	return s, nil
 }
 
-// speed01 writes what the official script prints while it reads the two logs, with time stamps.
+// speed01 compares the speeds and writes the text that the official script prints, with time stamps.
 func (a *audit) speed01() (pass bool, err error) {
 	const name = "verify_performance.txt"
 	text := "Verifying performance.\n"
@@ -279,8 +279,8 @@ func compareScores(ref, test score) (text string, pass bool) {
 	return text + "TEST FAIL: Test score invalid\n", false
 }
 
-// tolerance returns the allowed deviation of a score. It is larger for latencies so short that the operating system
-// disturbs them.
+// tolerance returns the allowed deviation of a score. It is larger for very short latencies, which the operating system
+// disturbs.
 func tolerance(scenario string, ref float64) float64 {
 	if scenario == string(models.SingleStream) && ref <= 200_000 || scenario == "MultiStream" && ref <= 1_600_000 {
 		return 0.20

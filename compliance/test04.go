@@ -19,12 +19,12 @@ import (
 // summaryScore contains what the official script of TEST04 reads from a summary log.
 type summaryScore struct {
 	scenario string
-	score    string // as printed
+	score    string // score as printed in the log
 	invalid  bool
-	errors   []string // counts in the lines about errors
+	errors   []string // counts in LoadGen's lines about errors
 }
 
-// percentileLines are the lines with the latency that is the score of sequential scenarios.
+// percentileLines match the lines with the latency that is the score of SingleStream and MultiStream.
 var percentileLines = map[string]*regexp.Regexp{
 	string(models.SingleStream): regexp.MustCompile(`Early stopping (90th|90.0th|99.9th) percentile estimate`),
 	"MultiStream":               regexp.MustCompile(`Early stopping (99th|99.0th) percentile estimate`),
@@ -36,7 +36,8 @@ var rateLines = map[string]string{
 	string(models.Offline): "Samples per second",
 }
 
-// test04 compares a run in which every query is the same with the performance run: a cache would make it faster.
+// test04 compares a run in which every query is the same with the performance run. A cache of answers would make that
+// run faster.
 func (a *audit) test04() error {
 	const name = "verify_performance.txt"
 	text := "Verifying performance.\n"
@@ -94,7 +95,7 @@ func (a *audit) judge04(name, text string, ref, test summaryScore) error {
 	return nil
 }
 
-// maxSummary bounds a summary log; LoadGen's own has about a hundred lines.
+// maxSummary is the maximum size of a summary log in bytes. LoadGen's logs have about a hundred lines.
 const maxSummary = 4 << 20
 
 func readSummary(path string) (summaryScore, error) {
@@ -110,7 +111,8 @@ func readSummary(path string) (summaryScore, error) {
 	return s, nil
 }
 
-// parseSummary stops at the line that calls the run invalid, as the official script does.
+// parseSummary parses a summary log. Like the official script, it stops at the line that states that the run is
+// invalid.
 func parseSummary(r io.Reader) (summaryScore, error) {
 	s := summaryScore{score: "0"}
 	in := bufio.NewScanner(io.LimitReader(r, maxSummary))

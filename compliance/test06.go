@@ -13,9 +13,9 @@ import (
 // officialEOS is the official script's default end token.
 const officialEOS = 2
 
-// OfficialEOSOption returns the option -e of the official script for a benchmark, or none if its default is right. With
-// the option the end token check always passes, because it compares numbers with text. Without it, the script treats id
-// 2 of any model as an end token.
+// OfficialEOSOption returns the option -e of the official script for a benchmark, or "" if the script's default is
+// right. With the option the end token check always passes, because it compares numbers with text. Without it, the
+// script treats id 2 of any model as an end token.
 func OfficialEOSOption(row *models.Row) string {
 	if len(row.EOS) == 0 || slices.Contains(row.EOS, officialEOS) {
 		return ""
@@ -23,17 +23,18 @@ func OfficialEOSOption(row *models.Row) string {
 	return strconv.Itoa(int(row.EOS[0]))
 }
 
-// tokenLog is TEST06's reading of the accuracy log.
+// tokenLog contains the results of TEST06's checks of the accuracy log.
 type tokenLog struct {
 	*audit
 	path    string
-	size    int // bytes of an element
+	size    int // size of an element in bytes
 	samples *samples
 
 	first, eos, length bool
-	// records whose token_count differs from the answer's length; of these, those with half of it
+	// number of records whose token_count differs from the answer's length, and number of records whose token_count is
+	// half of it
 	miscounted, halved int
-	died               error // why the official script aborts
+	died               error // reason why the official script aborts
 }
 
 func (a *audit) newTokenLog(path string) (*tokenLog, error) {
@@ -54,7 +55,7 @@ func (a *audit) test06() error {
 	return nil
 }
 
-// judge completes the reading. err is the error at the end of the log.
+// judge determines the verdict after the last record. err is the error that ended the log.
 func (t *tokenLog) judge(err error) {
 	if err == nil {
 		err = t.died
@@ -75,15 +76,15 @@ func (t *tokenLog) judge(err error) {
 // test06Types are the official script's encodings of different size, its default first.
 var test06Types = []DType{Int32, Int64, Int16}
 
-// ReadTest06 reads a submission's accuracy log of TEST06 in each possible encoding. It returns the reading of the first
-// encoding that passes, or of the default. It does not check the official script's end token, because no file records
-// that option. Findings call the log name.
+// ReadTest06 reads a submission's accuracy log of TEST06 in each possible encoding. It returns the result with the
+// first encoding that passes, or else with the default. It does not check the official script's end token, because no
+// file records that option. Findings call the log name.
 func ReadTest06(log io.Reader, name string, scenario models.Scenario, row *models.Row) (*Result, DType) {
 	asked, _ := audit06("")
 	var readings []*tokenLog
 	for _, d := range test06Types {
 		a := newAudit(Test06, Input{Scenario: scenario, Row: row, Audit: &asked, Type: d, EOSOption: "unknown"})
-		t, _ := a.newTokenLog(name) // its encoding is known
+		t, _ := a.newTokenLog(name) // cannot fail: the encoding is known
 		readings = append(readings, t)
 	}
 	read, err := mllog.ReadAccuracy(log, func(e *mllog.AccuracyEntry) error {
@@ -164,8 +165,8 @@ func (t *tokenLog) firstFails() {
 	}
 }
 
-// takeEnd fails on two consecutive end tokens at the end, not counting the first token. To the official script an id
-// from its option is text, which equals no token.
+// takeEnd fails on two consecutive end tokens at the end, not counting the first token. The official script treats an
+// id from its option as text, which equals no token.
 func (t *tokenLog) takeEnd(e *mllog.AccuracyEntry) {
 	if t.EOSOption != "" {
 		return
@@ -177,7 +178,7 @@ func (t *tokenLog) takeEnd(e *mllog.AccuracyEntry) {
 	}
 }
 
-// trailing counts the elements at the end for which is returns true.
+// trailing counts the elements at the end of data for which the function is returns true.
 func (t *tokenLog) trailing(data []byte, is func(id float64) bool) int {
 	n := 0
 	for end := len(data); end >= t.size && is(t.Type.value(data[end-t.size:end])); end -= t.size {

@@ -78,7 +78,7 @@ func findScore(expression *regexp.Regexp, printed string) (float64, error) {
 	return pyrepr.ParseFloat(found[1])
 }
 
-// samples07 is the strict reading: the official script never opens the log.
+// samples07 checks the records of the accuracy log, which the official script never opens.
 func (a *audit) samples07() error {
 	path, s := a.log(mllog.AccuracyName), newSamples()
 	_, err := readAccuracy(path, func(e *mllog.AccuracyEntry) error {

@@ -20,7 +20,7 @@ type query struct{ step, query int64 }
 
 func (q query) String() string { return fmt.Sprintf("(%d, %d)", q.step, q.query) }
 
-// shownAnswer is an answer of the audit's run. Its entropies are set when the accuracy run's answer to the same query
+// shownAnswer is an answer of the audit's run. Its entropies are set after the accuracy run's answer to the same query
 // has been read.
 type shownAnswer struct {
 	query       query
@@ -29,12 +29,13 @@ type shownAnswer struct {
 	ref, test   float64
 }
 
-// entropyLog keeps the few answers of the audit in memory and streams the many of the accuracy run.
+// entropyLog keeps the audit's answers, which are few, in memory. It reads the many answers of the accuracy run as a
+// stream.
 type entropyLog struct {
 	shown   []shownAnswer
 	byQuery map[query][]int
 	kept    int
-	entries int // of the accuracy run
+	entries int // number of entries in the log of the accuracy run
 }
 
 // test08 compares the normalised entropy of logged answers with the accuracy run's.
@@ -73,7 +74,7 @@ func floats(data []byte) ([]float32, error) {
 	return out, nil
 }
 
-// whole returns a count or a name, which is a number, cut to a whole number.
+// whole truncates a number, such as a count or an id, to an integer.
 func whole(f float32) (int64, error) {
 	if v := float64(f); v == v && math.Abs(v) < 1<<62 {
 		return int64(v), nil
@@ -174,7 +175,8 @@ func (a *audit) judge08(l *entropyLog, share float64) {
 	}
 }
 
-// mismatch describes two entropies that differ too much, else it is "". An entropy of 0 has no relative difference.
+// mismatch describes the difference if two entropies differ too much, and otherwise returns "". There is no relative
+// difference to an entropy of 0.
 func (s *shownAnswer) mismatch(share float64) string {
 	switch {
 	case s.ref == 0 && s.test == 0:
@@ -189,7 +191,7 @@ func (s *shownAnswer) mismatch(share float64) string {
 	return fmt.Sprintf("acc_ne=%.6f, perf_ne=%.6f, diff=%.4f%%", s.ref, s.test, diff*100)
 }
 
-// clip keeps predictions and labels away from 0 and 1, where the logarithm is infinite.
+// edge is the distance that clip keeps predictions and labels from 0 and 1, where the logarithm is infinite.
 const edge = 1e-7
 
 func clip(f float32) float32 { return min(max(f, float32(edge)), float32(1-edge)) }

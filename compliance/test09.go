@@ -14,7 +14,7 @@ import (
 // tokenSize is the size in bytes that TEST09 assumes for a token id.
 const tokenSize = 4
 
-// lengths holds the numbers of output tokens of all answers, because computing the deviation needs their mean first.
+// lengths holds the number of output tokens of each answer, because the deviation can be computed only after the mean.
 type lengths struct {
 	each      []int32
 	sum       int64

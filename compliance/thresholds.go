@@ -19,8 +19,9 @@ type number struct {
 	from  string
 }
 
-// threshold returns the given value, else that of audit.config, else the rules'. comments: text after a # is not part
-// of a value. The official script of TEST09 removes such comments, that of TEST07 does not.
+// threshold returns the given value, or else the value in audit.config, or else the value of the rules. If comments is
+// set, text after a # is not part of a value. The official script of TEST09 removes such comments; the script of TEST07
+// does not.
 func (a *audit) threshold(key string, given *float64, rules float64, comments bool) (number, error) {
 	if given != nil {
 		return number{*given, "the value given"}, nil
@@ -55,7 +56,7 @@ func readThreshold(path, key string, comments bool) (float64, bool, error) {
 }
 
 // parseThreshold returns the value of the last line with the key. The official scripts skip values that are not
-// numbers; here they are an error, because another threshold would apply instead.
+// numbers. This function returns an error for them, because otherwise another threshold would apply.
 func parseThreshold(r io.Reader, key string, comments bool) (value float64, found bool, err error) {
 	in := bufio.NewScanner(io.LimitReader(r, maxAuditFile))
 	in.Buffer(nil, maxAuditFile)

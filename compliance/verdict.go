@@ -11,14 +11,14 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
 
-// VerdictName is the file, beside the test's folder, with the Verdict of a Result.
+// VerdictName is the name of the file with the Verdict of a Result, next to the test's folder.
 const VerdictName = "verdict.json"
 
 // Verdict is a Result without its files.
 type Verdict struct {
 	Test      string         `json:"test"`
-	Pass      bool           `json:"pass"` // the official script's verdict
-	OK        bool           `json:"ok"`   // Pass, and no fatal finding of the strict reading
+	Pass      bool           `json:"pass"` // verdict of the official script
+	OK        bool           `json:"ok"`   // whether Pass is set and the strict checks have no fatal finding
 	Rehearsal bool           `json:"rehearsal,omitempty"`
 	Strict    []Finding      `json:"strict"`
 	Figures   map[string]any `json:"figures"`
@@ -34,10 +34,11 @@ func (v Verdict) Keep(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("the folder of the verdict cannot be created: %w", err)
 	}
-	return atomicfile.WriteJSON(filepath.Join(folder, VerdictName), v) // replaces a link of that name
+	return atomicfile.WriteJSON(filepath.Join(folder, VerdictName), v) // replaces a link, never follows it
 }
 
-// maxVerdict limits the bytes of a verdict, which stays small because repeated findings are counted.
+// maxVerdict is the maximum size of a verdict file in bytes. Verdicts are small, because repeated findings are only
+// counted.
 const maxVerdict = 1 << 20
 
 // ReadVerdict reads the verdict that Keep wrote into a folder.

@@ -11,42 +11,43 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// Input holds the inputs of a verification. Compliance is always required, other fields by the tests in their comments.
+// Input holds the inputs of a verification. Compliance is always required. The comments of the other fields name the
+// tests that require them.
 type Input struct {
 	Compliance           string // folder with the logs of the audit's run
 	ReferenceAccuracy    string // TEST01, TEST08: folder with the logs of the accuracy run
 	ReferencePerformance string // TEST01, TEST04: folder with the logs of the performance run
 
 	Scenario models.Scenario // TEST06: required; in other tests, the logs must be of this scenario if it is set
-	// end tokens, vocabulary and number of samples for the strict reading; nil: they are not checked
+	// end tokens, vocabulary and number of samples for the strict checks; nil: these are not checked
 	Row   *models.Row
 	Audit *Audit // settings of the run; nil: the official ones of Row, if set
 
 	Type DType // encoding of the answers; "": bytes for TEST01, int32 for TEST06
-	// TEST06: the official script's option -e, with which its end token check never fails; "": its default, 2
+	// TEST06: value of the official script's option -e, with which its end token check never fails; "": the default, 2
 	EOSOption  string
 	AuditFile  string   // TEST07, TEST09: audit.config with thresholds; nil thresholds fall back to it, then to Audit
-	Threshold  *float64 // TEST07
-	MinTokens  *float64 // TEST09
-	MaxTokens  *float64 // TEST09
+	Threshold  *float64 // TEST07: lowest score in percent
+	MinTokens  *float64 // TEST09: smallest mean number of output tokens
+	MaxTokens  *float64 // TEST09: largest mean number of output tokens
 	Evaluator  string   // TEST07: output of the accuracy evaluation
 	ScoreMatch string   // TEST07: regular expression whose first group is the score; "": the official one
 	Tolerance  *float64 // TEST08: largest relative difference; nil: the official one
 
-	Now time.Time // time stamp in TEST01's files
+	Now time.Time // time of the time stamps in TEST01's files
 }
 
 // audit is the state of a verification.
 type audit struct {
 	Input
-	asked *Audit // nil: unknown
+	asked *Audit // audit that the run should have used; nil: unknown
 	out   *Result
-	facts map[string]*detail // path → detail log read so far
+	facts map[string]*detail // detail logs that were read so far, by path
 }
 
 // verifier describes the verification of a test.
 type verifier struct {
-	needs   []string // names of required fields of Input
+	needs   []string // names of the required fields of Input
 	judge   func(*audit) error
 	general generalCheck
 }
