@@ -11,15 +11,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// measureOnly skips a measurement that only scripts/bench.sh asks for. Its bounds are rows of scripts/benchsum.
+// measureOnly skips a measurement unless scripts/bench.sh runs it. Rows of scripts/benchsum contain its limits.
 func measureOnly(t *testing.T) {
 	if os.Getenv("BRIDGE_BENCH") == "" {
 		t.Skip("a measurement; BRIDGE_BENCH=1 makes it, as make bench does")
 	}
 }
 
-// TestBridgeCPUPerQuery measures what the ring and Go cost above a C++ worker thread: first token and answer of 200,000
-// Server queries issued as fast as LoadGen can, each runner in a process of its own.
+// TestBridgeCPUPerQuery measures how much processor time the ring and Go cost more than a C++ worker thread. Each runs
+// in its own process and reports first token and answer of 200,000 Server queries, which LoadGen issues as fast as it
+// can.
 func TestBridgeCPUPerQuery(t *testing.T) {
 	measureOnly(t)
 	const n = 200_000
@@ -31,7 +32,7 @@ func TestBridgeCPUPerQuery(t *testing.T) {
 	fmt.Printf("MEASURED bridge/cpp %.4f us\nMEASURED bridge/go %.4f us\n", perQuery("cpp"), perQuery(""))
 }
 
-// TestScheduleLag measures how late LoadGen issues: idle Go, then Go whose Ps are all busy.
+// TestScheduleLag measures how late LoadGen issues queries, first with Go idle, then with all of Go's Ps busy.
 func TestScheduleLag(t *testing.T) {
 	measureOnly(t)
 	lag := func(spin int) float64 {

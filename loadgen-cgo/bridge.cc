@@ -63,16 +63,16 @@ void Wake(lg_ring* ring) {
   }
 }
 
-// Publishes head and wakes the consumer if it sleeps. The fence pairs with the consumer's, which sets parked and then
-// looks at head again.
+// Publishes head and wakes the consumer if it sleeps. The fence pairs with that of the consumer, which sets parked and
+// then reads head again.
 void Publish(lg_ring* ring, uint64_t head) {
   __atomic_store_n(&ring->head, head, __ATOMIC_SEQ_CST);
   if (__atomic_exchange_n(&ring->parked, 0, __ATOMIC_SEQ_CST) == 1) Wake(ring);
 }
 
-// LoadGen's log thread asks for the library's name, and is recognized by that call. It writes to the log buffers
-// of the threads that report. If one of these preempts it just then, that thread recurses in LoadGen's logger until its
-// stack is used up. Threads of the same real-time priority do not preempt each other.
+// This call recognizes LoadGen's log thread, which asks for the library's name. The log thread writes to the log
+// buffers of the threads that report answers. If a reporting thread preempts it during a write, that thread recurses in
+// LoadGen's logger until its stack overflows. Threads of the same real-time priority do not preempt each other.
 void LevelLogThread(bool realtime) {
   if (!realtime) return;
   sched_param priority = {};
@@ -141,8 +141,8 @@ struct lg_sut : public mlperf::SystemUnderTest {
     return best;
   }
 
-  // Only Offline gets to a full ring, where a sleep shifts no schedule. It is far shorter than a full ring lasts, and
-  // long enough not to be a load itself.
+  // A ring becomes full only in Offline, where sleeping delays no schedule. The sleep is much shorter than the consumer
+  // needs for a full ring, and long enough to cost little processor time.
   void Push(size_t i, const lg_query& query) {
     lg_ring* ring = rings_[i];
     while (pushed_[i] - __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE) > ring->mask) {
@@ -160,7 +160,7 @@ struct lg_sut : public mlperf::SystemUnderTest {
   std::vector<uint64_t> flushes_;
   uint64_t seq_ = 0;
   uint64_t calls_ = 0;
-  uint64_t flushed_ = 0;  // seq_ at the last flush
+  uint64_t flushed_ = 0;  // value of seq_ at the last flush
 };
 
 struct lg_qsl : public mlperf::QuerySampleLibrary {
@@ -180,8 +180,8 @@ struct lg_qsl : public mlperf::QuerySampleLibrary {
   }
 
   const std::string name_;
-  std::thread::id test_thread_;  // that runs StartTest
-  bool realtime_ = false;        // and has real-time priority
+  std::thread::id test_thread_;  // the thread that runs StartTest
+  bool realtime_ = false;        // whether that thread has real-time priority
   const size_t total_, performance_;
   const uintptr_t handle_;
 };
@@ -204,7 +204,7 @@ void Store(lg_settings* to, const mlperf::TestSettings& from) {
 #undef LG_ENUM
 }
 
-// Memory or a thread that the system refuses is the environment's fault and no bug.
+// If the system refuses memory or a thread, the environment is at fault, so this is not reported as a bug.
 [[noreturn]] void DieOfLimits(const char* what) {
   fprintf(
       stderr,
@@ -236,8 +236,9 @@ void Store(lg_settings* to, const mlperf::TestSettings& from) {
   _exit(70);
 }
 
-// LoadGen sleeps until each scheduled time; the default slack of 50 us would be in every latency. Both attributes end
-// with the thread, and threads that it makes (LoadGen's log thread) do not inherit the priority.
+// LoadGen sleeps until each scheduled time, and the default timer slack of 50 us would add to every latency. Timer
+// slack and priority end with the thread. Threads that it creates, such as LoadGen's log thread, do not inherit the
+// priority.
 lg_thread_info Sharpen() {
   prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
   sched_param priority = {};
@@ -267,7 +268,7 @@ lg_qsl* lg_qsl_new(const char* name, size_t total, size_t performance, uintptr_t
 void lg_qsl_free(lg_qsl* qsl) { delete qsl; }
 
 void lg_default_settings(lg_settings* out) {
-  // LoadGen leaves this one field uninitialised; 1 is what it means to be.
+  // LoadGen leaves this one field uninitialized; 1 is its intended value.
   mlperf::TestSettings settings = mlperf::TestSettings();
   settings.token_latency_scaling_factor = 1;
   Store(out, settings);
@@ -277,9 +278,9 @@ int lg_from_config(lg_settings* inout, const char* path, const char* model, cons
   mlperf::TestSettings settings = mlperf::TestSettings();
   Load(&settings, *inout);
   int rc = 0;
-  // FromConfig logs a faulty line to a buffer of its thread. If that thread completed samples later, LoadGen's log
-  // thread could read them before StartTest's buffer. The test could then end while an entry in that buffer still
-  // refers to the test's sample set.
+  // FromConfig logs a faulty line to a log buffer of its thread. If that thread later completed samples, LoadGen's log
+  // thread could read its buffer before the buffer of StartTest. The test could then end while an entry in StartTest's
+  // buffer still refers to the test's sample set.
   std::thread([&] { rc = settings.FromConfig(path, model, scenario, conf_type); }).join();
   Store(inout, settings);
   return rc;
@@ -322,6 +323,6 @@ const char* lg_version(void) { return mlperf::LoadgenVersion().c_str(); }
 const char* lg_revision(void) { return mlperf::LoadgenGitRevision().c_str(); }
 const char* lg_sha1_of_files(void) { return mlperf::LoadgenSha1OfFiles().c_str(); }
 
-// The key is in the object: the go tool links again only when an object has changed, and it does not look into
-// archives.
+// The object file contains the key, because the go tool links again only if an object has changed, and does not look
+// into archives.
 const char* lg_build_key(void) { return LG_BUILD_KEY; }

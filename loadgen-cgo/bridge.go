@@ -28,8 +28,8 @@ type SUT struct {
 	shards []*Shard
 }
 
-// ConstructSUT makes a system under test with one ring per shard; LoadGen logs name. A ring holds capacity samples,
-// rounded up to a power of two, before IssueQuery waits.
+// ConstructSUT makes a system under test with one ring per shard. LoadGen writes name into its logs. A ring holds
+// capacity samples, rounded up to a power of two; if it is full, IssueQuery waits.
 func ConstructSUT(name string, shards, capacity int) (*SUT, error) {
 	if shards < 1 || capacity < 1 {
 		return nil, fmt.Errorf("a system under test needs at least one shard and one slot, not %d and %d", shards, capacity)
@@ -50,7 +50,7 @@ func ConstructSUT(name string, shards, capacity int) (*SUT, error) {
 	return s, nil
 }
 
-// checkName refuses a name that would break or forge a line of LoadGen's logs.
+// checkName rejects a name that would break or forge a line in LoadGen's logs.
 func checkName(what, name string) error {
 	if strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' }) {
 		return fmt.Errorf("%s %q contains a quote, a backslash or a control character, which LoadGen writes into its JSON "+
@@ -59,7 +59,7 @@ func checkName(what, name string) error {
 	return nil
 }
 
-// DestroySUT frees the rings. Call it after StartTest has returned and every consumer has ended.
+// DestroySUT frees the rings. Call it after StartTest has returned and all consumers have stopped.
 func DestroySUT(s *SUT) {
 	C.lg_sut_free(s.c)
 	s.c, s.shards = nil, nil
@@ -100,9 +100,9 @@ type sampleLoader struct {
 	failed       func(error)
 }
 
-// ConstructQSL makes a sample library of total samples, of which performance fit in memory together. LoadGen's thread
-// calls load and unload outside the timed phases. The first error of either is passed to failed once, and StartTest
-// returns it.
+// ConstructQSL makes a sample library of total samples, of which performance samples fit into memory together.
+// LoadGen's thread calls load and unload outside the timed phases. The first error of either is passed to failed once,
+// and StartTest returns it.
 func ConstructQSL(name string, total, performance int, load, unload func(indices []int) error,
 	failed func(error)) (*QSL, error) {
 	if err := checkName("the sample library's name", name); err != nil {
@@ -134,15 +134,15 @@ var started atomic.Bool
 var ErrSecondTest = errors.New("this process has already run a LoadGen test; LoadGen keeps state that a second one " +
 	"would trip over: start another process")
 
-// ThreadInfo describes the thread that issues the queries: what the system granted it.
+// ThreadInfo describes the timer slack and the priority that the system granted to the thread that issues the queries.
 type ThreadInfo struct {
 	TimerSlackNS int64 `json:"timer_slack_ns"`
-	Realtime     bool  `json:"realtime"` // SCHED_FIFO was permitted
+	Realtime     bool  `json:"realtime"` // whether the system permitted SCHED_FIFO
 }
 
 // StartTest runs one LoadGen test and returns when it has ended. LoadGen opens auditConfig instead of audit.config in
-// the working folder; if that file does not exist, the test is no audit. Settings that would make LoadGen hang or die
-// are refused first.
+// the working folder; if that file does not exist, the test is not an audit. StartTest first rejects settings that
+// would make LoadGen hang or crash.
 func StartTest(s *SUT, q *QSL, settings TestSettings, log LogSettings, auditConfig string) (ThreadInfo, error) {
 	if err := settings.Check(q.total, q.performance); err != nil {
 		return ThreadInfo{}, err
@@ -194,7 +194,7 @@ func FirstTokenComplete(id ResponseID, tokens []int32) {
 // Version returns the version of the linked LoadGen, such as 6.0.17.
 func Version() string { return C.GoString(C.lg_version()) }
 
-// Revision returns the git revision of the linked LoadGen, ten digits.
+// Revision returns the first ten digits of the git revision of the linked LoadGen.
 func Revision() string { return C.GoString(C.lg_revision()) }
 
 // SHA1OfFiles maps LoadGen's source files to the SHA-1 that the linked library writes into every detail log.

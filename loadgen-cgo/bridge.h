@@ -14,7 +14,7 @@
 //     the thread.
 //  9. An exception or abort inside LoadGen becomes one line on stderr, never a Go crash dump. The exit code is 3 if the
 //     system refused memory or a thread, else 70.
-// 10. A process runs one test. LoadGen keeps state that a second test would trip over, so the second is refused.
+// 10. A process runs one test. LoadGen keeps state that would disturb a second test, so the bridge rejects it.
 #ifndef MLPERF_GO_BRIDGE_H_
 #define MLPERF_GO_BRIDGE_H_
 
@@ -31,14 +31,14 @@ typedef struct {
   uint64_t index;
   uint64_t seq;       // order of issue over the whole test
   uint64_t call;      // number of the IssueQuery call that carried it
-  int64_t issued_ns;  // wall clock
+  int64_t issued_ns;  // wall-clock time in ns since 1970 at which LoadGen called IssueQuery
 } lg_query;
 
 // A single-producer single-consumer ring. Each counter has a cache line of its own.
 typedef struct {
-  uint64_t head;  // written by the producer
+  uint64_t head;  // sequence number of the next sample; written by the producer
   uint64_t pad0[7];
-  uint64_t tail;  // written by the consumer
+  uint64_t tail;  // sequence number of the next sample to read; written by the consumer
   uint64_t pad1[7];
   uint32_t parked;  // 1 while the consumer sleeps or is about to
   uint32_t pad2[15];
@@ -119,10 +119,10 @@ typedef struct {
   uint8_t enable_trace;
 } lg_log_settings;
 
-// What the StartTest thread was given.
+// Attributes that the system granted to the StartTest thread.
 typedef struct {
   int64_t timer_slack_ns;
-  int32_t realtime;  // 1: SCHED_FIFO
+  int32_t realtime;  // 1: the thread runs under SCHED_FIFO
 } lg_thread_info;
 
 // Programs with the build tag nvtx call these C functions on the StartTest thread: lg_on_issue before a consumer can
@@ -138,9 +138,9 @@ extern void (*lg_on_flush)(void);
 lg_sut* lg_sut_new(const char* name, size_t rings, size_t ring_capacity);
 void lg_sut_free(lg_sut* sut);
 lg_ring* lg_sut_ring(lg_sut* sut, size_t i);
-// Copies at most n flush marks (IssueQuery calls made before each FlushQueries); returns how many there are.
+// Copies at most n flush marks, each the number of IssueQuery calls before a FlushQueries. Returns the number of marks.
 size_t lg_sut_flushes(lg_sut* sut, uint64_t* marks, size_t n);
-// How many samples were issued before the last FlushQueries. Any thread may ask.
+// Returns the number of samples issued before the last FlushQueries. Any thread may call it.
 uint64_t lg_sut_flushed(lg_sut* sut);
 
 lg_qsl* lg_qsl_new(const char* name, size_t total, size_t performance, uintptr_t handle);
@@ -151,7 +151,8 @@ int lg_from_config(lg_settings* inout, const char* path, const char* model, cons
 void lg_start_test(lg_sut* sut, lg_qsl* qsl, const lg_settings* settings, const lg_log_settings* log,
                    const char* audit_config, lg_thread_info* info);
 
-// Bytes, not void: cgo would otherwise search the whole Go object around data for pointers and panic at the first.
+// data is uint8_t* instead of void*, because with void* cgo would search the whole Go object around data for pointers
+// and panic if it found one.
 void lg_complete(uint64_t id, const uint8_t* data, size_t size, int64_t n_tokens);
 void lg_first_token(uint64_t id, const uint8_t* data, size_t size);
 

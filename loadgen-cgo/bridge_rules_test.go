@@ -19,16 +19,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The numbers are those of the rules in bridge.h.
+// The numbers in test names are those of the rules in bridge.h.
 
-// offline is an Offline job of n samples out of a library of total.
+// offline returns an Offline job that issues n samples of a library with total samples.
 func offline(total, n int) job {
 	j := job{Steps: steps("scenario", "Offline", "min_duration_ms", 0, "min_query_count", n)}
 	j.QSL.Total, j.QSL.Performance = total, total
 	return j
 }
 
-// server is a streamed Server job: n queries at a rate, each with a first token.
+// server returns a streamed Server job of n queries at the given rate, each with a first token.
 func server(qps float64, n int) job {
 	j := job{Steps: steps("scenario", "Server", "min_duration_ms", 0, "min_query_count", n, "server_target_qps", qps,
 		"schedule_rng_seed", 7, "use_token_latencies", true, "server_ttft_latency", uint64(1e10), "server_tpot_latency",
@@ -38,7 +38,7 @@ func server(qps float64, n int) job {
 	return j
 }
 
-// If IssueQuery entered Go, it would wait for one of the Ps, which goroutines keep for 10 ms and more at a time.
+// If IssueQuery entered Go, it would wait for one of the Ps, which busy goroutines hold for at least 10 ms at a time.
 func TestRule01_IssueQueryNeverEntersGo(t *testing.T) {
 	best := int64(math.MaxInt64)
 	for range 3 {
@@ -69,7 +69,7 @@ func TestRule02_OneProducerOneConsumerPerRing(t *testing.T) {
 	require.Len(t, perShard, 3, "each ring has its share: %v", perShard)
 }
 
-// A ring smaller than the query makes IssueQuery wait, and loses nothing.
+// If the ring is smaller than the query, IssueQuery waits and no sample is lost.
 func TestRule02_FullRing(t *testing.T) {
 	j := offline(64, 50_000)
 	o := must(t, j, 30*time.Second)
@@ -105,8 +105,8 @@ func openEventFDs(t *testing.T) int {
 	return n
 }
 
-// accuracyTokens is a streamed accuracy run whose answer buffers are overwritten right after each call, and lie inside
-// an object that holds other Go pointers.
+// accuracyTokens returns a streamed accuracy run. Each answer buffer is overwritten right after its call, and is part
+// of an object that contains other Go pointers.
 func accuracyTokens() job {
 	j := job{Scribble: true, Steps: steps("scenario", "SingleStream", "mode", "AccuracyOnly", "use_token_latencies", true)}
 	j.QSL.Total, j.QSL.Performance = 200, 200
@@ -137,7 +137,7 @@ func TestRule04_AnswerBytesBelongToTheCaller(t *testing.T) {
 	requireAccuracyTokens(t, must(t, accuracyTokens(), 30*time.Second).dir)
 }
 
-// A collection that runs without pause would free, and clobber, what C had kept of Go's.
+// Continuous garbage collection would free and overwrite any Go memory that C had kept a pointer to.
 func TestRule05_NoPointersAreKept(t *testing.T) {
 	o := must(t, accuracyTokens(), 60*time.Second, "GODEBUG=clobberfree=1", "GOGC=1")
 	requireAccuracyTokens(t, o.dir)
@@ -158,7 +158,7 @@ func TestCgoCheck2AccuracyLog(t *testing.T) {
 	requireAccuracyTokens(t, o.dir)
 }
 
-// With first token and answer from different threads about one in ten of these would be an error line
+// If first token and answer came from different threads, about one in ten samples would cause an error line
 // (docs/reference/measurements.md#first-token-and-answer-from-two-threads).
 func TestRule06_FirstTokenAndAnswerFromOneThread(t *testing.T) {
 	j := server(5000, 10_000)
@@ -172,7 +172,7 @@ func TestRule06_FirstTokenAndAnswerFromOneThread(t *testing.T) {
 	require.Len(t, o.Samples, 10_000)
 }
 
-// The load functions run in Go although every P is busy, and LoadGen's clock starts after them.
+// The load functions run in Go even if every P is busy, and LoadGen's clock starts only after they return.
 func TestRule07_OnlySampleLoadingEntersGo(t *testing.T) {
 	exports, err := os.ReadFile("exports.go")
 	require.NoError(t, err)
@@ -203,7 +203,7 @@ func TestRule07_OnlySampleLoadingEntersGo(t *testing.T) {
 	t.Fatal("no latency was logged")
 }
 
-// A real-time thread has no timer slack at all (recent kernels say 0), another one 1 ns.
+// A real-time thread has no timer slack (recent kernels report 0); any other thread has 1 ns.
 func TestRule08_StartTestHasASharpThread(t *testing.T) {
 	for _, unable := range []bool{false, true} {
 		j := server(100, 10)
@@ -229,14 +229,15 @@ func mayBeRealtime(t *testing.T) bool {
 	t.Helper()
 	permitted := make(chan bool)
 	go func() {
-		runtime.LockOSThread() // and the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked, so the thread ends with the goroutine
 		err := unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}, 0)
 		permitted <- err == nil
 	}()
 	return <-permitted
 }
 
-// Out of memory, LoadGen throws std::bad_alloc on its own thread: the environment's fault and no bug.
+// If memory runs out, LoadGen throws std::bad_alloc on its own thread. The environment is at fault, so this is not
+// reported as a bug.
 func TestRule09_OutOfMemoryIsOneLineAndExit3(t *testing.T) {
 	j := offline(64, 400_000_000)
 	j.MemoryCap = 1 << 30
@@ -247,7 +248,7 @@ func TestRule09_OutOfMemoryIsOneLineAndExit3(t *testing.T) {
 		"ulimit -u (RLIMIT_NPROC), the container's memory and pids.\n", o.stderr)
 }
 
-// A thread that the system refuses is the environment's fault too. Here the stacks of threads are too large for it.
+// The environment is also at fault if the system refuses a thread. In this test the threads' stacks are too large.
 func TestRule09_ARefusedThreadIsOneLineAndExit3(t *testing.T) {
 	j := offline(64, 64)
 	j.Stacks, j.MemoryCap = 1<<30, 256<<20
@@ -264,7 +265,7 @@ func TestRule10_SecondTestIsRefused(t *testing.T) {
 	require.Equal(t, loadgen.ErrSecondTest.Error(), o.SecondErr)
 }
 
-// Every rule has a test that is named after its number.
+// Every rule has a test with the rule's number in its name.
 func TestEveryRuleHasATest(t *testing.T) {
 	_, file, _, _ := runtime.Caller(0)
 	tests, err := os.ReadFile(filepath.Base(file))
@@ -281,8 +282,9 @@ func TestEveryRuleHasATest(t *testing.T) {
 		func(name string) bool { return !strings.Contains(string(tests), name) }))
 }
 
-// LoadGen keeps the error of a faulty line in a buffer of the thread that read the file. With one P that is often the
-// consumer's thread too: when lg_from_config read on the caller's thread, up to one child in five died here.
+// LoadGen keeps the error of a faulty line in a log buffer of the thread that read the file. With one P the consumer
+// often runs on the caller's thread. If lg_from_config read the file on that thread, up to one child in five would
+// crash here.
 func TestFaultyConfigLeavesNoBufferToTheConsumer(t *testing.T) {
 	text := "*.*.min_query_count 5\n"
 	j := offline(64, 70)
@@ -299,7 +301,7 @@ func TestFaultyConfigLeavesNoBufferToTheConsumer(t *testing.T) {
 	}
 }
 
-// What LoadGen writes into its lines as it is must not break, or forge, one.
+// LoadGen writes names into its log lines unchanged, so a name must not be able to break or forge a line.
 func TestNamesThatBreakLogLines(t *testing.T) {
 	nothing := func([]int) error { return nil }
 	for _, name := range []string{`a"b`, `a\b`, "a\nb", "a\tb", "a\x00b"} {

@@ -9,7 +9,7 @@ import (
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
-// The built-in configuration needs no file, and has the limits of the benchmarks that it knows.
+// The built-in configuration needs no file and contains the limits of the official benchmarks.
 func TestBuiltInConfiguration(t *testing.T) {
 	if !loadgen.Built {
 		t.Skip("built without LoadGen")

@@ -22,8 +22,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// LoadGen runs one test per process, so the test binary starts itself again for each: the job's path comes in this
-// variable.
+// LoadGen runs one test per process, so the test binary starts itself again for each job. This variable contains the
+// path of the job.
 const jobVariable = "MLPERF_GO_LOADGEN_TEST_JOB"
 
 func TestMain(m *testing.M) {
@@ -45,7 +45,7 @@ type step struct {
 	ReturnCode *int `json:"return_code"`
 }
 
-// A job is what one child process does. Its first five fields are those of a golden case.
+// A job describes the work of one child process. Its first five fields are those of a golden case.
 type job struct {
 	QSL struct {
 		Name        string
@@ -67,19 +67,19 @@ type job struct {
 	Capacity   int
 	Shards     int
 	MaxProcs   int
-	Spin       int    // goroutines that never give their P back
-	Runner     string // "" the bridge, "cpp" the same system under test in C++
-	MemoryCap  uint64 // bytes of address space that may be added
-	Stacks     uint64 // bytes of address space that each new thread takes
+	Spin       int    // number of goroutines that never give up their P
+	Runner     string // "": the bridge; "cpp": the same system under test in C++
+	MemoryCap  uint64 // number of bytes by which the address space may grow; 0: no limit
+	Stacks     uint64 // size of each new thread's stack in bytes; 0: the default
 	StartTwice bool
-	Scribble   bool // overwrite each answer buffer after its call
-	Linger     bool // look at the threads after the test
-	Unable     bool // without the capability to make real-time threads
-	LoadMS     int  // how long loading samples takes
-	Lean       bool // answer at once, record nothing
+	Scribble   bool // whether to overwrite each answer buffer after its call
+	Linger     bool // whether to inspect the threads after the test
+	Unable     bool // whether to run without the capability to make real-time threads
+	LoadMS     int  // duration of loading samples in ms
+	Lean       bool // whether to answer immediately and record nothing
 }
 
-// A record is what one child process saw.
+// A record contains the observations of one child process.
 type record struct {
 	ReturnCodes []int
 	Settings    map[string]any
@@ -90,16 +90,16 @@ type record struct {
 	IssuedNS    []int64
 	Shard       []int
 	Flushes     []int
-	Flushed     []int // before the test, and after it
+	Flushed     []int // values of Flushed before and after the test
 	Info        loadgen.ThreadInfo
 	Err         string
-	Field       string // of a refused setting
+	Field       string // field of a rejected setting
 	SecondErr   string
-	CPU         time.Duration // of the process, during StartTest
+	CPU         time.Duration // processor time of the process during StartTest
 	Wakes       int
 	FullWaits   int
 	ThreadsFIFO int
-	LoadingFIFO int // while the samples were loaded
+	LoadingFIFO int // number of real-time threads while the samples were loaded
 }
 
 func child(path string) int {
@@ -136,7 +136,7 @@ func runJob(j *job) (*record, error) {
 	}
 	r := &record{}
 	settings := loadgen.DefaultTestSettings()
-	settings.TokenLatencyScalingFactor = 0 // the golden cases start from a value-initialised struct
+	settings.TokenLatencyScalingFactor = 0 // the golden cases start from a value-initialized struct
 	for _, s := range j.Steps {
 		if s.Op == "set" {
 			if err := setField(&settings, s.Field, s.Value); err != nil {
@@ -238,7 +238,7 @@ func runBridge(j *job, r *record, settings loadgen.TestSettings, log loadgen.Log
 		if errors.As(err, &refused) {
 			r.Field = refused.Field
 		}
-		return nil // no test ended, so the consumers still wait: the rings live on until the process ends
+		return nil // no test ended, so the consumers still wait, and the rings must exist until the process ends
 	}
 	if j.StartTwice {
 		if _, err := loadgen.StartTest(sut, qsl, settings, log, audit); err != nil {
@@ -259,7 +259,7 @@ func runBridge(j *job, r *record, settings loadgen.TestSettings, log loadgen.Log
 	return err
 }
 
-// gather puts the samples of all shards back into the order of issue.
+// gather sorts the samples of all shards in the order of issue.
 func gather(r *record, consumers []*consumer) {
 	total := 0
 	for _, c := range consumers {
@@ -299,7 +299,8 @@ func capMemory(extra uint64) error {
 	return unix.Setrlimit(unix.RLIMIT_AS, &unix.Rlimit{Cur: limit, Max: limit})
 }
 
-// enlargeStacks starts this program again with larger stacks for its threads: the C library reads the limit only once.
+// enlargeStacks starts this program again with larger stacks for its threads, because the C library reads the limit
+// only once.
 func enlargeStacks(size uint64) error {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_STACK, &limit); err != nil || limit.Cur == size {
@@ -312,7 +313,7 @@ func enlargeStacks(size uint64) error {
 	return unix.Exec("/proc/self/exe", os.Args, os.Environ())
 }
 
-// spareThreads leaves n idle threads to Go, so that it needs no more.
+// spareThreads creates n idle threads, so that the Go runtime need not create any later.
 func spareThreads(n int) {
 	var ready, done sync.WaitGroup
 	ready.Add(n)
@@ -327,7 +328,7 @@ func spareThreads(n int) {
 	done.Wait()
 }
 
-// dropCapabilities takes every privilege from the calling thread, and so from the threads that it makes.
+// dropCapabilities removes every privilege from the calling thread, and thereby from the threads that it creates.
 func dropCapabilities() error {
 	if err := unix.Setrlimit(unix.RLIMIT_RTPRIO, &unix.Rlimit{}); err != nil {
 		return err
@@ -357,7 +358,7 @@ func countRealtimeThreads() (int, error) {
 	return n, nil
 }
 
-// outcome is what the parent learns from a child process.
+// outcome contains what the parent receives from a child process.
 type outcome struct {
 	*record
 	dir            string
@@ -365,10 +366,10 @@ type outcome struct {
 	stdout, stderr string
 }
 
-// timedOut is the code of a child that was killed after its limit.
+// timedOut is the exit code reported for a child that was killed after its time limit.
 const timedOut = 124
 
-// start runs a job in a process of its own, in a folder of its own, for at most limit.
+// start runs a job in a child process with its own folder, for at most limit.
 func start(t testing.TB, j job, limit time.Duration, env ...string) outcome {
 	t.Helper()
 	exe, err := os.Executable()
@@ -402,7 +403,7 @@ func startBinary(t testing.TB, exe string, j job, limit time.Duration, env ...st
 	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		if o.code = exit.ExitCode(); o.code < 0 { // a signal ended it, and it may have said nothing
+		if o.code = exit.ExitCode(); o.code < 0 { // a signal ended the child, which may have printed nothing
 			o.stderr += "\n" + exit.String()
 		}
 		return o
@@ -416,7 +417,7 @@ func startBinary(t testing.TB, exe string, j job, limit time.Duration, env ...st
 	return o
 }
 
-// must is start for a job that has to end well.
+// must is like start but fails the test if the job fails.
 func must(t testing.TB, j job, limit time.Duration, env ...string) outcome {
 	t.Helper()
 	o := start(t, j, limit, env...)
@@ -424,10 +425,10 @@ func must(t testing.TB, j job, limit time.Duration, env ...string) outcome {
 	return o
 }
 
-// set makes a step out of a field and a value.
+// set returns a step that sets a field to a value.
 func set(field string, value any) step { return step{Op: "set", Field: field, Value: value} }
 
-// steps makes assignments out of field, value, field, value, ...
+// steps returns steps that set fields, given as field, value, field, value, ...
 func steps(pairs ...any) []step {
 	var out []step
 	for i := 0; i < len(pairs); i += 2 {

@@ -14,7 +14,7 @@ import (
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
-// behaviour is the golden cases' system under test (golden/loadgen/README.md, "The system under test").
+// behaviour describes the system under test of the golden cases (golden/loadgen/README.md, "The system under test").
 type behaviour struct {
 	Name          string
 	Complete      string
@@ -32,8 +32,8 @@ type behaviour struct {
 	Data          string
 }
 
-// quiet is how long no query must come before a system that holds its answers until the flush takes it as flushed: the
-// bridge tells the flushes only after the test.
+// quiet is the time without queries after which a system that holds its answers until the flush assumes a flush,
+// because the bridge reports flushes only after the test.
 const quiet = 40 * time.Millisecond
 
 func (b *behaviour) delays(o int, ends []int) (firstToken, answer time.Duration) {
@@ -77,7 +77,7 @@ func (b *behaviour) tokenCount(i int) int {
 	panic(fmt.Sprintf("n_tokens %q is unknown to the test", b.Tokens))
 }
 
-// answer reports sample i. Token answers go through the []int32 call, the others through the one for bytes.
+// answer reports sample i. It reports token ids with the []int32 call and other answers with the call for bytes.
 func (c *consumer) answer(id loadgen.ResponseID, i int) {
 	n := c.b.tokenCount(i)
 	switch c.b.Data {
@@ -132,7 +132,7 @@ type consumer struct {
 	last     time.Time
 	tokens   []int32
 	bytes    []byte
-	first    [1]int32 // inside an object with pointers, where callers like to have it
+	first    [1]int32 // part of an object with pointers, as is common in callers
 	ended    chan struct{}
 }
 
@@ -155,7 +155,7 @@ func (c *consumer) run() {
 	}
 }
 
-// runLean is run for measurements: it answers at once and keeps nothing.
+// runLean is the variant of run for measurements: it answers immediately and records nothing.
 func (c *consumer) runLean() {
 	runtime.LockOSThread()
 	defer close(c.ended)
@@ -172,7 +172,8 @@ func (c *consumer) runLean() {
 	}
 }
 
-// pause is the time until the next answer is due. Wait rounds up to milliseconds, so the last one is slept here.
+// pause returns the time until the next answer is due. Wait rounds up to milliseconds, so pause itself sleeps for the
+// last millisecond.
 func (c *consumer) pause() time.Duration {
 	if len(c.due) == 0 {
 		return time.Second
@@ -224,7 +225,7 @@ func (c *consumer) report() {
 	}
 }
 
-// event is a first token or an answer that is due at a time.
+// event is a first token or an answer, and the time at which it is due.
 type event struct {
 	at    int64
 	order int

@@ -12,7 +12,7 @@ import (
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
-// A system under test of one's own: it takes each query from its shard and answers it on the same OS thread.
+// A custom system under test: it takes each query from its shard and answers it on the same OS thread.
 func Example() {
 	dir, err := os.MkdirTemp("", "loadgen")
 	if err != nil {
@@ -33,7 +33,7 @@ func Example() {
 
 	answered := make(chan int)
 	go func() {
-		runtime.LockOSThread() // LoadGen wants a sample's first token and answer from one thread
+		runtime.LockOSThread() // LoadGen requires a sample's first token and answer from one thread
 		shard, queries, n := sut.Shards()[0], make([]loadgen.Query, 64), 0
 		for {
 			k, open := shard.Wait(queries, time.Second)

@@ -12,8 +12,8 @@ import (
 	"unsafe"
 )
 
-// The only two calls from C into Go (rule 7 of bridge.h). Each looks the handle up, calls its function and keeps the
-// error.
+// The only two calls from C into Go (rule 7 of bridge.h). Each looks up the handle, calls the handle's function and
+// keeps the error.
 
 //export go_load_samples
 func go_load_samples(handle C.uintptr_t, indices *C.uint64_t, n C.size_t) {

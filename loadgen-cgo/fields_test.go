@@ -20,7 +20,7 @@ var fieldLine = regexp.MustCompile(`(?m)^ +[TE]\(\w+, (\w+)\)`)
 //go:embed bridge.h
 var bridgeHeader string
 
-// cFields are the fields of mlperf::TestSettings in their order: bridge.h lists them.
+// cFields returns the fields of mlperf::TestSettings in order, as bridge.h lists them.
 var cFields = sync.OnceValue(func() []string {
 	var names []string
 	for _, m := range fieldLine.FindAllStringSubmatch(bridgeHeader, -1) {
@@ -89,8 +89,8 @@ func fieldMap(s loadgen.TestSettings) map[string]any {
 	return out
 }
 
-// The Go struct lists the fields of the C++ one in the same order; names differ only in case, underscores and
-// shortenings.
+// The Go struct has the fields of the C++ struct in the same order. Names differ only in case, underscores and
+// abbreviations.
 func TestTestSettingsNameEveryField(t *testing.T) {
 	short := strings.NewReplacer("decimalsofprecision", "decimals", "boundarystepsize", "boundarystep")
 	v := reflect.TypeFor[loadgen.TestSettings]()

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// The logs of a run against the recorded ones.
+// This file compares the logs of a run with the recorded ones.
 
 func (g *golden) compareDetail(d *differences, entries []entry) {
 	var recorded []goldenEntry
@@ -22,7 +22,7 @@ func (g *golden) compareDetail(d *differences, entries []entry) {
 		}
 		recorded = append(recorded, slices.Repeat([]goldenEntry{e}, max(e.Repeat, 1))...)
 	}
-	// Messages of a series come from the issuing and from the answering thread, which the recorded system was not.
+	// The issuing and the answering thread write messages in any order; the recorded system had only one thread.
 	sortRuns(recorded, func(e goldenEntry) (string, any) { return e.Key, e.Value })
 	sortRuns(entries, func(e entry) (string, any) { return e.Key, e.Value })
 	d.check(len(recorded) == len(entries), "%d detail entries, recorded %d", len(entries), len(recorded))
@@ -45,7 +45,7 @@ func (want *goldenEntry) compare(d *differences, got entry) {
 	case want.Hash != nil:
 		d.check(isList && hashInts(toInts(list)) == *want.Hash && len(list) == *want.Count, "%s: another list", want.Key)
 	case want.Volatile || want.Value == nil:
-	case want.Key == "loadgen_version": // the record's library was built without a revision
+	case want.Key == "loadgen_version": // the recorded library was built without a revision
 	default:
 		d.check(sameValue(want.Value, got.Value), "%s: %v, recorded %v", want.Key, got.Value, want.Value)
 	}
@@ -131,7 +131,7 @@ func (g *golden) compareAccuracy(d *differences, path string) {
 	for _, r := range records {
 		ids = append(ids, r.SeqID)
 	}
-	if g.SUT.Complete != "inline" { // answered in another order, the same records
+	if g.SUT.Complete != "inline" { // the answers come in another order, but the records are the same
 		return
 	}
 	want.SeqIDs.compare(d, "accuracy log sequence ids", ids)
@@ -151,7 +151,7 @@ func (g *golden) compareTrace(d *differences, path string) {
 	}
 	got, err := readTrace(path)
 	d.check(err == nil, "%v", err)
-	delete(g.Trace, "FirstAllocation") // a thread's log buffer overflowed: depends on the machine's load
+	delete(g.Trace, "FirstAllocation") // event of an overflowing log buffer, which depends on the machine's load
 	delete(got, "FirstAllocation")
 	for name, kinds := range g.Trace {
 		sort.Strings(kinds)

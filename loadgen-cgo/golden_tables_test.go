@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tables drives the golden tables that a run, or a configuration, can show. A table without a row here is to be named
-// in skipped.
+// tables maps each golden table that a run or a configuration can reproduce to its test. Every other table must be
+// listed in skipped.
 var tables = map[string]func(*testing.T, []byte){
 	"table_builtin_config":        goldenBuiltinConfig,
 	"table_config_parse":          goldenConfigParse,
@@ -42,7 +42,7 @@ func TestGoldenTables(t *testing.T) {
 	}
 }
 
-// row runs one table row as a parallel subtest of its own.
+// row runs one row of a table as a parallel subtest.
 func row(t *testing.T, name string, f func(t *testing.T, d *differences)) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
@@ -92,7 +92,7 @@ func goldenBuiltinConfig(t *testing.T, text []byte) {
 	}
 }
 
-// cloneWithMode copies the fields, the mode's number turned into its name.
+// cloneWithMode copies the fields and replaces the mode's number by its name.
 func cloneWithMode(fields map[string]any, names []string) map[string]any {
 	out := map[string]any{}
 	for k, v := range fields {
@@ -138,7 +138,7 @@ func goldenConfigParse(t *testing.T, text []byte) {
 	}
 }
 
-// goldenShuffle reads shuffles off the set that LoadGen loads: it is 0..n-1 shuffled with qsl_rng_seed.
+// goldenShuffle determines shuffles from the set that LoadGen loads, which is 0..n-1 shuffled with qsl_rng_seed.
 func goldenShuffle(t *testing.T, text []byte) {
 	var table struct {
 		Series []struct {
@@ -157,8 +157,8 @@ func goldenShuffle(t *testing.T, text []byte) {
 	}
 }
 
-// goldenPoisson reads sums of inter-arrival times off the log: the scheduled time after the last of the generated
-// queries, of which max_query_count lets one be issued.
+// goldenPoisson reads sums of inter-arrival times from the log, which contains the scheduled time after the last
+// generated query. max_query_count allows only one query to be issued.
 func goldenPoisson(t *testing.T, text []byte) {
 	var table struct {
 		Series []struct {

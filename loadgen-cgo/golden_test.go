@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// skipped names every golden file that cannot be driven through the bridge.
+// skipped lists every golden file that cannot be reproduced through the bridge, with the reason.
 var skipped = map[string]string{
 	"server_coalesce":               "needs an IssueQuery that blocks its caller: the bridge's returns at once (rule 1)",
 	"table_double_format":           "LoadGen's number formatting by itself: no call leads to it",
@@ -30,7 +30,7 @@ var skipped = map[string]string{
 		"the nanosecond",
 }
 
-// refused names the cases that the bridge must not let through, with the setting that it names.
+// refused lists the cases that the bridge must reject, with the setting that the error must name.
 var refused = map[string]string{"server_two_issue_threads": "server_num_issue_query_threads"}
 
 func TestGoldenSkipsAreFew(t *testing.T) {
@@ -41,7 +41,8 @@ func TestGoldenSkipsAreFew(t *testing.T) {
 	}
 }
 
-// goldenDir is the folder of the recorded figures: the environment's, or the one beside the repository.
+// goldenDir returns the folder of the recorded results: the one that the environment names, or the one next to the
+// repository.
 func goldenDir(t testing.TB) string {
 	t.Helper()
 	root := os.Getenv("MLPERF_GO_GOLDEN")
@@ -64,10 +65,10 @@ func goldenDir(t testing.TB) string {
 	return root
 }
 
-// slots bounds the children that run at once.
+// slots limits the number of children that run at the same time.
 var slots = make(chan struct{}, 2)
 
-// sequence is a list of integers as a golden file writes it.
+// sequence is a list of integers in the notation of a golden file.
 type sequence struct {
 	Count   *int
 	Uniform *int
@@ -113,7 +114,7 @@ type golden struct {
 	Stderr     *string
 }
 
-// goldenEntry is one entry of the recorded detail log, or several like it.
+// goldenEntry is one entry of the recorded detail log, or a group of similar entries.
 type goldenEntry struct {
 	Key       string
 	Value     any
@@ -157,8 +158,8 @@ func TestGoldenLoadGen(t *testing.T) {
 	}
 }
 
-// runGolden drives a case. Verdicts hang on latencies, which a stalled machine can spoil, so a difference counts when
-// three runs show one.
+// runGolden runs a case. Verdicts depend on latencies, which a busy machine can increase, so the test fails only if
+// three runs differ from the record.
 func runGolden(t *testing.T, g *golden, refusedField string) {
 	for attempt := 1; ; attempt++ {
 		o := must(t, g.job, 60*time.Second)
@@ -298,7 +299,8 @@ func (g *golden) compareIssued(d *differences, o outcome) {
 	if g.scenario() != "Server" || len(g.Generated) == 0 || len(o.IssuedNS) == 0 {
 		return
 	}
-	// A query is never issued before its time. The first one's time is at most its issue, less nothing.
+	// A query is never issued before its scheduled time. The first query may have been issued late, for which 50 ms are
+	// allowed.
 	for i, delta := range g.Generated[0].DeltaNS.Full {
 		if i < len(o.IssuedNS) && o.IssuedNS[i]-o.IssuedNS[0] < int64(delta)-int64(50*time.Millisecond) {
 			d.check(false, "query %d was issued %d ns after the first, its schedule says %d", i, o.IssuedNS[i]-o.IssuedNS[0],

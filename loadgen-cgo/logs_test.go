@@ -24,13 +24,13 @@ type entry struct {
 	}
 }
 
-// loadDependent are entries that depend on how busy the machine is.
+// loadDependent matches entries that depend on the load of the machine.
 var loadDependent = regexp.MustCompile(`^(Logging allocation detected|CAS failed|PerfClock and system_clock differ)`)
 
-// bareNaN is what LoadGen writes for 0/0, which is no JSON.
+// bareNaN matches the text that LoadGen writes for 0/0, which is not valid JSON.
 var bareNaN = regexp.MustCompile(`"value": -?nan\b`)
 
-// readDetail reads a detail log, without the entries that depend on the machine's load, which it counts.
+// readDetail reads a detail log. It counts the entries that depend on the machine's load but does not return them.
 func readDetail(path string) (entries []entry, warnings, errs int, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -93,7 +93,7 @@ var (
 )
 
 // readTrace returns the kinds of a trace's events: name, then the distinct "phase|argument names". LoadGen's trace is
-// no valid JSON, so lines are matched.
+// not valid JSON, so readTrace matches lines.
 func readTrace(path string) (map[string][]string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -131,7 +131,7 @@ func readTrace(path string) (map[string][]string, error) {
 	return out, nil
 }
 
-// scheduleLags reads from a Server trace how many ns after its schedule each query was issued.
+// scheduleLags reads from a Server trace how many ns after its scheduled time each query was issued.
 func scheduleLags(dir string) ([]int64, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "mlperf_log_trace.json"))
 	if err != nil {

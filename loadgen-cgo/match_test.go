@@ -16,7 +16,7 @@ import (
 
 var placeholders = strings.NewReplacer(`\{volatile\}`, `(?s:.*)`, `\{dir\}`, `(?s:.*)`)
 
-// matches tells whether text is the recorded one, in which placeholders stand for what differs from run to run.
+// matches reports whether text equals the recorded text, which has placeholders for values that differ between runs.
 func matches(recorded, text string) bool {
 	if !strings.Contains(recorded, "{") {
 		return recorded == text
@@ -24,7 +24,7 @@ func matches(recorded, text string) bool {
 	return regexp.MustCompile(`^` + placeholders.Replace(regexp.QuoteMeta(recorded)) + `$`).MatchString(text)
 }
 
-// sameValue compares JSON values: whole numbers exactly, others as doubles, texts with placeholders.
+// sameValue compares JSON values: integers exactly, other numbers as doubles, texts with placeholders.
 func sameValue(want, got any) bool {
 	switch w := want.(type) {
 	case json.Number:

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// whileTestsRun ends shortly before the time of this test binary does: a compiler on a busy machine takes as long as it
-// takes, and must not outlive the test.
+// whileTestsRun returns a context that ends shortly before this test binary's time limit, because a compiler may be
+// slow on a busy machine but must not outlive the test.
 func whileTestsRun(t *testing.T) context.Context {
 	end, ok := t.Deadline()
 	if !ok {
@@ -22,7 +22,7 @@ func whileTestsRun(t *testing.T) context.Context {
 	return ctx
 }
 
-// The C++ side, LoadGen included, under the address, undefined-behaviour and thread sanitizers.
+// TestSanitizers runs the C++ side, including LoadGen, under the address, undefined-behavior and thread sanitizers.
 func TestSanitizers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds LoadGen twice")

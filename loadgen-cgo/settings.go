@@ -116,8 +116,8 @@ type TestSettings struct {
 
 // LogSettings selects where and how LoadGen writes its logs.
 type LogSettings struct {
-	OutDir              string // must exist
-	Prefix              string // before summary, detail, accuracy, trace; LoadGen's own default is mlperf_log_
+	OutDir              string // existing folder for the logs
+	Prefix              string // prefix of the logs' file names; LoadGen's default is mlperf_log_
 	Suffix              string
 	PrefixWithDatetime  bool
 	CopyDetailToStdout  bool
@@ -141,24 +141,25 @@ func (s LogSettings) LogFiles() []string {
 	return files
 }
 
-// maxGenerated bounds the queries of one test: LoadGen prepares them all in memory (about 100 bytes each) before it
-// starts.
+// maxGenerated is the maximum number of queries of one test, because LoadGen prepares them all in memory (about 100
+// bytes each) before it starts.
 const maxGenerated = 1e9
 
-// A SettingsError is a setting that would make LoadGen hang, loop or die.
+// A SettingsError reports a setting that would make LoadGen hang, loop or crash.
 type SettingsError struct {
 	Field string
 	Value any
 	Why   string
 }
 
-// Error names the field, its value and what LoadGen would do with it.
+// Error returns a message with the field, its value and what LoadGen would do with it.
 func (e *SettingsError) Error() string {
 	return fmt.Sprintf("LoadGen setting %s = %v is refused: %s", e.Field, e.Value, e.Why)
 }
 
-// Check returns a *SettingsError for a setting that makes LoadGen hang, loop or die (docs/reference/loadgen.md#traps)
-// with a library of total samples of which performance fit in memory. Mistakes that LoadGen reports in its log pass.
+// Check returns a *SettingsError for a setting that makes LoadGen hang, loop or crash
+// (docs/reference/loadgen.md#traps). The library has total samples, of which performance samples fit into memory. Check
+// accepts mistakes that LoadGen itself reports in its log.
 func (s *TestSettings) Check(total, performance int) error {
 	for _, c := range s.checks(uint64(max(total, 0)), uint64(max(performance, 0))) {
 		if c.bad {
@@ -175,12 +176,12 @@ type check struct {
 	why   string
 }
 
-// maxQPS bounds the scheduled rate: LoadGen cuts the time between two queries to whole ns, and a time of 0 loops
-// forever.
+// maxQPS is the maximum scheduled rate. LoadGen truncates the time between two queries to whole ns, and loops forever
+// if it becomes 0.
 const maxQPS = 1e8
 
 func (s *TestSettings) checks(total, performance uint64) []check {
-	piece := performance // samples loaded together
+	piece := performance // number of samples loaded together
 	if s.PerformanceSampleCountOverride != 0 {
 		piece = s.PerformanceSampleCountOverride
 	}
@@ -191,7 +192,7 @@ func (s *TestSettings) checks(total, performance uint64) []check {
 	if multi {
 		generated *= float64(s.MultiStreamSamplesPerQuery)
 	}
-	performs := s.Mode != AccuracyOnly || s.Test05 // LoadGen's TEST05 makes every mode a performance one
+	performs := s.Mode != AccuracyOnly || s.Test05 // with TEST05, LoadGen runs every mode as a performance test
 	return []check{
 		{s.Scenario < SingleStream || s.Scenario > Offline, "scenario", int32(s.Scenario), "LoadGen does not know it"},
 		{s.Mode < SubmissionRun || s.Mode > FindPeakPerformance, "mode", int32(s.Mode), "LoadGen does not know it"},
@@ -238,7 +239,8 @@ func (s *TestSettings) checks(total, performance uint64) []check {
 	}
 }
 
-// smallestSet returns the size of the smallest set that LoadGen loads: in accuracy mode the last set contains the rest.
+// smallestSet returns the size of the smallest set that LoadGen loads. In accuracy mode that is the last set, which
+// contains the remaining samples.
 func (s *TestSettings) smallestSet(total, piece uint64) uint64 {
 	smallest := min(piece, total)
 	if s.Mode != AccuracyOnly && s.Mode != SubmissionRun || smallest == 0 {
@@ -258,8 +260,8 @@ const percentileWhy = "LoadGen would read past the end of its sorted latencies; 
 
 func badPercentile(p float64) bool { return !(p >= 0 && p < 1) }
 
-// qps returns the rate that LoadGen derives (docs/reference/loadgen.md#effective-settings); a negative one becomes 1
-// there, with an error line.
+// qps returns the rate that LoadGen derives (docs/reference/loadgen.md#effective-settings); LoadGen replaces a negative
+// rate by 1 and logs an error.
 func (s *TestSettings) qps() float64 {
 	switch s.Scenario {
 	case SingleStream:
@@ -280,8 +282,8 @@ func negativeIsOne(qps float64) float64 {
 	return qps
 }
 
-// Check returns an error if the log folder is missing or LoadGen's files cannot be created in it: LoadGen would return
-// without an error and abort the process later.
+// Check returns an error if the log folder is missing or LoadGen's files cannot be created in it: in that case LoadGen
+// would return without an error and abort the process later.
 func (s LogSettings) Check() error {
 	for _, name := range s.LogFiles() {
 		_, err := os.Stat(name)

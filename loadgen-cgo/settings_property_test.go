@@ -10,7 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What Check lets through ends: random settings, many of them bad, never hang or kill a test.
+// Settings that Check accepts lead to a test that ends. Random settings, many of them invalid, must never hang or crash
+// a test.
 func TestRandomSettingsAreRefusedOrEnd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a process for each of many settings")
@@ -68,7 +69,8 @@ func randomJob(rt *rapid.T) job {
 	} {
 		j.Steps = append(j.Steps, set(f.field, rapid.SampledFrom(f.values).Draw(rt, f.field)))
 	}
-	// With a server that is never too slow, finding its peak has no end: an impossible latency ends it at once.
+	// If the server is never too slow, the search for its peak never ends, so an impossible latency limit ends it
+	// immediately.
 	if settings := settingsOf(rt, j); settings.Mode == loadgen.FindPeakPerformance {
 		j.Steps = append(j.Steps, set("server_target_latency_ns", 1))
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// plain are LoadGen's defaults as far as Check looks at them.
+// plain returns LoadGen's defaults for the fields that Check reads.
 func plain(scenario loadgen.TestScenario) loadgen.TestSettings {
 	return loadgen.TestSettings{
 		Scenario: scenario, Mode: loadgen.PerformanceOnly,
@@ -23,7 +23,7 @@ func plain(scenario loadgen.TestScenario) loadgen.TestSettings {
 	}
 }
 
-// Each refused value with the field that the refusal names; "" is let through.
+// Each case lists the field that the error must name; "" means that Check accepts the value.
 func TestCheckTestSettings(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	const huge = 1 << 62
@@ -212,7 +212,7 @@ func TestCheckLogSettings(t *testing.T) {
 	require.Len(t, left, 2, "the probes stay behind")
 }
 
-// Logs of an earlier run are not touched by the check.
+// The check does not change the logs of an earlier run.
 func TestCheckLogSettingsKeepsOldLogs(t *testing.T) {
 	log := loadgen.DefaultLogSettings(t.TempDir())
 	require.NoError(t, os.WriteFile(log.LogFiles()[0], []byte("old"), 0o644))

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// setupTree is a copy of what third_party/setup.sh needs, so that a test can run it without touching the real library.
+// setupTree creates a copy of the files that third_party/setup.sh needs, so that a test can run it without changing the
+// real library.
 func setupTree(t *testing.T) string {
 	t.Helper()
 	top := t.TempDir()
@@ -26,7 +27,7 @@ func setupTree(t *testing.T) string {
 	return top
 }
 
-// builtLoadGen is the repository's own library, which stands in for an installed one.
+// builtLoadGen returns the repository's own library, which the tests use as an installed one.
 func builtLoadGen(t *testing.T) string {
 	t.Helper()
 	root, err := filepath.Abs("../third_party/loadgen")
@@ -80,7 +81,7 @@ func TestSetupNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// A set-up that is killed must leave the old state or none, and the next one must work.
+// A set-up that is killed must leave either the old state or no state, and the next set-up must succeed.
 func TestSetupInterrupted(t *testing.T) {
 	archives, err := filepath.Glob("../third_party/mlcommons_loadgen-*.tar.gz")
 	require.NoError(t, err)
@@ -118,7 +119,7 @@ func leftovers(t *testing.T, top string) []string {
 	return left
 }
 
-// toolTree is what third_party/check-tools.sh reads, and a go command that reports version.
+// toolTree creates the files that third_party/check-tools.sh reads, and a go command that reports the given version.
 func toolTree(t *testing.T, version string) (top, bin string) {
 	t.Helper()
 	top = setupTree(t)

@@ -57,7 +57,7 @@ func (s *Shard) Pop(dst []Query) int {
 }
 
 // Park announces that the consumer is about to sleep on FD. It returns false if the consumer must not sleep, because
-// there is something to pop or the test has ended.
+// there are queries to pop or the test has ended.
 func (s *Shard) Park() bool {
 	atomic.StoreUint32(s.park, 1)
 	if atomic.LoadUint64(s.head) == *s.tail && atomic.LoadUint32(s.ended) == 0 {
@@ -67,27 +67,27 @@ func (s *Shard) Park() bool {
 	return false
 }
 
-// Unpark takes the announcement back, after FD became readable or the consumer stopped waiting, and reads the wake-up
-// if there was one. The issue thread may be about to write another: FD then becomes readable once more and stays so
-// until the next wake-up. FD must therefore be watched edge-triggered.
+// Unpark cancels the announcement after FD became readable or the consumer stopped waiting. It reads the wake-up if
+// there was one. The issue thread may be about to write another wake-up; FD then becomes readable once more and stays
+// readable until the next wake-up. FD must therefore be watched edge-triggered.
 func (s *Shard) Unpark() {
 	if atomic.SwapUint32(s.park, 0) == 0 {
 		s.swallow()
 	}
 }
 
-// swallow reads the wake-up, so that FD waits for the next one.
+// swallow reads the wake-up, so that FD is no longer readable.
 func (s *Shard) swallow() {
 	var counter [8]byte
-	_, _ = unix.Read(int(s.ring.event_fd), counter[:]) // EAGAIN: no wake-up was written
+	_, _ = unix.Read(int(s.ring.event_fd), counter[:]) // it fails with EAGAIN if no wake-up was written
 }
 
 // FD returns an eventfd that becomes readable when a parked consumer is woken. The ring owns it.
 func (s *Shard) FD() int { return int(s.ring.event_fd) }
 
-// Wait is Pop that blocks its OS thread until there is a query, the timeout has passed (0, true) or the test has ended
-// and the ring is empty (0, false). A blocked thread returns its P. The runtime's poller would look only every 10 ms
-// when all Ps are busy.
+// Wait is like Pop but blocks its OS thread until there is a query, the timeout has passed (0, true) or the test has
+// ended and the ring is empty (0, false). A blocked thread returns its P. The runtime's poller would look only every 10
+// ms when all Ps are busy.
 func (s *Shard) Wait(dst []Query, timeout time.Duration) (n int, open bool) {
 	deadline := time.Now().Add(timeout)
 	for {
@@ -105,10 +105,10 @@ func (s *Shard) Wait(dst []Query, timeout time.Duration) (n int, open bool) {
 		}
 		if s.Park() {
 			fds := [1]unix.PollFd{{Fd: int32(s.ring.event_fd), Events: unix.POLLIN}}
-			n, _ := unix.Poll(fds[:], int(left/time.Millisecond)+1) // an interrupted wait is a short one
+			n, _ := unix.Poll(fds[:], int(left/time.Millisecond)+1) // an interrupted wait only returns earlier
 			atomic.StoreUint32(s.park, 0)
 			if n > 0 {
-				s.swallow() // also a wake-up that came too late for the wait before: poll would return at once for it, for ever
+				s.swallow() // also after a late wake-up, which would end every later poll at once
 			}
 		}
 	}
@@ -129,8 +129,8 @@ func (s *Shard) QuerySamplesCompleteBytes(id ResponseID, data []byte, nTokens in
 	QuerySamplesCompleteBytes(id, data, nTokens)
 }
 
-// Wakes returns how often the issue thread woke the consumer. Call it after the test.
+// Wakes returns the number of times that the issue thread woke the consumer. Call it after the test.
 func (s *Shard) Wakes() int { return int(s.ring.wakes) }
 
-// FullWaits returns how often IssueQuery slept because the ring was full. Call it after the test.
+// FullWaits returns the number of times that IssueQuery slept because the ring was full. Call it after the test.
 func (s *Shard) FullWaits() int { return int(s.ring.full_waits) }

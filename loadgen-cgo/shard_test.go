@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// oneShard is a ring whose producer is the test.
+// oneShard returns a ring whose producer is the test.
 func oneShard(t *testing.T) *Shard {
 	sut, err := ConstructSUT("ring", 1, 64)
 	require.NoError(t, err)
@@ -31,7 +31,7 @@ func TestTheLastQueryIsNotLost(t *testing.T) {
 		for round := int64(1); round <= rounds; round++ {
 			for turn.Load() != round {
 			}
-			for range round % 64 { // at every place of the consumer's way
+			for range round % 64 { // so that the query arrives at different points of the consumer's loop
 				runtime.KeepAlive(s)
 			}
 			atomic.StoreUint64(s.head, uint64(round))
@@ -54,7 +54,7 @@ func TestTheLastQueryIsNotLost(t *testing.T) {
 	}
 }
 
-// TestWaitSleepsAfterALateWakeUp leaves a wake-up behind, as the issue thread does if the consumer stops waiting at
+// TestWaitSleepsAfterALateWakeUp leaves an unread wake-up, as the issue thread does if the consumer stops waiting at
 // that moment. The next waits must still sleep.
 func TestWaitSleepsAfterALateWakeUp(t *testing.T) {
 	runtime.LockOSThread()
@@ -76,8 +76,8 @@ func threadCPU(t *testing.T) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// TestParkFailsWhileWorkIsQueued lets a consumer sleep only where the ring is empty and the test goes on, and leaves
-// no announcement behind where it may not: the issue thread would pay a wake-up for it.
+// TestParkFailsWhileWorkIsQueued checks that a consumer may sleep only if the ring is empty and the test continues. If
+// it may not, no announcement must remain, because it would cost the issue thread a wake-up.
 func TestParkFailsWhileWorkIsQueued(t *testing.T) {
 	s := oneShard(t)
 	announced := func() bool { return atomic.LoadUint32(s.park) == 1 }
@@ -100,7 +100,8 @@ func TestParkFailsWhileWorkIsQueued(t *testing.T) {
 	require.False(t, announced())
 }
 
-// TestUnparkSwallowsItsWakeUp takes the announcement as the issue thread does, and wakes: FD is readable until Unpark.
+// TestUnparkSwallowsItsWakeUp takes the announcement and wakes the consumer, like the issue thread. FD must be readable
+// until Unpark.
 func TestUnparkSwallowsItsWakeUp(t *testing.T) {
 	s := oneShard(t)
 	readable := func() bool {
@@ -118,7 +119,7 @@ func TestUnparkSwallowsItsWakeUp(t *testing.T) {
 	require.False(t, readable())
 }
 
-// TestWaitReturnsInTime requires that a wait ends at its time limit, or earlier when a query comes.
+// TestWaitReturnsInTime requires that a wait ends at its time limit, or earlier if a query arrives.
 func TestWaitReturnsInTime(t *testing.T) {
 	s := oneShard(t)
 	var dst [4]Query
@@ -135,7 +136,7 @@ func TestWaitReturnsInTime(t *testing.T) {
 		}
 		atomic.StoreUint64(s.head, 2)
 		atomic.StoreUint32(s.park, 0)
-		_, _ = unix.Write(s.FD(), []byte{1, 0, 0, 0, 0, 0, 0, 0}) // Wait tells by its length
+		_, _ = unix.Write(s.FD(), []byte{1, 0, 0, 0, 0, 0, 0, 0}) // Wait recognizes the wake-up by its length
 	}()
 	began := time.Now()
 	n, open := s.Wait(dst[:], time.Minute)

@@ -14,7 +14,7 @@ var ErrNotBuilt = errors.New("this program was built without LoadGen (build tag 
 // Built reports whether LoadGen is linked into this program.
 const Built = false
 
-// The types of the bridge without content: every constructor returns ErrNotBuilt.
+// The bridge's types without fields. Every constructor returns ErrNotBuilt.
 type (
 	SUT        struct{}
 	QSL        struct{}

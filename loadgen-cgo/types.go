@@ -9,17 +9,17 @@ type ResponseID uintptr
 type Query struct {
 	ID       ResponseID
 	Index    int   // sample index in the query sample library
-	Seq      int   // 0, 1, 2, ... in the order of issue over the whole test
-	Call     int   // number of the IssueQuery call that carried it: samples of one LoadGen query share it
-	IssuedNS int64 // wall clock, ns since 1970, when LoadGen called IssueQuery
+	Seq      int   // sequence number in the order of issue over the whole test, from 0
+	Call     int   // number of the IssueQuery call that issued the sample; samples of one LoadGen query share it
+	IssuedNS int64 // wall-clock time in ns since 1970 at which LoadGen called IssueQuery
 }
 
 // Source returns the queries of one shard. It has one consumer: one goroutine on one thread.
 type Source interface {
 	// Pop moves up to len(dst) queries into dst without blocking.
 	Pop(dst []Query) int
-	// Wait is Pop that blocks its OS thread until there is a query, the timeout has passed (0, true) or the test has ended
-	// and no query is left (0, false).
+	// Wait is like Pop but blocks its OS thread until there is a query, the timeout has passed (0, true) or the test
+	// has ended and no query is left (0, false).
 	Wait(dst []Query, timeout time.Duration) (n int, open bool)
 }
 

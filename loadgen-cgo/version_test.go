@@ -19,7 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The library states the SHA-1 of the sources it was made from; they are those of the fetched source package.
+// The library contains the SHA-1 of the sources from which it was built. They must equal those of the fetched source
+// package.
 func TestSHA1OfFilesIsTheSourcePackages(t *testing.T) {
 	packages, err := filepath.Glob("../third_party/*.tar.gz")
 	require.NoError(t, err)
@@ -34,7 +35,7 @@ func TestSHA1OfFilesIsTheSourcePackages(t *testing.T) {
 	})
 	stated := loadgen.SHA1OfFiles()
 	require.NotEmpty(t, stated)
-	// What the package needs for its own build is made when it is packed.
+	// The files that the package needs for its own build are generated when it is packed.
 	for name, sum := range stated {
 		if name = strings.TrimPrefix(name, "/"); sums[name] == "" {
 			t.Logf("%s is stated, and not in the package", name)
@@ -50,7 +51,7 @@ func TestSHA1OfFilesIsTheSourcePackages(t *testing.T) {
 
 func otherLoadGen() bool { return os.Getenv("LOADGEN_ROOT") != "" || os.Getenv("LOADGEN_SRC") != "" }
 
-// readPackage calls f with every file of a source package, its name without the package's folder.
+// readPackage calls f with every file of a source package. The file's name does not include the package's folder.
 func readPackage(t *testing.T, path string, f func(name string, content []byte)) {
 	file, err := os.Open(path)
 	require.NoError(t, err)

@@ -26,15 +26,15 @@ namespace {
 size_t loads = 0, unloads = 0;
 bool unanswered = false;
 
-// LoadGen reserves 1024 log entries a thread (kTlsLogReservedEntryCount in its logging.cc), and its log thread may lose
-// the entries of a thread that had more: StartTest then waits forever (docs/reference/loadgen.md, "Traps"). A query has
-// four entries of the answering thread and as many of the thread that issues, so that no thread can have that many in
-// both phases together. Offline fills the rings, which are smaller.
+// LoadGen reserves 1024 log entries per thread (kTlsLogReservedEntryCount in its logging.cc), and its log thread may
+// lose the entries of a thread that had more: StartTest then waits forever (docs/reference/loadgen.md, "Traps"). A
+// query causes four entries of the answering thread and four of the issuing thread, so that no thread can exceed 1024
+// entries in both phases together. Offline fills the rings, which are smaller.
 constexpr uint64_t kQueries = 150;
-constexpr uint64_t kSamples = 50;  // queries of the accuracy phase
+constexpr uint64_t kSamples = 50;  // number of queries in the accuracy phase
 constexpr size_t kSlots = 32;
 
-// The consumer's half of the ring, as shard.go has it.
+// The consumer's half of the ring, like that in shard.go.
 size_t Pop(lg_ring* ring, lg_query* to, size_t n) {
   const uint64_t tail = ring->tail;
   const uint64_t ready = __atomic_load_n(&ring->head, __ATOMIC_SEQ_CST) - tail;
@@ -63,7 +63,7 @@ size_t Consume(lg_ring* ring) {
     const bool ended = __atomic_load_n(&ring->ended, __ATOMIC_SEQ_CST);
     const size_t n = Pop(ring, queries.data(), queries.size());
     for (size_t i = 0; i < n && !unanswered; i++) {
-      // The bytes are the caller's and die right after the call (rule 4).
+      // The bytes belong to the caller and are freed right after the call (rule 4).
       std::vector<uint8_t> answer(4 * (2 + queries[i].index % 7), uint8_t(queries[i].index));
       lg_first_token(queries[i].id, answer.data(), 4);
       __atomic_add_fetch(&ring->done, 1, __ATOMIC_SEQ_CST);
@@ -83,8 +83,8 @@ void PrintStack(int) {
   printed++;
 }
 
-// Waits for SIGUSR1, then has each thread print its stack, one after the other. The sanitizer runs the handler of a
-// thread that computes only when that thread calls a function that it intercepts, so a thread may be missing.
+// Waits for SIGUSR1, then makes each thread print its stack, one after the other. The sanitizer runs a thread's signal
+// handler only when the thread calls an intercepted function, so a thread that only computes may be missing.
 void PrintStacksOnSignal(sigset_t set) {
   int received;
   sigwait(&set, &received);
@@ -94,7 +94,7 @@ void PrintStacksOnSignal(sigset_t set) {
     if (id <= 0 || id == syscall(SYS_gettid)) continue;
     const size_t before = printed;
     syscall(SYS_tgkill, getpid(), id, SIGUSR2);
-    for (int i = 0; i < 100 && printed == before; i++) usleep(50000);  // 5 s: the first reads the debug information
+    for (int i = 0; i < 100 && printed == before; i++) usleep(50000);  // 5 s: the first thread reads debug information
   }
   _exit(3);
 }

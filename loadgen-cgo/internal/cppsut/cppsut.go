@@ -14,8 +14,8 @@ import (
 	"unsafe"
 )
 
-// Run runs one Server test of the given rate and number of queries. Each query's first token and answer come from a C++
-// thread at once. The error is that of a missing log folder, which LoadGen would not tell.
+// Run runs one Server test of the given rate and number of queries. A C++ thread reports each query's first token and
+// answer immediately. Run returns an error if the log folder is missing, because LoadGen would not report that.
 func Run(outDir, audit string, qps float64, queries uint64, total int, trace bool) error {
 	if _, err := os.Stat(outDir); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// LoadGen runs one test in a process, so this is the only one.
+// LoadGen runs only one test per process, so this package has only one test.
 func TestRunWritesACompleteLog(t *testing.T) {
 	dir := t.TempDir()
 	audit := filepath.Join(dir, "no-audit.config")
