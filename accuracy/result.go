@@ -176,7 +176,7 @@ func (r *Result) judge(targets []Target, whole int) {
 		}
 	}
 	if len(lacking) > 0 && len(r.Unscored) == 0 && !r.Rehearsal { // unscored answers are the better reason
-		r.Unclaimed = append(r.Unclaimed, fmt.Sprintf("the benchmark has targets for %s, but the data set has no rows for"+
+		r.Unclaimed = append(r.Unclaimed, fmt.Sprintf("the benchmark has targets for %s, but the data set has no rows for "+
 			"these metrics", strings.Join(lacking, ", ")))
 	}
 	if len(r.Unclaimed) == 0 && len(r.Unscored) == 0 && r.NotJudged == "" {

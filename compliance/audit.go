@@ -52,8 +52,8 @@ func Find(test, benchmark string) (*Audit, error) {
 	}
 	a, ok := settings(benchmark)
 	if !ok {
-		return nil, fmt.Errorf("%s has no settings for the benchmark %q: the rules name none; `compliance` lists what each "+
-			"benchmark needs", test, benchmark)
+		return nil, fmt.Errorf("%s has no settings for the benchmark %q: the rules define none; `compliance` lists what "+
+			"each benchmark needs", test, benchmark)
 	}
 	a.Test, a.Benchmark = test, benchmark
 	return &a, nil
@@ -64,21 +64,21 @@ func unknownTest(test string) error {
 }
 
 var (
-	performanceMode = Setting{"mode", "2", "a performance test, whatever the run asks for"}
-	seed            = Setting{"accuracy_log_rng_seed", accuracyLogSeed, "which answers are logged, the same for everybody"}
-	noDuration      = Setting{"min_duration", "0", "the number of queries alone ends the test"}
+	performanceMode = Setting{"mode", "2", "run a performance test, whatever mode the run has"}
+	seed            = Setting{"accuracy_log_rng_seed", accuracyLogSeed, "select the logged answers; all submitters use it"}
+	noDuration      = Setting{"min_duration", "0", "only the number of queries ends the test"}
 	noEqualIssue    = Setting{"sample_concatenate_permutation", "0",
-		"each sample as the data set has it, no equal-issue order"}
-	unique = Setting{"performance_issue_unique", "1", "every sample once, none twice"}
+		"issue samples as the data set has them, not in equal-issue order"}
+	unique = Setting{"performance_issue_unique", "1", "issue every sample once"}
 )
 
 func logged(n int) Setting {
 	return Setting{"accuracy_log_sampling_target", strconv.Itoa(n),
-		"how many answers are logged; more than are issued means all"}
+		"number of logged answers; if fewer are issued, all are logged"}
 }
 
 func queries(n int) Setting {
-	return Setting{"min_query_count", strconv.Itoa(n), "how many samples the audit asks for"}
+	return Setting{"min_query_count", strconv.Itoa(n), "number of samples that the audit issues"}
 }
 
 func audit01(benchmark string) (Audit, bool) {
@@ -102,8 +102,8 @@ func audit04(string) (Audit, bool) {
 	return Audit{Settings: []Setting{
 		performanceMode,
 		{"performance_issue_unique", "0", "samples may repeat"},
-		{"performance_issue_same", "1", "every query carries the same sample, which a cache of answers would speed up"},
-		{"performance_issue_same_index", "3", "which sample that is"},
+		{"performance_issue_same", "1", "every query has the same sample, which a cache of answers would speed up"},
+		{"performance_issue_same_index", "3", "index of that sample"},
 	}}, true
 }
 
@@ -122,7 +122,7 @@ func audit07(benchmark string) (Audit, bool) {
 	return Audit{
 		Settings: []Setting{performanceMode, seed, logged(b.samples), queries(b.samples), noDuration, unique, noEqualIssue,
 			{"test07_accuracy_threshold", pyrepr.Float(b.threshold),
-				"lowest score in percent; LoadGen does not read it, the verification does"}},
+				"lowest score in percent; the verification reads it, LoadGen does not"}},
 		Records: b.samples, Distinct: true, Samples: b.samples, Threshold: b.threshold,
 	}, ok
 }
@@ -145,8 +145,8 @@ func audit09(benchmark string) (Audit, bool) {
 	}
 	return Audit{
 		Settings: append(s, noEqualIssue,
-			Setting{minTokensKey, pyrepr.Float(b.min), "smallest mean length; LoadGen does not read it, the verification does"},
-			Setting{"test09_max_output_tokens", pyrepr.Float(b.max), "largest mean length, likewise"}),
+			Setting{minTokensKey, pyrepr.Float(b.min), "smallest mean length in tokens; the verification reads it, not LoadGen"},
+			Setting{"test09_max_output_tokens", pyrepr.Float(b.max), "largest mean length in tokens, read likewise"}),
 		Records: b.queries, Distinct: b.unique, MinTokens: b.min, MaxTokens: b.max,
 	}, ok
 }
@@ -183,7 +183,7 @@ func (a *Audit) Scale(n int) *Audit {
 	scaled := map[string]string{"min_query_count": strconv.Itoa(n), minTokensKey: pyrepr.Float(small.MinTokens)}
 	for i, s := range small.Settings {
 		if value, ok := scaled[s.Key]; ok {
-			why := "a rehearsal: the audit asks for " + s.Value
+			why := "a rehearsal: the audit requires " + s.Value
 			if a.Scaled {
 				why = s.Why
 			}

@@ -125,7 +125,7 @@ func TestScale(t *testing.T) {
 	require.Equal(t, "20", settled(t, small, "Offline")["min_query_count"])
 	require.Equal(t, []any{20, 990, true}, []any{small.Records, small.Samples, small.Scaled},
 		"fewer queries leave the data set as it is")
-	require.Contains(t, small.Config(), "# a rehearsal: the audit asks for 990\n")
+	require.Contains(t, small.Config(), "# a rehearsal: the audit requires 990\n")
 	require.Equal(t, "990", settled(t, a, "Offline")["min_query_count"])
 	require.False(t, a.Scale(990).Scaled)
 
@@ -134,7 +134,7 @@ func TestScale(t *testing.T) {
 	require.NoError(t, err)
 	small = a.Scale(20)
 	require.Equal(t, 1.0, small.MinTokens)
-	require.Contains(t, small.Config(), "# a rehearsal: the audit asks for 1150.38\n*.*.test09_min_output_tokens = 1.0\n")
+	require.Contains(t, small.Config(), "# a rehearsal: the audit requires 1150.38\n*.*.test09_min_output_tokens = 1.0\n")
 	require.Equal(t, 1150.38, a.MinTokens)
 }
 
@@ -147,7 +147,7 @@ func TestOver(t *testing.T) {
 	require.Equal(t, []any{512, 512, true}, []any{small.Records, small.Samples, small.Scaled})
 	small = small.Scale(20)
 	require.Equal(t, []any{20, 512, true}, []any{small.Records, small.Samples, small.Scaled})
-	require.Contains(t, small.Config(), "# a rehearsal: the audit asks for 990\n*.*.min_query_count = 20\n")
+	require.Contains(t, small.Config(), "# a rehearsal: the audit requires 990\n*.*.min_query_count = 20\n")
 
 	a, err = Find(Test09, gptOSS.Name)
 	require.NoError(t, err)

@@ -50,7 +50,7 @@ func readRecords(r io.Reader, fn func(*record) error) (form, error) {
 			closed = true
 			continue
 		case c != '{' || closed:
-			return f, fmt.Errorf("%q was found where record %d is expected", c, number)
+			return f, fmt.Errorf("found %q, expected record %d", c, number)
 		}
 		object, err := in.object()
 		if errors.Is(err, io.EOF) {

@@ -168,13 +168,13 @@ func TestBrokenAnswersOfTEST08(t *testing.T) {
 		reference = "0000803F0000A040CDCC4C3E0000803F0000803F0000803F"
 	)
 	for name, c := range map[string]struct{ shown, reference, want string }{
-		"cut value":       {shown + "00", reference, "no whole number of float32 elements"},
-		"no query":        {"0000803F", reference, "time step and query are two"},
-		"NaN as a name":   {"0000C07F0000A040", reference, "NaN was found where a whole number is expected"},
+		"cut value":       {shown + "00", reference, "not a multiple of the size of float32"},
+		"no query":        {"0000803F", reference, "time step and query need two"},
+		"NaN as a name":   {"0000C07F0000A040", reference, "found NaN, expected an integer"},
 		"empty reference": {shown, "", "record 1: it is empty"},
 		"other candidates": {shown, strings.TrimSuffix(reference, "0000803F") + "00000040",
-			"it has 6 values, and 2 candidates take 9"},
-		"more shown": {shown + shown, reference, "(1, 5) has 1 candidates, and 4 in the audit's run"},
+			"it has 6 values, but 2 candidates need 9"},
+		"more shown": {shown + shown, reference, "(1, 5) has 1 candidates, but 4 in the audit's run"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := func(data string) string { return folder(t, `[{"seq_id" : 0, "qsl_idx" : 0, "data" : "`+data+`"}]`, "") }

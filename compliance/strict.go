@@ -124,7 +124,7 @@ func (a *audit) checkWhole(d *detail) {
 	case d.log.Lines == 0:
 		a.out.add(Fatal, "detail_broken", d.path, "the file has no entry of LoadGen")
 	case d.log.Truncated:
-		a.out.add(Fatal, "detail_broken", d.path, "the last line is not finished: the run was cut off")
+		a.out.add(Fatal, "detail_broken", d.path, "the last line is incomplete: the run was cut off")
 	case d.log.Broken > 0:
 		a.out.add(Fatal, "detail_broken", d.path, "%s cannot be read, the first is line %d",
 			plural.Count(d.log.Broken, "line", "lines"),
@@ -142,7 +142,7 @@ func (a *audit) loadGenScenario() models.Scenario {
 
 func (a *audit) expect(d *detail, key, want, code string) {
 	if got, ok := d.first[key]; ok && got != want {
-		a.out.add(Fatal, code, d.path, "%s is %.100s and the audit needs %s", key, got, want)
+		a.out.add(Fatal, code, d.path, "%s is %.100s, but the audit needs %s", key, got, want)
 	}
 }
 
@@ -163,7 +163,7 @@ func (a *audit) checkSettings(d *detail) {
 		if !ok || got == s.Value || got == map[string]string{"1": "true", "0": "false"}[s.Value] {
 			continue
 		}
-		a.out.add(Fatal, "setting_"+s.Key, d.path, "%s is %.100s and the audit asks for %s", key, got, s.Value)
+		a.out.add(Fatal, "setting_"+s.Key, d.path, "%s is %.100s, but the audit requires %s", key, got, s.Value)
 	}
 }
 
@@ -198,7 +198,8 @@ func (s *samples) take(a *audit, path string, seq, sample int64) {
 		s.distinct[sample] = struct{}{}
 	}
 	if n := a.sampleCount(); n > 0 && sample >= int64(n) {
-		a.out.add(Fatal, "sample_unknown", path, "record %d is of sample %d, and the data set has %d", s.records, sample, n)
+		a.out.add(Fatal, "sample_unknown", path, "record %d belongs to sample %d, but the data set has %d", s.records,
+			sample, n)
 	}
 }
 
@@ -234,10 +235,10 @@ func (s *samples) check(a *audit, path string) {
 	}
 	switch {
 	case a.asked != nil && a.asked.Distinct && len(s.distinct) < min(s.records, maxSeen):
-		a.out.add(Fatal, "samples_repeated", path, "%d records are of %d samples; the audit requires each sample once",
+		a.out.add(Fatal, "samples_repeated", path, "%d records belong to %d samples; the audit requires each sample once",
 			s.records, len(s.distinct))
 	case a.out.Test != Test04 && s.records > 1 && len(s.distinct) == 1:
-		a.out.add(Fatal, "samples_repeated", path, "all %d records are of one sample", s.records)
+		a.out.add(Fatal, "samples_repeated", path, "all %d records belong to one sample", s.records)
 	}
 }
 

@@ -86,8 +86,8 @@ func (a *audit) judge04(name, text string, ref, test summaryScore) error {
 	verdict := "TEST PASS\n"
 	if !a.out.Pass {
 		verdict = "TEST FAIL: Test score invalid\n"
-		a.out.add(Fatal, "too_fast", path, "with one sample alone the score is %s, against %s with all: answers may come "+
-			"from a cache", test.score, ref.score)
+		a.out.add(Fatal, "too_fast", path, "with a single sample the score is %s, with all samples it is %s: answers may "+
+			"come from a cache", test.score, ref.score)
 	}
 	a.out.Files[name] = text + "reference score = " + ref.score + "\ntest score = " + test.score + "\n" + verdict
 	a.out.figure("reference_score", r)

@@ -143,7 +143,7 @@ func (t *tokenLog) take(e *mllog.AccuracyEntry) error {
 		if int64(tokens) == 2*e.TokenCount {
 			t.halved++
 		}
-		t.out.add(Fatal, "token_count", t.path, "record %d has token_count %d and its answer has %d tokens", e.Record,
+		t.out.add(Fatal, "token_count", t.path, "record %d has token_count %d, but its answer has %d tokens", e.Record,
 			e.TokenCount,
 			tokens)
 	}
@@ -198,8 +198,8 @@ func (t *tokenLog) takeFirst(e *mllog.AccuracyEntry) {
 		return
 	case len(e.TokenData)%t.size != 0:
 		t.first = false
-		t.out.add(Fatal, "record_broken", t.path, "record %d has %d bytes of first tokens, which are no whole number of %s "+
-			"elements", e.Record, len(e.TokenData), t.Type)
+		t.out.add(Fatal, "record_broken", t.path, "record %d has %d bytes of first tokens, which is not a multiple of the "+
+			"size of %s", e.Record, len(e.TokenData), t.Type)
 		return
 	case len(e.TokenData) > len(e.Data):
 		t.out.add(Fatal, "first_token_differs", t.path, "record %d reports more first tokens than its answer has", e.Record)
@@ -207,7 +207,7 @@ func (t *tokenLog) takeFirst(e *mllog.AccuracyEntry) {
 	for at := 0; at < min(len(e.Data), len(e.TokenData)); at += t.size {
 		if !t.Type.equal(e.Data[at:at+t.size], e.TokenData[at:at+t.size]) {
 			t.first = false
-			t.out.add(Fatal, "first_token_differs", t.path, "record %d was reported with another token %d than its answer has",
+			t.out.add(Fatal, "first_token_differs", t.path, "the reported token %[2]d of record %[1]d differs from its answer",
 				e.Record, at/t.size)
 			return
 		}
@@ -235,7 +235,7 @@ func (t *tokenLog) strictTokens(e *mllog.AccuracyEntry, tokens int) {
 			inside++
 		}
 		if id < 0 || t.Row.Vocabulary > 0 && id >= float64(t.Row.Vocabulary) {
-			t.out.add(Fatal, "token_range", t.path, "record %d has %v where a token id below %d is expected: is the answer "+
+			t.out.add(Fatal, "token_range", t.path, "record %d has %v, expected a token id below %d: is the answer "+
 				"encoded as %s?", e.Record, id, t.Row.Vocabulary, t.Type)
 			break
 		}

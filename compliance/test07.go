@@ -47,7 +47,7 @@ func (a *audit) judge07(printed string, expression *regexp.Regexp, threshold flo
 	score, err := findScore(expression, printed)
 	if err != nil {
 		b.WriteString("Error: Could not parse accuracy score\n")
-		a.out.add(Fatal, "score_missing", "", "what the evaluation printed has no score: %v", err)
+		a.out.add(Fatal, "score_missing", "", "no score in the output of the evaluation: %v", err)
 	} else {
 		a.out.Pass = score >= threshold
 		a.out.figure("score", score)

@@ -65,7 +65,7 @@ func (a *audit) test08() error {
 // floats reads little-endian float32 elements.
 func floats(data []byte) ([]float32, error) {
 	if len(data)%4 != 0 {
-		return nil, fmt.Errorf("it has %d bytes, which are no whole number of float32 elements", len(data))
+		return nil, fmt.Errorf("it has %d bytes, which is not a multiple of the size of float32", len(data))
 	}
 	out := make([]float32, len(data)/4)
 	for i := range out {
@@ -79,12 +79,12 @@ func whole(f float32) (int64, error) {
 	if v := float64(f); v == v && math.Abs(v) < 1<<62 {
 		return int64(v), nil
 	}
-	return 0, fmt.Errorf("%v was found where a whole number is expected", f)
+	return 0, fmt.Errorf("found %v, expected an integer", f)
 }
 
 func head(values []float32) (q query, err error) {
 	if len(values) < 2 {
-		return q, fmt.Errorf("it has %d values, and time step and query are two", len(values))
+		return q, fmt.Errorf("it has %d values, but time step and query need two", len(values))
 	}
 	if q.step, err = whole(values[0]); err == nil {
 		q.query, err = whole(values[1])
@@ -124,7 +124,7 @@ func (l *entropyLog) reference(e *mllog.AccuracyEntry) error {
 		return err
 	}
 	if n < 0 || n > int64(len(values)) || int64(len(values)) != 3+3*n {
-		return fmt.Errorf("it has %d values, and %d candidates take %d", len(values), n, 3+3*n)
+		return fmt.Errorf("it has %d values, but %d candidates need %d", len(values), n, 3+3*n)
 	}
 	q, err := head(values)
 	if err != nil {
@@ -134,7 +134,7 @@ func (l *entropyLog) reference(e *mllog.AccuracyEntry) error {
 	for _, i := range l.byQuery[q] {
 		s := &l.shown[i]
 		if len(s.predictions) != len(labels) {
-			return fmt.Errorf("%v has %d candidates, and %d in the audit's run", q, len(labels), len(s.predictions))
+			return fmt.Errorf("%v has %d candidates, but %d in the audit's run", q, len(labels), len(s.predictions))
 		}
 		s.matched, s.ref, s.test = true, entropy(predictions, labels, weights), entropy(s.predictions, labels, weights)
 	}
@@ -171,7 +171,7 @@ func (a *audit) judge08(l *entropyLog, share float64) {
 			"%d of %d answers are not in the accuracy run", unmatched, len(l.shown))
 	}
 	if share > officialTolerance {
-		a.out.add(Fatal, "threshold_weakened", "", "the tolerance is %v and the rules have %v", share, officialTolerance)
+		a.out.add(Fatal, "threshold_weakened", "", "the tolerance is %v, but the rules require %v", share, officialTolerance)
 	}
 }
 

@@ -72,7 +72,7 @@ func (a *audit) test09() error {
 			mean, pyrepr.Float(low.value), pyrepr.Float(high.value))
 	}
 	if rules.MinTokens > 0 && (low.value < rules.MinTokens || high.value > rules.MaxTokens) {
-		a.out.add(Fatal, "threshold_weakened", a.AuditFile, "the bounds are %s (%s) and %s (%s); the rules have %s and %s",
+		a.out.add(Fatal, "threshold_weakened", a.AuditFile, "the bounds are %s (%s) and %s (%s); the rules require %s and %s",
 			pyrepr.Float(low.value), low.from, pyrepr.Float(high.value), high.from, pyrepr.Float(rules.MinTokens),
 			pyrepr.Float(rules.MaxTokens))
 	}
@@ -110,8 +110,8 @@ func (a *audit) lengths09() (*lengths, error) {
 			"off", len(l.each))
 	}
 	if !form.array {
-		a.out.add(Warning, "log_form", path, "the records are in no JSON array, as LoadGen writes them: which program "+
-			"changed the log?")
+		a.out.add(Warning, "log_form", path, "the records are not in a JSON array, which LoadGen writes: another "+
+			"program has changed the log")
 	}
 	return l, nil
 }
@@ -125,19 +125,19 @@ func (a *audit) strict09(path string, r *record) {
 	case tokens == 0:
 		a.out.add(Fatal, "empty_output", path, "record %d is an empty answer", r.number)
 	case len(r.data)%tokenSize != 0:
-		a.out.add(Fatal, "record_broken", path, "record %d has %d bytes, which are no whole number of token ids", r.number,
-			len(r.data))
+		a.out.add(Fatal, "record_broken", path, "record %d has %d bytes, which is not a multiple of the size of a token id",
+			r.number, len(r.data))
 	}
 	if r.hasCount && r.tokens != int64(tokens) {
-		a.out.add(Fatal, "token_count", path, "record %d has token_count %d and its answer has %d tokens", r.number, r.tokens,
-			tokens)
+		a.out.add(Fatal, "token_count", path, "record %d has token_count %d, but its answer has %d tokens", r.number,
+			r.tokens, tokens)
 	}
 	if a.Row == nil || a.Row.Vocabulary == 0 {
 		return
 	}
 	for at := 0; at+tokenSize <= len(r.data); at += tokenSize {
 		if id := Int32.value(r.data[at:]); id < 0 || id >= float64(a.Row.Vocabulary) {
-			a.out.add(Fatal, "token_range", path, "record %d has %v where a token id below %d is expected: are the answers "+
+			a.out.add(Fatal, "token_range", path, "record %d has %v, expected a token id below %d: are the answers "+
 				"text?", r.number, id, a.Row.Vocabulary)
 			return
 		}

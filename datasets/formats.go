@@ -27,7 +27,7 @@ const (
 )
 
 // ErrOption is wrapped by errors about the options rather than the file.
-var ErrOption = errors.New("cannot read the data set as asked")
+var ErrOption = errors.New("cannot read the data set with these options")
 
 // records iterates over the records of an opened file. Each is the JSON text of one object, whatever the file's
 // format.
