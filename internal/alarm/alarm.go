@@ -21,23 +21,23 @@ func New() (*Alarm, error) {
 // FD returns a descriptor that is readable once the alarm has gone off.
 func (a *Alarm) FD() int { return a.fd }
 
-// Set lets FD become readable after a time; 0 or less: at once. It replaces the earlier setting.
+// Set makes FD readable after the given time, or immediately if the time is 0 or less. It replaces an earlier setting.
 func (a *Alarm) Set(after time.Duration) {
 	at := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(max(after, 1)))}
-	_ = unix.TimerfdSettime(a.fd, 0, &at, nil) // it fails only for other descriptors
+	_ = unix.TimerfdSettime(a.fd, 0, &at, nil) // this fails only for other kinds of descriptors
 }
 
-// Sleep blocks the thread until the alarm goes off, at most for a time, and clears it.
+// Sleep blocks the thread until the alarm goes off or the longest time has passed, and clears the alarm.
 func (a *Alarm) Sleep(longest time.Duration) {
 	fds := [1]unix.PollFd{{Fd: int32(a.fd), Events: unix.POLLIN}}
-	_, _ = unix.Poll(fds[:], int(longest/time.Millisecond)+1) // an interrupted wait is a short one
+	_, _ = unix.Poll(fds[:], int(longest/time.Millisecond)+1) // an interrupted wait only ends earlier
 	a.Clear()
 }
 
 // Clear makes FD unreadable until the next Set.
 func (a *Alarm) Clear() {
 	var expirations [8]byte
-	_, _ = unix.Read(a.fd, expirations[:]) // EAGAIN: the alarm has not gone off
+	_, _ = unix.Read(a.fd, expirations[:]) // this fails with EAGAIN if the alarm has not gone off
 }
 
 // Close frees the descriptor.

@@ -21,19 +21,19 @@ import (
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
-// supported are the packages that other modules may import: docs/reference/api.md. Each has its own kind of program in
-// testdata/outsider, and its exported names in testdata/api.txt.
+// supported lists the packages that other modules may import (docs/reference/api.md). Programs in testdata/outsider use
+// them, and testdata/api.txt contains their exported names.
 var supported = []string{
 	"accuracy", "backends", "datasets", "loadgen-cgo", "run", "submission/check", "sut", "tokenizer",
 }
 
-// shared are packages whose types appear in supported signatures. These types are documented and may be used by name;
-// everything else in the packages is unsupported.
+// shared lists packages whose types appear in supported signatures. These types are documented and may be used by name;
+// the rest of the packages is unsupported.
 var shared = []string{
 	"ledger", "metrics/hostinfo", "models", "run/exit", "run/record", "servers", "tokenizer/finder",
 }
 
-// forTheCommand are exported functions that only the command uses: their signatures may name unsupported types.
+// forTheCommand lists exported functions that only the command uses. Their signatures may name unsupported types.
 var forTheCommand = []string{"run.FromPlan"}
 
 // typeChecked returns the compiled packages of the module below the given folders, keyed by folder.
@@ -93,7 +93,8 @@ func exported(p *types.Package) []string {
 // folderOf returns the folder of a package of the module.
 func folderOf(p *types.Package) string { return strings.TrimPrefix(p.Path(), module+"/") }
 
-// mentioned calls visit for every named type of the module in the exported part of an object, with where it stands.
+// mentioned calls visit for every named type of the module in the exported part of an object, with the place of the
+// mention.
 func mentioned(p *types.Package, object types.Object, visit func(where string, t *types.TypeName)) {
 	seen := map[types.Type]bool{}
 	var walk func(where string, t types.Type)
@@ -160,7 +161,7 @@ func mentioned(p *types.Package, object types.Object, visit func(where string, t
 	walk(object.Name(), object.Type())
 }
 
-// A supported signature that names an unsupported type could not be used, or would support that type by accident.
+// A supported signature that names an unsupported type is unusable, or supports that type by accident.
 func TestSupportedSignaturesNameSupportedTypes(t *testing.T) {
 	packages, err := typeChecked()
 	require.NoError(t, err)
@@ -183,7 +184,8 @@ func TestSupportedSignaturesNameSupportedTypes(t *testing.T) {
 
 var update = flag.Bool("update", false, "write testdata/api.txt anew")
 
-// A new exported name of a supported package is a promise, so it is a decision: it changes testdata/api.txt too.
+// A new exported name of a supported package is a promise to users. It must therefore be a decision, which also changes
+// testdata/api.txt.
 func TestExportedNamesAreDecided(t *testing.T) {
 	const list = "testdata/api.txt"
 	packages, err := typeChecked()
@@ -210,7 +212,7 @@ func TestExportedNamesAreDecided(t *testing.T) {
 	}
 }
 
-// outsiders are the programs of testdata/outsider and what each prints. example/ is one too: package run tests it.
+// outsiders maps each program of testdata/outsider to its output. example/ is such a program too; package run tests it.
 var outsiders = map[string]string{
 	"accuracy":  "rouge1 100\n",
 	"check":     "false true\n",

@@ -13,8 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// citations finds what is wrong with the references of texts to pages. Pages maps a page of this repository to its
-// anchors.
+// citations finds faulty references to pages. Pages maps each page of this repository to its anchors.
 type citations struct {
 	pages map[string][]string
 }
@@ -32,7 +31,7 @@ var (
 	heading = regexp.MustCompile(`(?m)^#+ +(.+?) *$`)
 	// fenced matches a code block of a Markdown page.
 	fenced = regexp.MustCompile("(?ms)^ *```.*?^ *```")
-	// punctuation is what GitHub leaves out of an anchor.
+	// punctuation matches the characters that GitHub omits from an anchor.
 	punctuation = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
 )
 
@@ -85,11 +84,11 @@ func (c *citations) find(name, text string) []string {
 	return faults
 }
 
-// citing are the endings of files whose references are checked.
+// citing lists the suffixes of files whose references are checked.
 var citing = []string{".go", ".c", ".cc", ".h", ".sh", ".py", ".yaml", ".yml", ".md", ".txtar", ".json", ".lock",
 	"Makefile"}
 
-// skipped are folders without sources of this project.
+// skipped lists folders without sources of this project.
 var skipped = []string{".git", ".cache", "bin", "results", "third_party/loadgen"}
 
 // documents returns the text of every file of the repository that ends in one of endings, by its path.
@@ -118,7 +117,7 @@ func documents(t *testing.T, endings ...string) map[string]string {
 	return all
 }
 
-// TestCitedPagesAndSectionsExist holds every reference in a source, a script or a page against the pages.
+// TestCitedPagesAndSectionsExist checks that every page and section that a source, a script or a page refers to exists.
 func TestCitedPagesAndSectionsExist(t *testing.T) {
 	files := documents(t, citing...)
 	c := citations{pages: map[string][]string{}}
@@ -130,7 +129,7 @@ func TestCitedPagesAndSectionsExist(t *testing.T) {
 	require.Greater(t, len(c.pages), 15)
 	found := 0
 	for name, text := range files {
-		if name == "internal/arch/citations_test.go" { // its made-up texts
+		if name == "internal/arch/citations_test.go" { // contains made-up references
 			continue
 		}
 		found += len(cited.FindAllString(text, -1))

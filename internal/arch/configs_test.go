@@ -10,7 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
-// Every shipped configuration is one that `run --config` takes: known keys, good values, a test that can be planned.
+// `run --config` accepts every shipped configuration: its keys are known, its values are valid, and its test can be
+// planned.
 func TestShippedConfigsCanBePlanned(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(root, "configs", "*.yaml"))
 	require.NoError(t, err)

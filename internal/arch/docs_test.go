@@ -18,13 +18,13 @@ import (
 
 const troubleshooting = "docs/reference/troubleshooting.md"
 
-// failureCodes are the values of the constants of type ledger.Reason.
+// failureCodes returns the values of the constants of type ledger.Reason.
 func failureCodes(t *testing.T) []string {
 	codes := constants(t, "ledger/reason.go", "Reason")
-	return slices.DeleteFunc(codes, func(c string) bool { return c == "" }) // "" is success
+	return slices.DeleteFunc(codes, func(c string) bool { return c == "" }) // the code "" means success
 }
 
-// verdictCodes are the values of the constants of type record.Code.
+// verdictCodes returns the values of the constants of type record.Code.
 func verdictCodes(t *testing.T) []string { return constants(t, "run/record/code.go", "Code") }
 
 // constants returns the values of the constants of one type in a file.
@@ -67,7 +67,7 @@ func TestEveryFailureAndVerdictCodeHasItsEntry(t *testing.T) {
 	}
 }
 
-// errorCodes are the values of the constants of type exit.Code.
+// errorCodes returns the values of the constants of type exit.Code.
 func errorCodes(t *testing.T) []string { return constants(t, "run/exit/code.go", "Code") }
 
 var (
@@ -75,8 +75,8 @@ var (
 	oneCode  = regexp.MustCompile("`([a-z_]+)`")
 )
 
-// TestErrorCodesAreConstants rejects a code that is written as text where an error is made, and a row of the page for a
-// code that no error has.
+// TestErrorCodesAreConstants rejects an error whose code is a string literal, and a row of the page for a code that no
+// error has.
 func TestErrorCodesAreConstants(t *testing.T) {
 	codes := errorCodes(t)
 	require.Len(t, slices.Compact(slices.Sorted(slices.Values(codes))), len(codes), "two constants are equal")
@@ -104,7 +104,7 @@ func TestErrorCodesAreConstants(t *testing.T) {
 	}
 }
 
-// The schema lists codes as data; what the program can write and what the schema allows must be the same.
+// The schema allows exactly the codes that the program can write.
 func TestTheSchemaKnowsEveryCode(t *testing.T) {
 	var s struct {
 		Defs struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// catches reports whether a function begins with what takes a panic to exit code 70.
+// catches reports whether a function begins with the deferred call that turns a panic into exit code 70.
 func catches(body *ast.BlockStmt) bool {
 	if body == nil || len(body.List) == 0 {
 		return false
@@ -24,7 +24,8 @@ func catches(body *ast.BlockStmt) bool {
 	return ok && pkg.Name == "crash" && f.Sel.Name == "Catch"
 }
 
-// begun is the function that a node starts as a goroutine: by go, or by the method Go of a group; nil: it starts none.
+// begun returns the function that a node starts as a goroutine, by a go statement or by the method Go of a group. It
+// returns nil if the node starts none.
 func begun(n ast.Node) ast.Expr {
 	switch n := n.(type) {
 	case *ast.GoStmt:
@@ -37,7 +38,7 @@ func begun(n ast.Node) ast.Expr {
 	return nil
 }
 
-// nameOf is that of a function or method.
+// nameOf returns the name of a function or method.
 func nameOf(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -48,9 +49,10 @@ func nameOf(e ast.Expr) string {
 	return ""
 }
 
-// A panic that nobody catches ends the program with 2, which means wrong usage, and a campaign would take it for that.
+// A panic that is not caught ends the program with exit code 2, which means wrong usage, and a campaign would interpret
+// it so.
 func TestEveryGoroutineCatchesItsPanic(t *testing.T) {
-	named := map[string]bool{} // functions that catch, by package and name
+	named := map[string]bool{} // whether a function catches panics, by package and name
 	for _, s := range sources(t) {
 		for _, d := range s.file.Decls {
 			if f, ok := d.(*ast.FuncDecl); ok && catches(f.Body) {

@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// theWay are the folders through which a query and its answer pass.
+// theWay lists the folders through which a query and its answer pass.
 var theWay = []string{"loadgen-cgo", "sut", "qsl", "backends", "ledger", "workload"}
 
-// hotMark begins the first comment of a file of the hot path, behind the build tag if there is one.
+// hotMark matches the beginning of a file of the hot path: its first comment, after the build tag if there is one.
 var hotMark = regexp.MustCompile(`\A(?://go:build [^\n]*\n\n)?// HOT PATH: ((?:[^\n]*\n//)*[^\n]*)\n`)
 
 // hotFiles returns the first comment of each file of the hot path.
@@ -47,7 +47,7 @@ func hotFiles(t *testing.T) map[string]string {
 	return hot
 }
 
-// The page lists the files of the hot path, and each says what it may not do.
+// The page lists the files of the hot path, and the first comment of each file states what the file must not do.
 func TestHotPathIsWhereThePageSays(t *testing.T) {
 	page, err := os.ReadFile("../../docs/explanation/architecture.md")
 	require.NoError(t, err)

@@ -8,18 +8,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// clientMakers are the packages that make HTTP clients: the test's own, and that of everything else, with the rules for
-// redirects, proxies and authorities.
+// clientMakers lists the packages that make HTTP clients: nethttp for the test, and httpclient for everything else,
+// with the rules for redirects, proxies and authorities.
 var clientMakers = []string{"backends/internal/nethttp", "internal/httpclient"}
 
-// clientNames are net/http's ways to a client.
+// clientNames lists the names in net/http that make or provide a client.
 var clientNames = []string{"Client", "DefaultClient", "Transport", "DefaultTransport", "Get", "Post", "PostForm",
 	"Head", "ProxyFromEnvironment"}
 
 func TestClientsAreMadeInOnePlace(t *testing.T) {
 	made := map[string]int{}
 	for _, s := range sources(t) {
-		types := map[ast.Node]bool{} // *http.Client, which makes none
+		types := map[ast.Node]bool{} // uses of the type *http.Client, which make no client
 		ast.Inspect(s.file, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.StarExpr:

@@ -6,18 +6,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// importers are rooms that only some may import. internal/golden, internal/race and the C++ worker are for tests, whose
-// imports are not looked at.
+// importers maps packages with restricted use to the packages that may import them. internal/golden, internal/race and
+// the C++ worker are for tests, whose imports are not checked.
 var importers = map[string][]string{
 	"sim":                         {"cmd", "run/rehearse", "run/runtest"},
 	"schema":                      {"cmd", "submission"},
 	"internal/sandbox":            {"accuracy", "cmd", "run"},
-	"internal/golden":             {"backends/internal/wirecase"}, // itself for tests
+	"internal/golden":             {"backends/internal/wirecase"}, // this importer is for tests too
 	"internal/race":               {},
 	"backends/internal/wiretest":  {},
 	"backends/internal/wirecase":  {},
 	"internal/arch":               {"scripts"},
-	"run/runtest":                 {}, // for tests, as schema/schematest is
+	"run/runtest":                 {}, // for tests, like schema/schematest
 	"schema/schematest":           {},
 	"submission/treetest":         {},
 	"cmd":                         {},
@@ -25,7 +25,8 @@ var importers = map[string][]string{
 	"loadgen-cgo/internal/cppsut": {},
 }
 
-// place returns the layer of a folder, its room, and whether it has one.
+// place returns the layer of a folder and the entry of Layers or Apart to which it belongs. ok is false if there is
+// none.
 func place(folder string) (layer int, room string, ok bool) {
 	for i, rooms := range Layers {
 		for _, r := range rooms {
@@ -57,7 +58,7 @@ func TestImportsPointDown(t *testing.T) {
 				continue
 			}
 			layer, _, ok := place(to)
-			if !ok { // rooms that stand apart have their own list of importers
+			if !ok { // packages outside the layers have their own list of importers
 				continue
 			}
 			require.Greater(t, layer, from, "%s imports %s, which is no layer below it", p.Dir, to)

@@ -23,7 +23,7 @@ var Layers = [][]string{
 	{"internal/earlylimit", "internal/crash", "internal/nvtx", "configs/profiles"},
 }
 
-// Apart maps each package beside the layers to the packages that it may import.
+// Apart maps each package outside the layers to the packages that it may import.
 var Apart = map[string][]string{
 	"sim":              {"datasets", "models", "tokenizer", "internal/crash"},
 	"schema":           {},

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// runMake returns what make prints. -n prints the commands and starts none.
+// runMake returns the output of make. The option -n prints the commands without running them.
 func runMake(t *testing.T, words string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", "make -n -C ../.. "+words)
@@ -20,7 +20,7 @@ func runMake(t *testing.T, words string) (string, error) {
 	return string(out), err
 }
 
-// A misspelled ENDPOINT would measure the simulator instead of the server.
+// make must reject unknown variables: with a misspelled ENDPOINT it would measure the simulator instead of the server.
 func TestMakeRefusesWhatItWouldIgnore(t *testing.T) {
 	for _, c := range []struct{ line, message string }{
 		{"run MODLE=x", "`make run` has no variable MODLE; did you mean MODEL? Nothing was started."},
@@ -55,7 +55,7 @@ func TestMakeAcceptsStandardVariables(t *testing.T) {
 	require.NoError(t, err, out)
 }
 
-// The pages show only commands that make accepts, with the variables of their targets.
+// The pages show only make commands that exist, with variables that their targets read.
 func TestMakeAcceptsTheCommandsOfThePages(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*/*.md")
 	require.NoError(t, err)

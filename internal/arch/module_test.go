@@ -20,16 +20,16 @@ import (
 
 const module = "github.com/mlperf-go/mlperf-go"
 
-// root is the module's folder, seen from this package's.
+// root is the path of the module's folder relative to this package's folder.
 const root = "../.."
 
-// listed is one package of the module. Dir is its folder below the module, "" for the module itself.
+// listed is one package of the module. Dir is its folder relative to the module's folder, "" for the module's own.
 type listed struct {
 	*build.Package
 	Dir string
 }
 
-// ours returns the folders below the module that p imports.
+// ours returns the folders of the module's packages that p imports.
 func (p *listed) ours() []string {
 	var folders []string
 	for _, i := range p.Imports {
@@ -68,7 +68,7 @@ var list = sync.OnceValues(func() ([]*listed, error) {
 	return packages, err
 })
 
-// isModule reports whether a folder is the root of a module of its own.
+// isModule reports whether a folder is the root of another module.
 func isModule(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "go.mod"))
 	return err == nil
@@ -82,15 +82,15 @@ func packages(t *testing.T) []*listed {
 	return all
 }
 
-// source is one Go file that is no test.
+// source is one Go file that is not a test.
 type source struct {
-	name string // below the module
-	pkg  string // its folder
+	name string // path relative to the module's folder
+	pkg  string // folder of its package
 	file *ast.File
 	fset *token.FileSet
 }
 
-// sources returns the syntax of every Go file but tests, whatever its build tags.
+// sources returns the syntax of every Go file except tests, regardless of build tags.
 func sources(t *testing.T) []source {
 	t.Helper()
 	all, err := parsed()
@@ -125,7 +125,7 @@ var parsed = sync.OnceValues(func() ([]source, error) {
 	return all, nil
 })
 
-// at says where a node stands, for messages.
+// at returns the position of a node for messages.
 func (s source) at(n ast.Node) string {
 	p := s.fset.Position(n.Pos())
 	return s.name + ":" + strconv.Itoa(p.Line)
@@ -138,7 +138,7 @@ func text(t *testing.T, name string) string {
 	return string(b)
 }
 
-// below reports whether folder is one of rooms or lies in one.
+// below reports whether folder is one of rooms or inside one of them.
 func below(folder string, rooms ...string) bool {
 	return slices.ContainsFunc(rooms, func(r string) bool { return folder == r || strings.HasPrefix(folder, r+"/") })
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a page may have: columns of prose, sentences of a paragraph, words of a table's cell.
+// Limits of a page: columns of a line of prose, sentences in a paragraph, words in a table's cell.
 const (
 	widestProse   = 100
 	mostSentences = 5
@@ -27,7 +27,7 @@ var (
 	column   = regexp.MustCompile(`(?:^|[^\\])\|`)
 )
 
-// pageFaults returns what makes a page hard to read. Tables may be wide, and code may have any form.
+// pageFaults returns the faults that make a page hard to read. Tables may be wide, and code blocks are not checked.
 func pageFaults(text string) []string {
 	var faults []string
 	text = block.ReplaceAllString(text, "")

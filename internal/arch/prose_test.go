@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// phrase is a turn that plain English avoids.
+// phrase is an expression that plain English avoids.
 type phrase struct {
-	words string // letters and spaces, in lower case
+	words string // the phrase: letters and spaces, in lower case
 	plain string // what to write instead
 }
 
@@ -58,21 +58,22 @@ var phrases = []phrase{
 	{"the one that", `name the thing`},
 }
 
-// matcher returns a pattern of the words of a phrase, with any white space between them.
+// matcher returns a pattern that matches the words of a phrase with any white space between them.
 func (p phrase) matcher() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b` + strings.ReplaceAll(p.words, " ", `\s+`) + `\b`)
 }
 
-// prose are the texts of a repository that people read, by the file that they are in.
+// prose contains the texts of a repository that people read, by the path of their file.
 type prose struct{ messages, comments, pages map[string]string }
 
-// code matches what is no prose in a Markdown page.
+// code matches the code in a Markdown page.
 var code = regexp.MustCompile("(?ms)^ *```.*?^ *```|`[^`\n]*`")
 
 // lineComment matches a comment of a C++ file or a script.
 var lineComment = regexp.MustCompile(`(?m)^\s*(?://|#)(.*)$`)
 
-// add sorts the text of a file. Messages are the string literals of more than one word in Go files that are no tests.
+// add collects the texts of a file by kind. Messages are the string literals of more than one word in Go files that are
+// not tests.
 func (p *prose) add(name, text string) error {
 	switch {
 	case strings.HasSuffix(name, "_test.go"):
@@ -128,7 +129,7 @@ func newProse() *prose {
 	return &prose{map[string]string{}, map[string]string{}, map[string]string{}}
 }
 
-// TestProseIsPlain holds messages, comments and pages against the phrases.
+// TestProseIsPlain checks that messages, comments and pages contain none of the phrases.
 func TestProseIsPlain(t *testing.T) {
 	p := newProse()
 	for name, text := range documents(t, ".go", ".c", ".cc", ".h", ".sh", ".md", "Makefile") {

@@ -20,7 +20,7 @@ const (
 	longestFunction = 65
 )
 
-// rawLines returns the numbers of the lines that a raw string of a Go source touches.
+// rawLines returns the numbers of the lines that contain a part of a raw string in a Go source.
 func rawLines(text string) map[int]bool {
 	lines := map[int]bool{}
 	files := token.NewFileSet()
@@ -41,8 +41,8 @@ func rawLines(text string) map[int]bool {
 	}
 }
 
-// wideLines returns one sentence for each line of a source that is too wide. Raw strings in tests may be wider: they
-// quote what others write.
+// wideLines returns one sentence for each line of a source that is too wide. Raw strings in tests may be wider, because
+// they quote the output of other programs.
 func wideLines(name, text string) []string {
 	var faults []string
 	raw := map[int]bool{}
@@ -79,7 +79,7 @@ func TestWideLines(t *testing.T) {
 	require.Len(t, wideLines("a_test.go", "package a\n\nvar a = \""+wide+"\"\n"), 1)
 }
 
-// length returns the lines of a function from its first word to its closing brace.
+// length returns the number of lines of a function from the word func to its closing brace.
 func (s source) length(f *ast.FuncDecl) int {
 	return s.fset.Position(f.End()).Line - s.fset.Position(f.Pos()).Line + 1
 }

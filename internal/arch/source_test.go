@@ -17,16 +17,17 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// theTerminal are the names by which a program reaches its flags, its environment and its terminal.
+// theTerminal lists, by package, the names by which a program reaches its flags, its environment and its terminal.
 var theTerminal = map[string][]string{
 	"os":  {"Getenv", "LookupEnv", "Environ", "ExpandEnv", "Setenv", "Args", "Stdin", "Stdout", "Stderr", "Exit"},
 	"fmt": {"Print", "Printf", "Println", "Scan", "Scanf", "Scanln"},
 }
 
-// theirPackages serve nothing else.
+// theirPackages lists packages that have no other purpose.
 var theirPackages = []string{"flag", "log", "github.com/urfave/cli", "github.com/vbauerster/mpb", "golang.org/x/term"}
 
-// forTests read the environment names that tests have, and start servers for them; no program imports them.
+// forTests lists packages that read the environment variables of tests, and start servers for tests. No program imports
+// them.
 var forTests = []string{"internal/golden", "backends/internal/wiretest", "backends/internal/wirecase"}
 
 func TestNothingBelowCmdReadsFlagsEnvironmentOrTerminal(t *testing.T) {
@@ -54,14 +55,14 @@ func TestNothingBelowCmdReadsFlagsEnvironmentOrTerminal(t *testing.T) {
 }
 
 // isTable reports whether a file may list benchmarks as data: the registry's own columns cannot hold what packages
-// above it define, such as scorers, so a package may have one table of its own, in a file of this name. confkeys.go has
-// LoadGen's model keys.
+// above it define, such as scorers, so a package may have one table of its own, in a file of this name. confkeys.go
+// contains LoadGen's model keys.
 func isTable(s source) bool {
 	return filepath.Base(s.name) == "benchmarks.go" || s.name == "internal/config/confkeys.go"
 }
 
-// Benchmarks are told apart by rows of tables: a name in a condition would be a rule that the next benchmark's row can
-// not bring.
+// Only rows of tables distinguish benchmarks. A name in a condition would be a rule that a new benchmark's row cannot
+// express.
 func TestNoBenchmarkIsNamedOutsideTables(t *testing.T) {
 	names := map[string]bool{}
 	for _, r := range models.Rows() {
@@ -106,14 +107,15 @@ func TestNoBenchmarkIsNamedOutsideTables(t *testing.T) {
 	}
 }
 
-// family is how a part of a benchmark's name begins: a test for it would be a rule for several of them.
+// family matches the beginning of benchmarks' names. A comparison with such a text would be a rule for several
+// benchmarks.
 var family = regexp.MustCompile(`^(?i)[^a-z]*(llama|gpt-?j|gpt[-_]?oss|mixtral|deepseek|qwen|[0-9.]+b\b)`)
 
 // inFamily reports whether a text could be the beginning of a benchmark's name. A name contains no space, while a
 // sentence may begin with "llama.cpp".
 func inFamily(text string) bool { return family.MatchString(text) && !strings.Contains(text, " ") }
 
-// concatenated is the text that literals make together.
+// concatenated returns the text of one literal or of several concatenated ones.
 func concatenated(e ast.Expr) (text string, ok bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -129,8 +131,8 @@ func concatenated(e ast.Expr) (text string, ok bool) {
 	return "", false
 }
 
-// comparisons are the literals that something is held against: by an operator, a case, or a function of strings, or by
-// the name of a constant.
+// comparisons returns the literals with which the code compares a value: by an operator, a case, a function of package
+// strings, or through a constant.
 func comparisons(s source) map[*ast.BasicLit]bool {
 	found := map[*ast.BasicLit]bool{}
 	add := func(list ...ast.Expr) {
@@ -163,7 +165,7 @@ func comparisons(s source) map[*ast.BasicLit]bool {
 	return found
 }
 
-// The test above would see each of these.
+// The test above must detect each of these comparisons.
 func TestWhatNamesABenchmark(t *testing.T) {
 	for text, want := range map[string]bool{"llama": true, "gpt-oss": true, "GPTJ": true, "-70b": true, "405b": true,
 		"deepseek": true, "qwen3": true, "gpt2": false, "gptme": false, "b": false, "mix": false, "ball": false} {
@@ -188,7 +190,7 @@ func f(s string, m map[string]int) bool {
 	require.ElementsMatch(t, []string{`"zero"`, `"one"`, `"two"`, `"three"`, `"four"`}, got)
 }
 
-// data are the literals of a file's package-level variables.
+// data returns the literals in a file's package-level variables.
 func data(s source) map[*ast.BasicLit]bool {
 	found := map[*ast.BasicLit]bool{}
 	for _, d := range s.file.Decls {
@@ -207,7 +209,7 @@ func data(s source) map[*ast.BasicLit]bool {
 	return found
 }
 
-// flagDefaults are the literals of `Value: "..."` in cmd.
+// flagDefaults returns the literals of `Value: "..."` in cmd.
 func flagDefaults(s source) map[*ast.BasicLit]bool {
 	found := map[*ast.BasicLit]bool{}
 	if !below(s.pkg, "cmd") {
@@ -238,7 +240,7 @@ func TestEveryPackageSaysWhatItOwns(t *testing.T) {
 	}
 }
 
-// Words that say that something is not done do not stay in the source.
+// The source contains no words that mark unfinished work.
 func TestNothingIsLeftForLater(t *testing.T) {
 	words := []string{"TO" + "DO", "FIX" + "ME", "XX" + "X:"}
 	for _, p := range packages(t) {
@@ -257,7 +259,7 @@ func TestNothingIsLeftForLater(t *testing.T) {
 	}
 }
 
-// What differs between rounds is data in package rounds: no code elsewhere compares a round's name.
+// Differences between rounds are data in package rounds. No code elsewhere compares a round's name.
 func TestRoundsAreNamedInTheirTableOnly(t *testing.T) {
 	round := regexp.MustCompile(`^"v[0-9]+\.[0-9]+"$`)
 	for _, s := range sources(t) {

@@ -18,16 +18,17 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/golden"
 )
 
-// The wording of a benchmark's prompts belongs to the benchmark. Nothing of it stands here: prompts come from a data
-// set or from a template that the user names.
+// The wording of a benchmark's prompts belongs to the benchmark. The repository contains none of it: prompts come from
+// a data set or from a template that the user names.
 
-// shingle is how many words in a row two texts must have in common to be called one.
+// shingle is the number of consecutive words that two texts must share to count as the same wording.
 const shingle = 7
 
-// answerField stands in the form of an answer, which the registry has as a JSON schema: names of fields, no wording.
+// answerField occurs in the answer's JSON schema in the registry, which contains names of fields but no wording of a
+// prompt.
 const answerField = "secondhand"
 
-// shingles are the runs of words of a text, in small letters and without punctuation.
+// shingles returns the runs of consecutive words of a text, in lower case and without punctuation.
 func shingles(text string) []string {
 	words := strings.FieldsFunc(strings.ToLower(text),
 		func(r rune) bool { return !('a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '\'') })
@@ -38,8 +39,8 @@ func shingles(text string) []string {
 	return list
 }
 
-// TestNoRecordedPromptStandsInTheRepository takes the recorded prompts of the benchmarks and looks for seven words of
-// one in every text file.
+// TestNoRecordedPromptStandsInTheRepository searches every text file for seven consecutive words of a benchmark's
+// recorded prompts.
 func TestNoRecordedPromptStandsInTheRepository(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join(golden.Dir(t, "accuracy"), "prompts.json"))
 	require.NoError(t, err)
@@ -59,7 +60,7 @@ func TestNoRecordedPromptStandsInTheRepository(t *testing.T) {
 			}
 		case map[string]any:
 			for key, e := range v {
-				if key != "note" && key != "description" && key != "source" { // of the recording
+				if key != "note" && key != "description" && key != "source" { // text about the recording, not part of a prompt
 					collect(e)
 				}
 			}
@@ -94,17 +95,17 @@ func TestNoRecordedPromptStandsInTheRepository(t *testing.T) {
 	require.Greater(t, files, 500)
 }
 
-// toAModel are ways of speaking to a model, none to a user of this program.
+// toAModel matches phrases that address a model and never a user of this program.
 var toAModel = regexp.MustCompile(`(?i)\b(you are an? |your (task|response|answer) (is|should|must)|think step by step|summari[sz]e the|answer the (following|question)|solve the following|respond (only )?with|the following (question|article|problem|product)|below is an instruction)`)
 
-// word is one of a sentence.
+// word matches a word of a sentence.
 var word = regexp.MustCompile(`(^|\s)[A-Za-z]+[.,:;]?(\s|$)`)
 
-// field is a place for a row's own text in a prompt.
+// field matches a placeholder for a row's own text in a prompt.
 var field = regexp.MustCompile(`\{[a-z_]{3,}\}`)
 
-// TestNoSourceSpeaksToAModel needs no recording: a literal that addresses a model, or is a long text with places for
-// fields, would be a prompt.
+// TestNoSourceSpeaksToAModel rejects literals that address a model, and long texts with placeholders for fields,
+// because both would be prompts. It needs no recordings.
 func TestNoSourceSpeaksToAModel(t *testing.T) {
 	for _, s := range sources(t) {
 		if below(s.pkg, "scripts") {

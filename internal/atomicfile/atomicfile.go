@@ -12,10 +12,10 @@ import (
 	"syscall"
 )
 
-// Access holds the mode bits that let others than the owner read a new file. Its zero value is Private.
+// Access holds the mode bits that let users other than the owner read a new file. Its zero value is Private.
 type Access fs.FileMode
 
-// Private lets only the owner read a file. Shared lets everybody read it, as far as the umask permits.
+// Private lets only the owner read a file. Shared lets all users read it, unless the umask forbids that.
 const (
 	Private Access = 0
 	Shared  Access = 0o044
@@ -41,17 +41,18 @@ func (a Access) Append(path string) (*os.File, error) {
 			err = errors.New("not a regular file of this user; remove it, or choose another folder")
 		}
 	}
-	if err == nil && info.Mode().Perm()&^a.File() != 0 { // left by an earlier version
+	if err == nil && info.Mode().Perm()&^a.File() != 0 { // created with wider permissions
 		err = f.Chmod(a.File())
 	}
 	if err != nil {
-		_ = f.Close() // nothing was written
+		_ = f.Close() // nothing was written, so an error of Close does not matter
 		return nil, explain(path, err)
 	}
 	return f, nil
 }
 
-// Create makes path an empty file that grows in place. It removes what was there and follows no link.
+// Create makes path an empty file that grows in place. It removes an existing file or link at path, and follows no
+// link.
 func (a Access) Create(path string) (*os.File, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, explain(path, err)
@@ -63,17 +64,17 @@ func (a Access) Create(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Write replaces path with what fill writes, readable by everybody. After an error path is unchanged.
+// Write replaces path with the bytes that fill writes. All users may read the file. After an error path is unchanged.
 func Write(path string, fill func(io.Writer) error) error { return Shared.Write(path, fill) }
 
-// WriteBytes replaces path with data, readable by everybody.
+// WriteBytes replaces path with data. All users may read the file.
 func WriteBytes(path string, data []byte) error { return Shared.WriteBytes(path, data) }
 
-// WriteJSON replaces path with v as indented JSON and a final newline, readable by everybody.
+// WriteJSON replaces path with v as indented JSON and a final newline. All users may read the file.
 func WriteJSON(path string, v any) error { return Shared.WriteJSON(path, v) }
 
-// Write replaces path with what fill writes. After an error path is unchanged. A link at path is replaced, not
-// followed.
+// Write replaces path with the bytes that fill writes. After an error path is unchanged. A link at path is replaced,
+// not followed.
 func (a Access) Write(path string, fill func(io.Writer) error) error {
 	f, err := a.create(path)
 	if err != nil {
@@ -113,7 +114,7 @@ func encodeJSON(path string, v any) ([]byte, error) {
 const writable = 2 | 1
 
 // Replaceable returns an error if Write cannot write a path: its folder is missing or does not allow new files, or it
-// is no regular file.
+// is not a regular file.
 func Replaceable(path string) error {
 	folder := filepath.Dir(filepath.Clean(path))
 	if _, err := os.Stat(folder); err != nil {
@@ -125,7 +126,7 @@ func Replaceable(path string) error {
 	return replaceable(path)
 }
 
-// create begins the unfinished file of a path that the user chose: the folders in it may be links.
+// create begins the unfinished file for a path that the user chose. The folders in the path may be links.
 func (a Access) create(path string) (*unfinished, error) {
 	if err := replaceable(path); err != nil {
 		return nil, err
@@ -167,8 +168,8 @@ func kind(m fs.FileMode) string {
 	return "a pipe, a socket or a device"
 }
 
-// explain adds the path to an error. Advice about a full or read-only disk is left to the caller, which can name the
-// flag that chose the path.
+// explain adds the path to an error. It gives no advice about a full or read-only disk, because only the caller can
+// name the flag that chose the path.
 func explain(path string, err error) error {
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("writing %s: %w; make the folder first", path, err)

@@ -49,7 +49,7 @@ func TestWriteSaysWhatToTry(t *testing.T) {
 	require.ErrorContains(t, err, "make the folder first")
 }
 
-// A rename would put a file in the place of /dev/stdout.
+// A rename would replace /dev/stdout by a file.
 func TestWriteLeavesDevicesAlone(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe")
@@ -65,7 +65,7 @@ func TestWriteLeavesDevicesAlone(t *testing.T) {
 	require.NotZero(t, info.Mode()&os.ModeNamedPipe)
 }
 
-// onFullDisk lets every unfinished file of the test be /dev/full, which never has room.
+// onFullDisk replaces every unfinished file of the test by /dev/full, which never has space.
 func onFullDisk(t *testing.T) {
 	t.Helper()
 	if _, err := os.Stat("/dev/full"); err != nil {
@@ -99,10 +99,10 @@ func TestFullDisk(t *testing.T) {
 	require.Empty(t, names(t, dir))
 }
 
-// What a compressor still holds reaches the disk when it is closed: the disk may be full only then.
+// A compressor writes its last bytes when it is closed, so a full disk may become apparent only then.
 func TestFullDiskAtTheEndOfCompression(t *testing.T) {
 	onFullDisk(t)
-	system.sync = func(*os.File) error { return nil } // would fail on /dev/full, for another reason
+	system.sync = func(*os.File) error { return nil } // syncing /dev/full would fail for another reason
 	for name, create := range lineFiles() {
 		path := filepath.Join(t.TempDir(), name)
 		l, err := create(path)
@@ -115,7 +115,7 @@ func TestFullDiskAtTheEndOfCompression(t *testing.T) {
 	}
 }
 
-// record notes the calls that make a file durable, and lets them through.
+// record records the calls that make a file durable, and executes them.
 func record(t *testing.T) *[]string {
 	t.Helper()
 	calls := &[]string{}
@@ -138,7 +138,8 @@ func record(t *testing.T) *[]string {
 	return calls
 }
 
-// Bytes, name and folder reach the disk in this order, or a power failure leaves a name without its bytes.
+// Bytes, name and folder must reach the disk in this order; otherwise a power failure could leave a name without its
+// bytes.
 func TestFilesAreDurable(t *testing.T) {
 	dir := t.TempDir()
 	root, err := os.OpenRoot(dir)
@@ -153,7 +154,7 @@ func TestFilesAreDurable(t *testing.T) {
 		require.NoError(t, write())
 		size := 4
 		if name == "c.jsonl" {
-			size++ // its newline
+			size++ // plus the newline
 		}
 		require.Equal(t, []string{fmt.Sprintf("sync %d bytes", size), "rename to " + name, "sync folder"}, *calls, name)
 	}
@@ -210,7 +211,8 @@ func lineFiles() map[string]func(path string) (*Lines, error) {
 	}
 }
 
-// A bulk file of many windows is one frame, which every reader of zstd reads to its end. On a full disk it is dropped.
+// A bulk file of many windows is one zstd frame, which every reader reads to its end. On a full disk the file is
+// discarded.
 func TestBulk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.jsonl.zst")
 	const lines = 200_000
@@ -321,7 +323,7 @@ func readFile(t *testing.T, path string) string {
 	return string(data)
 }
 
-// names are the entries of a folder.
+// names returns the names of a folder's entries.
 func names(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -333,7 +335,7 @@ func names(t *testing.T, dir string) []string {
 	return names
 }
 
-// A writer that dies leaves its unfinished file; the next writer of the same name removes it, and no other file.
+// A writer that crashes leaves its unfinished file. The next writer of the same name removes that file and no other.
 func TestLeftoversAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	random := strings.Repeat("A", 26)
@@ -353,7 +355,7 @@ func closedFile(f *os.File, err error) error {
 	return f.Close()
 }
 
-// Files that grow in place are not opened through what somebody planted.
+// Files that grow in place are never opened through a planted link or file.
 func TestPlantedFilesDoNotGrow(t *testing.T) {
 	victim := filepath.Join(t.TempDir(), "victim")
 	for name, plant := range map[string]func(path string) error{
@@ -362,7 +364,7 @@ func TestPlantedFilesDoNotGrow(t *testing.T) {
 		"pipe":      func(path string) error { return syscall.Mkfifo(path, 0o600) },
 	} {
 		require.NoError(t, os.WriteFile(victim, []byte("precious"), 0o600))
-		require.NoError(t, os.Chmod(victim, 0o644)) // whatever the umask is
+		require.NoError(t, os.Chmod(victim, 0o644)) // set explicitly, since the umask may differ
 		path := filepath.Join(t.TempDir(), "log")
 		require.NoError(t, plant(path))
 		require.Error(t, closedFile(Private.Append(path)), name)

@@ -40,7 +40,7 @@ func (a Access) Copy(from, to string) (string, error) {
 	return sum(), nil
 }
 
-// copyFill copies from and hashes the bytes on the way.
+// copyFill returns a fill function that copies from, and a function that returns the hash of the copied bytes.
 func copyFill(from io.Reader) (sum func() string, fill func(io.Writer) error) {
 	h := sha256.New()
 	return func() string { return hex.EncodeToString(h.Sum(nil)) }, func(w io.Writer) error {

@@ -14,7 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// linesBuffer holds about a thousand request lines between two writes.
+// linesBuffer is the size of the write buffer in bytes. It holds about a thousand request lines.
 const linesBuffer = 256 << 10
 
 // Lines is a file of JSON lines that is written during a test. It is visible under its final name only after Close.
@@ -23,8 +23,8 @@ type Lines struct {
 	mu    sync.Mutex
 	path  string
 	file  *unfinished
-	pack  io.WriteCloser // compressor above file; nil for plain text
-	flush func() error   // of the compressor; nil for plain text
+	pack  io.WriteCloser // compressor that writes to file; nil for plain text
+	flush func() error   // flushes the compressor; nil for plain text
 	out   *bufio.Writer
 	count int
 	err   error // first failure; later calls return it
@@ -38,19 +38,19 @@ var (
 
 // CreateLines begins path. A name that ends in .zst or .gz is compressed.
 func (a Access) CreateLines(path string) (*Lines, error) {
-	// One goroutine: the encoder then works inside Write and its errors come back at once.
+	// With one goroutine the encoder works inside Write and returns its errors immediately.
 	return a.createLines(path, zstd.WithEncoderConcurrency(1))
 }
 
-// How a .zst file of CreateBulk is compressed: on so many processors, each of which keeps four windows of text
-// (docs/reference/measurements.md#after-the-last-answer).
+// Settings for compressing a .zst file of CreateBulk: the number of processors, and the window, of which each processor
+// keeps four (docs/reference/measurements.md#after-the-last-answer).
 const (
 	bulkProcessors = 4
 	bulkWindow     = 256 << 10
 )
 
-// CreateBulk is CreateLines for many lines that are known already: a .zst file is compressed on several processors, and
-// the error of a write may come with a later one, or with Close.
+// CreateBulk is like CreateLines, for many lines that are already known. It compresses a .zst file on several
+// processors, so a later write or Close may return the error of an earlier write.
 func (a Access) CreateBulk(path string) (*Lines, error) {
 	return a.createLines(path, zstd.WithEncoderConcurrency(min(bulkProcessors, runtime.GOMAXPROCS(0))),
 		zstd.WithConcurrentBlocks(true), zstd.WithWindowSize(bulkWindow))
@@ -113,7 +113,7 @@ func (l *Lines) Count() int {
 	return l.count
 }
 
-// Flush writes every line so far to the unfinished file, which stays readable after a crash.
+// Flush writes all lines so far to the unfinished file, so that they can be read after a crash.
 func (l *Lines) Flush() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -159,7 +159,7 @@ func (l *Lines) Close() error {
 	return l.err
 }
 
-// Abort drops the file. It may follow Close, where it does nothing.
+// Abort discards the file. After Close it does nothing.
 func (l *Lines) Abort() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -169,7 +169,7 @@ func (l *Lines) Abort() {
 	l.ended = true
 	l.err = fmt.Errorf("writing %s: %w", l.path, errAborted)
 	if l.pack != nil {
-		_ = l.pack.Close() // frees the compressor; what it writes is dropped below
+		_ = l.pack.Close() // frees the compressor; the file with its output is discarded below
 	}
 	l.file.discard()
 }

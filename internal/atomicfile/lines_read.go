@@ -10,7 +10,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// readWindow bounds the memory that a compressed file of unknown origin can ask for.
+// readWindow limits the memory in bytes that a compressed file of unknown origin can require.
 const readWindow = 64 << 20
 
 type linesReader struct {

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// MakeOwnFolder creates a folder for files that are written through links. Where others may write to the folder above,
-// this user must own the new one: a link, another user's folder, and a folder that others may write to are errors.
+// MakeOwnFolder creates a folder for files that are written through links. If the path exists, it must be a folder of
+// this user: a link, another user's folder, and a folder that others may write to are errors.
 func (a Access) MakeOwnFolder(path string) error {
 	err := os.Mkdir(path, a.Folder())
 	if !errors.Is(err, fs.ErrExist) {

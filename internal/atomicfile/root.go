@@ -12,8 +12,8 @@ import (
 )
 
 // The functions of this file work below an opened folder whose contents may belong to someone else and may change at
-// any time. Names use slashes. A symbolic link at any component is an error, even if it points inside the folder: one
-// entry must not pass for another.
+// any time. Names use slashes. A symbolic link at any component is an error, even if it points inside the folder:
+// otherwise one entry could pass for another.
 
 // errLink is the cause of every rejected link.
 var errLink = errors.New("a symbolic link, which is not followed here; put the file or folder itself there")
@@ -41,7 +41,7 @@ func (a Access) MakeFolderIn(root *os.Root, name string) (*os.Root, error) {
 	})
 }
 
-// walk opens a folder one component at a time, with before called ahead of each.
+// walk opens a folder one component at a time, and calls before for each component first.
 func walk(root *os.Root, name string, before func(dir *os.Root, part string) error) (*os.Root, error) {
 	dir, err := root.OpenRoot(".")
 	if err != nil {
@@ -53,7 +53,7 @@ func walk(root *os.Root, name string, before func(dir *os.Root, part string) err
 		if err == nil {
 			next, err = step(dir, part)
 		}
-		_ = dir.Close() // only read
+		_ = dir.Close() // only read, so an error of Close does not matter
 		if err != nil {
 			return nil, fmt.Errorf("opening the folder %s: %w", filepath.Join(root.Name(), name), err)
 		}
@@ -70,8 +70,8 @@ func parts(name string) []string {
 	return strings.Split(name, "/")
 }
 
-// step opens the folder part of dir and compares it with what Lstat saw: a link planted in between leads to another
-// folder.
+// step opens the folder part of dir and compares it with the result of Lstat. It thereby detects a link planted in
+// between, which leads to another folder.
 func step(dir *os.Root, part string) (*os.Root, error) {
 	seen, err := dir.Lstat(part)
 	switch {
@@ -189,17 +189,17 @@ func SHA256In(root *os.Root, name string) (string, error) {
 	return sumOf(f)
 }
 
-// WriteIn replaces name below root with what fill writes, readable by everybody. Its folder must exist.
+// WriteIn replaces name below root with the bytes that fill writes. All users may read the file. Its folder must exist.
 func WriteIn(root *os.Root, name string, fill func(io.Writer) error) error {
 	return Shared.WriteIn(root, name, fill)
 }
 
-// WriteBytesIn replaces name below root with data, readable by everybody. Its folder must exist.
+// WriteBytesIn replaces name below root with data. All users may read the file. Its folder must exist.
 func WriteBytesIn(root *os.Root, name string, data []byte) error {
 	return Shared.WriteIn(root, name, bytesFill(data))
 }
 
-// WriteIn replaces name below root with what fill writes. After an error name is unchanged.
+// WriteIn replaces name below root with the bytes that fill writes. After an error name is unchanged.
 func (a Access) WriteIn(root *os.Root, name string, fill func(io.Writer) error) error {
 	dir, base, err := split(root, name)
 	if err != nil {
@@ -217,7 +217,7 @@ func (a Access) WriteIn(root *os.Root, name string, fill func(io.Writer) error) 
 	return f.finish(fill)
 }
 
-// CopyIn replaces name below root with the bytes of from, readable by everybody, and returns their SHA-256.
+// CopyIn replaces name below root with the bytes of from and returns their SHA-256. All users may read the file.
 func CopyIn(root *os.Root, name string, from io.Reader) (string, error) {
 	sum, fill := copyFill(from)
 	if err := WriteIn(root, name, fill); err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// below is a folder that somebody else may write to, beside one with a victim that no write may reach.
+// below is a folder that somebody else may write to. Next to it is a folder with a victim file that no write may
+// change.
 type below struct {
 	root           *os.Root
 	inside, victim string
@@ -39,7 +40,7 @@ func newBelow(t *testing.T) below {
 	return b
 }
 
-// files are the paths below a folder with what the regular ones hold.
+// files returns the paths below a folder, with the contents of the regular files.
 func files(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -54,7 +55,7 @@ func files(t *testing.T, folder string) map[string]string {
 	return all
 }
 
-// operations are all that work below a folder, on the file a/b/c.txt.
+// operations contains all functions that work below a folder, applied to the file a/b/c.txt.
 var operations = map[string]func(root *os.Root) error{
 	"WriteBytesIn": func(root *os.Root) error { return WriteBytesIn(root, "a/b/c.txt", []byte("new")) },
 	"CopyIn": func(root *os.Root) error {
@@ -80,7 +81,7 @@ func closed(root *os.Root, err error) error {
 	return root.Close()
 }
 
-// A link at any component is refused, wherever it leads: out of the folder, to another place inside, to nothing.
+// A link at any component is rejected, whether its target is outside the folder, inside it, or missing.
 func TestLinksAreRefusedAtEveryComponent(t *testing.T) {
 	for operation, do := range operations {
 		for _, component := range []string{"a", "a/b", "a/b/c.txt"} {
@@ -131,7 +132,8 @@ func TestBelowAFolder(t *testing.T) {
 	require.Equal(t, []string{"a", "abc", "x"}, names(t, b.inside))
 }
 
-// A tree has more files and folders than a process may open: no operation leaves one open, whether it succeeds or not.
+// A tree may have more files and folders than a process may open, so no operation may leave one open, even after an
+// error.
 func TestFilesAreClosed(t *testing.T) {
 	b := newBelow(t)
 	require.NoError(t, os.Symlink("a", filepath.Join(b.inside, "link")))
@@ -145,10 +147,10 @@ func TestFilesAreClosed(t *testing.T) {
 	ways["no content"] = func(root *os.Root) error {
 		return WriteIn(root, "a/b/c.txt", func(io.Writer) error { return io.ErrUnexpectedEOF })
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // the collector closes what nothing refers to
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // the garbage collector would close unreferenced files
 	for name, do := range ways {
 		before := openFiles(t)
-		_ = do(b.root) // either way
+		_ = do(b.root) // it may succeed or fail
 		require.Equal(t, before, openFiles(t), name)
 	}
 }
@@ -185,7 +187,7 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 	require.ErrorIs(t, closed(FolderIn(b.root, "pipe")), syscall.ENOTDIR)
 }
 
-// The path of Write is the user's: folders in it may be links, and a link in place of the file is replaced, never
+// The user chooses the path of Write. Folders in it may be links, and a link at the file's name is replaced, never
 // followed. A link planted under a temporary name that the package used or may use is not followed either.
 func TestWriteDoesNotFollowPlantedFiles(t *testing.T) {
 	for _, planted := range []string{"run.json", "run.json.tmp", "run.json." + strings.Repeat("A", 26) + ".tmp"} {
@@ -206,7 +208,7 @@ func TestWriteDoesNotFollowPlantedFiles(t *testing.T) {
 	require.Equal(t, "new", readFile(t, filepath.Join(dir, "real", "run.json")))
 }
 
-// Even a guessed temporary name is of no use: it is created, never opened.
+// An attacker who guesses a temporary name gains nothing, because the file is created exclusively and never opened.
 func TestTemporaryFileIsCreated(t *testing.T) {
 	b := newBelow(t)
 	require.NoError(t, os.Symlink(filepath.Join(b.victim, "a/b/c.txt"), filepath.Join(b.inside, "guessed")))

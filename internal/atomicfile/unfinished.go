@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	tmpSuffix   = ".tmp" // marks a file that is not complete yet
-	longestName = 255    // of a file, in bytes, on every common file system
+	tmpSuffix   = ".tmp" // suffix of a file that is not complete yet
+	longestName = 255    // maximum length of a file's name in bytes on every common file system
 )
 
 // unfinished is a file that is still being written. It is in the folder of its final name, under a random name that
 // cannot have been planted, and every operation on it is relative to the opened folder.
 type unfinished struct {
 	*os.File
-	dir  *os.Root // closed with the file
-	temp string   // name in dir until publish
-	name string   // name in dir from publish on
-	path string   // for messages
+	dir  *os.Root // folder of the file, closed with it
+	temp string   // file's name in dir until publish
+	name string   // file's name in dir from publish on
+	path string   // path of the file for messages
 }
 
 // system holds the calls that make a file durable. Tests record them and make them fail.
@@ -45,25 +45,27 @@ func (a Access) begin(dir *os.Root, name, path string) (*unfinished, error) {
 	temp := tempPrefix(name) + rand.Text() + tmpSuffix
 	f, err := system.create(dir, temp, a.File())
 	if err != nil {
-		_ = dir.Close() // only read
+		_ = dir.Close() // only read, so an error of Close does not matter
 		return nil, explain(path, err)
 	}
 	return &unfinished{File: f, dir: dir, temp: temp, name: name, path: path}, nil
 }
 
-// tempPrefix returns the prefix of temporary names: a file left by a crash shows which file it was to become.
+// tempPrefix returns the prefix of temporary names. It contains the final name, so that a file left by a crash shows
+// its origin.
 func tempPrefix(name string) string {
 	return name[:min(len(name), longestName-1-len(rand.Text())-len(tmpSuffix))] + "."
 }
 
-// removeLeftovers removes the unfinished files of writers of the same name that died. A path has one writer at a time.
+// removeLeftovers removes the unfinished files that crashed writers of the same name left. A path has one writer at a
+// time.
 func removeLeftovers(dir *os.Root, name string) {
 	d, err := dir.Open(".")
 	if err != nil {
-		return // create reports what is wrong with the folder
+		return // create reports the fault of the folder
 	}
 	defer d.Close()
-	names, _ := d.Readdirnames(-1) // a leftover that stays costs space only
+	names, _ := d.Readdirnames(-1) // a remaining leftover costs only space
 	for _, n := range names {
 		rest, ours := strings.CutPrefix(n, tempPrefix(name))
 		random, unfinished := strings.CutSuffix(rest, tmpSuffix)
@@ -73,7 +75,7 @@ func removeLeftovers(dir *os.Root, name string) {
 	}
 }
 
-// RemoveUnfinished removes what writers of a path left that died.
+// RemoveUnfinished removes the unfinished files that crashed writers of a path left.
 func RemoveUnfinished(path string) {
 	dir, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
@@ -118,7 +120,7 @@ func (u *unfinished) publish() error {
 	return nil
 }
 
-// discard drops the file. It ignores errors: the caller already reports one.
+// discard removes the file. It ignores errors, because the caller already reports one.
 func (u *unfinished) discard() {
 	_ = u.Close()
 	_ = u.dir.Remove(u.temp)
@@ -132,7 +134,7 @@ func syncFolder(dir *os.Root) error {
 		return err
 	}
 	defer d.Close()
-	// Some file systems cannot sync a folder; the rename is as durable there as it can be.
+	// Some file systems cannot sync a folder; there the rename cannot be made more durable.
 	if err := system.sync(d); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
 		return err
 	}

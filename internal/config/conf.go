@@ -13,8 +13,8 @@ type ConfKind int
 
 // The files that LoadGen reads in addition to its built-in mlperf.conf.
 const (
-	UserConf  ConfKind = iota // conf_type 1
-	AuditConf                 // conf_type 2, read with the model "*"
+	UserConf  ConfKind = iota // user.conf: LoadGen's conf_type 1
+	AuditConf                 // audit.config: LoadGen's conf_type 2, read with the model "*"
 )
 
 func (k ConfKind) String() string {
@@ -26,7 +26,7 @@ func (k ConfKind) String() string {
 
 // Entry is one line of a LoadGen configuration file.
 type Entry struct {
-	Line     int // from 1
+	Line     int // number of the line, starting at 1
 	Model    string
 	Scenario string
 	Key      string
@@ -40,7 +40,7 @@ type Conf struct {
 	name    string
 	kind    ConfKind
 	entries []Entry
-	index   map[string]int // name of an entry → index in entries
+	index   map[string]int // index in entries, by the entry's name
 }
 
 // Name returns the file name passed to ParseConf.
@@ -137,8 +137,8 @@ func checkWords(words []string) error {
 	return nil
 }
 
-// checkGluedComment checks a line whose first word is like "#note". LoadGen takes that word for a key: it ignores some
-// of these lines, which is harmless, and drops the whole file because of the others.
+// checkGluedComment checks a line whose first word is like "#note". LoadGen treats that word as a key. It ignores some
+// of these lines, which is harmless; because of the others it rejects the whole file.
 func checkGluedComment(words []string) error {
 	harmless := len(words) == 1 || words[1] == "#" ||
 		words[1] == "=" && !slices.ContainsFunc(words[2:], func(w string) bool { return !isConfNumber(w) })

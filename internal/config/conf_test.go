@@ -71,7 +71,7 @@ func TestParseConfRejects(t *testing.T) {
 	}
 }
 
-// LoadGen ignores these lines, though their comment sign has no blank behind it.
+// LoadGen ignores these lines, although no blank follows their comment sign.
 func TestHarmlessGluedComments(t *testing.T) {
 	for _, text := range []string{"#note", "#note # more", "#note = 5", "#note = 0x10", "#note = 1.5", "#note = 5.",
 		"#note = 1 2"} {

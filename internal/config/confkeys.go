@@ -20,7 +20,7 @@ const (
 	formMS                      // whole milliseconds
 	formFloatMS                 // milliseconds with a fraction, above 0
 	formRate                    // number above 0
-	formPercent                 // number above 0 and below 100
+	formPercent                 // percentage above 0 and below 100
 	formAny                     // any number; only verification scripts read it
 )
 
@@ -29,13 +29,13 @@ type confKey struct {
 	name      string
 	scenarios []string // scenarios in which LoadGen reads the key; nil for all
 	form      confForm
-	fractions []string // scenarios in which a formMS key may have a fraction
+	fractions []string // scenarios in which a value of form formMS may have a fraction
 	gate      string   // switch that must be on for LoadGen to read the key
 	readOnly  bool     // LoadGen reads the key only from its built-in mlperf.conf
-	audit     bool     // only in an audit.config, for the verification scripts
+	audit     bool     // key that occurs only in an audit.config, for the verification scripts
 }
 
-// The switches that open other keys.
+// The switches that enable other keys.
 const (
 	keyTokenLatencies = "use_token_latencies"
 	keyInferLatencies = "infer_token_latencies"

@@ -39,7 +39,7 @@ func TestOldNamesAreThoseOfTheirSetting(t *testing.T) {
 	}
 	require.Empty(t, OldNamesOf("no-such-setting"))
 	for _, v := range OldVariables() {
-		if v.Flag == "output-dir" || v.Flag == "set" { // flags of a command
+		if v.Flag == "output-dir" || v.Flag == "set" { // flags of a command, which are not settings
 			continue
 		}
 		_, _, err := RunSettings().Find(v.Flag)

@@ -14,7 +14,7 @@ type Layer int
 // The layers, lowest first.
 const (
 	FromDefault Layer = iota
-	FromProgram       // decided by the run; Origin.Where explains how
+	FromProgram       // value decided by the run; Origin.Where explains how
 	FromRegistry
 	FromFile
 	FromUserConf
@@ -39,7 +39,7 @@ func (o Origin) String() string {
 	return strings.TrimLeft(o.Layer.String()+" "+o.Where, " ")
 }
 
-// of names a setting and where its value came from. The name of a flag is enough.
+// of describes a setting and the source of its value for messages. For a flag it returns only the flag's name.
 func (o Origin) of(name string) string {
 	if o == (Origin{FromFlag, "--" + name}) {
 		return o.Where
@@ -66,7 +66,7 @@ func New(table Table) *Effective {
 	return &Effective{Values: Values{table: table, set: map[string]entry{}}}
 }
 
-// Auto is the value by which a user leaves a setting to the run.
+// Auto is the value with which a user lets the run decide a setting.
 const Auto = "auto"
 
 // Set parses text as the value of the setting with that name or alias. A value from a higher layer is kept; within a

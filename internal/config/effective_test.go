@@ -24,7 +24,7 @@ func TestRunSettingsAreConsistent(t *testing.T) {
 		require.Equal(t, strings.ToLower(s.Name), s.Name)
 		require.Equal(t, s.Kind == Enum, len(s.Enum) > 0, s.Name)
 		require.True(t, !s.Ignored || s.Notice != "", "%s is ignored without a notice", s.Name)
-		_ = e.Text(s.Name) // panics on a default that does not parse
+		_ = e.Text(s.Name) // panics if the default cannot be parsed
 		for spelling, means := range s.Values {
 			require.Contains(t, s.Enum, means)
 			require.NotContains(t, spelling, "_")
@@ -38,7 +38,7 @@ func TestRunSettingsAreConsistent(t *testing.T) {
 	}
 }
 
-// Every flag that the command-line contract lists exists.
+// Every flag in the documented command line exists.
 func TestRunSettingsHaveTheContractsFlags(t *testing.T) {
 	const contract = `model scenario mode endpoint backend api dataset samples target-qps min-duration min-queries max-duration max-queries user-conf
 audit-config concurrency max-errors max-tokens min-tokens temperature top-p top-k ttft-limit tpot-limit first-token-timeout token-timeout
@@ -289,7 +289,7 @@ min-duration: 10m # default
 	require.False(t, again.IsSet("api-key"))
 }
 
-// Every configuration survives writing and loading.
+// Every configuration is unchanged after writing and loading.
 func TestYAMLRoundTrip(t *testing.T) {
 	text := rapid.StringMatching(`[ -~é…\t\n#:'"-]{0,20}`)
 	rapid.Check(t, func(t *rapid.T) {

@@ -24,7 +24,7 @@ func readGolden(t *testing.T, path string, into any) {
 }
 
 // settingsOf computes LoadGen's settings from a file that ParseConf accepts, as
-// docs/reference/loadgen.md#configuration-keys describe. It contains only fields that the file sets.
+// docs/reference/loadgen.md#configuration-keys describes. It contains only fields that the file sets.
 func settingsOf(t *testing.T, c *Conf, model, scenario string, gates ...string) map[string]string {
 	t.Helper()
 	fields := map[string]string{}
@@ -102,7 +102,7 @@ func sameNumber(a, b string) bool {
 // (docs/reference/loadgen.md#default-settings).
 var defaults = map[string]string{"mode": "2", "use_token_latencies": "false", "performance_issue_same": "false"}
 
-// harmless are the cases whose text LoadGen reads as written; all others must be rejected.
+// harmless lists the cases whose text LoadGen reads as written. All others must be rejected.
 var harmless = map[string]bool{
 	"plain": true, "no_newline_at_end": true, "glued_hash_line": true, "hash_then_text": true, "leading_spaces": true,
 	"tabs": true, "crlf": true,
@@ -151,7 +151,8 @@ func TestGoldenConfigParse(t *testing.T) {
 	}
 }
 
-// For every recorded run with one user.conf, the file is rejected if LoadGen failed, and otherwise yields its settings.
+// For every recorded run with one user.conf, ParseConf rejects the file if LoadGen failed, and otherwise returns
+// LoadGen's settings.
 func TestGoldenUserConfs(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join(golden.Dir(t, "loadgen"), "*.json"))
 	require.NoError(t, err)
@@ -245,7 +246,7 @@ type goldenStep struct {
 // userConf returns the only user.conf of a run, and the fields that were assigned after reading it.
 func (c *goldenRun) userConf() (*goldenStep, map[string]bool) {
 	var found *goldenStep
-	fixed := map[string]bool{"mode": true} // recorded as a word
+	fixed := map[string]bool{"mode": true} // the recording has the mode as a word
 	for i := range c.Steps {
 		s := &c.Steps[i]
 		switch {

@@ -6,12 +6,12 @@ import (
 	"unicode"
 )
 
-// MissingValue returns an error if the value of a flag was forgotten, so that another flag follows: the flag parser
-// would take that one as the value. takesValue reports whether a flag of that name, without its dashes, exists, and
-// whether a value follows it.
+// MissingValue returns an error if the value of a flag is missing and another flag follows, which the flag parser would
+// take as the value. takesValue reports whether a flag of that name, without its dashes, exists, and whether a value
+// follows it.
 //
 // Any word that begins with two dashes counts as a flag, because it may be a misspelled one. A text with spaces does
-// not, and a value after an equals sign is never looked at.
+// not. A value after an equals sign is never checked.
 func MissingValue(args []string, takesValue func(name string) (known, takes bool)) error {
 	for i := 0; i < len(args) && args[i] != "--"; i++ {
 		name, isFlag := flagName(args[i])

@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// longestWord bounds the quadratic comparison of Nearest; it exceeds every name of this program.
+// longestWord is the maximum length of a word that Nearest compares, in bytes, because the comparison takes quadratic
+// time. Every name in this program is shorter.
 const longestWord = 96
 
 // Nearest returns at most three candidates that word may be a misspelling of, best first.
 //
 // Letter case and "-", "_" and "." are ignored. Close spellings (edit distance up to a third of the word) precede
-// candidates that begin with the word. Of equal ones, those of the word's length come first.
+// candidates that begin with the word. Among equally close candidates, those with the length of the word come first.
 func Nearest(word string, candidates []string) []string {
 	w := fold(word)
 	if w == "" || len(w) > longestWord {

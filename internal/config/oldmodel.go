@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// oldPort is where the older harness expected a server if no file named its port.
+// oldPort is the port on which the older harness expected a server if no file named one.
 const oldPort = "8000"
 
-// ResolveHost translates the old --host H1,H2 without a file of servers to endpoints, unless there are some.
+// ResolveHost translates the old --host H1,H2, for runs without a file of servers, to endpoints. If endpoints are set,
+// it drops the hosts.
 func (e *Effective) ResolveHost() error {
 	hosts, ok := e.set["host"]
 	if !ok {

@@ -1,14 +1,14 @@
 package config
 
-// The names of the older Python harness, and what each means here (docs/how-to/migration.md). There is no other list of
-// them: RunSettings adds them to the settings, and the commands read the words and variables.
+// The names of the older Python harness and their meanings here (docs/how-to/migration.md). This is the only list of
+// them. RunSettings adds the flags to the settings, and the commands read the words and variables.
 
 // oldFlag is a flag of the older harness.
 type oldFlag struct {
 	name    string
-	setting string // whose value it is; "": accepted without effect, as a setting of its own
-	value   string // set by a switch
-	kind    Kind   // without a setting: what follows the flag
+	setting string // setting whose value the flag sets; "": the flag is accepted without effect, as a separate setting
+	value   string // value that a switch sets
+	kind    Kind   // kind of the flag's value if there is no setting
 	notice  string
 }
 
@@ -56,7 +56,7 @@ var oldValues = map[string]map[string]string{
 	"api": {"chat-completions": "chat", "sglang-generate": "generate"},
 }
 
-// oldSettings are flags of the older harness that mean something which no other setting does.
+// oldSettings contains flags of the older harness whose meaning no other setting has.
 var oldSettings = []Setting{
 	{Name: "model-category", Kind: String, Hidden: true,
 		Notice: "--model-category is now --model; if --model is given too, it is now --served-model",
@@ -103,14 +103,14 @@ func OldNamesOf(setting string) []string {
 	return names
 }
 
-// OldEngineArgs is the old flag before the engine's own arguments, which now follow "--".
+// OldEngineArgs is the old flag that preceded the engine's own arguments. They now follow "--".
 const OldEngineArgs = "--engine-args"
 
-// OldCommand is a word of the older harness's script for submissions, as arguments of today.
+// OldCommand is a word of the older harness's script for submissions, with the arguments that replace it.
 type OldCommand struct {
 	Word string
 	Args []string
-	// Audits is set if the words after it are audits and a scenario.
+	// Audits is set if audits and a scenario follow the word.
 	Audits bool
 }
 
@@ -126,12 +126,12 @@ func OldCommands() []OldCommand {
 	}
 }
 
-// OldVariable is an environment variable of the older harness's script for submissions, and the flag that it means.
+// OldVariable is an environment variable of the older harness's script for submissions, and the flag that replaces it.
 // Only an OldCommand reads it, because the names are those of other programs too.
 type OldVariable struct {
 	Name string
-	Flag string // receives the value behind Before
-	// Before is the first part of the flag's value, and After the last.
+	Flag string // flag whose value is Before, the variable's value, and After
+	// Before is the first part of the flag's value and After is the last part.
 	Before, After string
 }
 

@@ -11,46 +11,46 @@ type Kind string
 // The kinds of settings.
 const (
 	String   Kind = "string"
-	Strings  Kind = "strings"  // comma-separated, or a YAML list
+	Strings  Kind = "strings"  // list of texts, comma-separated or a YAML list
 	Int      Kind = "int"      // whole number
 	Float    Kind = "float"    // finite number
 	Duration Kind = "duration" // Go duration, or a bare whole number of seconds
 	Bool     Kind = "bool"     // true/false, 1/0, yes/no, on/off
-	Bytes    Kind = "bytes"    // bytes, or with KiB, MiB, GiB, TiB, kB, MB, GB, TB
+	Bytes    Kind = "bytes"    // size in bytes, or with KiB, MiB, GiB, TiB, kB, MB, GB, TB
 	Enum     Kind = "enum"     // one of Setting.Enum in any letter case
 )
 
-// Range bounds a number. The zero Range accepts every number from 0 up.
+// Range limits a number. The zero Range accepts every number that is at least 0.
 type Range struct {
-	Positive bool    // reject 0 too
-	Negative bool    // accept numbers below 0
+	Positive bool    // whether to reject 0
+	Negative bool    // whether to accept numbers below 0
 	Max      float64 // largest value; 0 for no limit
 }
 
 // Alias is another name of a setting.
 type Alias struct {
 	Name   string
-	Value  string // value set by a switch, such as generic by use-generic; "": the alias takes a value
+	Value  string // value that a switch sets, such as generic for use-generic; "": the alias takes a value
 	Notice string // message to print when the alias is used
 }
 
 // Setting describes one setting of a run: a flag, an environment variable and a key of the configuration file.
 type Setting struct {
-	Name    string // lower case, words joined by "-"
+	Name    string // name of the setting: lower case, words joined by "-"
 	Aliases []Alias
 	Kind    Kind
 	Enum    []string          // values of an Enum
 	Values  map[string]string // other spellings of values, lower case with "-"
 	Range   Range
-	Usage   string // help text: one phrase, with the unit
-	Group   string // heading in the help text
-	Default string // "": no default, or the run decides
-	Bare    string // value of a flag without one; "": the flag needs a value
+	Usage   string // help text: one phrase, including the unit
+	Group   string // heading of the setting in the help text
+	Default string // default value; "": there is none, or the run decides
+	Bare    string // value if the flag is given without one; "": the flag needs a value
 
-	Secret  bool   // never show the value
-	Ignored bool   // accepted without effect; Notice explains why
-	Auto    bool   // the value "auto" is the same as no value: the run decides
-	Hidden  bool   // not listed in the help text
+	Secret  bool   // whether the value must never be shown
+	Ignored bool   // whether the setting is accepted without effect; Notice explains why
+	Auto    bool   // whether the value "auto" means that the run decides, as without a value
+	Hidden  bool   // whether the help text omits the setting
 	Notice  string // message to print when the setting is used
 }
 
@@ -99,8 +99,8 @@ func (t Table) Find(name string) (*Setting, *Alias, error) {
 	return nil, nil, &unknownSetting{name, t}
 }
 
-// unknownSetting looks for similar names only if its text is asked for: most callers just want to know whether a flag
-// is a setting.
+// unknownSetting is an error that searches for similar names only when its text is read, because most callers only need
+// to know whether a flag is a setting.
 type unknownSetting struct {
 	name  string
 	table Table

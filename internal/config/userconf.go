@@ -17,11 +17,11 @@ type KV struct {
 	Text string
 }
 
-// userConfRow connects a key of user.conf with a setting.
+// userConfRow maps a key of user.conf to a setting.
 type userConfRow struct {
 	key       string
 	setting   string
-	scenarios []string // LoadGen scenarios in which both mean the same; nil for all
+	scenarios []string // LoadGen scenarios in which key and setting mean the same; nil: all scenarios
 	toSetting func(text string) string
 	toConf    func(v value) (string, error)
 }
@@ -125,7 +125,7 @@ func WriteUserConf(w io.Writer, header []string, model, scenario string, kvs []K
 		return err
 	}
 	out := bufio.NewWriter(w)
-	out.WriteString(text.String()) // a failed write is Flush's error
+	out.WriteString(text.String()) // Flush returns the error of a failed write
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("write user.conf: %w", err)
 	}

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Values are the settings of a table with their values and origins.
+// Values contains the settings of a table with their values and origins.
 type Values struct {
 	table Table
-	set   map[string]entry // by name; the others have their defaults
+	set   map[string]entry // values that were set, by name; other settings have their defaults
 }
 
 type entry struct {

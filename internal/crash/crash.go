@@ -5,7 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Handler ends the program. It gets the panic's value and the stack of its goroutine, and must not return.
+// Handler ends the program. It receives the panic's value and the stack of the panicking goroutine, and must not
+// return.
 type Handler func(value any, stack []byte)
 
 var handler atomic.Pointer[Handler]
@@ -17,7 +18,7 @@ func Handle(h Handler) { handler.Store(&h) }
 func Catch() {
 	h := handler.Load()
 	if h == nil {
-		return // and the panic goes on
+		return // the panic continues
 	}
 	if v := recover(); v != nil {
 		(*h)(v, debug.Stack())

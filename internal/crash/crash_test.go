@@ -37,7 +37,7 @@ func blow() {
 	select {}
 }
 
-// TestPanicOfAGoroutine lets processes of their own die: by the handler, and as Go does where there is none.
+// TestPanicOfAGoroutine starts child processes that panic, with a handler and without one.
 func TestPanicOfAGoroutine(t *testing.T) {
 	for as, want := range map[string]struct {
 		code int

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// limited leaves this process 1 GiB more of a kind of memory.
+// limited sets a limit that allows this process 1 GiB more of one kind of memory.
 func limited(kind string) {
 	resource, column := unix.RLIMIT_AS, 0
 	switch kind {
@@ -56,11 +56,11 @@ func limited(kind string) {
 	}
 }
 
-// Memory that runs out ends a process with exit code 3 and the limit, however fast it grows. Without a limit the Go
-// runtime explains the end itself.
+// A process that runs out of memory exits with code 3 and names the limit, whether memory grows fast or slowly. Without
+// a limit the Go runtime reports the fault itself.
 func TestMemoryThatRunsOut(t *testing.T) {
 	for name, c := range map[string]struct {
-		growth string // of memory: what limits it, and by how many bytes it grows
+		growth string // kind of memory, and number of bytes by which it grows
 		code   int
 		says   string
 	}{

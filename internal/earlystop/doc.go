@@ -1,7 +1,7 @@
 // Package earlystop computes how many late queries a Server test may have: LoadGen's early-stopping criterion.
 //
-// From a percentile and counts it computes how many queries a test needs for a number of late ones, and how many late
-// ones a test of known length may have.
+// From a percentile it computes the number of queries that a test needs for a given number of late queries, and the
+// number of late queries that a test of known length may have.
 //
 // It keeps no state, does no I/O and imports nothing of the project. Rules: docs/reference/loadgen.md#early-stopping.
 package earlystop

@@ -2,17 +2,18 @@ package earlystop
 
 import "math"
 
-// confidence is LoadGen's: a test passes when so many late queries would be unlikely, at this level, of a server that
-// misses the limit (docs/reference/loadgen.md#early-stopping). LoadGen's tolerance is 0.
+// confidence is LoadGen's confidence level. A test passes if a server that misses the limit would, at this level, be
+// unlikely to have so few late queries (docs/reference/loadgen.md#early-stopping). LoadGen's tolerance is 0.
 const confidence = 0.99
 
-// Need returns how many queries in time a test needs for LoadGen to accept the given number of late ones. The target
-// percentile lies between 0 and 1, both excluded; Need returns 0 for others.
+// Need returns the number of queries in time that a test needs for LoadGen to accept the given number of late queries.
+// The target percentile lies between 0 and 1, both excluded; Need returns 0 for others.
 func Need(percentile float64, late int) int {
 	if !(percentile > 0 && percentile < 1) || late < 0 {
 		return 0
 	}
-	// Odds fall with every further query in time, so the answer lies between a count that fails and one that passes.
+	// The probability falls with every further query in time, so the answer lies between a count that fails and a count
+	// that passes.
 	lo, hi := 0, 1
 	for !accepted(percentile, hi, late) {
 		lo, hi = hi, 2*hi
@@ -44,7 +45,7 @@ func Bearable(percentile float64, n int) int {
 	return lo
 }
 
-// AtMost returns the probability of at most late late ones among n queries, each of which is late with the probability
+// AtMost returns the probability that at most late of n queries are late, if each query is late with the probability
 // share.
 func AtMost(n, late int, share float64) float64 {
 	switch {

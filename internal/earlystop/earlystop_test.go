@@ -21,7 +21,7 @@ func TestGoldenNeed(t *testing.T) {
 	seen := 0
 	for _, row := range table.Rows {
 		if row[1] != 0 || row[2] != confidence {
-			continue // LoadGen runs with these two
+			continue // the recorded LoadGen runs use these two values
 		}
 		seen++
 		require.Equal(t, int(row[4]), Need(row[0], int(row[3])), "p %v, %v late", row[0], row[3])
@@ -29,7 +29,7 @@ func TestGoldenNeed(t *testing.T) {
 	require.Greater(t, seen, 100)
 }
 
-// Totals of docs/reference/loadgen.md#early-stopping, among them a test of an hour and more.
+// The totals are those of docs/reference/loadgen.md#early-stopping, including a test of more than an hour.
 func TestTotals(t *testing.T) {
 	for late, total := range map[int]int{0: 459, 1: 662, 10: 2010, 100: 12571, 1000: 107569} {
 		require.Equal(t, total, Need(.99, late)+late)

@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// ellipsis ends a text that was cut.
+// ellipsis marks the end of a text that was cut.
 const ellipsis = "..."
 
 // Line returns text as one line of valid UTF-8: at most most bytes, followed by "..." if it was cut.
 func Line(text string, most int) string { return clean(text, most, "") }
 
-// Lines is Line for text of several lines: line feeds and tabs stay as they are.
+// Lines is like Line for text of several lines: it keeps line feeds and tabs.
 func Lines(text string, most int) string { return clean(text, most, "\n\t") }
 
 func clean(text string, most int, kept string) string {
@@ -36,10 +36,10 @@ func harmless(text, kept string) bool {
 	return utf8.ValidString(text) && strings.IndexFunc(text, func(r rune) bool { return !plain(r, kept) }) < 0
 }
 
-// plain reports whether a character is shown as what it is: a letter, mark, number, punctuation, symbol or blank.
+// plain reports whether a character is shown unchanged: a letter, mark, number, punctuation, symbol or blank.
 func plain(r rune, kept string) bool { return unicode.IsGraphic(r) || strings.ContainsRune(kept, r) }
 
-// show returns a character as readers see it.
+// show returns the text shown for a character: itself, or its escape.
 func show(r rune, kept string) string {
 	if plain(r, kept) {
 		return string(r)

@@ -40,7 +40,7 @@ func TestLine(t *testing.T) {
 	require.Equal(t, "a\n\tb\\u000d\n", Lines("a\n\tb\r\n", 100))
 }
 
-// Whatever comes in: what goes out is bounded, valid UTF-8 and has nothing in it that a terminal obeys.
+// For any input, the output has a bounded length, is valid UTF-8, and contains nothing that controls a terminal.
 func TestNothingSteersATerminal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) + rapid.String().Draw(t, "text")
@@ -60,7 +60,7 @@ func requireHarmless(t require.TestingT, got, kept string) {
 	}
 }
 
-// In whatever pieces a text is written, the same comes out as of the whole.
+// The output does not depend on the pieces in which a text is written.
 func TestWriterIsWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pieces := rapid.SliceOf(rapid.SliceOf(rapid.SampledFrom([]byte("ab\n\r\x1b\xc3\xa4\xe2\x80\xae")))).Draw(t, "pieces")
@@ -101,7 +101,7 @@ func TestWriterTellsOfErrors(t *testing.T) {
 	require.NoError(t, w.Flush())
 }
 
-// JSON leaves DEL and the second set of control characters as they are; escaped it is still the same value.
+// JSON does not escape DEL and the C1 control characters. After escaping them, the JSON must still have the same value.
 func TestJSONStaysTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.String().Draw(t, "value") + "\u007f\u009b\u202e\U000e0041\u2028"
@@ -115,7 +115,8 @@ func TestJSONStaysTheSame(t *testing.T) {
 	})
 }
 
-// Paint's two sequences pass; the text between them and around it is as safe as any other, however it is cut.
+// Paint's two sequences are written unchanged. The text between and around them is made safe like any other text,
+// wherever it is cut.
 func TestPaint(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`[\x1bab\n\x{9b}]{0,8}`)

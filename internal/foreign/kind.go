@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// heads are the first bytes of files that hold no data set.
+// heads lists the first bytes of files that cannot be data sets, with what the file is and a remedy.
 var heads = []struct{ begins, what, remedy string }{
 	{"PARE", "an encrypted Parquet file", "write it without encryption"},
 	{"PK\x03\x04", "a zip archive", "unpack it"},
@@ -18,8 +18,8 @@ var heads = []struct{ begins, what, remedy string }{
 	{"\x28\xb5\x2f\xfd", "zstd data", "unpack the file"},
 }
 
-// Kind returns what a file with these first 24 bytes is if it holds no data, and what to do about it; empty: it may be
-// data.
+// Kind describes a file with these first 24 bytes if it cannot be a data set, and what to do about it. It returns empty
+// texts if the file may be a data set.
 func Kind(head []byte) (what, remedy string) {
 	i := slices.IndexFunc(heads, func(h struct{ begins, what, remedy string }) bool {
 		return bytes.HasPrefix(head, []byte(h.begins))
@@ -30,10 +30,10 @@ func Kind(head []byte) (what, remedy string) {
 	return heads[i].what, heads[i].remedy
 }
 
-// pages begin web pages, in lower case.
+// pages lists the beginnings of web pages, in lower case.
 var pages = []string{"<!doctype", "<html", "<head", "<?xml", "<title", "<body"}
 
-// TextKind is Kind for a file of text, whose data may begin with < or PARE, but not as a web page does.
+// TextKind is like Kind for text files. Text data may begin with < or PARE, but not like a web page.
 func TextKind(head []byte) (what, remedy string) {
 	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
 	isPage := func(begin string) bool { return strings.HasPrefix(strings.ToLower(string(head)), begin) }

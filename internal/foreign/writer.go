@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// longestHeld bounds what a LineWriter keeps of a line that does not end.
+// longestHeld is the maximum number of bytes that a LineWriter keeps of a line that does not end.
 const longestHeld = 1 << 20
 
 // LineWriter passes whole lines on as Lines shows them. Its methods may be called from any goroutine.
@@ -16,31 +16,31 @@ type LineWriter struct {
 	mu   sync.Mutex
 	to   io.Writer
 	pass []func(string) string
-	held []byte // of a line that has not ended
-	ink  []ink  // in held, in the order of its text
+	held []byte // bytes of a line that has not ended
+	ink  []ink  // control sequences within held, in the order of the text
 }
 
-// ink is a sequence that steers the terminal, before the byte at of the held text.
+// ink is a sequence that controls the terminal. It precedes the byte with index at of the held text.
 type ink struct {
 	at       int
 	sequence string
 }
 
-// Writer returns a writer that makes text safe to show and passes it on to to. Each function of pass sees a whole line
-// first and may change it. Call Flush at the end.
+// Writer returns a writer that makes text safe to show and writes it to the given writer. Each function of pass first
+// receives the whole line and may change it. Call Flush at the end.
 func Writer(to io.Writer, pass ...func(string) string) *LineWriter {
 	return &LineWriter{to: to, pass: pass}
 }
 
-// Write passes on the lines that p ends.
+// Write adds p to the held text and writes the lines that are now complete.
 func (w *LineWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.write(p)
 }
 
-// Paint writes text between two sequences that steer the terminal, such as a colour and its end. The text is made safe
-// to show like any other: only before and after pass as they are, so they must be constants of the program.
+// Paint writes text between two sequences that control the terminal, such as a colour and its end. The text is made
+// safe to show like any other. before and after are written unchanged, so they must be constants of the program.
 func (w *LineWriter) Paint(before, text, after string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -65,7 +65,7 @@ func (w *LineWriter) write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush passes on the rest.
+// Flush writes the held text.
 func (w *LineWriter) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -75,7 +75,7 @@ func (w *LineWriter) Flush() error {
 	return w.put(len(w.held))
 }
 
-// put passes on the first bytes of the held text, and the ink in and directly behind them.
+// put writes the first bytes of the held text, with the ink within and directly after them.
 func (w *LineWriter) put(end int) error {
 	var b strings.Builder
 	from := 0

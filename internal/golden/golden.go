@@ -9,7 +9,7 @@ import (
 // Env names the environment variable with the folder of recorded results.
 const Env = "MLPERF_GO_GOLDEN"
 
-// Dir is the folder of one part, such as "loadgen". It skips the test if the folder is missing.
+// Dir returns the folder of one part, such as "loadgen". It skips the test if the folder is missing.
 func Dir(t testing.TB, part string) string {
 	t.Helper()
 	root := os.Getenv(Env)

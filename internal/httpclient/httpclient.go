@@ -16,21 +16,21 @@ import (
 const (
 	connectTimeout = 30 * time.Second
 	idleTimeout    = 30 * time.Second
-	largestHeader  = 256 << 10 // bytes
+	largestHeader  = 256 << 10 // maximum size of a header in bytes
 )
 
 // Options are the settings that differ between clients.
 type Options struct {
-	Timeout            time.Duration  // of a request with its body; 0: the context's
-	Proxy              *url.URL       // nil: none
-	Authorities        *x509.CertPool // nil: the system's
+	Timeout            time.Duration  // limit for a request including its body; 0: only the context limits it
+	Proxy              *url.URL       // address of the proxy; nil: none
+	Authorities        *x509.CertPool // certificate authorities; nil: those of the system
 	InsecureSkipVerify bool
-	Certificates       []tls.Certificate // shown to servers that ask for one; nil: none
-	Socket             string            // Unix socket that every request goes to; "": none
-	Redirects          int               // most redirects in a row; 0: follow none and return the redirect itself
+	Certificates       []tls.Certificate // client certificates for servers that request one; nil: none
+	Socket             string            // path of a Unix socket for every request; "": none
+	Redirects          int               // maximum number of consecutive redirects; 0: return the redirect itself
 }
 
-// New makes a client. It verifies certificates unless told otherwise.
+// New makes a client. It verifies certificates unless InsecureSkipVerify is set.
 func New(o Options) *http.Client {
 	dialer := &net.Dialer{Timeout: connectTimeout}
 	t := &http.Transport{
@@ -69,7 +69,8 @@ func (o *Options) redirect(next *http.Request, before []*http.Request) error {
 	return nil
 }
 
-// Trusted reports whether no one in between can change what an address sends: it is https, or on this machine.
+// Trusted reports whether nobody on the way can change the data from an address, because the address uses https or is
+// on this machine.
 func Trusted(u *url.URL) bool {
 	ip := net.ParseIP(u.Hostname())
 	return u.Scheme == "https" || u.Scheme == "http" && ip != nil && ip.IsLoopback()

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// seen is a server that notes what it was sent.
+// seen is a server that records the requests that it receives.
 type seen struct {
 	*httptest.Server
 	authorizations []string
@@ -110,7 +110,7 @@ func TestSocket(t *testing.T) {
 	l, err := net.Listen("unix", path)
 	require.NoError(t, err)
 	s := &http.Server{Handler: http.HandlerFunc(fine)}
-	go func() { _ = s.Serve(l) }() // until it is closed
+	go func() { _ = s.Serve(l) }() // returns when the server is closed
 	t.Cleanup(func() { _ = s.Close() })
 	status, err := get(t, New(Options{Socket: path, Proxy: &url.URL{Scheme: "http", Host: "127.0.0.1:1"}}),
 		"http://localhost/")

@@ -9,24 +9,25 @@ import (
 	"io"
 )
 
-// MaxRecord is the longest record of an accuracy log that is read: 128 MiB of answer bytes.
+// MaxRecord is the maximum length of a record in an accuracy log, in bytes of hexadecimal text: 128 MiB of answer
+// bytes.
 const MaxRecord = 256 << 20
 
 // AccuracyEntry is one answer of the accuracy log. Its byte slices are valid only during the callback.
 type AccuracyEntry struct {
 	SeqID      int64
 	QSLIdx     int64
-	Data       []byte // the answer's bytes
+	Data       []byte // bytes of the answer
 	TokenData  []byte // bytes of the first token report; nil if absent
 	TokenCount int64
-	HasTokens  bool // the record has token_count
-	Record     int  // from 1
+	HasTokens  bool // whether the record has token_count
+	Record     int  // number of the record in the log, starting at 1
 }
 
 // Accuracy summarizes the reading of an accuracy log.
 type Accuracy struct {
 	Records   int
-	Truncated bool // the file has no closing bracket, or its last record is not finished
+	Truncated bool // whether the closing bracket is missing or the last record is incomplete
 }
 
 // ReadAccuracyFile calls ReadAccuracy for a file.
@@ -203,7 +204,8 @@ func (d *recordDecoder) field(name, rest []byte) (after []byte, err error) {
 	return after, err
 }
 
-// quoted cuts a string without escapes: names and hexadecimal data need none.
+// quoted returns the string at the start of b and the rest. It supports no escapes, since names and hexadecimal data
+// need none.
 func quoted(b []byte) (inner, rest []byte, ok bool) {
 	if len(b) == 0 || b[0] != '"' {
 		return nil, nil, false
@@ -234,7 +236,7 @@ func integer(name string, b []byte) (int64, []byte, error) {
 	return v, b[end:], nil
 }
 
-// hexBytes decodes into *buf, which it grows.
+// hexBytes decodes hexadecimal text into *buf, which it enlarges if needed.
 func hexBytes(buf *[]byte, name string, b []byte) (data, rest []byte, err error) {
 	digits, rest, ok := quoted(b)
 	if !ok {

@@ -10,21 +10,21 @@ import (
 	"strconv"
 )
 
-// MaxLine is the longest line that is read. A loaded_qsl_set line takes up to 8 bytes per sample of the set.
+// MaxLine is the maximum length of a line in bytes. A loaded_qsl_set line takes up to 8 bytes per sample of the set.
 const MaxLine = 64 << 20
 
 const readBuffer = 256 << 10
 
 // Detail summarizes the reading of a detail log.
 type Detail struct {
-	Lines       int  // with the marker, broken ones included
-	Foreign     int  // without the marker; ignored
-	Broken      int  // with the marker but not readable, an unfinished last line not included
-	FirstBroken int  // line number of the first; 0: none
-	Truncated   bool // the last line is not finished
+	Lines       int  // number of lines with LoadGen's marker, including broken ones
+	Foreign     int  // number of lines without the marker, which are ignored
+	Broken      int  // number of unreadable lines with the marker, except for an incomplete last line
+	FirstBroken int  // number of the first broken line; 0: none
+	Truncated   bool // whether the last line is incomplete
 
-	FirstForeign int // line number of the first; 0: none
-	NULs         int // lines with a NUL byte
+	FirstForeign int // number of the first foreign line; 0: none
+	NULs         int // number of lines with a NUL byte
 }
 
 // ReadDetailFile calls ReadDetail for a file.
@@ -60,7 +60,7 @@ func ReadDetail(r io.Reader, fn func(*Entry) error) (Detail, error) {
 		}
 		body, ours := bytes.CutPrefix(bytes.TrimSpace(line), marker)
 		if !ours {
-			// Before its first newline an unfinished marker looks like foreign text.
+			// An incomplete marker at the end of the file looks like foreign text.
 			d.Truncated = !ended && len(line) > 0
 			if d.Foreign++; d.FirstForeign == 0 {
 				d.FirstForeign = number
@@ -142,7 +142,7 @@ type parser struct {
 	entry Entry
 }
 
-// maxKeys bounds the memory that a hostile file can make the parser use.
+// maxKeys is the maximum number of distinct keys that the parser keeps, which limits its memory for a hostile file.
 const maxKeys = 4096
 
 func (p *parser) key(b []byte) string {

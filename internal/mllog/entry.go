@@ -15,8 +15,8 @@ type Entry struct {
 	Value     Value
 	IsError   bool
 	IsWarning bool
-	TimeMS    float64 // since the log was opened
-	Line      int     // from 1
+	TimeMS    float64 // time since the log was opened, in ms
+	Line      int     // number of the line, starting at 1
 }
 
 // Text returns the value without its quotes. LoadGen writes most strings unescaped; Text returns those that are not
@@ -70,7 +70,7 @@ func number(s string) any {
 	if u, err := strconv.ParseUint(s, 10, 64); err == nil {
 		return u
 	}
-	// JSON's own grammar, not Go's: "inf" and "0x1p2" stay text.
+	// Only JSON's notation counts as a number, not all of Go's: "inf" and "0x1p2" stay text.
 	if f, err := strconv.ParseFloat(s, 64); err == nil && json.Valid([]byte(s)) {
 		return f
 	}

@@ -60,7 +60,7 @@ func TestGoldenDetail(t *testing.T) {
 		next, repeated := 0, 0
 		d, err := ReadDetailFile(filepath.Join(dir, DetailName), func(e *Entry) error {
 			if strings.HasPrefix(e.Value.Text(), "Logging allocation detected") {
-				return nil // depends on the load of the machine; the cases leave it out
+				return nil // the recordings omit it, because it depends on the load of the machine
 			}
 			require.Less(t, next, len(c.Detail), "line %d: more entries than recorded", e.Line)
 			want := c.Detail[next]
@@ -150,7 +150,7 @@ func TestGoldenAccuracy(t *testing.T) {
 		path := filepath.Join(dir, AccuracyName)
 		raw, err := os.ReadFile(path)
 		require.NoError(t, err)
-		// What was read, written again as LoadGen writes it, is the file.
+		// Writing the entries again as LoadGen writes them must reproduce the file.
 		again := bytes.NewBufferString("[")
 		a, err := ReadAccuracyFile(path, func(e *AccuracyEntry) error {
 			if e.Record > 1 {
@@ -174,7 +174,8 @@ func TestGoldenAccuracy(t *testing.T) {
 	})
 }
 
-// Every recorded accuracy text, also of cases without raw logs, is read whole and, cut anywhere, as far as it goes.
+// Every recorded accuracy text, even in cases without raw logs, can be read completely. If it is cut anywhere, the
+// records before the cut can be read.
 func TestGoldenAccuracyTexts(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(golden.Dir(t, "loadgen"), "*.json"))
 	require.NoError(t, err)
@@ -200,8 +201,8 @@ func TestGoldenAccuracyTexts(t *testing.T) {
 	}
 }
 
-// A recorded log is whole, and without any of the lines that every such test has it is not: one line less, the first
-// lines, the last lines, or zeros where a truncation from outside took the beginning.
+// A recorded log is complete. It is incomplete if any mandatory line, the first lines or the last lines are missing, or
+// if a truncation replaced the beginning by zeros.
 func TestGoldenLogsAreWhole(t *testing.T) {
 	eachLog(t, func(t *testing.T, dir string, _ *goldenCase) {
 		detail, err := os.ReadFile(filepath.Join(dir, DetailName))

@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// ReadAccuracyLines reads an accuracy log that is not a complete array: one record a line, with or without a comma. It
-// skips and counts malformed lines, as the reference for deepseek-r1 does
+// ReadAccuracyLines reads an accuracy log that is not a complete array: one record per line, with or without a comma.
+// It skips and counts malformed lines, as the reference for deepseek-r1 does
 // (docs/reference/scoring-rules.md#reading-the-log).
 func ReadAccuracyLines(path string, fn func(*AccuracyEntry) error) (a Accuracy, left int, err error) {
 	f, err := openLog(path)

@@ -10,7 +10,7 @@ import (
 // group is a list of keys that LoadGen logs together, and the tests that have them
 // (docs/reference/loadgen.md#detail-log).
 type group struct {
-	of   func(*Result) bool // whether a test has the keys; nil: every test
+	of   func(*Result) bool // function that reports whether a test has the keys; nil: every test has them
 	keys []string
 }
 
@@ -20,7 +20,7 @@ const (
 	seriesEnd   = "power_end"
 )
 
-// mandatory lists the keys that every complete detail log contains, whichever version of LoadGen wrote it.
+// mandatory lists the keys that every complete detail log contains, in any version of LoadGen.
 var mandatory = []group{
 	{nil, []string{
 		"loadgen_version", "test_datetime", "sut_name", "qsl_name", "qsl_reported_total_count",
@@ -60,7 +60,7 @@ var mandatory = []group{
 	}},
 }
 
-// isMandatory contains the keys of all groups.
+// isMandatory reports whether a key belongs to any group.
 var isMandatory = func() map[string]bool {
 	keys := map[string]bool{}
 	for _, g := range mandatory {
@@ -101,8 +101,8 @@ func (r *Result) lacking() []string {
 	return keys
 }
 
-// hasNUL reports whether a file contains a NUL byte. A file truncated under a writing program has NUL bytes where its
-// beginning was.
+// hasNUL reports whether a file contains a NUL byte. If a file is truncated while a program writes to it, NUL bytes
+// replace its beginning.
 func hasNUL(in io.Reader) (bool, error) {
 	buffer := make([]byte, readBuffer)
 	for {

@@ -23,7 +23,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// line writes an entry as LoadGen does.
+// line returns an entry in LoadGen's format.
 func line(key, value string, isError, isWarning bool) string {
 	return fmt.Sprintf(`:::MLLOG {"key": "%s", "value": %s, "time_ms": 12.345678, "namespace": "mlperf::logging", `+
 		`"event_type": "POINT_IN_TIME", "metadata": {"is_error": %t, "is_warning": %t, "file": "x.cc", "line_no": 1, `+
@@ -118,7 +118,7 @@ func TestDetailReadsLongLines(t *testing.T) {
 	require.ErrorIs(t, err, errLongLine)
 }
 
-// endless is a file of one line that does not end.
+// endless is a file that consists of one endless line.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {
@@ -130,7 +130,7 @@ func (endless) Read(p []byte) (int, error) {
 
 const footer = "\nNo warnings encountered during test.\n\nNo errors encountered during test.\n"
 
-// begun are the lines of a test before its first query.
+// begun returns the lines of a test's log before its first query.
 func begun(mode string) string {
 	text := ""
 	for _, k := range mandatory[0].keys {
@@ -146,8 +146,8 @@ func begun(mode string) string {
 	return text
 }
 
-// performanceLog is the smallest performance log that is complete: TestGoldenLogsAreWhole holds the table of keys
-// against real ones.
+// performanceLog returns the smallest complete performance log. TestGoldenLogsAreWhole compares the table of keys with
+// real logs.
 func performanceLog(validity string) map[string]string {
 	detail := begun("PerformanceOnly")
 	for _, k := range slices.Concat(mandatory[1].keys, mandatory[2].keys, []string{"result_samples_per_second"}) {
@@ -238,7 +238,8 @@ func TestSummarizeTellsWhatIsMissing(t *testing.T) {
 	}
 }
 
-// Lines that LoadGen wrote nowhere are in its own count all the same, and of the two files one may have lost some.
+// LoadGen's own count includes errors that it wrote to neither file, and one of the two files may lack some. Summarize
+// therefore uses the largest count.
 func TestSummarizeBelievesTheLargestCountOfErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(map[string]string)
@@ -269,13 +270,13 @@ func TestSummarizeBelievesTheLargestCountOfErrors(t *testing.T) {
 	}
 }
 
-// What a message says of errors is no error; what stands behind its time is.
+// The text of a message does not make an entry an error; only the mark after its time does.
 func TestErrorsAreMarkedBehindTheTime(t *testing.T) {
 	said := `"the server sent {\"is_error\": true}, \"is_warning\": true"`
 	files := performanceLog("VALID")
 	files[DetailName] = line("generic_message", said, false, false) + line("error_runtime", said, true, false) +
 		files[DetailName]
-	files[DetailName] = strings.ReplaceAll(files[DetailName], `\"`, `"`) // LoadGen escapes nothing
+	files[DetailName] = strings.ReplaceAll(files[DetailName], `\"`, `"`) // LoadGen does not escape quotes
 	r, err := Summarize(writeLogs(t, files))
 	require.NoError(t, err)
 	require.True(t, r.Complete, r.Missing)
@@ -307,7 +308,7 @@ func TestSummarizeOfAFolderWithoutLogs(t *testing.T) {
 	require.ErrorContains(t, err, "no LoadGen log in")
 }
 
-// A file that cannot be read is an error, never a whole log.
+// A file that cannot be read is an error and never counts as a complete log.
 func TestSummarizeOfUnreadableLogs(t *testing.T) {
 	for name := range performanceLog("VALID") {
 		dir := writeLogs(t, performanceLog("VALID"))
@@ -319,7 +320,7 @@ func TestSummarizeOfUnreadableLogs(t *testing.T) {
 	}
 }
 
-// A log that is no array is read line by line; what is no record is counted and left out.
+// A log that is not an array is read line by line. Lines that are not records are counted and skipped.
 func TestAccuracyLines(t *testing.T) {
 	record := func(id int, data string) string {
 		return fmt.Sprintf(`{ "seq_id" : %d, "qsl_idx" : 5, "data" : "%s" }`, id, data)
@@ -404,8 +405,8 @@ func TestAccuracyOfBrokenLogs(t *testing.T) {
 	}
 }
 
-// Wherever reading a log fails, the reason is that of the failure, and the records before it were read. Wherever the
-// log is cut, it is truncated, unless all of it up to the closing bracket is there.
+// If reading fails at any byte, ReadAccuracy returns that error after it has read the records before it. If the log is
+// cut at any byte before its closing bracket, it is reported as truncated.
 func TestAccuracyThatBreaksOff(t *testing.T) {
 	const one = `{ "seq_id" : 3, "qsl_idx" : 5, "data" : "DEAD0B", "token_data" : "", "token_count" : 3 }`
 	const text = "[\n" + one + ",\n " + one + "\n]\n"
@@ -425,7 +426,7 @@ func TestAccuracyThatBreaksOff(t *testing.T) {
 	}
 }
 
-// The last line of a log counts among the lines left out, however short it is, with a line feed and without.
+// An invalid last line counts as skipped, even if it is short, with or without a line feed.
 func TestLastLineThatIsNoRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), AccuracyName)
 	for last, want := range map[string]int{"": 0, "x": 1, "{": 1, "}": 1, "{}": 1, "xy": 1, "[": 0, "]": 0, ",": 0,
@@ -439,7 +440,7 @@ func TestLastLineThatIsNoRecord(t *testing.T) {
 	}
 }
 
-// A record without an end is given up at the bound.
+// Reading a record without an end stops at the size limit.
 func TestAccuracyRecordWithoutEnd(t *testing.T) {
 	if testing.Short() || race.Enabled {
 		t.Skip("reads a record of 256 MiB")
@@ -479,7 +480,8 @@ func TestAccuracyRoundTrip(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// Only the blanks after the closing bracket may be missing from a whole file.
+			// A truncated file still counts as complete only if nothing but white space after the closing bracket is
+			// missing.
 			if whole := len(strings.TrimSpace(input)) == len(strings.TrimSpace(text)); got.Truncated == whole {
 				t.Fatalf("truncated %t at %d of %d", got.Truncated, len(input), len(text))
 			}

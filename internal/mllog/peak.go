@@ -8,21 +8,23 @@ import (
 	"strings"
 )
 
-// Peak is what LoadGen's FindPeakPerformance logs while it searches (docs/reference/loadgen.md#find-peak).
+// Peak contains the entries that LoadGen's FindPeakPerformance logs during its search
+// (docs/reference/loadgen.md#find-peak).
 type Peak struct {
 	Tests []PeakTest
-	Found float64 // queries per second; 0: the search did not reach its end
-	Fails string  // LoadGen's words if the rate that it was to start from misses a limit
+	Found float64 // rate that the search found, in queries per second; 0: the search did not finish
+	Fails string  // LoadGen's message if the initial rate already misses a limit
 }
 
-// PeakTest is one series of queries of a search. LoadGen logs no latencies of it.
+// PeakTest is one series of queries of a search. LoadGen logs no latencies for it.
 type PeakTest struct {
-	Rate   float64 `json:"rate"`      // queries per second
-	Met    *bool   `json:"met"`       // every limit; nil: the test has not ended
-	StartS float64 `json:"started_s"` // seconds after the log was opened
+	Rate   float64 `json:"rate"`      // rate of the test in queries per second
+	Met    *bool   `json:"met"`       // whether the test met every limit; nil: the test has not ended
+	StartS float64 `json:"started_s"` // start of the test in seconds after the log was opened
 }
 
-// maxPeakTests bounds the tests of a search. LoadGen doubles and halves its interval, so a real one has about 60.
+// maxPeakTests is the maximum number of tests of a search that are read. LoadGen doubles and halves its interval, so a
+// real one has about 60.
 const maxPeakTests = 10000
 
 var errPeakTests = fmt.Errorf("more than %d tests: not a search of LoadGen's", maxPeakTests)
@@ -43,7 +45,7 @@ type peakReader struct {
 	last string // rate of the last test, as LoadGen printed it
 }
 
-// peakMessages are the messages of a search up to their numbers (loadgen/loadgen.cc, 6.0.17).
+// peakMessages contains the beginnings of a search's messages, up to their numbers (loadgen/loadgen.cc, 6.0.17).
 var peakMessages = []struct {
 	key, text string
 	read      func(r *peakReader, rest string, ms float64) error
@@ -101,7 +103,7 @@ func (r *peakReader) fails(rest string, _ float64) error {
 	return nil
 }
 
-// begin adds a test.
+// begin adds a test that starts now.
 func (r *peakReader) begin(text string, ms float64) error {
 	v, err := rate(text)
 	if err != nil {
@@ -115,7 +117,7 @@ func (r *peakReader) begin(text string, ms float64) error {
 	return nil
 }
 
-// ended notes how the last test ended: it met the limits if its rate is the new lower end of the interval.
+// ended records the result of the last test: it met the limits if its rate is the new lower end of the interval.
 func (r *peakReader) ended(low string) {
 	n := len(r.peak.Tests)
 	if n == 0 || r.peak.Tests[n-1].Met != nil {
@@ -142,7 +144,7 @@ func rate(text string) (float64, error) {
 	return v, nil
 }
 
-// Range returns the highest rate that met the limits and the lowest that did not; 0: none yet.
+// Range returns the highest rate that met the limits and the lowest that did not; 0 means that there is none yet.
 func (p *Peak) Range() (low, high float64) {
 	for _, t := range p.Tests {
 		switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// searched is the log of a search from 40 up that finds 60, from where it was cut off on.
+// searched returns the first lines of the log of a search that starts at 40 and finds 60.
 func searched(lines int) string {
 	texts := []string{
 		"Starting FindPeakPerformance mode",
@@ -37,7 +37,7 @@ func TestReadPeak(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		log              string
-		tests            string // the rates with + for one that met the limits, - for one that did not
+		tests            string // rates of the tests, each with + if it met the limits and - if it did not
 		found, low, high float64
 		fails            string
 	}{
@@ -76,7 +76,7 @@ func TestReadPeak(t *testing.T) {
 	require.ErrorIs(t, err, errPeakTests)
 }
 
-// FuzzReadPeak reads foreign logs: whatever they contain, no rate is impossible.
+// FuzzReadPeak reads arbitrary logs. No result may contain an impossible rate.
 func FuzzReadPeak(f *testing.F) {
 	for n := range 8 {
 		f.Add([]byte(searched(n)))

@@ -36,26 +36,26 @@ type Text struct {
 
 // Result is the content of LoadGen's files about one test.
 type Result struct {
-	Valid *bool `json:"valid"` // nil: no verdict, for example in accuracy mode
-	// every file has its beginning, its end and every mandatory entry
+	Valid *bool `json:"valid"` // LoadGen's verdict; nil: there is none, for example in accuracy mode
+	// whether every file has its beginning, its end and every mandatory entry
 	Complete bool              `json:"complete"`
 	Missing  []string          `json:"missing,omitempty"`
-	Errors   int               `json:"errors"`   // entries marked as errors
-	Warnings int               `json:"warnings"` // entries marked as warnings
+	Errors   int               `json:"errors"`   // number of entries marked as errors
+	Warnings int               `json:"warnings"` // number of entries marked as warnings
 	Result   map[string]any    `json:"result"`   // result keys of the detail log; the first value if there are several
 	Verdict  map[string]string `json:"verdict"`  // verdict lines of the summary, such as "Result is": "VALID"
 
-	ErrorTexts   []Text `json:"error_texts,omitempty"`   // the first maxTexts distinct ones
-	WarningTexts []Text `json:"warning_texts,omitempty"` // likewise
+	ErrorTexts   []Text `json:"error_texts,omitempty"`   // distinct error messages, at most maxTexts
+	WarningTexts []Text `json:"warning_texts,omitempty"` // distinct warnings, at most maxTexts
 	Detail       Detail `json:"-"`
 
-	seen map[string]int // mandatory keys of the detail log, and how often each came
+	seen map[string]int // number of occurrences of each mandatory key in the detail log
 }
 
-// maxTexts bounds the distinct messages that are kept.
+// maxTexts is the maximum number of distinct messages that are kept.
 const maxTexts = 20
 
-// maxText bounds one kept message; a hostile log may hold one of megabytes.
+// maxText is the maximum length of a kept message in bytes, because a hostile log may contain very long messages.
 const maxText = 4 << 10
 
 // resultPrefixes are the prefixes of the keys that Result keeps.
@@ -175,18 +175,18 @@ func addText(texts []Text, e *Entry) []Text {
 	return append(texts, Text{Key: e.Key, Text: text, Count: 1})
 }
 
-// verdictLabels are the lines of the summary that make up the verdict.
+// verdictLabels contains the labels of the summary's lines that form the verdict.
 var verdictLabels = []string{
 	"Result is", "Performance constraints satisfied", "Min duration satisfied", "Min queries satisfied",
 	"Early stopping satisfied",
 }
 
-// footers are the possible endings of the summary's last line; a number may precede them.
+// footers lists the possible endings of the summary's last line. A number may precede them.
 var footers = []string{
 	"No errors encountered during test.", "ERROR encountered. See detailed log.", "ERRORS encountered. See detailed log.",
 }
 
-// maxSummary bounds the summary; LoadGen's own has about a hundred lines.
+// maxSummary is the maximum size of the summary in bytes. LoadGen's summaries have about a hundred lines.
 const maxSummary = 4 << 20
 
 func (r *Result) readSummary(path string) error {
@@ -222,7 +222,7 @@ func (r *Result) readSummary(path string) error {
 	}
 	for _, end := range footers {
 		if strings.HasSuffix(last, end) {
-			counted, _ := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(last, end))) // no number: no errors
+			counted, _ := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(last, end))) // without a number there are no errors
 			r.Errors = max(r.Errors, counted)
 			return nil
 		}
@@ -241,7 +241,7 @@ func (r *Result) takeVerdict(label, value string) {
 	}
 }
 
-// accuracyEdge is the number of bytes at either end that are searched for a bracket.
+// accuracyEdge is the number of bytes at each end of the file that checkAccuracy searches for a bracket.
 const accuracyEdge = 64
 
 // checkAccuracy requires brackets around the accuracy log and no NUL byte between them.

@@ -1,5 +1,5 @@
-// Package nvtx marks the parts of each request as ranges of NVTX, the interface by which programs name what they do to
-// NVIDIA's Nsight and to other tools. Only a program built with the tag nvtx does so:
+// Package nvtx marks the parts of each request as ranges of NVTX, the interface with which programs report their
+// activities to NVIDIA's Nsight and other tools. Only a program built with the tag nvtx does so:
 //
 //	err := nvtx.Open()               // the library, which must be installed
 //	nvtx.Next(seq, nvtx.FirstToken)  // ends the sample's range, and begins the next

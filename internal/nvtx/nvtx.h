@@ -6,11 +6,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-// Loads the library of a name, and opens the domain "mlperf-go". Returns NULL, or what failed; the text is valid until
-// the next call.
+// Loads the library with the given name and opens the domain "mlperf-go". Returns NULL, or the text of an error, which
+// is valid until the next call.
 const char* nvtx_open(const char* library);
 
-// Ends the range of a sample, and begins that of another phase, unless that is NVTX_END.
+// Ends the range of a sample and begins the range of the given phase, unless the phase is NVTX_END.
 void nvtx_next(int64_t seq, int32_t phase);
 
 // The phases of a sample. phase.go has the same numbers.
@@ -22,7 +22,7 @@ enum {
   NVTX_STREAM,
   NVTX_ANSWER,
   NVTX_COMPLETE,
-  NVTX_FLUSH,  // of the test
+  NVTX_FLUSH,  // the flush phase of the test
   NVTX_PHASES
 };
 

@@ -8,5 +8,5 @@ const On = false
 // Open does nothing.
 func Open() error { return nil }
 
-// Next does nothing, and costs nothing.
+// Next does nothing and costs nothing.
 func Next(int, Phase) {}

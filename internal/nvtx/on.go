@@ -18,11 +18,11 @@ import (
 // On reports whether this program marks ranges.
 const On = true
 
-// libraries are the names of NVTX's library, the newest first. Both have the same functions.
+// libraries lists the names of NVTX's library, the newest first. Both have the same functions.
 var libraries = []string{"libnvtx3interop.so.1", "libnvToolsExt.so.1"}
 
-// Open loads NVTX's library from where the dynamic loader finds it, which loads the tool that the environment variable
-// NVTX_INJECTION64_PATH names, if there is one. Until then there are no ranges.
+// Open loads NVTX's library with the dynamic loader. The library loads the tool that the environment variable
+// NVTX_INJECTION64_PATH names, if it is set. Before Open no ranges are marked.
 func Open() error {
 	var why []string
 	for _, name := range libraries {
@@ -37,7 +37,7 @@ func Open() error {
 	return errors.New("NVTX's library cannot be loaded: " + strings.Join(why, "; "))
 }
 
-// Next ends the range of a sample, and begins that of its next phase, unless that is End. A sample that LoadGen did not
+// Next ends the range of a sample and begins the range of phase p, unless p is End. A sample that LoadGen did not
 // issue, or that has ended, has no range. One thread at a time owns a sample.
 func Next(seq int, p Phase) { C.nvtx_next(C.int64_t(seq), C.int32_t(p)) }
 

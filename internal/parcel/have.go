@@ -7,7 +7,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
 
-// Have returns the files of a manifest that root has with the same content, for the next Send.
+// Have returns the files of a manifest that exist below root with the same content, for the next Send.
 func Have(root *os.Root, m *Manifest) []File {
 	if m == nil {
 		return nil

@@ -21,12 +21,12 @@ type Manifest struct {
 
 // File is one file of a folder.
 type File struct {
-	Path   string `json:"path"` // below the folder, with slashes
+	Path   string `json:"path"` // path relative to the folder, with slashes
 	Size   int64  `json:"size"`
-	SHA256 string `json:"sha256"` // of the content, in hexadecimal
+	SHA256 string `json:"sha256"` // SHA-256 of the content in hexadecimal
 }
 
-// Bytes returns the sum of the sizes.
+// Bytes returns the total size of the files in bytes.
 func (m *Manifest) Bytes() int64 {
 	var sum int64
 	for _, f := range m.Files {
@@ -35,8 +35,8 @@ func (m *Manifest) Bytes() int64 {
 	return sum
 }
 
-// Make reads every regular file below root. Links and special files are left out: a parcel carries results, and nothing
-// outside of the folder. Hidden files of unfinished writes are left out too.
+// Make returns the manifest of all regular files below root. It omits links and special files, so that a parcel
+// contains nothing from outside the folder, and hidden files of unfinished writes.
 func Make(root *os.Root) (*Manifest, error) {
 	m := &Manifest{Schema: Schema}
 	err := fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
@@ -75,7 +75,7 @@ func describe(root *os.Root, name string) (File, error) {
 	return File{Path: name, Size: info.Size(), SHA256: sum}, err
 }
 
-// check returns why a manifest from a stream cannot be accepted.
+// check returns the reason why a manifest from a stream cannot be accepted, or nil.
 func (m *Manifest) check(limits Limits) error {
 	if m.Schema != Schema {
 		return fmt.Errorf("its schema is %q, expected %q", m.Schema, Schema)

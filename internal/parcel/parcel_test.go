@@ -49,7 +49,7 @@ func contents(t *testing.T, root *os.Root) map[string]string {
 	return all
 }
 
-// TestWhole sends folders with links, hidden and empty files, and compares what arrives.
+// TestWhole sends folders with links, hidden files and empty files, and compares the result.
 func TestWhole(t *testing.T) {
 	files := map[string]string{"run.json": "{}", "a/b/empty": "", "a/long": strings.Repeat("0123456789", 100_000)}
 	from := folder(t, files)
@@ -65,8 +65,8 @@ func TestWhole(t *testing.T) {
 	require.EqualValues(t, 1_000_002, m.Bytes())
 }
 
-// TestCuts cuts the stream at random places until everything has arrived: no file is ever incomplete, and none is sent
-// twice.
+// TestCuts cuts the stream at random places until all files have arrived. No file may ever be incomplete, and none may
+// be sent twice.
 func TestCuts(t *testing.T) {
 	files := map[string]string{}
 	for i := range 20 {
@@ -124,9 +124,9 @@ func stream(t *testing.T, entries ...any) io.Reader {
 	return &buffer
 }
 
-// TestHostile lists streams that a server of someone else's could send, and what each must not do.
+// TestHostile contains streams that a foreign server could send, and what each must not do.
 func TestHostile(t *testing.T) {
-	zeros := "df3f619804a92fdb4057192dc43dd748ea778adc52bc498ce80524c014b81119" // of "\0\0\0\0"
+	zeros := "df3f619804a92fdb4057192dc43dd748ea778adc52bc498ce80524c014b81119" // the SHA-256 of "\0\0\0\0"
 	list := func(path string, size int64) Manifest {
 		return Manifest{Schema: Schema, Files: []File{{Path: path, Size: size, SHA256: zeros}}}
 	}
@@ -168,7 +168,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestPlantedLinks plants a link at each component of a path: nothing is written through it.
+// TestPlantedLinks plants a link at each component of a path and checks that nothing is written through it.
 func TestPlantedLinks(t *testing.T) {
 	from := folder(t, map[string]string{"a/b/c": "text"})
 	for _, planted := range []string{"a", "a/b", "a/b/c"} {

@@ -17,20 +17,20 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
 
-// manifestName is the first entry of a stream.
+// manifestName is the name of the first entry of a stream.
 const manifestName = ".manifest.json"
 
-// Limits bound what Receive accepts.
+// Limits contains the limits of what Receive accepts.
 type Limits struct {
 	Files    int
-	Bytes    int64 // of all files together
-	Manifest int64 // bytes of the manifest
+	Bytes    int64 // maximum total size of all files in bytes
+	Manifest int64 // maximum size of the manifest in bytes
 }
 
 // DefaultLimits are far above the results of any test: 10 million requests leave less than 4 GiB.
 var DefaultLimits = Limits{Files: 100_000, Bytes: 1 << 40, Manifest: 64 << 20}
 
-// Send writes the files below root, except those that the receiver has already.
+// Send writes the files below root, except those that the receiver already has.
 func Send(w io.Writer, root *os.Root, have []File) error {
 	m, err := Make(root)
 	if err != nil {
@@ -40,7 +40,7 @@ func Send(w io.Writer, root *os.Root, have []File) error {
 	if err != nil {
 		return err
 	}
-	// The fastest level: results are compressed files mostly, and the network is faster than a better level.
+	// Use the fastest level, since most results are already compressed and the network is faster than a better level.
 	packed, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest))
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func Send(w io.Writer, root *os.Root, have []File) error {
 		}
 	}
 	if err != nil {
-		_ = packed.Close() // the stream is incomplete, as the receiver will notice
+		_ = packed.Close() // the stream is incomplete anyway, which the receiver will notice
 		return fmt.Errorf("sending %s: %w", root.Name(), err)
 	}
 	return errors.Join(archive.Close(), packed.Close())
@@ -67,21 +67,22 @@ func put(archive *tar.Writer, name string, size int64, from io.Reader) error {
 	return err
 }
 
-// putFile sends a file with the size of the manifest. A file that grew or shrank since fails here or at the receiver.
+// putFile sends a file with the size of the manifest. A file whose size has changed since then fails here or at the
+// receiver.
 func putFile(archive *tar.Writer, root *os.Root, f File) error {
 	file, err := atomicfile.OpenIn(root, f.Path)
 	if err != nil {
 		return err
 	}
-	defer file.Close() // only read
+	defer file.Close() // only read, so an error of Close does not matter
 	if err := put(archive, f.Path, f.Size, file); err != nil {
 		return fmt.Errorf("%s: %w", f.Path, err)
 	}
 	return nil
 }
 
-// Receive writes the files of a stream below root. It returns the manifest as soon as that was read, also with an
-// error: the files that arrived whole stay, and Have finds them. An error means that files are missing.
+// Receive writes the files of a stream below root. An error means that files are missing. Even then it returns the
+// manifest if that was read: completely received files stay, and Have finds them.
 func Receive(r io.Reader, root *os.Root, limits Limits) (*Manifest, error) {
 	unpacked, err := zstd.NewReader(r, zstd.WithDecoderMaxMemory(256<<20), zstd.WithDecoderConcurrency(1))
 	if err != nil {
@@ -119,7 +120,7 @@ func receiveManifest(archive *tar.Reader, limits Limits) (*Manifest, error) {
 	return &m, nil
 }
 
-// ended turns the end of a stream into an error that states it.
+// ended replaces the error io.EOF by an error that states that the stream ended early.
 func ended(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -167,7 +168,7 @@ func receiveFile(from io.Reader, root *os.Root, f File) error {
 	})
 }
 
-// missing returns an error that names a file which neither came nor was there before.
+// missing returns an error that names a file which neither arrived nor existed before.
 func missing(root *os.Root, left map[string]File) error {
 	for name, f := range left {
 		if got, err := describe(root, name); err != nil || got != f {

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestThroughput measures a stream of results over loopback, from files that do not become smaller. It needs a machine
-// of its own (scripts/bench.sh).
+// TestThroughput measures a stream of results over loopback, with files that cannot be compressed. It needs an
+// otherwise idle machine (scripts/bench.sh).
 func TestThroughput(t *testing.T) {
 	if os.Getenv("PARCEL_BENCH") == "" {
 		t.Skip("measures streams, if PARCEL_BENCH is set")

@@ -11,7 +11,7 @@ import (
 // Chart is one panel of curves over a common axis.
 type Chart struct {
 	Title  string
-	X, Y   string // what the axes are, with their units
+	X, Y   string // names of the axes, with their units
 	Curves []Curve
 	Limits []Limit
 }
@@ -20,16 +20,17 @@ type Chart struct {
 type Curve struct {
 	Name   string
 	X, Y   []float64
-	Points bool // draw a dot at each point, for few points
+	Points bool // whether to draw a dot at each point, for curves with few points
 }
 
-// Limit is a value of Y that is drawn across the chart.
+// Limit is a value of Y that is drawn as a line across the chart.
 type Limit struct {
 	Name  string
 	Value float64
 }
 
-// palette are eight colours that colour-blind readers can tell apart (Okabe and Ito, "Color Universal Design", 2008).
+// palette contains eight colours that colour-blind readers can tell apart (Okabe and Ito, "Color Universal Design",
+// 2008).
 var palette = []color.NRGBA{
 	{0, 114, 178, 255}, {230, 159, 0, 255}, {0, 158, 115, 255}, {204, 121, 167, 255},
 	{86, 180, 233, 255}, {213, 94, 0, 255}, {120, 94, 240, 255}, {60, 60, 60, 255},
@@ -83,7 +84,7 @@ func drawChart(c canvas, chart *Chart, y float64) {
 	}
 }
 
-// legendWidth is the room for the name of a curve, in pixels.
+// legendWidth is the width reserved for the name of a curve, in pixels.
 const legendWidth = 120
 
 // axes draws the grid with its numbers.
@@ -126,7 +127,7 @@ func (s *scale) curve(c canvas, line *Curve, ink color.NRGBA) {
 	flush()
 }
 
-// spans returns the ranges of the axes; Y begins at 0 unless a value is below. ok is false without any value.
+// spans returns the ranges of the axes; Y begins at 0 unless a value is below. ok is false if there are no values.
 func (c *Chart) spans() (x, y span, ok bool) {
 	x, y = span{low: math.Inf(1), high: math.Inf(-1)}, span{}
 	for _, l := range c.Limits {
@@ -174,7 +175,7 @@ func Number(v float64) string {
 	return strconv.FormatFloat(v, 'g', 6, 64)
 }
 
-// mostMarks is above the number that settle aims at.
+// mostMarks is the maximum number of marks, more than settle aims at.
 const mostMarks = 20
 
 // Marks returns the round values inside a range that divide it into at most about parts parts, and the range, widened
@@ -188,7 +189,7 @@ func Marks(low, high, parts float64) (marks []float64, from, to float64) {
 func (s *span) marks() []float64 {
 	var list []float64
 	first := math.Ceil(s.low/s.step - 1e-9)
-	for n := range mostMarks { // a count, because first+1 is first where the numbers are far larger than the range
+	for n := range mostMarks { // count the marks, because for very large numbers first+1 equals first
 		v := (first + float64(n)) * s.step
 		if v > s.high+s.step*1e-9 {
 			break

@@ -41,7 +41,7 @@ func TestChartsAsSVG(t *testing.T) {
 		require.Contains(t, text, want)
 	}
 	require.Equal(t, 2, strings.Count(text, "<polyline"), "the gap splits TTFT into a point and a line")
-	// 10 ms of 50 at the first of four rates, in the pixels of the first panel
+	// the point of 10 ms out of 50 at the first of four rates, in pixels of the first panel
 	require.Contains(t, text, `<rect x="78.0" y="206.0" width="4.0"`)
 }
 
@@ -73,7 +73,8 @@ func TestMarksOfAnAxis(t *testing.T) {
 	}
 }
 
-// Numbers so large that neighbours are farther apart than the marks end the marks too.
+// The list of marks must end even for numbers so large that adjacent floating-point numbers are farther apart than the
+// marks.
 func TestMarksOfHugeNumbers(t *testing.T) {
 	marks, low, high := Marks(9e17, 9e17+1024, 6)
 	require.LessOrEqual(t, len(marks), mostMarks)

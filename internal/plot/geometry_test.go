@@ -51,7 +51,7 @@ func TestBars(t *testing.T) {
 	for name, c := range map[string]struct {
 		panel Panel
 		want  []box
-		every int // compare each so many bars; 0: all
+		every int // index of the last bar, which alone is compared with the first; 0: compare all bars
 	}{
 		"a histogram leaves a pixel between bars": {
 			panel: Panel{Step: 10, Counts: []int{1, 0, 5, 10}},
@@ -84,7 +84,7 @@ func TestBars(t *testing.T) {
 	}
 }
 
-// art returns the pixels of a canvas: # where c is, + for another colour, . for white.
+// art returns the pixels of a canvas as text: # for the colour c, + for another colour, . for white.
 func art(p *pixels, c color.NRGBA) string {
 	var b strings.Builder
 	for y := range p.m.Bounds().Dy() {
@@ -182,7 +182,7 @@ func TestPixelsOfTexts(t *testing.T) {
 	require.InDelta(t, 50+17, bottom, 2)
 	require.Equal(t, 8, right-left, "as wide as letters are high")
 	require.InDelta(t, 19, right, 1, "its line is at the right: it reads upward")
-	foot := 0 // of the last letter, at the top: the L has its stroke along the line
+	foot := 0 // dark pixels at the foot of the last letter: the L has its stroke along the line
 	for y := top; y < top+5; y++ {
 		if p.m.NRGBAAt(right, y).R < 128 {
 			foot++
@@ -191,7 +191,7 @@ func TestPixelsOfTexts(t *testing.T) {
 	require.Equal(t, 5, foot)
 }
 
-// Both formats draw the same: what the SVG says is where the PNG has its colours.
+// Both formats contain the same drawing: the PNG has its colours where the SVG has its elements.
 func TestFormatsAgree(t *testing.T) {
 	var b bytes.Buffer
 	panel := Panel{Title: "rows", Axis: "tokens", Count: "rows", Low: 60, Step: 100, Counts: []int{3, 17, 0, 5, 1}}

@@ -17,14 +17,14 @@ const (
 // Panel is one histogram: Counts[i] values lie from Low+i*Step to below Low+(i+1)*Step.
 type Panel struct {
 	Title  string
-	Axis   string // what the values are, with their unit
-	Count  string // what is counted
+	Axis   string // name of the values, with their unit
+	Count  string // name of the counted things
 	Low    int
 	Step   int
 	Counts []int
 	Marks  []Mark
-	Scale  float64  // figures at the axis are values divided by Scale; 0: 1
-	Labels []string // names of the bins, for counts of words: they replace Low, Step and Scale
+	Scale  float64  // divisor of the values for the figures at the axis; 0: 1
+	Labels []string // names of the bins, for counts of words; they replace Low, Step and Scale
 }
 
 // figure returns a value as the axis shows it.
@@ -65,12 +65,12 @@ const (
 	atEnd
 )
 
-// canvas is what a panel is drawn on.
+// canvas is a surface on which panels are drawn.
 type canvas interface {
 	rect(x, y, w, h float64, c color.NRGBA)
 	text(x, y float64, a align, c color.NRGBA, s string)
-	upright(x, y float64, c color.NRGBA, s string) // rotated to read upward, centered at y
-	line(points [][2]float64, c color.NRGBA)       // through two or more points
+	upright(x, y float64, c color.NRGBA, s string) // writes a text rotated to read upward, centered at y
+	line(points [][2]float64, c color.NRGBA)       // draws a line through two or more points
 	write(w io.Writer) error
 }
 
@@ -109,7 +109,7 @@ func drawPanel(c canvas, p *Panel, y float64) {
 		return
 	}
 	most := slices.Max(p.Counts)
-	barH := plotH // of the highest bar; the names of the marks are above it
+	barH := plotH // height of the highest bar; the names of the marks are above it
 	if len(p.Labels) == 0 {
 		barH -= float64(textHeight*len(p.Marks)) + tick
 	}

@@ -39,7 +39,7 @@ func TestSVG(t *testing.T) {
 	require.Equal(t, 6, strings.Count(text, `fill="#466eaa"`), "a bar for each range of the first and the last panel")
 }
 
-// A scale changes the figures and not the drawing; labels replace the figures, cut to their bars.
+// A scale changes the figures but not the drawing. Labels replace the figures and are cut to the width of their bars.
 func TestScaleAndLabels(t *testing.T) {
 	draw := func(format string, p ...Panel) string {
 		var b bytes.Buffer

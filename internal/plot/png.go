@@ -13,7 +13,7 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// pixels is a canvas of pixels.
+// pixels is a canvas that draws a PNG image.
 type pixels struct{ m *image.NRGBA }
 
 func newPNG(w, h int) *pixels {

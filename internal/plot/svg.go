@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// svg is a canvas of elements.
+// svg is a canvas that writes SVG elements.
 type svg struct{ b bytes.Buffer }
 
 func newSVG(w, h int) *svg {

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Texts are those of Python 3.11's repr.
+// The expected texts are those of Python 3.11's repr.
 func TestFloat(t *testing.T) {
 	for want, f := range map[string]float64{
 		"0.0": 0, "-0.0": math.Copysign(0, -1), "1.0": 1, "-2.5": -2.5, "0.1": 0.1, "0.0001": 1e-4, "9.999e-05": 9.999e-5,

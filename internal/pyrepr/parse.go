@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// Python allows underscores between two digits. Go's parsers accept them in other places too, or nowhere.
+// Python allows underscores between two digits. Depending on the function, Go's parsers accept them in other places
+// too, or not at all.
 const digits = `\d+(?:_\d+)*`
 
 var (
@@ -44,6 +45,6 @@ func ParseInt(text string) (*big.Int, error) {
 	if len(text) > maxDigits || !wholeNumber.MatchString(text) {
 		return nil, fmt.Errorf("%.40q %w", text, ErrNoNumber)
 	}
-	n, _ := new(big.Int).SetString(strings.ReplaceAll(text, "_", ""), 10) // digits alone
+	n, _ := new(big.Int).SetString(strings.ReplaceAll(text, "_", ""), 10) // cannot fail: the text has only digits
 	return n, nil
 }

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Values are those of Python 3.11's float and int.
+// The expected values are those of Python 3.11's float and int.
 func TestParse(t *testing.T) {
 	for text, want := range map[string]float64{
 		"1": 1, " 1.5\n": 1.5, ".5": 0.5, "5.": 5, "-1e3": -1000, "+1_000.2_5": 1000.25, "1e1_0": 1e10, "INF": math.Inf(1),

@@ -1,5 +1,5 @@
-// Package results names the folders of runs without --output-dir: each gets a new one, named by the time, and a link
-// named latest beside it points to the newest.
+// Package results names the folders of runs without --output-dir. Each run gets a new folder named by the time, and a
+// link named latest in the same parent folder points to the newest.
 //
 //	folder := results.New("results/llama3.1-8b-Server-performance", time.Now())
 //	...

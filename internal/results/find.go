@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// The bounds of FindRuns. A run of a campaign is four folders below Root: model, time, scenario and mode.
+// The limits of FindRuns. A run of a campaign is four folders below Root: model, time, scenario and mode.
 const (
 	findDepth   = 5
 	findEntries = 20_000
 )
 
-// runFiles mark the folder of a finished run: a test's, and a workload's.
+// runFiles lists the files that mark the folder of a finished run: of a test and of a workload.
 var runFiles = []string{"run.json", "bench.json"}
 
 func marksRun(e fs.DirEntry) bool { return e.Type().IsRegular() && slices.Contains(runFiles, e.Name()) }
@@ -39,7 +39,7 @@ func findRuns(folder string, most, left int) []string {
 		entries, err := os.ReadDir(at.folder)
 		left -= len(entries)
 		if err != nil {
-			continue // the user may not read it
+			continue // skip a folder that the user may not read
 		}
 		if i := slices.IndexFunc(entries, marksRun); i >= 0 {
 			if info, err := entries[i].Info(); err == nil {

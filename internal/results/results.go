@@ -16,18 +16,19 @@ const Root = "results"
 // LatestName is the name of the link to the newest folder.
 const LatestName = "latest"
 
-// timeForm is the form of a folder's name: the time in UTC with milliseconds, without the colons that scp and PATH
+// timeForm is the format of a folder's name: the time in UTC with milliseconds, without colons, which scp and PATH
 // misread.
 const timeForm = "20060102T150405.000Z"
 
-// kinds are the results that a folder may hold, by the file that marks them.
+// kinds maps the file that marks a kind of results to the name of that kind.
 var kinds = map[string]string{
 	"run.json": "run", "campaign.json": "campaign", "tune.json": "tune", "sweep.json": "sweep", "probe.json": "probe",
 	"bench.json": "bench", "experiment.json": "experiment", "find-peak.json": "search by LoadGen",
 }
 
-// Holds returns what a folder is that is not of the kind own: "run", "campaign", "tune", "sweep", "experiment",
-// "search by LoadGen" or "probe". It is empty if nothing marks the folder, or if it cannot be read.
+// Holds returns the kind of results in a folder if it differs from own: "run", "campaign", "tune", "sweep",
+// "experiment", "search by LoadGen", "bench" or "probe". It returns "" if nothing marks the folder, or if the folder
+// cannot be read.
 func Holds(folder, own string) string {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -41,7 +42,7 @@ func Holds(folder, own string) string {
 	return ""
 }
 
-// Foreign rejects a folder that has one of the names that a run replaces, although no run is in it.
+// Foreign rejects a folder that contains no run but has a file with a name that a run would replace.
 func Foreign(folder string, replaced []string) error {
 	for _, name := range replaced {
 		if _, err := os.Lstat(filepath.Join(folder, name)); err == nil {
@@ -59,14 +60,14 @@ func New(home string, at time.Time) string {
 	for {
 		path := filepath.Join(home, at.UTC().Format(timeForm))
 		if _, err := os.Lstat(path); err != nil {
-			return path // whatever the error is: creating the folder reports it
+			return path // on any error; creating the folder will report it
 		}
 		at = at.Add(time.Millisecond)
 	}
 }
 
-// Choose returns the folder of a run. It is the folder that the user named; empty: a new one in home below Root, or the
-// latest there if the run resumes and there is one.
+// Choose returns the folder of a run. It is the folder that the user named. If named is empty, it is a new folder in
+// home below Root, or the latest one there if the run resumes and there is one.
 func Choose(named, home string, resume bool, now time.Time) string {
 	if named != "" {
 		return Resolve(filepath.Clean(named))
@@ -93,8 +94,8 @@ func Latest(home string) string {
 	return path
 }
 
-// Resolve returns the folder behind a path whose last name is that of the link, and every other path as it is. A run in
-// the folder then does not notice when the link moves on.
+// Resolve returns the target of a path whose last element is the link's name, and any other path unchanged. A run in
+// that folder is then not affected when the link changes.
 func Resolve(path string) string {
 	if filepath.Base(path) == LatestName {
 		if folder := Latest(filepath.Dir(path)); folder != "" {
@@ -104,8 +105,8 @@ func Resolve(path string) string {
 	return path
 }
 
-// Point makes the link beside a folder of New point to it. Other folders get no link. It is an error if the link's name
-// is in use for something else.
+// Point makes the link next to a folder of New point to that folder. Other folders get no link. It is an error if the
+// link's name is in use for something else.
 func Point(folder string) error {
 	home, name := filepath.Split(filepath.Clean(folder))
 	if err := Check(folder); err != nil || !isTime(name) {
@@ -128,9 +129,9 @@ func Discard(folder string) {
 	if !isTime(filepath.Base(folder)) {
 		return
 	}
-	for range 3 { // the folder, home and Root
+	for range 3 { // at most the folder, home and Root
 		if err := os.Remove(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return // it contains something
+			return // the folder is not empty
 		}
 		folder = filepath.Dir(folder)
 	}
@@ -146,8 +147,8 @@ func Check(folder string) error {
 	return nil
 }
 
-// target returns the name that the link in home points to. It accepts only a link of this user to a neighbour whose
-// name is a time.
+// target returns the name that the link in home points to. It accepts only a link of this user to a folder in the same
+// place whose name is a time.
 func target(home string) (string, error) {
 	link := filepath.Join(home, LatestName)
 	info, err := os.Lstat(link)
@@ -168,7 +169,7 @@ func target(home string) (string, error) {
 	return name, nil
 }
 
-// isTime reports whether a name is one of New's.
+// isTime reports whether a name has the format of New's names.
 func isTime(name string) bool {
 	at, err := time.Parse(timeForm, name)
 	return err == nil && at.Format(timeForm) == name

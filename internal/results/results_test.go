@@ -63,7 +63,7 @@ func TestDiscard(t *testing.T) {
 	require.NoDirExists(t, Root)
 }
 
-// Nothing that this program did not make is followed or replaced.
+// Links and files that this program did not make are neither followed nor replaced.
 func TestForeignLatest(t *testing.T) {
 	other := t.TempDir()
 	for name, plant := range map[string]func(link string) error{
@@ -102,7 +102,7 @@ func TestForeignLatest(t *testing.T) {
 	require.Empty(t, Latest(home), "the folder itself is no link")
 }
 
-// Readers never find the link missing while it moves.
+// The link is never missing while it changes.
 func TestPointIsAtomic(t *testing.T) {
 	home := t.TempDir()
 	folders := []string{New(home, noon), New(home, noon.Add(time.Hour))}

@@ -1,9 +1,9 @@
 // Package sandbox runs untrusted programs, such as code written by a model, without access to the machine.
 //
-// It owns the walls: namespaces of users, mounts, processes, network, IPC and host name; a root file system in memory
-// that shows read-only what the interpreter needs and nothing of the user; a seccomp filter that allows a list of
-// system calls; limits on time, memory, processes, files and output. The program is process 1 of its namespace: when it
-// ends, everything that it started ends, and it ends with the process that called Run.
+// It builds these walls: namespaces of users, mounts, processes, network, IPC and host name; a root file system in
+// memory that shows read-only what the interpreter needs and nothing of the user; a seccomp filter that allows a list
+// of system calls; limits on time, memory, processes, files and output. The program is process 1 of its namespace: when
+// it ends, everything that it started ends, and it ends with the process that called Run.
 //
 // Memory has four bounds, because no single one exists on every machine and counts everything. A control group counts
 // all memory, if this process may create one. The package itself sums up processes, files in memory, pipes and sockets

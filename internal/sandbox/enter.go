@@ -20,8 +20,8 @@ const (
 	statusFD = 4
 )
 
-// Enter returns at once unless this process is a sandbox's child. A child builds its walls, executes the program, and
-// never returns.
+// Enter returns immediately unless this process is a sandbox's child. A child builds its walls, executes the program,
+// and never returns.
 func Enter(args, environ []string) {
 	if len(args) != 1 || args[0] != childName || len(environ) != 0 || os.Getpid() != 1 {
 		return
@@ -36,7 +36,7 @@ func Enter(args, environ []string) {
 func enter() error {
 	var pl plan
 	told := os.NewFile(planFD, "plan")
-	defer runtime.KeepAlive(told) // its end stays open until the program starts
+	defer runtime.KeepAlive(told) // the pipe's end must stay open until the program starts
 	if err := json.NewDecoder(told).Decode(&pl); err != nil {
 		return fmt.Errorf("reading what to run: %w", err)
 	}
@@ -89,7 +89,7 @@ func tmpfs(at string, space int64) error {
 		fmt.Sprintf("size=%d,nr_inodes=4096,mode=1777", space))
 }
 
-// rootSpace bounds the folders and empty files that serve as mount points.
+// rootSpace is the size in bytes of the file system for the folders and empty files that serve as mount points.
 const rootSpace = 1 << 20
 
 // buildRoot makes a new root file system and detaches the machine's.

@@ -104,9 +104,10 @@ var examined = []examination{
 	{call: unix.SYS_SOCKETPAIR, values: []uint32{unix.AF_UNIX}, errno: unix.EPERM},
 	{call: unix.SYS_IOCTL, argument: 1, values: []uint32{unix.TCGETS, unix.TIOCGWINSZ, ioctlReadable, ioctlNonBlocking,
 		ioctlCloseOnExec, ioctlKeepOnExec}, errno: unix.ENOTTY},
-	// Memory that is shared and has no file stays when no process maps its pages any more, and no process's count has it.
+	// Shared memory without a file still exists when no process maps its pages any more, and then counts for no
+	// process.
 	{call: unix.SYS_MMAP, argument: 3, together: unix.MAP_SHARED | unix.MAP_ANONYMOUS, errno: unix.ENOMEM},
-	// F_SETPIPE_SZ, which enlarges a pipe, is not among them.
+	// F_SETPIPE_SZ, which enlarges a pipe, is deliberately missing.
 	{call: unix.SYS_FCNTL, argument: 1, values: []uint32{unix.F_DUPFD, unix.F_DUPFD_CLOEXEC, unix.F_GETFD, unix.F_SETFD,
 		unix.F_GETFL, unix.F_SETFL, unix.F_GETLK, unix.F_SETLK,
 		unix.F_SETLKW, unix.F_OFD_GETLK, unix.F_OFD_SETLK, unix.F_OFD_SETLKW, fcntlOwnedBy, unix.F_GETPIPE_SZ},

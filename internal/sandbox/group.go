@@ -23,15 +23,15 @@ type group struct {
 
 // hierarchy describes how one version of control groups limits memory. Files that a kernel lacks are skipped.
 type hierarchy struct {
-	limits []groupFile // written in this order
-	kills  string      // file with a line "oom_kill N"
+	limits []groupFile // files with limits, written in this order
+	kills  string      // name of the file with a line "oom_kill N"
 	// a group with processes cannot have limited groups below it, so sandboxes are beside this process's group
 	sibling bool
 }
 
 type groupFile struct {
 	name   string
-	value  string // empty: the limit in bytes
+	value  string // value to write; empty: the memory limit in bytes
 	needed bool
 }
 
@@ -52,7 +52,7 @@ type groupPlace struct {
 	*hierarchy
 }
 
-// findGroups finds the place once.
+// findGroups searches for the place once and caches the result.
 var findGroups = sync.OnceValues(func() (groupPlace, error) {
 	own, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {

@@ -15,7 +15,7 @@ type plan struct {
 	Root       string // empty folder of this machine, on which the root file system is mounted
 	Binds      []bind
 	Links      map[string]string // symbolic links of this machine within the view, and their targets
-	Path       string            // empty: only build the walls
+	Path       string            // path of the program in the sandbox; empty: only build the walls
 	Args, Env  []string
 	Files      map[string][]byte
 	Space      int64
@@ -29,10 +29,10 @@ type wall string
 
 // The walls that runWithout can omit.
 const (
-	wallFilter       wall = "filter"       // of system calls
-	wallNetwork      wall = "network"      // the namespace
-	wallUser         wall = "user"         // changing to an unprivileged one
-	wallCapabilities wall = "capabilities" // dropping them
+	wallFilter       wall = "filter"       // the filter of system calls
+	wallNetwork      wall = "network"      // the network namespace
+	wallUser         wall = "user"         // changing to an unprivileged user
+	wallCapabilities wall = "capabilities" // dropping capabilities
 	wallDescriptors  wall = "descriptors"  // closing files that this process has open
 	wallFileSize     wall = "file size"    // the limit of one file
 	wallSpace        wall = "space"        // the size of the file systems in memory
@@ -97,7 +97,7 @@ func newPlan(root string, p *Program, l *Limits, without []wall) (*plan, error) 
 	return pl, nil
 }
 
-// mostLinks bounds a chain of symbolic links, as the kernel does.
+// mostLinks is the maximum length of a chain of symbolic links, as in the kernel.
 const mostLinks = 40
 
 // show adds a path to the view. A symbolic link stays a link, and show adds its target too.
@@ -111,7 +111,7 @@ func (pl *plan) show(path string, links int) error {
 	}
 	info, err := os.Lstat(path)
 	switch {
-	case err != nil: // left out
+	case err != nil: // skip a missing path
 		return nil
 	case info.Mode()&os.ModeSymlink != 0:
 		if links == mostLinks {

@@ -21,29 +21,29 @@ import (
 
 // Program is a program to run and what it can see.
 type Program struct {
-	Path  string            // of the program as the sandbox sees it; it must lie in View or in Files
-	Args  []string          // after the program's own name
-	Env   []string          // the whole environment
-	Stdin []byte            // standard input; end of file follows
-	Files map[string][]byte // written to Home, the working folder, before the program starts; plain names
-	// files and folders of this machine that the program sees read-only at their places; missing ones are skipped
+	Path  string            // path of the program in the sandbox; the file must be in View or in Files
+	Args  []string          // arguments after the program's own name
+	Env   []string          // complete environment of the program
+	Stdin []byte            // complete standard input
+	Files map[string][]byte // contents of files by plain name, written to Home, the working folder, before the start
+	// files and folders of this machine that the program can read at the same paths; missing ones are skipped
 	View []string
 }
 
 // Home is the working folder in the sandbox: in memory, writable, and gone at the end.
 const Home = "/work"
 
-// Limits bound a program. Every one must be set.
+// Limits contains the limits of a program. Each must be set.
 type Limits struct {
-	Wall time.Duration // from start to end
-	CPU  time.Duration // of one process, in whole seconds
-	// bytes of all processes together with their files, pipes and sockets; and of one process's own data
+	Wall time.Duration // elapsed time from start to end
+	CPU  time.Duration // processor time of one process, in whole seconds
+	// bytes of all processes together, including their files, pipes and sockets; also the limit of one process's data
 	Memory       int64
-	AddressSpace int64 // bytes of one process; Unlimited for runtimes that reserve more than they use
-	Space        int64 // bytes of Home, of /tmp, and of one file
-	Files        int   // open in one process
-	Processes    int   // and threads
-	Output       int64 // bytes of standard output, and of standard error
+	AddressSpace int64 // address space of one process in bytes; Unlimited for runtimes that reserve more than they use
+	Space        int64 // limit in bytes for Home, for /tmp, and for one file
+	Files        int   // number of files open in one process
+	Processes    int   // number of processes and threads
+	Output       int64 // limit in bytes for standard output, and for standard error
 }
 
 // Unlimited disables the limit AddressSpace.
@@ -55,10 +55,10 @@ func DefaultLimits() Limits {
 		Files: 128, Processes: 64, Output: 1 << 20}
 }
 
-// End is why a program ended early.
+// End states how a program ended.
 type End string
 
-// Ends.
+// The ways in which a program can end.
 const (
 	ByItself  End = ""
 	AtWall    End = "time"
@@ -70,11 +70,11 @@ const (
 
 // Result is the outcome of a program.
 type Result struct {
-	Stdout, Stderr []byte // cut at the limit
+	Stdout, Stderr []byte // output of the program, cut at the limit Output
 	Code           int    // exit code; -1 if it did not exit by itself
 	End            End
 	Signal         syscall.Signal // set if End is BySignal or AtCPUTime
-	CPU            time.Duration  // of all processes that were waited for
+	CPU            time.Duration  // processor time of all processes that were waited for
 }
 
 // OK reports whether the program exited by itself with code 0.
@@ -83,7 +83,7 @@ func (r *Result) OK() bool { return r.End == ByItself && r.Code == 0 }
 // Unavailable is the error if the kernel or its configuration does not allow one of the walls.
 type Unavailable struct{ Err error }
 
-// Error is one paragraph: what failed and what to try.
+// Error returns one paragraph: what failed and what to try.
 func (e *Unavailable) Error() string {
 	return fmt.Sprintf("there is no sandbox here, so the program was not run: %v; the sandbox needs Linux 5.14 or newer "+
 		"with "+
@@ -116,7 +116,7 @@ const availableTime = 2 * time.Minute
 // *Unavailable, an invalid Program, or the error of ctx.
 func Run(ctx context.Context, p Program, l Limits) (*Result, error) { return runWithout(ctx, p, l) }
 
-// runWithout is Run without some walls. Only tests use it, to show that each wall holds by itself.
+// runWithout is like Run but omits some walls. Only tests use it, to show that each wall holds by itself.
 func runWithout(ctx context.Context, p Program, l Limits, without ...wall) (*Result, error) {
 	if err := check(&p, &l); err != nil {
 		return nil, err
@@ -211,8 +211,8 @@ type child struct {
 	stdout, stderr *bounded
 	status         *os.File // the child's report of a wall that it cannot build
 	life           *os.File // carries the plan to the child and stays open while this process lives
-	group          *group   // nil: no control group
-	watched        bool     // watchMemory runs
+	group          *group   // control group of the sandbox; nil: there is none
+	watched        bool     // whether watchMemory runs
 }
 
 // childName is argument 0 of the child, by which Enter recognizes it.
@@ -266,7 +266,7 @@ func grouped(pid int, most int64) *group {
 		return nil
 	}
 	if err := g.join(pid); err != nil {
-		_ = g.remove() // nothing is in it
+		_ = g.remove() // the group is empty
 		return nil
 	}
 	return g

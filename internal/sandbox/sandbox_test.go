@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// walls skips a test where the kernel does not allow the sandbox.
+// walls skips a test if the kernel does not allow the sandbox.
 func walls(t testing.TB) {
 	t.Helper()
 	err := Available(t.Context())
@@ -37,7 +37,7 @@ func walls(t testing.TB) {
 	require.NoError(t, err)
 }
 
-// python is a program of that language, with what it needs in view.
+// python returns a program in Python with the interpreter's files in its view.
 func python(t testing.TB, code string) Program {
 	t.Helper()
 	walls(t)
@@ -49,7 +49,7 @@ func python(t testing.TB, code string) Program {
 	return *p
 }
 
-// pythonHere runs main.py; nil: there is no python3.
+// pythonHere returns a program that runs main.py, or nil if there is no python3.
 var pythonHere = sync.OnceValue(func() *Program {
 	out, err := exec.Command("python3", "-c", "import sys; print(sys.executable); print(sys.base_prefix)").Output()
 	if err != nil {
@@ -63,7 +63,7 @@ var pythonHere = sync.OnceValue(func() *Program {
 	return &Program{Path: lines[0], Args: []string{"-I", "-B", "main.py"}, View: view}
 })
 
-// roomy are limits that only a program which misbehaves reaches, also on a machine that is busy.
+// roomy returns limits that only a misbehaving program reaches, even on a busy machine.
 func roomy() Limits {
 	l := DefaultLimits()
 	l.Wall, l.CPU = 2*time.Minute, time.Minute
@@ -89,7 +89,8 @@ func TestRuns(t *testing.T) {
 	require.False(t, r.OK())
 }
 
-// TestReachesNothing tries what a program must not be able to do. Each prints what happened; none may succeed.
+// TestReachesNothing tries actions that a program must not be able to perform. Each prints its result, and none may
+// succeed.
 func TestReachesNothing(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(secret, []byte("mine"), 0o644))
@@ -138,7 +139,7 @@ func TestReachesNothing(t *testing.T) {
 		{"raising a limit", "import resource\nresource.setrlimit(resource.RLIMIT_NPROC, (9999, 9999))",
 			"not allowed to raise maximum limit"},
 	}
-	// One interpreter tries them all: each is a function of its own, and what it raised is printed.
+	// One interpreter tries all actions. Each action is a function, and its exception is printed.
 	var code strings.Builder
 	for i, c := range cases {
 		fmt.Fprintf(&code, "def try%d():\n  %s\n", i, strings.ReplaceAll(c.code, "\n", "\n  "))
@@ -164,7 +165,7 @@ func TestReachesNothing(t *testing.T) {
 	}
 }
 
-// TestEnds returns programs that would never end, or take everything. Each is ended, and the reason is told.
+// TestEnds runs programs that never end or exhaust a resource. The sandbox must end each and report the reason.
 func TestEnds(t *testing.T) {
 	with := func(change func(*Limits)) Limits {
 		l := roomy()
@@ -242,7 +243,8 @@ func fails(with ...string) func(*testing.T, *Result) {
 	}
 }
 
-// TestLeavesNothingBehind starts a daemon that holds a pipe of ours open: reading it ends only when the daemon is gone.
+// TestLeavesNothingBehind starts a daemon that keeps a pipe of this process open. Reading the pipe ends only when the
+// daemon has ended.
 func TestLeavesNothingBehind(t *testing.T) {
 	p := python(t, "import os, time\nif os.fork() == 0:\n  os.setsid()\n  if os.fork() == 0:\n    print('daemon', "+
 		"flush=True)\n    time.sleep(1000)\n  os._exit(0)\ntime.sleep(0.2)\nprint('done')")

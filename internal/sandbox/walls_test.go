@@ -21,15 +21,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// through is what a probe prints where it gets through a wall.
+// through is the output of a probe that gets through a wall.
 const through = "THROUGH"
 
-// TestEachWallHolds probes every wall twice: with the other walls off that would stop the probe as well, and with this
-// wall off, too. The second run shows that the probe gets through where nothing stops it.
+// TestEachWallHolds probes every wall twice. In the first run the other walls that would stop the probe are off; in the
+// second run this wall is off too. The second run shows that the probe succeeds if nothing stops it.
 func TestEachWallHolds(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = listener.Close() }) // after the parallel tests
+	t.Cleanup(func() { _ = listener.Close() }) // runs after the parallel tests
 	go func() {
 		for {
 			c, err := listener.Accept()
@@ -54,9 +54,9 @@ func TestEachWallHolds(t *testing.T) {
 	for _, c := range []struct {
 		name, code string
 		limits     Limits
-		off        []wall // what would stop it as well
+		off        []wall // other walls that would stop the probe
 		wall       wall
-		ends       []End // how the wall stops it; by itself: it fails
+		ends       []End // ends that show that the wall stopped the probe; ByItself: the probe fails
 	}{
 		{"network namespace", fmt.Sprintf("socket.create_connection(('127.0.0.1', %d), 5)",
 			listener.Addr().(*net.TCPAddr).Port), roomy(), []wall{wallFilter}, wallNetwork, []End{ByItself}},
@@ -68,7 +68,7 @@ func TestEachWallHolds(t *testing.T) {
 			[]End{ByItself}},
 		{"space", "for i in range(3): open(f'f{i}', 'wb').write(b'x' * (30 << 20))", roomy(),
 			[]wall{wallFileSize, wallGroup, wallWatch}, wallSpace, []End{ByItself}},
-		// A mapping that nobody maps any more: its pages are in no process's count.
+		// Shared memory that no process maps any more: its pages count for no process.
 		{"shared memory, by the filter", fmt.Sprintf("m = mmap.mmap(-1, %d)", hold), roomy(),
 			[]wall{wallGroup, wallWatch, wallData}, wallFilter, []End{ByItself}},
 		{"shared memory, by the group", shares(hold), small, []wall{wallFilter, wallWatch, wallData}, wallGroup,
@@ -80,7 +80,7 @@ func TestEachWallHolds(t *testing.T) {
 		{"files in memory, by the watch", "for i in range(3): open(f'/tmp/f{i}', 'wb').write(b'x' * (60 << " +
 			"20))\ntime.sleep(0.5)", small, []wall{wallGroup, wallSpace}, wallWatch, []End{AtMemory}},
 		{"sockets, by the watch", sockets, small, []wall{wallGroup}, wallWatch, []End{AtMemory}},
-		// the kernel may refuse, too
+		// the kernel may reject the request instead
 		{"sockets, by the group", sockets, small, []wall{wallWatch}, wallGroup, []End{AtMemory, ByItself}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestEachWallHolds(t *testing.T) {
 	}
 }
 
-// TestLimitsArrive asks the kernel, inside, for the limits that the program has.
+// TestLimitsArrive runs a program that reads its limits from the kernel.
 func TestLimitsArrive(t *testing.T) {
 	l := roomy()
 	want := map[string]uint64{
@@ -128,7 +128,7 @@ func TestLimitsOfAnOrdinaryUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("this is an ordinary user, so the other tests are these")
 	}
-	const user = 54321 // owns nothing
+	const user = 54321 // user id that owns no files
 	cmd := exec.Command("/proc/self/exe", "-test.v", "-test.run=^(TestEnds|TestLimitsArrive)$/^(fork_bomb|threads)$")
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=/tmp"}
 	cmd.Dir = "/"
@@ -143,7 +143,7 @@ func TestLimitsOfAnOrdinaryUser(t *testing.T) {
 	}
 }
 
-// shares holds shared memory that no process maps.
+// shares returns a program that keeps shared memory which no process maps.
 func shares(bytes int) string {
 	return fmt.Sprintf("m = mmap.mmap(-1, %d)\nfor i in range(0, len(m), 10 << 20):\n  m[i:i + (10 << 20)] = b'x' * (10 "+
 		"<< 20)\n  m.madvise(mmap.MADV_DONTNEED)\ntime.sleep(0.2)\nassert m[1] == ord('x')", bytes)
@@ -153,7 +153,7 @@ func takes(bytes int) string {
 	return fmt.Sprintf("a = []\nfor i in range(%d):\n  a.append(bytearray(b'x' * (1 << 20)))\ntime.sleep(0.2)", bytes>>20)
 }
 
-// sockets holds some 400 MB in pairs of sockets.
+// sockets is a program that keeps about 400 MB in pairs of sockets.
 const sockets = `read, write = os.pipe()
 def hold():
   pairs = []
@@ -175,7 +175,8 @@ for i in range(16):
 for i in range(16): assert os.read(read, 1) == b'x'
 time.sleep(0.2)`
 
-// TestForeignCallsKill: calls of another architecture or ABI have other numbers, which the filter does not know.
+// TestForeignCallsKill checks that calls of another architecture or ABI, whose numbers the filter cannot interpret,
+// kill the program.
 func TestForeignCallsKill(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("x32 and i386 are of x86-64")
@@ -192,7 +193,7 @@ func TestForeignCallsKill(t *testing.T) {
 	require.Contains(t, []syscall.Signal{syscall.SIGSYS, syscall.SIGSEGV}, r.Signal, "SIGSEGV: the kernel has no i386")
 }
 
-// TestMemoryIsGivenBack: no group stays behind, however a program ended.
+// TestMemoryIsGivenBack checks that no control group remains, however a program ended.
 func TestMemoryIsGivenBack(t *testing.T) {
 	place, err := findGroups()
 	if err != nil {
@@ -207,7 +208,7 @@ func TestMemoryIsGivenBack(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(place.folder, groupPrefix+strconv.Itoa(os.Getpid())+"-*"))
 	require.NoError(t, err)
 	require.Empty(t, left)
-	// What a killed process of this program has left is swept.
+	// Control groups that a killed process left are removed.
 	gone := exec.Command("true")
 	require.NoError(t, gone.Run())
 	stale := filepath.Join(place.folder, groupPrefix+strconv.Itoa(gone.Process.Pid)+"-x")
@@ -247,16 +248,16 @@ func TestGroupFolder(t *testing.T) {
 	}
 }
 
-// parentName makes this test binary a process that runs a sandbox and is killed.
+// parentName is argument 0 with which this test binary runs a sandbox and is then killed.
 const parentName = "sandbox test: parent"
 
-// TestEndsWithItsParent kills the process that runs a sandbox, whose program has asked for no signal at its parent's
-// death.
+// TestEndsWithItsParent kills the process that runs a sandbox. The program in the sandbox has disabled the signal at
+// its parent's death.
 func TestEndsWithItsParent(t *testing.T) {
 	walls(t)
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Args = []string{parentName}
-	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir()) // it cannot clean up
+	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir()) // the killed process cannot clean up
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -271,7 +272,7 @@ func TestEndsWithItsParent(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
-	ended := func() bool { // or its new parent has not asked for it yet
+	ended := func() bool { // true also if its new parent has not waited for it yet
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", child))
 		return err != nil || strings.Contains(string(stat), ") Z ")
 	}
@@ -283,7 +284,7 @@ func TestEndsWithItsParent(t *testing.T) {
 	require.Eventually(t, ended, 20*time.Second, 10*time.Millisecond, "the program has outlived its parent")
 }
 
-// beParent runs a program that wants to stay, and tells its number when it has done what it can.
+// beParent runs a program that tries to survive, and prints its process number when it is ready.
 func beParent() {
 	const code = "import ctypes, time\nlibc = ctypes.CDLL(None)\nlibc.prctl(1, 0, 0, 0, 0)\nprint('asked', " +
 		"flush=True)\ntime.sleep(1000)"
@@ -312,7 +313,7 @@ func sleepingChild() (string, bool) {
 		return "", false
 	}
 	for _, name := range threads {
-		text, _ := os.ReadFile(name) // the thread may have ended
+		text, _ := os.ReadFile(name) // empty if the thread has ended
 		child := strings.TrimSpace(string(text))
 		if child == "" {
 			continue

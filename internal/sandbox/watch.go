@@ -89,8 +89,8 @@ func heldBytes(pid int) int64 {
 	return t.sum
 }
 
-// fileBytes is what the file system in memory at a folder of the sandbox holds; nothing before the sandbox has a root
-// of its own.
+// fileBytes returns the bytes used in the memory file system at a folder of the sandbox. It returns 0 before the
+// sandbox has its own root.
 func fileBytes(pid int, folder string) int64 {
 	inside := fmt.Sprintf("/proc/%d/root%s", pid, folder)
 	var there, here unix.Stat_t
@@ -104,11 +104,11 @@ func fileBytes(pid int, folder string) int64 {
 	return int64(s.Blocks-s.Bfree) * s.Bsize
 }
 
-// tally adds memory up. What ended meanwhile counts nothing.
+// tally adds up memory. Processes that have ended meanwhile count as 0.
 type tally struct {
 	sum       int64
 	processes map[int]bool
-	objects   map[string]bool // pipes and sockets: processes share them
+	objects   map[string]bool // pipes and sockets that were counted, since processes share them
 }
 
 // tree adds a process and those below it.
@@ -160,7 +160,7 @@ func (t *tally) descriptors(pid int) {
 	}
 }
 
-// counted are the lines of /proc/PID/status that are a process's own memory, in kB; VmPTE are the tables of its pages.
+// counted lists the lines of /proc/PID/status with a process's own memory in kB. VmPTE is the size of its page tables.
 var counted = []string{"RssAnon:", "RssShmem:", "VmSwap:", "VmPTE:"}
 
 func processBytes(pid int) (sum int64) {

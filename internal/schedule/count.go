@@ -7,27 +7,27 @@ import (
 
 // Load holds the settings that decide how many queries LoadGen prepares for a Server test.
 type Load struct {
-	Seed        uint64  // schedule_rng_seed
-	QPS         float64 // server_target_qps
+	Seed        uint64  // LoadGen's schedule_rng_seed
+	QPS         float64 // LoadGen's server_target_qps, in queries per second
 	MinDuration time.Duration
 	MinQueries  int
-	Set         int // loaded samples in equal-issue mode, where the count is a multiple of it; 0: any count
+	Set         int // number of loaded samples in equal-issue mode, of which the count is a multiple; 0: any count
 }
 
-// most bounds the loop below. No official test has that many queries.
+// most is the maximum number of queries that the loop below counts. No official test has that many.
 const most = 1 << 27
 
-// Extent is what LoadGen prepares for a Server test.
+// Extent is the number and duration of the queries that LoadGen prepares for a Server test.
 type Extent struct {
-	Queries int           // 0: there is no schedule, or it has more than most queries
-	Last    time.Duration // from the first query to the time at which the last one is due
+	Queries int           // number of queries; 0: there is no schedule, or it has more than most queries
+	Last    time.Duration // time from the first query to the scheduled time of the last
 }
 
-// ServerCount returns how many queries LoadGen prepares.
+// ServerCount returns the number of queries that LoadGen prepares.
 func ServerCount(l Load) int { return ServerExtent(l).Queries }
 
-// ServerExtent returns what LoadGen prepares. A Server test issues all of it unless it ends early
-// (docs/reference/loadgen.md#query-counts).
+// ServerExtent returns the number and duration of the queries that LoadGen prepares. A Server test issues all of them
+// unless it ends early (docs/reference/loadgen.md#query-counts).
 func ServerExtent(l Load) Extent {
 	if l.QPS == 0 || math.IsNaN(l.QPS) || math.IsInf(l.QPS, 0) {
 		return Extent{}

@@ -36,7 +36,8 @@ func TestGoldenServerCounts(t *testing.T) {
 			} `json:"settings_at_start_test"`
 		}
 		load(t, file, &c)
-		// An audit configuration changes settings after these, find-peak makes its own, and unique samples end with the set.
+		// Skip cases whose count has other causes: audit configurations change settings later, find-peak makes its own
+		// queries, and unique samples end with the set.
 		if len(c.Generated) != 1 || c.Generated[0].Scenario != "Server" || c.Generated[0].Mode != "PerformanceOnly" ||
 			c.Audit != nil || c.Settings.Unique {
 			continue
@@ -54,9 +55,9 @@ func TestGoldenServerCounts(t *testing.T) {
 	require.Greater(t, seen, 10)
 }
 
-// The counts of docs/reference/loadgen.md#query-counts, with the seed of the rounds' mlperf.conf there.
+// The counts are those of docs/reference/loadgen.md#query-counts, with the seed that the page uses.
 func TestServerCountOfOfficialSchedules(t *testing.T) {
-	const seed = 2023080168 // of which LoadGen takes the low 32 bits
+	const seed = 2023080168 // LoadGen uses its low 32 bits
 	for _, c := range []struct {
 		qps       float64
 		set, want int

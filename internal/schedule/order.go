@@ -2,11 +2,11 @@ package schedule
 
 // Order holds the settings that decide which sample LoadGen sends with each query of a Server performance test.
 type Order struct {
-	SetSeed    uint64 // qsl_rng_seed
-	SampleSeed uint64 // sample_index_rng_seed
-	Samples    int    // performance sample count
-	EqualIssue bool   // sample_concatenate_permutation
-	MinQueries int    // min_query_count, which decides how many permutations equal issue has
+	SetSeed    uint64 // LoadGen's qsl_rng_seed
+	SampleSeed uint64 // LoadGen's sample_index_rng_seed
+	Samples    int    // number of performance samples
+	EqualIssue bool   // LoadGen's sample_concatenate_permutation
+	MinQueries int    // LoadGen's min_query_count, which determines the number of permutations in equal issue
 }
 
 // Sequence returns the sample indices of the first n queries in the order of LoadGen
@@ -21,7 +21,7 @@ func (o Order) Sequence(n int) []int {
 	t.shuffle(identity(o.Samples)) // the order of unique samples: drawn whether or not it is used
 	var table []int
 	for permutation := identity(o.Samples); len(table) < o.MinQueries; {
-		t.shuffle(permutation) // the same array again
+		t.shuffle(permutation) // shuffles the same array again
 		table = append(table, permutation...)
 	}
 	list := make([]int, n)
@@ -43,8 +43,8 @@ func identity(n int) []int {
 	return list
 }
 
-// below returns a number from 0 until before n, which is above 0, as libstdc++ since GCC 11 does: by Lemire's
-// multiplication with rejection ("Fast Random Integer Generation in an Interval", 2019).
+// below returns a number from 0 to n-1; n must be above 0. Like libstdc++ since GCC 11 it uses Lemire's multiplication
+// with rejection ("Fast Random Integer Generation in an Interval", 2019).
 func (t *twister) below(n uint32) uint32 {
 	product := uint64(t.uint32()) * uint64(n)
 	if uint32(product) < n {
@@ -55,7 +55,7 @@ func (t *twister) below(n uint32) uint32 {
 	return uint32(product >> 32)
 }
 
-// pairable is the length up to which libstdc++ draws the numbers of two swaps at once.
+// pairable is the maximum length of a list for which libstdc++ draws the numbers of two swaps together.
 const pairable = 1<<16 - 1
 
 // shuffle shuffles a list as libstdc++'s std::shuffle does.

@@ -60,7 +60,7 @@ func Name(name string) bool {
 	return slices.Contains(last, end) && !(len(w) == 2 && w[0] == "old" && w[1] == "pwd")
 }
 
-// telling reports whether a name in free text marks a secret. There "key" and "token" alone are ordinary words.
+// telling reports whether a name in free text marks a secret. In free text, "key" and "token" alone are ordinary words.
 func telling(name string) bool {
 	return Name(name) && (len(words(name)) > 1 || slices.Contains(always, strings.ToLower(name)) ||
 		strings.EqualFold(name, "pass"))
@@ -82,7 +82,7 @@ func Args(line []string) []string {
 // args returns the command line of Args and the hidden values.
 func args(line []string) (shown, values []string) {
 	shown = slices.Clone(line)
-	var next, more bool // values of a secret argument are expected: the next word, however it begins, and more
+	var next, more bool // next: the next word is a secret value, however it begins; more: further values may follow
 	for i, w := range line {
 		name, value, inline := strings.Cut(w, "=")
 		isSecret := isFlag(w) && Name(name)

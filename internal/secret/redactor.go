@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	shortest = 4 // bytes; shorter values are not hidden, because they occur in ordinary text
-	distinct = 8 // bytes; a shorter value is hidden only if no letter or digit adjoins it
+	shortest = 4 // minimum length in bytes; shorter values are not hidden, because they occur in ordinary text
+	distinct = 8 // length in bytes; a shorter value is hidden only if no letter or digit adjoins it
 )
 
 // Redactor removes known secrets from text. Its methods may be called from any goroutine. A nil Redactor has no
 // secrets.
 type Redactor struct {
 	mu     sync.RWMutex
-	values []string // longest first, so that none hides a part of another
+	values []string // secret values, longest first, so that no value hides a part of another
 }
 
 // Add registers secret values. Each line of a multi-line value is a secret of its own.
@@ -48,7 +48,7 @@ func (r *Redactor) Add(values ...string) {
 
 // forms returns the spellings of a value: plain, in JSON, in a URL.
 func forms(value string) []string {
-	quoted, _ := json.Marshal(value) // a string always has a JSON form
+	quoted, _ := json.Marshal(value) // encoding a string cannot fail
 	return []string{value, string(quoted[1 : len(quoted)-1]), url.QueryEscape(value), url.PathEscape(value)}
 }
 
@@ -107,7 +107,7 @@ func (r *Redactor) Values(text string) string {
 	return text
 }
 
-// without replaces a value in a text; a short value only where no letter or digit adjoins it.
+// without hides a value in a text. It hides a short value only if no letter or digit adjoins it.
 func without(text, value string) string {
 	if len(value) >= distinct {
 		return strings.ReplaceAll(text, value, Hidden)
@@ -162,7 +162,7 @@ func (r *Redactor) JSON(v any) (json.RawMessage, error) {
 		}
 		isName := end < len(text) && text[end] == ':' // Marshal writes no space there
 		if clean := r.Values(value); clean != value && !isName {
-			quoted, _ := json.Marshal(clean) // a string has JSON
+			quoted, _ := json.Marshal(clean) // encoding a string cannot fail
 			out.Write(quoted)
 		} else {
 			out.Write(text[start:end])
@@ -173,8 +173,8 @@ func (r *Redactor) JSON(v any) (json.RawMessage, error) {
 	return out.Bytes(), nil
 }
 
-// Tree returns decoded JSON of another program without secrets: values of fields with secret names, registered values,
-// and what Text recognizes in a string. Names and everything that is no string stay unchanged.
+// Tree returns another program's decoded JSON without secrets. It hides values of fields with secret names, registered
+// values, and the secrets that Text recognizes in strings. Names and values that are not strings stay unchanged.
 func (r *Redactor) Tree(v any) any {
 	switch v := v.(type) {
 	case string:

@@ -96,8 +96,8 @@ func TestValues(t *testing.T) {
 	require.Equal(t, "HF_TOKEN=***", none.Text("HF_TOKEN=a"))
 }
 
-// Whatever a secret is and wherever it stands in a value: its JSON does not hold it, is JSON, and is the same without
-// it.
+// For any secret at any place in a value: the result is valid JSON, does not contain the secret, and is otherwise
+// unchanged.
 func TestJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.StringMatching(`[!-~ äß"\\]{8,20}`).Draw(t, "secret")
@@ -141,7 +141,7 @@ func mustJSON(t require.TestingT, v any) string {
 	return string(text)
 }
 
-// A known value that is also the name of a field leaves the field alone: readers look for it.
+// A registered value that equals the name of a field does not change that name, because readers look for the field.
 func TestJSONKeepsFieldNames(t *testing.T) {
 	var r Redactor
 	r.Add("prefix_cache")

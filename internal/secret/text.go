@@ -23,7 +23,7 @@ var (
 	flagged = regexp.MustCompile(`(--?[A-Za-z][A-Za-z0-9_.-]*)(\s+)("(?:[^"\\]|\\.)*"|'[^']*'|[^\s"']+)`)
 )
 
-// switches are values that are never secret.
+// switches matches values that are never secret.
 var switches = regexp.MustCompile(`^["']?(?:|none|null|nil|true|false|yes|no|on|off|auto|\*\*\*|-?[0-9.]+)["']?$`)
 
 // IsSwitch reports whether a value is empty, a number or a truth value.
@@ -41,7 +41,7 @@ func named(text string) (shown string, values []string) {
 	text = user.ReplaceAllString(text, "${1}"+Hidden+"@")
 	text = bearer.ReplaceAllStringFunc(text, func(match string) string {
 		parts := bearer.FindStringSubmatch(match)
-		if !strings.ContainsAny(parts[2], "0123456789._~+/=-") { // an English word
+		if !strings.ContainsAny(parts[2], "0123456789._~+/=-") { // an English word is not a secret
 			return match
 		}
 		return parts[1] + Hidden

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Start starts the simulator of a program with flags, and returns its URL once it serves. It ends with the test, or
-// with the test's process.
+// Start starts the simulator of a program with the given flags, and returns its URL as soon as it serves. The simulator
+// ends with the test, or with the test's process.
 func Start(t *testing.T, program string, flags ...string) (url string) {
 	t.Helper()
 	ready := filepath.Join(t.TempDir(), "ready")

@@ -16,8 +16,8 @@ type scratchFile struct {
 	name  string
 	size  int64
 	maps  [][]byte
-	spare []*Block // released and not yet used again
-	fresh []*Block // not yet prefaulted
+	spare []*Block // blocks that were released and are not used again yet
+	fresh []*Block // blocks that are not prefaulted yet
 }
 
 func newScratchFile(dir string, limit int64) (*scratchFile, error) {
@@ -117,7 +117,7 @@ func (s *scratchFile) close() error {
 	return nil
 }
 
-// disk returns the bytes that the file takes on its disk, without holes.
+// disk returns the number of bytes that the file occupies on its disk, without holes.
 func (s *scratchFile) disk() (int64, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(s.f.Fd()), &st); err != nil {

@@ -18,8 +18,8 @@ const (
 type Block struct {
 	b      []byte // the storage; read-only in the scratch file
 	used   int
-	live   int   // byte strings in it
-	offset int64 // where it begins in the scratch file; -1: in memory
+	live   int   // number of byte strings in the block
+	offset int64 // start of the block in the scratch file in bytes; -1: the block is in memory
 }
 
 // Store keeps byte strings, up to a limit in memory and the rest in a scratch file. It has one owner: its methods are
@@ -28,19 +28,19 @@ type Block struct {
 type Store struct {
 	limit   int64
 	dir     string
-	memory  int64 // bytes of the memory blocks
+	memory  int64 // total size of the memory blocks in bytes
 	current *Block
-	spare   []*Block // of memory, released and not yet used again
-	maps    [][]byte // of memory
+	spare   []*Block // memory blocks that were released and are not used again yet
+	maps    [][]byte // mappings of the memory blocks
 	file    *scratchFile
-	scratch int64 // largest length of the file
+	scratch int64 // largest length of the scratch file in bytes
 }
 
 // New returns an empty store of at most limit bytes of memory. dir is the folder of the scratch file; it is needed only
 // above the limit.
 func New(limit int64, dir string) *Store { return &Store{limit: limit, dir: dir} }
 
-// Spilled reports whether a scratch file was needed since New.
+// Spilled reports whether the store has used a scratch file since New.
 func (s *Store) Spilled() bool { return s.scratch > 0 }
 
 // ScratchBytes returns the largest length of the scratch file since New in bytes; 0 if none was needed.
@@ -116,7 +116,8 @@ func (s *Store) Drop(b *Block) {
 	}
 }
 
-// Keep is Put for callers outside of this module: it returns a function that drops the copy instead of its block.
+// Keep is like Put, for callers outside of this module. It returns a function that drops the copy, instead of the
+// block.
 func (s *Store) Keep(body []byte) (kept []byte, free func(), err error) {
 	kept, b, err := s.Put(body)
 	return kept, func() { s.Drop(b) }, err
@@ -149,7 +150,7 @@ func (s *Store) Settle() {
 	}
 }
 
-// Close frees everything. Byte strings of the store must not be read any more.
+// Close frees everything. Byte strings of the store must not be read after it.
 func (s *Store) Close() error {
 	var errs []error
 	for _, m := range s.maps {
@@ -163,7 +164,8 @@ func (s *Store) Close() error {
 	return errors.Join(errs...)
 }
 
-// Sizes are the bytes of a store's memory blocks, the length of its scratch file, and what that takes on its disk.
+// Sizes contains the sizes in bytes of a store's memory blocks, of its scratch file, and of the disk space that the
+// file occupies.
 type Sizes struct{ Memory, File, Disk int64 }
 
 // Sizes returns the store's current sizes.

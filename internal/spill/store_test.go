@@ -15,7 +15,7 @@ func body(i, size int) []byte {
 	return bytes.Repeat([]byte(fmt.Sprintf("%08d", i)), size/8+1)[:size]
 }
 
-// TestStoreKeepsWhatIsPut puts and drops at random against a map of copies.
+// TestStoreKeepsWhatIsPut puts and drops byte strings at random and compares the store with a map of copies.
 func TestStoreKeepsWhatIsPut(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -68,7 +68,7 @@ func TestStoreWithoutAFolder(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// Memory of the store is none of Go's heap, is given back when nothing of it is held, and is used again.
+// The store's memory is outside Go's heap, is freed when all its byte strings are dropped, and is used again.
 func TestMemoryIsNotHeap(t *testing.T) {
 	const size, count = 1 << 20, 64
 	s := New(size*count, "")

@@ -1,4 +1,4 @@
-// Package statefile reads the file by which a campaign, a tune, a sweep or an experiment continues.
+// Package statefile reads the file from which a campaign, a tune, a sweep or an experiment continues.
 //
 //	var file = statefile.File[State]{Name: "tune.json", Of: "tune", Schema: Schema,
 //		SchemaOf: func(s *State) string { return s.Schema }, Check: (*State).check}

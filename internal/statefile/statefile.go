@@ -10,7 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
 
-// maxSize limits a file in bytes: the longest, an experiment's, has up to 100,000 trials of some 500 bytes.
+// maxSize is the maximum size of a file in bytes. The largest file, an experiment's, has up to 100,000 trials of about
+// 500 bytes.
 const maxSize = 64 << 20
 
 // ErrNone is the cause of the error for a folder without the file.
@@ -18,11 +19,11 @@ var ErrNone = errors.New("there is no state")
 
 // File is the state file of one kind of folder.
 type File[S any] struct {
-	Name     string // such as tune.json
-	Of       string // such as tune
-	Schema   string // the only form that can be read
+	Name     string // name of the file, such as tune.json
+	Of       string // kind of folder, such as tune
+	Schema   string // the only schema that can be read
 	SchemaOf func(*S) string
-	Check    func(*S) error // rejects values that no program has written
+	Check    func(*S) error // rejects values that no version of the program writes
 }
 
 // Read reads the file of a folder. The error is ErrNone if the folder has none.
@@ -41,7 +42,7 @@ func (f File[S]) Read(folder string) (*S, error) {
 	return s, nil
 }
 
-// missing is ErrNone with the names.
+// missing is ErrNone with the names of the folder and the file.
 type missing struct{ folder, name string }
 
 func (m missing) Error() string     { return fmt.Sprintf("%s: there is no %s", m.folder, m.name) }

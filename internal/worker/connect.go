@@ -11,7 +11,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/crash"
 )
 
-// Connect copies in to a Unix socket and the answers to out, until the socket's end. It waits for the socket to appear.
+// Connect copies in to a Unix socket, and the answers to out, until the socket is closed. It waits for the socket to
+// appear.
 func Connect(ctx context.Context, socket string, in io.Reader, out io.Writer) error {
 	c, err := dial(ctx, socket)
 	if err != nil {
@@ -20,7 +21,7 @@ func Connect(ctx context.Context, socket string, in io.Reader, out io.Writer) er
 	defer c.Close()
 	stop := context.AfterFunc(ctx, func() { c.Close() })
 	defer stop()
-	go func() { // ends with the process or with in
+	go func() { // this goroutine ends with the process or with in
 		defer crash.Catch()
 		_, err := io.Copy(c, in)
 		if u, ok := c.(*net.UnixConn); ok && err == nil {

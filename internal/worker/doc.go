@@ -1,4 +1,4 @@
-// Package worker runs a measurement in a pod and keeps its results until they were fetched.
+// Package worker runs a measurement in a pod and keeps its results until they have been fetched.
 //
 //	code, err := worker.Run(ctx, worker.Order{Folder: folder, Command: command, Hold: time.Hour}, stdout, stderr)
 //

@@ -11,11 +11,11 @@ import (
 // Listed is a folder of results on a volume.
 type Listed struct {
 	Name  string `json:"name"`
-	Ended bool   `json:"ended"` // its command ended, with a code that File states
+	Ended bool   `json:"ended"` // whether its command ended; File contains the exit code
 }
 
-// List returns the folders of a volume by name. Others may share the volume: a folder that did not end may be theirs.
-// Names that begin with a dot are left out.
+// List returns the folders of a volume by name. Others may share the volume: a folder without an ended command may
+// belong to them. Names that begin with a dot are left out.
 func List(volume string) ([]Listed, error) {
 	entries, err := os.ReadDir(volume)
 	if err != nil {

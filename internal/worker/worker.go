@@ -25,33 +25,34 @@ const released = ".released"
 // reserve is the name of a file that keeps space for File on a full volume. Its name keeps it out of parcels.
 const reserve = ".reserve"
 
-// poll is how often the files of other processes are looked for.
+// poll is the interval at which a process checks for the files of other processes.
 const poll = 100 * time.Millisecond
 
-// grace is how long a command may take to end after the first signal. It is below the 30 s after which a kubelet kills.
+// grace is the time that a command may take to end after the first signal. It is less than the 30 s after which a
+// kubelet kills a pod.
 const grace = 20 * time.Second
 
-// Order is what to run.
+// Order describes the command to run.
 type Order struct {
-	Folder  string        // where the results go; made if missing
-	Command []string      // program and arguments
-	Hold    time.Duration // how long the results are kept for Release after the end; 0: not at all
+	Folder  string        // folder of the results; created if missing
+	Command []string      // program and its arguments
+	Hold    time.Duration // time that Run waits for Release after the command has ended; 0: it does not wait
 }
 
-// Ended is how the command ended.
+// Ended states how the command ended.
 type Ended struct {
-	Exit     int       `json:"exit"` // its exit code; 128 + N after signal N
+	Exit     int       `json:"exit"` // exit code of the command; 128 + N after signal N
 	Started  time.Time `json:"started"`
 	Finished time.Time `json:"finished"`
 }
 
-// Run runs the command and returns its exit code. A cancelled context sends it SIGTERM, and SIGKILL 20 s later; then
-// there is no File, and the results are not held.
+// Run runs the command and returns its exit code. If the context is cancelled, Run sends the command SIGTERM, and
+// SIGKILL 20 s later. In that case Run writes no File and does not hold the results.
 func Run(ctx context.Context, o Order, stdout, stderr io.Writer) (int, error) {
 	if err := os.MkdirAll(o.Folder, 0o770); err != nil {
 		return 0, fmt.Errorf("making the folder of the results: %w", err)
 	}
-	for _, old := range []string{File, released} { // of an earlier container of the same pod
+	for _, old := range []string{File, released} { // files of an earlier container of the same pod
 		if err := os.Remove(filepath.Join(o.Folder, old)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return 0, err
 		}
@@ -73,7 +74,7 @@ func Run(ctx context.Context, o Order, stdout, stderr io.Writer) (int, error) {
 	if err := os.Remove(filepath.Join(o.Folder, reserve)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return e.Exit, err
 	}
-	if ctx.Err() != nil { // the pod is taken away: its folder has no result, and a successor may continue in it
+	if ctx.Err() != nil { // the pod is being removed: its folder has no result, and a successor may continue in it
 		return e.Exit, nil
 	}
 	if err := atomicfile.WriteJSON(filepath.Join(o.Folder, File), e); err != nil {
@@ -90,7 +91,7 @@ func exitCode(state *os.ProcessState) int {
 	return state.ExitCode()
 }
 
-// wait returns when the results were released, when the time is over, or when the context is cancelled.
+// wait returns when the results were released, the hold time has passed, or the context is cancelled.
 func wait(ctx context.Context, folder string, hold time.Duration) {
 	end := time.Now().Add(hold)
 	for time.Now().Before(end) && ctx.Err() == nil {
@@ -101,7 +102,7 @@ func wait(ctx context.Context, folder string, hold time.Duration) {
 	}
 }
 
-// Await returns how the command of a folder ended, as soon as it has.
+// Await waits until the command of a folder has ended, and returns how it ended.
 func Await(ctx context.Context, folder string) (Ended, error) {
 	for {
 		text, err := os.ReadFile(filepath.Join(folder, File))
@@ -123,7 +124,7 @@ func Await(ctx context.Context, folder string) (Ended, error) {
 	}
 }
 
-// Release lets Run return.
+// Release makes Run return.
 func Release(folder string) error {
 	return os.WriteFile(filepath.Join(folder, released), nil, 0o600)
 }

@@ -41,7 +41,8 @@ func TestRun(t *testing.T) {
 	require.ErrorContains(t, err, "/no/such/program")
 }
 
-// TestHold shows that results stay until they are released, for the time of the order at most, and not after a signal.
+// TestHold checks that results are held until they are released, at most for the time in the order, and not after a
+// signal.
 func TestHold(t *testing.T) {
 	run := func(ctx context.Context, folder string, hold time.Duration, script string) <-chan int {
 		done := make(chan int, 1)
@@ -105,7 +106,7 @@ func TestConnect(t *testing.T) {
 	require.Error(t, Connect(ctx, filepath.Join(t.TempDir(), "none"), strings.NewReader(""), io.Discard))
 }
 
-// TestList finds the folders whose command ended among what else a shared volume contains.
+// TestList finds the folders whose command has ended among the other contents of a shared volume.
 func TestList(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a_0", "a_1", ".hidden", "lost+found"} {

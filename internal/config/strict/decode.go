@@ -23,17 +23,17 @@ const (
 
 // Decoder decodes one document. The zero value with a Name is ready for use.
 type Decoder struct {
-	Name    string         // of the document, such as "profile chat.yaml"; for errors
-	Lenient bool           // unknown keys and former names become Notes, not errors
+	Name    string         // name of the document, such as "profile chat.yaml"; for errors
+	Lenient bool           // whether unknown keys and former names become Notes instead of errors
 	Notes   []string       // one sentence for each key that a lenient decoder accepted or ignored
-	Lines   map[string]int // dotted path of each key → its line; 0: not from the file
+	Lines   map[string]int // line of each key by its dotted path; 0: not from the file
 }
 
-// shorthand is a struct that may be written as one plain value.
+// shorthand is implemented by structs that may be written as one plain value.
 type shorthand interface{ Shorthand(text string) error }
 
-// Decode fills the struct to which into points. Keys that the document lacks keep their value, so defaults are set
-// before. A key with a null value counts as absent.
+// Decode fills the struct to which into points. Fields without a key in the document keep their value, so set defaults
+// before the call. A key with a null value counts as absent.
 func (d *Decoder) Decode(root *yaml.Node, into any) error {
 	if d.Lines == nil {
 		d.Lines = map[string]int{}
@@ -76,7 +76,7 @@ func (d *Decoder) note(line int, key, format string, args ...any) {
 	d.Notes = append(d.Notes, d.wrong(line, key, format, args...).Error())
 }
 
-// plain rejects what would make a document larger or deeper than its text shows.
+// plain rejects anchors, aliases and other constructs that make a document larger or deeper than its text.
 func (d *Decoder) plain(n *yaml.Node, depth int) error {
 	switch {
 	case depth > deepest:
@@ -212,7 +212,7 @@ func (d *Decoder) list(n *yaml.Node, to reflect.Value, path string, f *Field) er
 	made := reflect.MakeSlice(to.Type(), len(items), len(items))
 	for i, item := range items {
 		at := join(path, strconv.Itoa(i))
-		if n.Kind != yaml.SequenceNode { // one value in place of a list
+		if n.Kind != yaml.SequenceNode { // one value instead of a list
 			at = path
 		}
 		d.Lines[at] = item.Line
@@ -227,7 +227,7 @@ func (d *Decoder) list(n *yaml.Node, to reflect.Value, path string, f *Field) er
 	return nil
 }
 
-// pairs decodes a map with free keys.
+// pairs decodes a map with arbitrary keys.
 func (d *Decoder) pairs(n *yaml.Node, to reflect.Value, path string, f *Field) error {
 	if n.Kind != yaml.MappingNode {
 		return d.wrong(n.Line, path, "expected a map of names to values, not %s", shown(n))

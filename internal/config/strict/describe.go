@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Struct is a struct that occurs in a document, and where.
+// Struct is a struct that occurs in a document, with its path.
 type Struct struct {
 	Path string // dotted path of its first occurrence; "" for the document. A list's items have the path "list[]".
 	Type reflect.Type
@@ -152,7 +152,7 @@ func (f *Field) plainSchema(t reflect.Type) map[string]any {
 		one["type"] = "number"
 	}
 	limit := func(v float64, name string) {
-		if v-v == 0 { // finite
+		if v-v == 0 { // the value is finite
 			one[name] = v
 		}
 	}

@@ -14,23 +14,23 @@ import (
 type Field struct {
 	Key    string
 	Doc    string
-	Is     string   // range of a number
-	One    []string // accepted texts; empty: any
-	Also   []string // other names
-	Was    []string // former names
-	Yet    string   // why a value other than "off" is refused; "": accepted
+	Is     string   // accepted range of a number, such as >0
+	One    []string // accepted texts; empty: any text
+	Also   []string // other names of the key
+	Was    []string // former names of the key
+	Yet    string   // why a value other than "off" is rejected; "": it is accepted
 	Need   bool
-	Single bool // a list that may be written as one value
+	Single bool // whether a list may be written as one value
 	Type   reflect.Type
 
 	index     []int
 	low, high float64
-	above     bool // low itself is out of range
+	above     bool // whether low itself is out of range
 }
 
 var fieldsOf sync.Map // reflect.Type → []Field
 
-// Fields returns the keys of a struct in the order of its source. Embedded structs contribute theirs.
+// Fields returns the keys of a struct in the order of its source. It includes the keys of embedded structs.
 func Fields(t reflect.Type) []Field {
 	if known, ok := fieldsOf.Load(t); ok {
 		return known.([]Field)
