@@ -132,7 +132,7 @@ func (m *bpe) consider(s *scratch, at int32) {
 }
 
 // firstSymbols splits a piece into bytes or characters. A character outside the vocabulary becomes its bytes. If the
-// model has no byte tokens it becomes the unknown token, and if there is none either, it is dropped.
+// model has no byte tokens it becomes the unknown token, and without an unknown token it is dropped.
 func (m *bpe) firstSymbols(text string, s *scratch) {
 	unknown := false // whether an unknown token is pending
 	for i := 0; i < len(text); {

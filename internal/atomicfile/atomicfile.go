@@ -168,7 +168,7 @@ func kind(m fs.FileMode) string {
 	return "a pipe, a socket or a device"
 }
 
-// explain adds the path to an error. It gives no advice about a full or read-only disk, because only the caller can
+// explain adds the path to an error. It contains no advice about a full or read-only disk, because only the caller can
 // name the flag that chose the path.
 func explain(path string, err error) error {
 	if errors.Is(err, os.ErrNotExist) {

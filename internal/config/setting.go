@@ -44,7 +44,7 @@ type Setting struct {
 	Range   Range
 	Usage   string // help text: one phrase, including the unit
 	Group   string // heading of the setting in the help text
-	Default string // default value; "": there is none, or the run decides
+	Default string // default value; "": no default, or the run decides
 	Bare    string // value if the flag is given without one; "": the flag needs a value
 
 	Secret  bool   // whether the value must never be shown

@@ -69,8 +69,8 @@ func (o *Options) redirect(next *http.Request, before []*http.Request) error {
 	return nil
 }
 
-// Trusted reports whether nobody on the way can change the data from an address, because the address uses https or is
-// on this machine.
+// Trusted reports whether data from an address is safe from changes on the way: the address uses https or is on this
+// machine.
 func Trusted(u *url.URL) bool {
 	ip := net.ParseIP(u.Hostname())
 	return u.Scheme == "https" || u.Scheme == "http" && ip != nil && ip.IsLoopback()

@@ -144,7 +144,7 @@ func rate(text string) (float64, error) {
 	return v, nil
 }
 
-// Range returns the highest rate that met the limits and the lowest that did not; 0 means that there is none yet.
+// Range returns the highest rate that met the limits and the lowest that did not; 0 means no such rate yet.
 func (p *Peak) Range() (low, high float64) {
 	for _, t := range p.Tests {
 		switch {

@@ -36,7 +36,7 @@ type Text struct {
 
 // Result is the content of LoadGen's files about one test.
 type Result struct {
-	Valid *bool `json:"valid"` // LoadGen's verdict; nil: there is none, for example in accuracy mode
+	Valid *bool `json:"valid"` // LoadGen's verdict; nil: no verdict, for example in accuracy mode
 	// whether every file has its beginning, its end and every mandatory entry
 	Complete bool              `json:"complete"`
 	Missing  []string          `json:"missing,omitempty"`

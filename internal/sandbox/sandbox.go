@@ -211,7 +211,7 @@ type child struct {
 	stdout, stderr *bounded
 	status         *os.File // the child's report of a wall that it cannot build
 	life           *os.File // carries the plan to the child and stays open while this process lives
-	group          *group   // control group of the sandbox; nil: there is none
+	group          *group   // control group of the sandbox; nil: no group
 	watched        bool     // whether watchMemory runs
 }
 
