@@ -149,6 +149,58 @@ func TestBadRecordings(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
+// The tools of a call are read in every form, and refused where they are no list. Texts in parts are joined.
+func TestToolsOfACall(t *testing.T) {
+	read := func(definitions string) (json.RawMessage, error) {
+		path := filepath.Join(t.TempDir(), "x.json")
+		text := `{"session_id":"s","spans":[{"name":"chat x","start_time":"2026-01-02T03:04:05Z","attributes":{` +
+			`"gen_ai.input.messages":[{"role":"user","content":"hi"}],"gen_ai.tool.definitions":` + definitions + `}}]}`
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		list, _, err := Read(path, "otel", Options{})
+		if err != nil {
+			return nil, err
+		}
+		return list[0].Calls[0].Tools, nil
+	}
+	const want = `[{"type":"function","function":{"name":"f","description":"d","parameters":{"type":"object"}}}]`
+	for _, definitions := range []string{want, `[{"name":"f","description":"d","parameters":{"type":"object"}}]`,
+		`[{"name":"f","description":"d","input_schema":{"type":"object"}}]`,
+		`"[{\"name\":\"f\",\"description\":\"d\",\"parameters\":{\"type\":\"object\"}}]"`} {
+		got, err := read(definitions)
+		require.NoError(t, err)
+		require.JSONEq(t, want, string(got), definitions)
+	}
+	for _, none := range []string{"null", "[]", `"[]"`} {
+		got, err := read(none)
+		require.NoError(t, err, none)
+		require.Nil(t, got, none)
+	}
+	for _, bad := range []string{"3", `{"name":"f"}`, `["f"]`, `"f"`} {
+		_, err := read(bad)
+		require.ErrorContains(t, err, "gen_ai.tool.definitions: expected a list of functions", bad)
+	}
+	for value, text := range map[string]string{"": "", `"a"`: "a",
+		`[{"text":"a"},{"content":"b"},{"text":"c","content":"d"}]`: "abcd",
+		`[{}]`: "", `{"a": 1}`: `{"a":1}`, "7": "7", "[1]": "[1]"} {
+		require.Equal(t, text, flat(json.RawMessage(value)), value)
+	}
+}
+
+// No call waits for longer than a year, nor than the longest wait that was asked for.
+func TestLongestWait(t *testing.T) {
+	const day = 24 * time.Hour
+	path := filepath.Join(t.TempDir(), "x.json")
+	text := `{"block_size":4,"requests":[{"t":0,"type":"n","in":5,"out":5},{"t":1e9,"type":"n","in":5,"out":5,` +
+		`"hash_ids":[1,2]}]}`
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	for most, want := range map[time.Duration]time.Duration{0: 366 * day, 1: 1, time.Hour: time.Hour,
+		999 * day: 366 * day} {
+		list, _, err := Read(path, "weka", Options{MaxWait: most})
+		require.NoError(t, err)
+		require.Equal(t, want, list[0].Calls[1].Delay, most)
+	}
+}
+
 // Calls of tools have their arguments under several names, and the results theirs.
 func TestToolsOfOTel(t *testing.T) {
 	list, isUser, err := messagesOf(json.RawMessage(`[{"role":"developer","content":"s"},
