@@ -46,3 +46,14 @@ func TestOldNamesAreThoseOfTheirSetting(t *testing.T) {
 		require.NoError(t, err, v.Name)
 	}
 }
+
+// A comment has no line break and no control character, of ASCII or of Unicode; everything else stays.
+func TestOneLine(t *testing.T) {
+	for _, r := range "\x00\x01\t\n\r\x1b\x1f\x7f\u0085\u2028\u2029\ufeff\ufffd" {
+		require.Equal(t, "a b", oneLine("a"+string(r)+"b"), "%U", r)
+	}
+	for _, r := range " ~!\u0080\u00a0\u00ff\u0100\u2027\u202a\ufffc\U0001f600" {
+		require.Equal(t, "a"+string(r)+"b", oneLine("a"+string(r)+"b"), "%U", r)
+	}
+	require.Equal(t, "a  b", oneLine("a\xff\xfeb"), "bytes that are no UTF-8")
+}

@@ -138,6 +138,18 @@ func TestErrorListsTheFourWays(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
+// A name is refused early only if it can be nothing but a path, and nothing is there.
+func TestCheck(t *testing.T) {
+	_, path := cacheOf(t, made(t))
+	for _, name := range []string{path, filepath.Dir(path), "acme/llm-7b", "llama/model.v2"} {
+		require.NoError(t, Check(name), name)
+	}
+	for _, name := range []string{path + "x.json", "/none/tokenizer.json", "acme/tokenizer.json", "acme/tokenizer.model",
+		t.TempDir(), "a/b/c", "../x"} {
+		require.ErrorContains(t, Check(name), "no tokenizer found for", name)
+	}
+}
+
 func TestFromEnviron(t *testing.T) {
 	for _, c := range []struct {
 		environ []string

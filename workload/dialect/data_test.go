@@ -131,6 +131,26 @@ func TestDataOfGuideLLM(t *testing.T) {
 	require.ErrorContains(t, err, "the list is empty")
 }
 
+// The backend's limit of tokens is the length of answers that nothing else gives.
+func TestMaxTokensOfGuideLLM(t *testing.T) {
+	for keys, want := range map[string]*profile.Distribution{"": nil, "max_tokens: 0": nil,
+		"max_tokens: 9": profile.FixedAt(9),
+		"max_tokens: 1": profile.FixedAt(1)} {
+		for length, is := range map[string]*profile.Distribution{"": want, ", output_tokens: 5": profile.FixedAt(5)} {
+			text := "spec:\n  backend: {kind: openai_http, target: http://h:1, " + keys + "}\n" +
+				"  profile: {kind: poisson, rate: 1}\n" +
+				"  constraints: [{kind: max_requests, count: 5}]\n  data: [{prompt_tokens: 5" + length + "}]\n"
+			p, err := parse("guidellm", text)
+			if is == nil { // the answers' length is needed
+				require.Error(t, err)
+				continue
+			}
+			require.NoError(t, err)
+			require.Equal(t, is, p.Data.Output, text)
+		}
+	}
+}
+
 // A static model needs both of its keys.
 func TestStaticModelOfSessions(t *testing.T) {
 	for keys, want := range map[string]string{"use_static_model: true, static_model_name: s": "s",

@@ -206,6 +206,38 @@ func TestLinesOfEveryOpcode(t *testing.T) {
 	}
 }
 
+// An escape that is cut off, or is none, stays as it is written.
+func TestEscapesThatAreCutOff(t *testing.T) {
+	codes, single := map[byte]int{'u': 4, 'U': 8}, map[byte]byte{'n': '\n', '\\': '\\'}
+	const whole = `a\u00e9\n\\\q`
+	require.Equal(t, "aé\n\\\\q", unescape([]byte(whole), codes, single))
+	for _, text := range []string{`\`, `\q`, `\u`, `\u1`, `\u12`, `\u123`, `\u12g4`, `\U0001f60`, `\uffg`, `x\u`} {
+		exact := append(make([]byte, 0, len(text)), text...)[:len(text):len(text)]
+		require.Equal(t, text, unescape(exact, codes, single))
+		require.Equal(t, "é"+text, unescape([]byte(`\u00e9` + text)[:6+len(text):6+len(text)], codes, single))
+	}
+}
+
+// The state of a pandas array may nest the array in dicts, but a state that contains itself is refused.
+func TestNestedStatesOfArrays(t *testing.T) {
+	array := &Object{Class: &Global{class: classBuffer}, Args: Tuple{[]byte{7},
+		&Object{Class: &Global{class: classDType}, Args: Tuple{"i1"}}, Tuple{int64(1)}, "C"}}
+	nested := &Dict{Keys: []any{"_ndarray"}, Values: []any{array}}
+	for range maxWrapped {
+		a, ok, err := backedOf(nested, 0)
+		require.NoError(t, err)
+		require.True(t, ok)
+		require.EqualValues(t, 7, a.signed(0))
+		nested = &Dict{Keys: []any{"_data"}, Values: []any{nested}}
+	}
+	itself := &Dict{Keys: []any{"_data"}, Values: make([]any, 1)}
+	itself.Values[0] = itself
+	for _, state := range []any{itself, &Dict{Values: []any{nested}}, &Dict{}, Tuple{}, nil} {
+		_, _, err := backedOf(state, 0)
+		require.ErrorContains(t, err, "a pandas array without its values")
+	}
+}
+
 // A dict holds columns or is one row: its first known column decides, or else whether all values are equally long.
 func TestDictsOfColumns(t *testing.T) {
 	entry := func(name, value string) string { return text4(name) + value }

@@ -73,6 +73,9 @@ func TestFrameOfARequest(t *testing.T) {
 		_, ok = f.join(nil, [][]byte{[]byte(`{"p":[1],"n":5}`), []byte(body)})
 		require.False(t, ok, body)
 	}
+	short := frame{prefix: []byte(`{"p":"`), suffix: []byte(`"}`)}
+	_, ok := short.prompt([]byte(`{"p":"}`)) // one quote is the end of the prefix and the begin of the suffix
+	require.False(t, ok)
 	for prompt, want := range map[string]int{"": -1, "7": -1, `"a,b"`: -1, "[": -1, "[]": 0, "[7]": 1, "[7,8,9]": 3} {
 		require.Equal(t, want, length([]byte(prompt)), prompt)
 	}
