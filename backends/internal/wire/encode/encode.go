@@ -24,10 +24,23 @@ func Text(dst []byte, text string) []byte {
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
 }
 
-// isPlain reports that a text is its own JSON.
+// isPlain reports that a text is its own JSON: ASCII without quotes, backslashes and control characters. It looks at
+// eight bytes at a time.
 func isPlain(text string) bool {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	odd := uint64(0)
+	for ; len(text) >= 8; text = text[8:] {
+		x := uint64(text[0]) | uint64(text[1])<<8 | uint64(text[2])<<16 | uint64(text[3])<<24 |
+			uint64(text[4])<<32 | uint64(text[5])<<40 | uint64(text[6])<<48 | uint64(text[7])<<56
+		quote, backslash := x^'"'*ones, x^'\\'*ones
+		// a byte below a limit borrows from its high bit
+		odd |= x | (x - ' '*ones) | (quote - ones) | (backslash - ones)
+		if odd&high != 0 {
+			return false
+		}
+	}
 	for i := range len(text) {
-		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+		if c := text[i]; c < ' ' || c >= 0x80 || c == '"' || c == '\\' {
 			return false
 		}
 	}

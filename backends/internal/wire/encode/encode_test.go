@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,14 +33,18 @@ func TestText(t *testing.T) {
 		require.Equal(t, text, back)
 	})
 	require.Equal(t, `x"<a> \"b\" é\n"`, string(Text([]byte("x"), "<a> \"b\" é\n")))
-	for c := range 256 { // each alone decides whether a text is copied
-		var want bytes.Buffer
-		enc := json.NewEncoder(&want)
-		enc.SetEscapeHTML(false)
-		text := "ab" + string([]byte{byte(c)})
-		require.NoError(t, enc.Encode(text))
-		require.Equal(t, want.String(), string(Text(nil, text))+"\n")
+	for c := range 256 { // each byte alone decides whether a text is copied, wherever it is
+		for at := range 20 {
+			text := []byte(strings.Repeat(" ~a!", 5))
+			text[at] = byte(c)
+			var want bytes.Buffer
+			enc := json.NewEncoder(&want)
+			enc.SetEscapeHTML(false)
+			require.NoError(t, enc.Encode(string(text)))
+			require.Equal(t, want.String(), string(Text(nil, string(text)))+"\n")
+		}
 	}
+	require.True(t, isPlain(strings.Repeat(" ~a!#[]\x7f", 5)), "the tests above know only that a text is right")
 }
 
 func TestPrompt(t *testing.T) {
