@@ -50,6 +50,7 @@ var benchRows = []benchRow{
 		""},
 	{"http-nginx-256", false, 1200, 256, []string{wholeAnswer}, 0, 100000, []string{"client", "wrk", "run"}, 0,
 		wiretest.NginxPlain},
+	{"workload-256", false, 1200, 256, []string{eightTokens}, 0, 100000, []string{"run", "workload"}, 0, nginxEight},
 	{"https-1.2KB-256", false, 1200, 256, []string{wholeAnswer}, 0, 100000,
 		[]string{"client", "wrk", "path", "run", "client-nethttp"}, 0, wiretest.NginxTLS},
 	{"https-24KB-64", false, 24 << 10, 64, []string{wholeAnswer}, 0, 30000, []string{"client", "wrk"}, 0,
@@ -63,10 +64,22 @@ var benchRows = []benchRow{
 // tlsStream is the canned server over TLS.
 const tlsStream = "canned TLS"
 
+// nginxEight is an nginx that answers with eightTokens.
+const nginxEight = "nginx, eight tokens"
+
 // wholeAnswer is about as long as the answer of 16 tokens.
-var wholeAnswer = wiretest.Whole(200, "application/json",
-	`{"id":"cmpl-00000000000000000000000000000000","object":"text_completion","created":1,"model":"m","choices":[{"index":0,"text":"`+
-		strings.Repeat("word ", 16)+`","logprobs":null,"finish_reason":"length","stop_reason":null,"token_ids":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}],"usage":{"prompt_tokens":200,"total_tokens":216,"completion_tokens":16,"prompt_tokens_details":null}}`)
+var wholeAnswer = answerOf("1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16", 16)
+
+// eightTokens is the answer that a workload's short test request allows.
+var eightTokens = answerOf("1,2,3,4,5,6,7,8", 8)
+
+func answerOf(ids string, tokens int) string {
+	return wiretest.Whole(200, "application/json",
+		`{"id":"cmpl-00000000000000000000000000000000","object":"text_completion","created":1,"model":"m","choices":[{"index":0,"text":"`+
+			strings.Repeat("word ", 16)+`","logprobs":null,"finish_reason":"length","stop_reason":null,"token_ids":[`+ids+
+			fmt.Sprintf(`]}],"usage":{"prompt_tokens":200,"total_tokens":%d,"completion_tokens":%d,"prompt_tokens_details":null}}`,
+				200+tokens, tokens))
+}
 
 // benchKinds are the clients; each drives one load in a process of its own and gives the failures that it counted. What
 // needs LoadGen is added where that is built.
@@ -158,10 +171,13 @@ func TestAgainstOthers(t *testing.T) {
 	wrk, _ := exec.LookPath("wrk")
 	urls := make([]string, len(benchRows))
 	nginx := wiretest.Nginx(t, 0, wholeAnswer)
+	eight := wiretest.Nginx(t, 0, eightTokens)[wiretest.NginxPlain]
 	for i, c := range benchRows {
 		switch c.server {
 		case "":
 			urls[i] = wiretest.CannedPaced(t, 0, c.pace, c.segments...)
+		case nginxEight:
+			urls[i] = eight
 		case tlsStream:
 			urls[i] = wiretest.CannedSecure(t, 0, 0, c.segments...)
 		default:
@@ -175,9 +191,10 @@ func TestAgainstOthers(t *testing.T) {
 				slices.Reverse(kinds)
 			}
 			for _, kind := range kinds {
-				if _, built := benchKinds[kind]; urls[i] == "" || !only.MatchString(c.name+"/"+kind) ||
-					(kind == "wrk" && wrk == "") || (kind == "run" && os.Getenv(benchProgram) == "") ||
-					(!built && kind != "wrk" && kind != "run") {
+				_, built := benchKinds[kind]
+				whole := kind == "run" || kind == "workload"
+				if urls[i] == "" || !only.MatchString(c.name+"/"+kind) || (kind == "wrk" && wrk == "") ||
+					(whole && os.Getenv(benchProgram) == "") || (!built && kind != "wrk" && !whole) {
 					continue
 				}
 				fmt.Printf("MEASURED %s/%s %.4f us\n", c.name, kind, c.measure(t, kind, i, urls[i], wrk))
@@ -194,6 +211,8 @@ func (c *benchRow) measure(t *testing.T, kind string, row int, url, wrk string) 
 		per = benchWrk(t, wrk, url, c)
 	case "run":
 		per = c.wholeRun(t, url)
+	case "workload":
+		per = c.workload(t, url)
 	default:
 		per = runKind(t, kind, row, url) / float64(c.requests)
 	}
@@ -216,11 +235,19 @@ func runKind(t *testing.T, kind string, row int, url string) float64 {
 	return us
 }
 
-// benchProgram names the variable with the path of the program for the kind "run".
+// benchProgram names the variable with the path of the program for the kinds "run" and "workload".
 const benchProgram = "HTTP1_BENCH_PROGRAM"
 
 // runRequests are the requests of a whole run.
 const runRequests = 60000
+
+// limit is how many tokens the answer of a whole run has.
+func (c *benchRow) limit() int {
+	if c.server == nginxEight {
+		return 8
+	}
+	return 16
+}
 
 // wholeRun returns the µs of a sample during the test of the whole program, and prints those from the program's start
 // to its end, and its memory up to the end of the test and of the program.
@@ -232,8 +259,8 @@ func (c *benchRow) wholeRun(t *testing.T, url string) float64 {
 	cmd := exec.Command("taskset", "-c", "1", os.Getenv(benchProgram), "run", "--quiet", "--model", "generic",
 		"--scenario", "Offline", "--backend", "vllm", "--served-model", "m",
 		"--dataset", dir+"/rows.jsonl", "--endpoint", url,
-		"--insecure-skip-verify", "--min-queries", n, "--min-duration", "0", "--max-tokens", "16", "--concurrency",
-		strconv.Itoa(c.conns), "--no-preflight-query", "--output-dir", dir+"/run")
+		"--insecure-skip-verify", "--min-queries", n, "--min-duration", "0", "--max-tokens", strconv.Itoa(c.limit()),
+		"--concurrency", strconv.Itoa(c.conns), "--no-preflight-query", "--output-dir", dir+"/run")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	text, err := os.ReadFile(dir + "/run/run.json")
@@ -248,8 +275,7 @@ func (c *benchRow) wholeRun(t *testing.T, url string) float64 {
 	fmt.Printf("MEASURED %s/run-memory %.1f MB\n", c.name, record.Client.RSS/1e6)
 	used := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	fmt.Printf("MEASURED %s/process-memory %.1f MB\n", c.name, float64(used.Maxrss<<10)/1e6)
-	fmt.Printf("MEASURED %s/process %.4f us\n", c.name,
-		float64((cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()).Microseconds())/runRequests)
+	fmt.Printf("MEASURED %s/process %.4f us\n", c.name, us(cmd)/runRequests)
 	return record.Client.US
 }
 
@@ -268,5 +294,5 @@ func benchWrk(t *testing.T, wrk, url string, c *benchRow) float64 {
 	n, err := strconv.ParseFloat(fields[len(fields)-1], 64)
 	require.NoError(t, err)
 	require.NotContains(t, string(out), "Non-2xx")
-	return float64((cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Microseconds()) / n
+	return us(cmd) / n
 }
