@@ -97,7 +97,11 @@ func (d *director) schedule(s *slot, after int64) {
 type closed struct {
 	*director
 	first, at int
+	fresh     []*slot // prepared, and in no queue yet
 }
+
+// stockAtOnce is how many requests enter the queues together: few, because users may wait for them.
+const stockAtOnce = 64
 
 func (k *closed) feed() (bool, error) {
 	most := k.profile.Requests
@@ -109,18 +113,33 @@ func (k *closed) feed() (bool, error) {
 		if think := k.profile.ThinkTime; think != nil {
 			s.thinkNS = int64(lengths.Draw(think, k.random(thinkStream, k.first+k.at)) * 1e9)
 		}
-		q := k.queueOf(k.at)
-		q.mu.Lock()
-		wasEmpty := q.head == len(q.stock)
-		q.stock = append(q.stock, s)
-		q.mu.Unlock()
-		if wasEmpty && k.base != 0 {
-			q.bell.Set(0)
+		if k.fresh = append(k.fresh, s); len(k.fresh) == stockAtOnce {
+			k.stock()
 		}
 		k.at += k.Part.step()
 	}
+	k.stock()
 	long := int64(k.profile.Duration)
 	return most > 0 && k.at >= most || long > 0 && k.base > 0 && k.now() >= k.base+long, nil
+}
+
+// stock puts what is prepared into the queues.
+func (k *closed) stock() {
+	for _, q := range k.active {
+		q.mu.Lock()
+		wasEmpty := q.restock()
+		for _, s := range k.fresh {
+			if k.queueOf(s.number) == q {
+				q.stock = append(q.stock, s)
+			}
+		}
+		ring := wasEmpty && len(q.stock) > 0 && k.base != 0
+		q.mu.Unlock()
+		if ring {
+			q.bell.Set(0)
+		}
+	}
+	k.fresh = k.fresh[:0]
 }
 
 func (k *closed) after(*slot) error { return nil }

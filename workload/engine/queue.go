@@ -86,6 +86,17 @@ func (q *queue) take(at int64) *slot {
 	return s
 }
 
+// restock makes the memory of requests that users took free for others, if most of it is, and reports that there is no
+// request left.
+func (q *queue) restock() bool {
+	if left := q.stock[q.head:]; 2*len(left) <= len(q.stock) {
+		n := copy(q.stock, left)
+		clear(q.stock[n:])
+		q.stock, q.head = q.stock[:n], 0
+	}
+	return q.head == len(q.stock)
+}
+
 // Pop returns the requests that are due.
 func (q *queue) Pop(dst []loadgen.Query) int {
 	q.mu.Lock()

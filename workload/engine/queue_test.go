@@ -56,3 +56,23 @@ func TestFewPreparedRequestsWakeTheDirector(t *testing.T) {
 	}
 	require.Equal(t, 1, woken)
 }
+
+// What users took leaves room for the next requests, in their order, also if the queue is never empty.
+func TestRestock(t *testing.T) {
+	q := &queue{users: heap[int64]{before: func(a, b int64) bool { return a < b }}}
+	in, out := 0, 0
+	for range 1000 {
+		q.restock()
+		for range 64 {
+			q.stock = append(q.stock, &slot{index: in})
+			in++
+		}
+		for q.waiting() > 64 {
+			q.users.push(0)
+			require.Equal(t, out, q.take(1).index)
+			out++
+		}
+	}
+	require.Equal(t, 64, q.waiting())
+	require.Less(t, cap(q.stock), 1024)
+}

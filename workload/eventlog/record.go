@@ -104,7 +104,7 @@ func (r *Request) times() [6]*int64 {
 // appendRequest appends the bytes of a request. Each time is the difference to the last one that there is.
 func appendRequest(dst []byte, r *Request, startNS int64) []byte {
 	for _, n := range r.numbers() {
-		dst = binary.AppendVarint(dst, int64(*n))
+		dst = appendInt(dst, int64(*n))
 	}
 	last := startNS
 	for _, at := range r.times() {
@@ -112,29 +112,36 @@ func appendRequest(dst []byte, r *Request, startNS int64) []byte {
 			dst = append(dst, 0)
 			continue
 		}
-		dst = append(dst, 1)
-		dst = binary.AppendVarint(dst, *at-last)
+		dst = appendInt(append(dst, 1), *at-last)
 		last = *at
 	}
-	dst = binary.AppendUvarint(dst, uint64(len(r.Events)))
+	dst = appendUint(dst, uint64(len(r.Events)))
 	last = startNS
 	for i := range r.Events {
 		e := &r.Events[i]
 		gap := e.AtNS - last
 		last = e.AtNS
 		if e.Tokens == 1 {
-			dst = binary.AppendVarint(dst, gap<<1)
+			dst = appendInt(dst, gap<<1)
 			continue
 		}
-		dst = binary.AppendVarint(dst, gap<<1|1)
-		dst = binary.AppendUvarint(dst, uint64(e.Tokens))
+		dst = appendUint(appendInt(dst, gap<<1|1), uint64(e.Tokens))
 	}
-	for _, s := range []string{r.Reason, r.Finish} {
-		dst = binary.AppendUvarint(dst, uint64(len(s)))
-		dst = append(dst, s...)
-	}
-	return binary.AppendUvarint(dst, r.flags())
+	dst = append(appendUint(dst, uint64(len(r.Reason))), r.Reason...)
+	dst = append(appendUint(dst, uint64(len(r.Finish))), r.Finish...)
+	return appendUint(dst, r.flags())
 }
+
+// appendUint is binary.AppendUvarint; most numbers have one byte.
+func appendUint(dst []byte, v uint64) []byte {
+	if v < 0x80 {
+		return append(dst, byte(v))
+	}
+	return binary.AppendUvarint(dst, v)
+}
+
+// appendInt is binary.AppendVarint.
+func appendInt(dst []byte, v int64) []byte { return appendUint(dst, uint64(v<<1)^uint64(v>>63)) }
 
 // The flags of a request.
 const (
