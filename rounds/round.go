@@ -23,19 +23,19 @@ const Current = "v6.1"
 
 // Round is one submission round.
 type Round struct {
-	Name        string `yaml:"-"` // such as v6.1: the file's name
+	Name        string `yaml:"-"` // name of the round, such as v6.1, which is the file's name
 	Seeds       Seeds
 	Layout      Layout
 	Checker     Checker
 	Benchmarks  []*Benchmark
-	OtherAudits map[string][]string `yaml:"other_audits"` // by audit: benchmarks that generate no text
+	OtherAudits map[string][]string `yaml:"other_audits"` // benchmarks that generate no text, by audit
 	NotJudged   NotJudged           `yaml:"not_judged"`
 }
 
 // NotJudged names the official benchmarks that generate no text: this program has no rules for them.
 type NotJudged struct {
-	Names []string // of benchmark folders
-	Parts []string // of folder names from which the official checker guesses such a benchmark
+	Names []string // names of benchmark folders
+	Parts []string // parts of folder names by which the official checker recognizes such a benchmark
 }
 
 // Has reports whether the name of a benchmark's folder is that of such a benchmark.
@@ -46,9 +46,9 @@ func (n NotJudged) Has(name string) bool {
 
 // Seeds are the random seeds that performance runs of a round must use.
 type Seeds struct {
-	QSL         uint64 // qsl_rng_seed
-	SampleIndex uint64 `yaml:"sample_index"` // sample_index_rng_seed
-	Schedule    uint64 // schedule_rng_seed
+	QSL         uint64 // LoadGen's qsl_rng_seed
+	SampleIndex uint64 `yaml:"sample_index"` // LoadGen's sample_index_rng_seed
+	Schedule    uint64 // LoadGen's schedule_rng_seed
 }
 
 // InOrder returns the seeds in LoadGen's order: QSL, sample index, schedule.
@@ -60,13 +60,13 @@ type Layout struct {
 	Measurements string   // folder of measurements, user.conf and README.md; empty: the scenario's own
 	Compliance   string   // folder of the audits in MovedAudits; empty: the scenario's own
 	MovedAudits  []string `yaml:"moved_audits"`
-	PowerFile    bool     `yaml:"power_file"` // systems/<system>_power.yaml is read
+	PowerFile    bool     `yaml:"power_file"` // whether the checker reads systems/<system>_power.yaml
 }
 
 // Checker holds the traits in which a round's submission checker differs from the others.
 type Checker struct {
-	OtherClient bool `yaml:"other_client"` // accepts results of the organisers' newer client
-	DesignPower bool `yaml:"design_power"` // its summary has the column design_power_watts
+	OtherClient bool `yaml:"other_client"` // whether the round accepts results of the organisers' newer client
+	DesignPower bool `yaml:"design_power"` // whether the summary has the column design_power_watts
 }
 
 // Benchmark holds a round's requirements of one benchmark.
@@ -74,18 +74,18 @@ type Benchmark struct {
 	Name             string
 	Alias            string                      // another spelling of the benchmark's folder
 	Systems          map[string]Set              // by system type: datacenter, edge, "datacenter,edge"
-	Audits           []string                    // due for every submitted scenario
+	Audits           []string                    // audits due for every submitted scenario
 	AtLeast          Targets                     `yaml:"at_least"`
 	AtLeastOf        map[models.Scenario]Targets `yaml:"at_least_of"` // replaces AtLeast in these scenarios
 	AtMost           Targets                     `yaml:"at_most"`
-	Limits           map[models.Scenario]Limits  // where they differ from the default row
+	Limits           map[models.Scenario]Limits  // limits by scenario, if they differ from the default row
 	TargetLatencyNS  map[models.Scenario]int64   `yaml:"target_latency_ns"` // largest allowed target latency
 	PerformanceCount int                         `yaml:"performance_count"` // 0: the default row's
 	AccuracyCount    int                         `yaml:"accuracy_count"`    // 0: the default row's
 	OfflineSamples   int                         `yaml:"offline_samples"`   // 0: the default row's
 	AnyDuration      bool                        `yaml:"any_duration"`
 	SingleStream     string                      `yaml:"single_stream_metric"` // key of the metric in place of LoadGen's
-	Guided           bool                        // the closed division leaves guided decoding to the submitter
+	Guided           bool                        // whether the closed division allows guided decoding
 	// results of the organisers' newer client are accepted
 	OtherClient bool `yaml:"other_client"`
 	// their score is compared with the target

@@ -14,13 +14,13 @@ const looksShare = 200
 
 // ends finds the samples that ended since the last look. It reads the ledger, so the hot path does nothing for it.
 type ends struct {
-	open  []int32          // samples that were issued and had not ended
+	open  []int32          // numbers of samples that were issued and had not ended
 	next  int              // every sample before it was issued
 	list  []int32          // the numbers alone: copies of a second's entries are tens of megabytes
-	tpot  ledger.Histogram // of all ended samples, ns
+	tpot  ledger.Histogram // TPOT of all ended samples, in ns
 	batch ledger.Batch     // TPOT of the samples of a look, ns
-	rest  time.Time        // no look before
-	till  time.Time        // of the last look
+	rest  time.Time        // earliest time of the next look
+	till  time.Time        // time of the last look
 }
 
 // look returns the samples that ended since the last look, in no order, with the times of their issue. They are valid

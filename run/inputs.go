@@ -29,13 +29,13 @@ type inputs struct {
 	driver   backends.Driver
 	dataset  *datasets.Dataset
 	config   *backends.Config
-	keys     []uint64 // of the samples, for the strategy hash; nil: their indices
+	keys     []uint64 // keys of the samples for the strategy hash; nil: use their indices
 	settings loadgen.TestSettings
 	audit    string // path of the audit configuration that LoadGen reads
 	pre      *Preflight
-	counter  *finder.Source // of the tokenizer that counts answers without ids or a count; nil: no tokenizer
+	counter  *finder.Source // source of the tokenizer that counts answers without ids or a count; nil: no tokenizer
 	requests requests
-	notes    []string // for the record
+	notes    []string // notes for the record
 }
 
 // output is the folder of a run while the test writes it.
@@ -43,35 +43,35 @@ type output struct {
 	folder    string
 	created   []string    // the folders that the run created for its files, the deepest first
 	claimed   bool        // the folder contains only files of this run
-	lock      *folderLock // nil: not claimed yet
+	lock      *folderLock // lock of the folder; nil: not claimed yet
 	failures  *failures
-	logFolder *os.File  // of LoadGen's logs; LoadGen may write after an early end, so it is not closed
-	logs      *logWatch // nil: LoadGen was not started
-	unsaved   error     // what could not be closed or written after the test
+	logFolder *os.File  // folder of LoadGen's logs; not closed, since LoadGen may write after an early end
+	logs      *logWatch // watch of LoadGen's logs; nil: LoadGen was not started
+	unsaved   error     // error of closing or writing something after the test
 }
 
 // evidence is what was observed of a test, from its start until its record is made.
 type evidence struct {
 	inputs
 	ledger   *ledger.Ledger
-	backends []backends.Backend // one per shard
-	joined   bool               // all backends have returned
+	backends []backends.Backend // backends, one per shard
+	joined   bool               // whether all backends have returned
 	sampler  *hostinfo.Sampler
 	clock    *hostinfo.ClockWatch
 	started  time.Time
 	thread   loadgen.ThreadInfo
 	wakes    int
 	full     int
-	extent   schedule.Extent // of a Server test
+	extent   schedule.Extent // planned queries of a Server test
 	live     *live
 	ends     ends
 	finishes finishes
-	models   *modelWatch             // nil: the test has not been built
-	caches   []record.PrefixCache    // by endpoint; nil: no cache was emptied
+	models   *modelWatch             // watch of the served models; nil: the test has not been built
+	caches   []record.PrefixCache    // emptied prefix caches, by endpoint; nil: no cache was emptied
 	lost     *record.LimitLost       // the limit that cannot be met any more; nil: none
 	ended    error                   // why the test ended early
-	metrics  *servermetrics.Recorder // nil: metrics were not asked for
-	outside  bool                    // a signal or the caller's context ended it
+	metrics  *servermetrics.Recorder // recorder of the servers' metrics; nil: metrics were not requested
+	outside  bool                    // whether a signal or the caller's context ended the test
 }
 
 // keepDataset copies a synthetic data set from its temporary folder to the run's, for later scoring.

@@ -15,32 +15,32 @@ import (
 // Progress is the state of a running test at one moment.
 type Progress struct {
 	Elapsed  time.Duration
-	Total    int64 // samples that the test will issue as far as is known; 0: unknown
+	Total    int64 // expected number of samples that the test will issue; 0: unknown
 	Issued   int64
-	Done     int64 // completed or failed
+	Done     int64 // samples that completed or failed
 	Failed   int64
 	InFlight int64
-	RatePerS float64       // completions over the last seconds
-	TTFTp99  time.Duration // 0: no first token yet
-	TPOTp99  time.Duration // of ended samples; 0: none has two tokens
-	Left     time.Duration // until the last query is due, or by the rate; 0: unknown
-	Tails    []record.Tail // of a Server test with limits
+	RatePerS float64       // completions per second, over the last few seconds
+	TTFTp99  time.Duration // p99 of the time to first token; 0: no first token yet
+	TPOTp99  time.Duration // p99 of the time per output token of ended samples; 0: no sample has two tokens
+	Left     time.Duration // time until the last query is due, or an estimate from the rate; 0: unknown
+	Tails    []record.Tail // latency tails of a Server test with limits
 
 	// Ended are the samples that ended since the last call, each with the wall clock time in ns from which its latencies
 	// count. They are valid until the call returns.
 	Ended      iter.Seq2[*ledger.Entry, int64]
-	EndedUntil time.Time       // every sample that ended before has been in Ended
-	Names      ledger.Names    // of the codes of Ended
+	EndedUntil time.Time       // every sample that ended before this time has been in Ended
+	Names      ledger.Names    // names of the codes in Ended
 	Failures   []Failure       // failed attempts since the last call, at most 20
 	Servers    []ServerSignals // readings of the servers' metrics since the last call, with --metrics
 }
 
 // ServerSignals are the figures of one metrics page at one reading.
 type ServerSignals struct {
-	Number int // of the page
+	Number int // number of the metrics page
 	Page   string
 	At     time.Time
-	Values map[string]float64 // by the key of a signal (docs/reference/metrics.md#signals)
+	Values map[string]float64 // values by the key of a signal (docs/reference/metrics.md#signals)
 }
 
 // takeSignals returns the readings since the last call.
@@ -56,8 +56,8 @@ type Failure struct {
 	At       time.Time
 	Endpoint string
 	Reason   ledger.Reason
-	Retried  bool   // another attempt followed
-	Detail   string // one line
+	Retried  bool   // whether another attempt followed
+	Detail   string // description of the failure on one line
 }
 
 // How often the progress is reported, and how often the memory is compared with its limits: 160 MiB, which may be left,

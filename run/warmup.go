@@ -38,7 +38,7 @@ func (e *evidence) warmUp(ctx context.Context) error {
 		if warmUp := b.Features().WarmUp; warmUp != nil {
 			serve = warmUp
 		}
-		for j, index := range indices { // their numbers are those of no sample, which a traceparent would name
+		for j, index := range indices { // use numbers of no real sample, since a traceparent contains them
 			loads[i].queries = append(loads[i].queries,
 				loadgen.Query{ID: loadgen.ResponseID(j + 1), Index: index, Seq: -1 - j, IssuedNS: time.Now().UnixNano()})
 		}

@@ -25,8 +25,8 @@ const maxOutput = 1 << 20
 // Ended is how a child ended.
 type Ended struct {
 	Exit int
-	Code exit.Code // of the error that it wrote to standard output, if any
-	Why  string    // its message
+	Code exit.Code // code of the error that the child wrote to standard output, if any
+	Why  string    // message of that error
 }
 
 // Reason returns the message of the error or, if the process crashed without writing one, how it ended.

@@ -20,13 +20,13 @@ import (
 
 // Owner describes the command that locks a folder.
 type Owner struct {
-	What string // such as "campaign"
+	What string // kind of folder, such as "campaign"
 	File string // name of the lock file in the folder
-	Hint string // what a user may do while another one works in the folder
-	Flag string // that names the folder; empty: --output-dir
+	Hint string // what a user may do while another process works in the folder
+	Flag string // flag that names the folder; empty: --output-dir
 
-	Busy   exit.Code         // of the error if another one works in the folder
-	Access atomicfile.Access // of a folder that is created
+	Busy   exit.Code         // exit code if another process works in the folder
+	Access atomicfile.Access // access to a folder that is created
 }
 
 // lockWait is how long the children of a killed owner may take to end. They get their signal when it dies.

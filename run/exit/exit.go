@@ -29,8 +29,8 @@ const (
 // Error is why a run could not start or could not end as it should, with the exit code that follows.
 type Error struct {
 	Exit int
-	Code Code   // a word for scripts
-	Hint string // what to try
+	Code Code   // code of the error, a word for scripts
+	Hint string // what the user may try
 	Err  error
 }
 

@@ -15,10 +15,10 @@ import (
 
 // Load is the amount of work of a test, as far as it is known in advance.
 type Load struct {
-	Samples     int           // answers to receive
+	Samples     int           // number of answers to receive
 	PerS        float64       // rate of the schedule, or expected, in samples per second; 0: as fast as the server answers
-	MinDuration time.Duration // of the test
-	OneQuery    bool          // Offline: the test ends with its samples, also before MinDuration
+	MinDuration time.Duration // minimum duration of the test
+	OneQuery    bool          // whether the test ends with its one query (Offline), even before MinDuration
 }
 
 // rateGiven reports whether the user set the target QPS.

@@ -13,16 +13,16 @@ import (
 // Load is one probe in progress: which queries are due when, and how they ended. Its shards replace LoadGen's
 // rings, and take the stamps that LoadGen would take.
 type Load struct {
-	due     []int64 // ns after the start, by query; nil: a closed loop
-	index   []int   // of the sample, by query
-	flight  int     // most queries in flight in a closed loop
+	due     []int64 // due times in ns after the start, by query; nil: a closed loop
+	index   []int   // sample index, by query
+	flight  int     // maximum number of queries in flight in a closed loop
 	base    time.Time
-	wall    int64 // of base
+	wall    int64 // wall-clock time of base, in ns since 1970
 	shards  []*queue
-	stopped atomic.Bool // nothing more is issued
+	stopped atomic.Bool // whether no more queries are issued
 	issued  atomic.Int64
 	starts  []int64 // ns after base from which latencies count, by query; in a closed loop set at the issue
-	first   []int64 // ns after base; 0: no first token
+	first   []int64 // first token in ns after base, by query; 0: no first token
 
 	feeding sync.Mutex // protects feed
 	feed    Feed       // nil: due and flight decide when a query is issued
@@ -34,8 +34,8 @@ type Load struct {
 // End is one query that has ended.
 type End struct {
 	Seq    int
-	AtNS   int64 // after the start of the load's clock
-	Tokens int   // of the answer
+	AtNS   int64 // time in ns after the start of the load's clock
+	Tokens int   // number of tokens of the answer
 }
 
 // startIn is when the first query is due, so that every shard waits for it.

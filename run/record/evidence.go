@@ -14,8 +14,8 @@ type Terms struct {
 	Mode      models.Mode
 	Scenario  models.Scenario
 	Rehearsal bool
-	Audit     bool // with an audit configuration
-	Score     bool // the answers of an accuracy test are to be scored
+	Audit     bool // whether the test has an audit configuration
+	Score     bool // whether the answers of an accuracy test are to be scored
 	// TokenLatencies: LoadGen measures tokens. FirstTokens: it also expects a first token of every sample.
 	TokenLatencies, FirstTokens bool
 	// The limits; 0: none.
@@ -26,18 +26,18 @@ type Terms struct {
 type Evidence struct {
 	Terms
 	Record       *Record
-	Logs         *mllog.Result    // nil: LoadGen wrote none
-	Result       *accuracy.Result // nil: there is no score
+	Logs         *mllog.Result    // LoadGen's logs; nil: LoadGen wrote none
+	Result       *accuracy.Result // score of the answers; nil: not scored
 	Ended        error            // why the test ended early; nil: it did not
-	Interrupted  bool             // a signal or the caller's context ended it
-	ClockDrift   time.Duration    // of the wall clock against the monotonic clock
-	AuditApplied bool             // LoadGen logged that it applied an audit configuration
-	MedianTokens int              // median output tokens of successful samples
+	Interrupted  bool             // whether a signal or the caller's context ended the test
+	ClockDrift   time.Duration    // drift of the wall clock against the monotonic clock
+	AuditApplied bool             // whether LoadGen logged that it applied an audit configuration
+	MedianTokens int              // median number of output tokens of successful samples
 
 	OtherModels  []string // one sentence for each endpoint that served another model
-	OneToken     int      // successful answers of one token
-	OtherPrompts int      // successful answers whose prompt has another length by the server's count than was sent
-	Misreported  int64    // repeated reports of a sample, and reports of samples that LoadGen had not issued
+	OneToken     int      // number of successful answers of one token
+	OtherPrompts int      // answers whose prompt has another length by the server's count
+	Misreported  int64    // number of repeated reports, and of reports of samples that were not issued
 }
 
 // rules are the conditions of VALID (docs/reference/troubleshooting.md#verdict-codes). Each is a function that returns

@@ -11,7 +11,7 @@ import (
 // LimitState is a latency limit of a Server test with the percentile that it limits.
 type LimitState struct {
 	Tail
-	Name     string // such as TTFT p99
+	Name     string // name of the limit, such as TTFT p99
 	P99      time.Duration
 	Measured bool
 	Own      bool // P99 is this program's, of answered requests, as LoadGen logged none or counts cancelled ones

@@ -61,7 +61,7 @@ type Record struct {
 	Started       time.Time      `json:"started"`
 	// of the first query; the request log counts from there; zero: none was issued
 	FirstIssue time.Time `json:"first_issue,omitzero"`
-	DurationS  float64   `json:"duration_s"` // first issue to last completion
+	DurationS  float64   `json:"duration_s"` // time from first issue to last completion, in seconds
 	Verdict    Verdict   `json:"verdict"`
 	Reasons    []Cause   `json:"reasons"`
 	Notes      []string  `json:"notes,omitempty"`
@@ -120,7 +120,7 @@ type LoadGenResult struct {
 // SampleCounts are the numbers of samples by outcome.
 type SampleCounts struct {
 	Issued         int64                   `json:"issued"`
-	Completed      int64                   `json:"completed"` // successful and failed
+	Completed      int64                   `json:"completed"` // number of samples that ended, successful or failed
 	Failed         int64                   `json:"failed"`
 	Retried        int64                   `json:"retried"`
 	FirstTokens    int64                   `json:"first_tokens"`
@@ -133,8 +133,8 @@ type SampleCounts struct {
 type Answers struct {
 	// Identified: every endpoint returned the id of each request in its answer, and the client compared them.
 	Identified bool  `json:"identified"`
-	Unasked    int64 `json:"unasked"` // answers on a connection without a request in flight
-	Strays     int64 `json:"strays"`  // times that other bytes arrived on such a connection
+	Unasked    int64 `json:"unasked"` // number of answers on connections without a request in flight
+	Strays     int64 `json:"strays"`  // number of times that other bytes arrived on such a connection
 }
 
 // TokenCounts are the tokens of successful samples.
@@ -143,8 +143,8 @@ type TokenCounts struct {
 	Output     int64              `json:"output"`
 	Source     ledger.TokenSource `json:"source"` // several are joined with +
 	Mismatches int64              `json:"mismatches"`
-	Events     int64              `json:"events"`        // stream events that contained tokens
-	Merged     int64              `json:"merged_events"` // of them, those with more than one token
+	Events     int64              `json:"events"`        // number of stream events that contained tokens
+	Merged     int64              `json:"merged_events"` // number of these events with more than one token
 
 	// of an accuracy test whose tokens the server counted, with --tokenizer
 	Recount *Recount `json:"recount,omitempty"`
@@ -170,8 +170,8 @@ type EndpointCounts struct {
 	Requests    int64       `json:"requests"`
 	Failed      int64       `json:"failed"`
 	Retried     int64       `json:"retried"`
-	Connections int64       `json:"connections"` // opened; 0 where the backend does not count them
-	Excluded    int64       `json:"excluded"`    // times it was excluded because it was unreachable
+	Connections int64       `json:"connections"` // number of opened connections; 0 if the backend does not count them
+	Excluded    int64       `json:"excluded"`    // number of times that it was excluded as unreachable
 	PrefixCache PrefixCache `json:"prefix_cache,omitempty"`
 }
 

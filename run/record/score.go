@@ -11,7 +11,7 @@ import (
 // Score is the score of an accuracy test's answers.
 type Score struct {
 	NotScored string              `json:"not_scored,omitempty"` // why there is no score
-	NotJudged string              `json:"not_judged,omitempty"` // why it is compared with no target
+	NotJudged string              `json:"not_judged,omitempty"` // why no target applies to the score
 	Pass      *bool               `json:"pass"`                 // null: no score is claimed
 	Metrics   []accuracy.Metric   `json:"metrics"`
 	Samples   int                 `json:"samples"`
@@ -51,6 +51,6 @@ type Recount struct {
 	Samples    int   `json:"samples"`
 	Server     int64 `json:"server"`
 	Tokenizer  int64 `json:"tokenizer"`
-	Apart      int   `json:"apart"`       // samples whose counts differ by more than one
-	LargestGap int64 `json:"largest_gap"` // tokens, of one sample
+	Apart      int   `json:"apart"`       // number of samples whose counts differ by more than one
+	LargestGap int64 `json:"largest_gap"` // largest difference of one sample's counts, in tokens
 }

@@ -9,13 +9,13 @@ import (
 
 // ServerMetrics summarizes the servers' own metrics during the test (--metrics).
 type ServerMetrics struct {
-	File      string                 `json:"file"` // in the run's folder
+	File      string                 `json:"file"` // path of the file in the run's folder
 	IntervalS float64                `json:"interval_s"`
 	Targets   []MetricsTarget        `json:"targets"`
 	Signals   map[string]SignalStats `json:"signals"` // by series.Signal.Key, all targets together
 	// EnergyJ is what the GPUs of this machine used, in joules; 0: unknown.
 	EnergyJ        float64 `json:"energy_j,omitempty"`
-	TokensPerJoule float64 `json:"tokens_per_j,omitempty"` // output tokens; 0: unknown
+	TokensPerJoule float64 `json:"tokens_per_j,omitempty"` // output tokens per joule; 0: unknown
 }
 
 // MetricsTarget is how often one metrics page was read.
@@ -23,7 +23,7 @@ type MetricsTarget struct {
 	Target  string `json:"target"`
 	Scrapes int    `json:"scrapes"`
 	Failed  int    `json:"failed"`
-	Error   string `json:"error,omitempty"` // of the first failed reading
+	Error   string `json:"error,omitempty"` // error of the first failed reading
 	Series  int    `json:"series"`
 }
 

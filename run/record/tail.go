@@ -9,11 +9,11 @@ import (
 
 // Tail is the state of a Server test against one of its latency limits.
 type Tail struct {
-	What     string        `json:"what"` // the time that is limited
+	What     string        `json:"what"` // name of the limited time
 	Limit    time.Duration `json:"limit_ns"`
-	Queries  int           `json:"queries"`  // of the whole test
-	Bearable int           `json:"bearable"` // of them may exceed the limit, by LoadGen's early-stopping criterion
-	Over     int           `json:"over"`     // exceed it for certain
+	Queries  int           `json:"queries"`  // number of queries of the whole test
+	Bearable int           `json:"bearable"` // queries that may exceed the limit by LoadGen's early stopping
+	Over     int           `json:"over"`     // number of queries that certainly exceed the limit
 	// Needed is how many queries the criterion requires, if the test has fewer; otherwise 0. Such a test is INVALID
 	// however fast the server is, so the limit decides nothing.
 	Needed int `json:"needed,omitempty"`
