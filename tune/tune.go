@@ -126,7 +126,9 @@ func (t *tuner) lengthen() error {
 	}
 	p.Adjusted = append(p.Adjusted, fmt.Sprintf("min-queries is raised from %d to %d: with fewer, LoadGen's early "+
 		"stopping makes every run INVALID", is, least))
-	return p.Config.Set("min-queries", strconv.Itoa(least), plan.ProgramOrigin("least for LoadGen's early stopping"))
+	from := plan.ProgramOrigin("least for LoadGen's early stopping")
+	from.Layer = p.Config.Origin("min-queries").Layer // the user's own number is replaced too
+	return p.Config.Set("min-queries", strconv.Itoa(least), from)
 }
 
 // check rejects what cannot be tuned.

@@ -91,8 +91,8 @@ func (t testRun) do(ctx context.Context) error {
 	return t.showResult(ctx, r)
 }
 
-// resume looks at an earlier run in the test's folder. A valid run with the test's settings is the result; one with
-// other settings is never replaced; any other lets the test use its folder.
+// resume looks at an earlier run in the test's folder. A valid run with the test's settings is the result. Another test,
+// and a valid run with other settings, are never replaced. Any other run lets the test use its folder.
 func (t testRun) resume() (done bool, err error) {
 	plan, before := t.plan, campaign.Before(t.plan)
 	if before.Status == campaign.Done {
@@ -102,9 +102,14 @@ func (t testRun) resume() (done bool, err error) {
 		t.notice("skipped: " + plan.Folder() + " holds a valid run with these settings")
 		return true, t.printRecord(before.Record, plan.Folder())
 	}
-	if before.Code == campaign.SettingsChanged && before.Record.Verdict == record.Valid {
-		return false, exit.Usage(exit.CodeOutputUsed, "Choose another --output-dir, or give --force to replace it",
-			"--resume: %s holds a valid run with other settings: %s", plan.Folder(), before.Why)
+	const other = "Choose another --output-dir, or give --force to replace it"
+	switch {
+	case before.Code == campaign.OtherTest:
+		return false, exit.Usage(exit.CodeOutputUsed, other, "--resume: %s holds another test: %s", plan.Folder(),
+			before.Record.Test())
+	case before.Code == campaign.SettingsChanged && before.Record.Verdict == record.Valid:
+		return false, exit.Usage(exit.CodeOutputUsed, other, "--resume: %s holds a valid run with other settings: %s",
+			plan.Folder(), before.Why)
 	}
 	if before.Why != "" {
 		t.notice("the test is run again: " + before.Why)

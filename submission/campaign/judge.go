@@ -22,6 +22,9 @@ import (
 // SettingsChanged is the code of a folder whose run had other settings.
 const SettingsChanged = "settings_changed"
 
+// OtherTest is the code of a folder that holds another benchmark, scenario or mode.
+const OtherTest = "other_test"
+
 // Finding is the judgement of a step's folder.
 type Finding struct {
 	Status  Status
@@ -56,7 +59,7 @@ func (w Want) Judge(folder string) Finding {
 	switch {
 	case r.Model != w.Model || r.Scenario != string(w.Step.Scenario) || r.Mode != string(w.Step.Mode()) ||
 		r.Audit() != w.Step.Audit():
-		f.Status, f.Code, f.Why = Pending, "other_test", "its folder holds "+r.Test()
+		f.Status, f.Code, f.Why = Pending, OtherTest, "its folder holds "+r.Test()
 	case r.Verdict == record.Interrupted:
 		f.Status, f.Code, f.Why = Failed, "interrupted", reasons(r)
 	case !r.ValidBut(record.CodeNotScored): // the log counts; its score is a step of its own
@@ -99,7 +102,7 @@ func (w Want) audited(folder string, f *Finding) {
 	case err != nil:
 		f.Status, f.Code, f.Why = Crashed, "not_verified", err.Error()
 	case v.Test != w.Step.Test:
-		f.Status, f.Code, f.Why = Pending, "other_test", "its folder holds the verification of "+v.Test
+		f.Status, f.Code, f.Why = Pending, OtherTest, "its folder holds the verification of "+v.Test
 	case w.Real && v.Rehearsal:
 		f.Status, f.Code, f.Why = Pending, "rehearsal", "its folder holds an audit of fewer queries than "+v.Test+" asks for"
 	case !v.OK:
