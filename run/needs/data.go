@@ -105,7 +105,7 @@ func (s *Survey) tokenizer(ctx context.Context) Check {
 		}
 		return c
 	}
-	if source.Way == "" || datasets.Synthetic(ds) && p.Config.String("tokenizer") == "" {
+	if datasets.Synthetic(ds) && p.Config.String("tokenizer") == "" {
 		return found(source.Place)
 	}
 	return found(fmt.Sprintf("%s (%s)", source.Place, source.Way))
