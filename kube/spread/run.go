@@ -25,6 +25,7 @@ type Options struct {
 	Stages   int // of the profile
 	Limits   []measure.Limit
 	Progress func(shard.Progress) // sum over all shards; nil: it is dropped
+	Count    bool                 // the sums have the seconds that the shards counted
 }
 
 // RunFolder is the folder of a shard's run in its results.
@@ -78,6 +79,7 @@ func (s *starter) start(ctx context.Context, pods []*corev1.Pod) error {
 		connections = append(connections, s.connect(ctx, p.Name))
 	}
 	c := shard.NewCoordinator(connections)
+	c.Count = s.Count
 	if s.Progress != nil {
 		c.Progress = s.Progress
 	}

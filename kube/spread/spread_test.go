@@ -69,7 +69,13 @@ func TestEightShards(t *testing.T) {
 	alone := runAlone(t, url)
 	o := spreadOptions(t, kubetest.Namespace(t, tc), "eight", url, 8)
 	var last shard.Progress
-	o.Progress = func(p shard.Progress) { last = p }
+	answered := int64(0) // in the seconds that the shards counted
+	o.Count, o.Progress = true, func(p shard.Progress) {
+		last = p
+		if p.Second != nil {
+			answered += p.Second.Answered
+		}
+	}
 	r, err := Run(t.Context(), kubetest.Connect(t, tc.Admin()), o)
 	require.NoError(t, err)
 	t.Logf("%s %v %v", r.Verdict, r.Reasons, r.Notes)
@@ -84,7 +90,9 @@ func TestEightShards(t *testing.T) {
 	again, err := bench.Read(merged)
 	require.NoError(t, err)
 	require.Equal(t, r.Verdict, again.Verdict)
-	require.NotZero(t, last.Sent)
+	require.EqualValues(t, 200, last.Sent)
+	require.True(t, last.Last)
+	require.EqualValues(t, 200, answered)
 }
 
 func runAlone(t *testing.T, url string) string {

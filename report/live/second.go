@@ -49,12 +49,20 @@ func (d *durations) add(v float64) {
 	case len(d.few) < mostExact:
 		d.few = append(d.few, v)
 	default:
+		d.batch().Record(nanoseconds(v))
+	}
+}
+
+// batch returns the values in buckets, where those that follow must go too.
+func (d *durations) batch() *ledger.Batch {
+	if d.many == nil {
 		d.many = new(ledger.Batch)
 		for _, v := range d.few {
 			d.many.Record(nanoseconds(v))
 		}
-		d.many.Record(nanoseconds(v))
+		d.few = nil
 	}
+	return d.many
 }
 
 func nanoseconds(s float64) int64 { return int64(s*1e9 + 0.5) }

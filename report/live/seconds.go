@@ -54,28 +54,16 @@ func between(a, b state, atS float64) state {
 
 // seconds divides what tests follow each other into seconds. It is not safe for concurrent use.
 type seconds struct {
-	started  time.Time // of the first test
-	next     bool      // the next Progress is the first of a test
-	offset   float64   // s from started to the start of the test
-	before   float64   // requests of the tests before it
-	open     []*second // from the second that ends next
-	done     int       // seconds before open
-	states   []state   // of each Progress since edge
-	edge     state     // at the end of the last finished second
+	started time.Time // of the first test
+	next    bool      // the next Progress is the first of a test
+	offset  float64   // s from started to the start of the test
+	before  float64   // requests of the tests before it
+	base    int       // seconds before the start of a test that other processes count
+	window
+	states   []state // of each Progress since edge
+	edge     state   // at the end of the last finished second
 	failures [][4]string
 	servers  servers
-}
-
-// mostOpen bounds the seconds that have not ended: a clock that is set forward makes no more of them.
-const mostOpen = 600
-
-// at returns the second that contains a time after started: one of open, because those before are finished.
-func (s *seconds) at(after time.Duration) *second {
-	i := min(max(int(after/time.Second)-s.done, 0), mostOpen)
-	for len(s.open) <= i {
-		s.open = append(s.open, new(second))
-	}
-	return s.open[i]
 }
 
 // begin places a test on the axis of the one before it. The time between them has no seconds.
@@ -90,7 +78,7 @@ func (s *seconds) begin(p *run.Progress) {
 	if n := len(s.states); n > 0 {
 		s.before = s.states[n-1].issued
 	}
-	s.done, s.open, s.states = int(s.offset), nil, nil
+	s.window, s.states = window{done: int(s.offset)}, nil
 	s.edge = state{float64(s.done), s.before, 0}
 }
 
@@ -105,15 +93,20 @@ func (s *seconds) add(p *run.Progress) (finished []tick) {
 			s.at(time.Duration(e.DoneNS-start)).add(e, due)
 		}
 	}
+	s.note(p)
+	for until := p.EndedUntil.Sub(s.started).Seconds(); float64(s.done+1) <= until; {
+		finished = append(finished, s.finish(s.nextEdge()))
+	}
+	return finished
+}
+
+// note keeps what is known of the moment of a Progress.
+func (s *seconds) note(p *run.Progress) {
 	for _, f := range p.Failures {
 		s.failures = append(s.failures, failureRow(f, s.started))
 	}
 	s.servers.add(p.Servers)
 	s.states = append(s.states, state{s.offset + p.Elapsed.Seconds(), s.before + float64(p.Issued), float64(p.InFlight)})
-	for until := p.EndedUntil.Sub(s.started).Seconds(); float64(s.done+1) <= until; {
-		finished = append(finished, s.finish(s.nextEdge()))
-	}
-	return finished
 }
 
 // nextEdge returns the state at the end of the second that ends next.
@@ -127,11 +120,7 @@ func (s *seconds) nextEdge() state {
 
 // finish makes a tick of the first open second, which ends with the state edge.
 func (s *seconds) finish(edge state) tick {
-	first := new(second)
-	if len(s.open) > 0 {
-		first, s.open = s.open[0], s.open[1:]
-	}
-	s.done++
+	first := s.close()
 	t := tick{AtS: float64(s.done) - 0.5, Failures: s.failures, Values: map[string][]number{
 		"ttft": first.ttft.percentiles(1e3, .5, .9, .99), "tpot": first.tpot.percentiles(1e3, .5, .9, .99),
 		"e2e":      first.e2e.percentiles(1, .5, .9, .99),

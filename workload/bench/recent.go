@@ -9,7 +9,6 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/internal/secret"
 	"github.com/mlperf-go/mlperf-go/ledger"
-	"github.com/mlperf-go/mlperf-go/workload/eventlog"
 )
 
 // Limits of a Progress. Further requests are only in the event log, and further failures only in failures.jsonl.
@@ -32,19 +31,15 @@ type endedRequest struct {
 	due   int64
 }
 
-// add keeps a request that ended, unless the client behaved oddly on purpose.
-func (r *recent) add(e *eventlog.Request) {
-	if e.Cancelled || !e.Ordinary() {
-		return
-	}
-	entry, due := entryOf(e)
-	t := ledger.TimesOf(&entry, due)
+// add keeps a request that ended.
+func (r *recent) add(entry *ledger.Entry, due int64) {
+	t := ledger.TimesOf(entry, due)
 	keep(&r.ttft, t.TTFT)
 	keep(&r.tpot, t.TPOT)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.ended) < mostEnded {
-		r.ended = append(r.ended, endedRequest{entry, due})
+		r.ended = append(r.ended, endedRequest{*entry, due})
 	}
 }
 

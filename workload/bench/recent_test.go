@@ -22,8 +22,9 @@ func TestRecentRequests(t *testing.T) {
 	left.Leaver, slow.Slow, cancelled.Cancelled = true, true, true
 
 	var r recent
+	shown := trial{recent: &r}
 	for _, e := range []eventlog.Request{answered, left, failed, slow, cancelled} {
-		r.add(&e)
+		shown.ended(&e)
 	}
 	var p Progress
 	r.take(&p)
@@ -36,7 +37,7 @@ func TestRecentRequests(t *testing.T) {
 	require.InEpsilon(t, 50*ms, int64(p.TTFTp99), .02, "from the time when it was due")
 	require.InEpsilon(t, 50*ms, int64(p.TPOTp99), .02)
 
-	r.add(&failed)
+	shown.ended(&failed)
 	r.take(&p)
 	require.Len(t, entriesOf(&p), 1, "the earlier ones were taken")
 	r.take(&p)

@@ -20,6 +20,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
+	"github.com/mlperf-go/mlperf-go/report/live"
 	"github.com/mlperf-go/mlperf-go/run/child"
 	"github.com/mlperf-go/mlperf-go/run/environment"
 	"github.com/mlperf-go/mlperf-go/run/exit"
@@ -213,12 +214,30 @@ func (t *trial) open() error {
 }
 
 // ended notes a request that the log has got.
-func (t *trial) ended(r *eventlog.Request) {
+func (t *trial) ended(e *eventlog.Request) {
 	if t.scan != nil {
-		t.scan.Add(r)
+		t.scan.Add(e)
 	}
+	if !e.Cancelled && e.Ordinary() {
+		t.show(e)
+	}
+}
+
+// show passes a request on to those who show it. The client did not behave oddly on purpose.
+func (t *trial) show(e *eventlog.Request) {
+	var counter *live.Counter
+	if t.gate != nil {
+		counter = t.gate.Counter()
+	}
+	if t.recent == nil && counter == nil {
+		return
+	}
+	entry, due := entryOf(e)
 	if t.recent != nil {
-		t.recent.add(r)
+		t.recent.add(&entry, due)
+	}
+	if counter != nil {
+		counter.Add(&entry, due)
 	}
 }
 

@@ -33,10 +33,13 @@ const lead = 200 * time.Millisecond
 // Coordinator starts the stages of all shards together.
 type Coordinator struct {
 	shards []*peer
-	// Progress is called with the sum over all shards, at most about N times a second for N shards.
+	// Progress is called with the sum over all shards, one call at a time, about N times a second for N shards.
 	Progress func(Progress)
+	// Count asks the shards to count their requests by the second, for Progress.Second.
+	Count bool
 
-	mu sync.Mutex
+	mu      sync.Mutex
+	started time.Time // the first stage
 }
 
 // peer is one shard, as the coordinator sees it.
@@ -93,16 +96,40 @@ func (c *Coordinator) read(p *peer) {
 func (c *Coordinator) add(p *peer, now Progress) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	second := now.Second
+	now.Second = nil
 	p.progress = now
-	var sum Progress
+	sum := Progress{Second: second, Last: true}
+	if !c.started.IsZero() {
+		sum.Elapsed = max(time.Since(c.started), 0)
+	}
 	for _, s := range c.shards {
 		sum.Stage = max(sum.Stage, s.progress.Stage)
 		sum.Sent += s.progress.Sent
 		sum.Ended += s.progress.Ended
 		sum.Failed += s.progress.Failed
 		sum.Output += s.progress.Output
+		sum.Last = sum.Last && s.progress.Last
 	}
+	sum.Counted = c.counted(sum.Last, int(sum.Elapsed/time.Second)+1)
 	c.Progress(sum)
+}
+
+// counted returns how many seconds all shards have counted, or those that go on; at most a number.
+func (c *Coordinator) counted(last bool, most int) int {
+	if last {
+		all := 0
+		for _, s := range c.shards {
+			all = max(all, s.progress.Counted)
+		}
+		return min(all, most)
+	}
+	for _, s := range c.shards {
+		if !s.progress.Last {
+			most = min(most, s.progress.Counted)
+		}
+	}
+	return most
 }
 
 // Run starts the stages one after the other, each as soon as every shard has prepared it. It returns after the start of
@@ -205,9 +232,21 @@ func (c *Coordinator) start(stage int) error {
 		longest = max(longest, 2*p.offset.BoundNS)
 	}
 	at := time.Now().UnixNano() + int64(lead) + 4*longest
+	if stage == 0 {
+		c.mu.Lock()
+		c.started = time.Unix(0, at)
+		c.mu.Unlock()
+	}
 	return c.each(func(_ int, p *peer) error {
-		return p.send(&message{Start: &startMessage{Stage: stage, AtNS: at + p.offset.AheadNS}})
+		return p.send(&message{Start: &startMessage{stage, at + p.offset.AheadNS, c.Count && stage == 0}})
 	})
+}
+
+// Wait returns when the connections to all shards have ended, and Progress has had everything that came.
+func (c *Coordinator) Wait() {
+	for _, p := range c.shards {
+		<-p.gone
+	}
 }
 
 // Offsets returns the offsets of the shards' clocks, as measured before the last stage.

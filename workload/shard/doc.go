@@ -8,10 +8,13 @@
 //	engine.Part, engine.Gate = part, gate.Wait
 //
 //	c := shard.NewCoordinator(connections)             // anywhere: a connection is a pair of pipes
-//	err := c.Run(ctx, stages, progress)
+//	err := c.Run(ctx, stages)
 //
 // A connection carries one JSON object per line. The error of a clock's offset is at most half of the shortest
 // round trip, because the other process stamped its answer during that round trip. Reports state this error.
 //
-// The package prints nothing and imports workload/engine, workload/eventlog and internal packages only.
+// With Coordinator.Count, shards also count their requests by the second, for a live page (Page) of the whole load.
+//
+// The package prints nothing and imports ledger, report/live, run, workload/engine, workload/eventlog and internal
+// packages only.
 package shard

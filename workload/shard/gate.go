@@ -7,17 +7,21 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/crash"
+	"github.com/mlperf-go/mlperf-go/report/live"
 )
 
 // Gate is a shard's end of the connection to its coordinator.
 type Gate struct {
 	listener net.Listener
 	socket   string
-	live     func() Progress
+	progress func() Progress
 	wait     sync.WaitGroup
+	reported chan struct{} // closed after the last report
+	counter  atomic.Pointer[live.Counter]
 
 	mu     sync.Mutex
 	link   *link         // to the present coordinator
@@ -32,12 +36,9 @@ type startAt struct {
 	at    int64
 }
 
-// progressEvery is how often a shard reports what it has done.
-const progressEvery = time.Second
-
-// Listen makes the socket and waits for a coordinator in the background. live returns the
-// progress; nil: it is not reported.
-func Listen(socket string, live func() Progress) (*Gate, error) {
+// Listen makes the socket and waits for a coordinator in the background. progress returns what the shard has done so
+// far; nil: it is not reported.
+func Listen(socket string, progress func() Progress) (*Gate, error) {
 	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("the control socket of an earlier run: %w", err)
 	}
@@ -49,15 +50,25 @@ func Listen(socket string, live func() Progress) (*Gate, error) {
 	if err := os.Chmod(socket, 0o660); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	g := &Gate{listener: l, socket: socket, live: live, ready: -1, starts: make(chan startAt), closed: make(chan struct{})}
+	g := &Gate{listener: l, socket: socket, progress: progress, ready: -1, starts: make(chan startAt),
+		closed: make(chan struct{}), reported: make(chan struct{})}
 	g.wait.Go(g.accept)
 	g.wait.Go(g.report)
 	return g, nil
 }
 
-// Close ends the connection.
+// farewell is how long the last report may take.
+const farewell = 2 * time.Second
+
+// Close sends the last report and ends the connection.
 func (g *Gate) Close() error {
+	g.mu.Lock()
+	if g.conn != nil {
+		_ = g.conn.SetWriteDeadline(time.Now().Add(farewell)) // of a coordinator that does not read
+	}
+	g.mu.Unlock()
 	close(g.closed)
+	<-g.reported
 	err := g.listener.Close()
 	g.mu.Lock()
 	if g.conn != nil {
@@ -110,34 +121,14 @@ func (g *Gate) serve(l *link) {
 			m.Clock.NowNS = time.Now().UnixNano()
 			_ = l.send(m)
 		case m.Start != nil:
+			if m.Start.Count {
+				g.counter.CompareAndSwap(nil, live.NewCounter(m.Start.AtNS))
+			}
 			select {
 			case g.starts <- startAt{m.Start.Stage, m.Start.AtNS}:
 			case <-g.closed:
 				return
 			}
-		}
-	}
-}
-
-func (g *Gate) report() {
-	defer crash.Catch()
-	if g.live == nil {
-		return
-	}
-	tick := time.NewTicker(progressEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-g.closed:
-			return
-		case <-tick.C:
-		}
-		g.mu.Lock()
-		l := g.link
-		g.mu.Unlock()
-		if l != nil {
-			p := g.live()
-			_ = l.send(&message{Progress: &p})
 		}
 	}
 }

@@ -2,10 +2,14 @@ package shard
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"sync"
+	"time"
+
+	"github.com/mlperf-go/mlperf-go/report/live"
 )
 
 // message is one line of a connection. Exactly one of its members is set.
@@ -24,6 +28,8 @@ type clockMessage struct {
 type startMessage struct {
 	Stage int   `json:"stage"`
 	AtNS  int64 `json:"at_ns"` // of the shard's wall clock
+	// Count asks the shard to count its requests by the second, from this start on.
+	Count bool `json:"count,omitempty"`
 }
 
 // Progress is the progress of a shard so far.
@@ -33,20 +39,30 @@ type Progress struct {
 	Ended  int64 `json:"ended"`
 	Failed int64 `json:"failed"`
 	Output int64 `json:"output_tokens"`
+	// Counted is how many seconds since the first start have been counted; in a sum, by all shards. Last: no request
+	// ended later. Second is the last of the seconds; in a sum, of the shard that has just reported. nil: no request ended
+	// in it.
+	Counted int          `json:"counted,omitempty"`
+	Last    bool         `json:"last,omitempty"`
+	Second  *live.Second `json:"second,omitempty"`
+	// Elapsed is the time since the first start; only in a sum. 0: before it.
+	Elapsed time.Duration `json:"-"`
 }
 
-// maxLine bounds a line: the longest message has less than 200 bytes.
-const maxLine = 4096
+// maxLine bounds a line: the counts of a second with a request in every bucket have 150 kB.
+const maxLine = 256 << 10
 
 // link is one end of a connection.
 type link struct {
 	mu  sync.Mutex // of writing
 	out io.Writer
-	in  *bufio.Reader
+	in  *bufio.Scanner
 }
 
 func newLink(in io.Reader, out io.Writer) *link {
-	return &link{out: out, in: bufio.NewReaderSize(in, maxLine)}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, maxLine)
+	return &link{out: out, in: lines}
 }
 
 func (l *link) send(m *message) error {
@@ -61,11 +77,10 @@ func (l *link) send(m *message) error {
 }
 
 func (l *link) receive() (*message, error) {
-	line, err := l.in.ReadSlice('\n')
-	if err != nil {
-		return nil, err
+	if !l.in.Scan() {
+		return nil, cmp.Or(l.in.Err(), io.EOF)
 	}
-	m := &message{}
+	line, m := l.in.Bytes(), &message{}
 	if err := json.Unmarshal(line, m); err != nil {
 		return nil, fmt.Errorf("an unexpected line of %d bytes: %w", len(line), err)
 	}

@@ -137,8 +137,8 @@ func TestLostShard(t *testing.T) {
 		"gone": {func(c net.Conn) { c.Close() }, "shard 1: the connection to it ended before stage 0"},
 		"junk": {func(c net.Conn) { fmt.Fprintln(c, "hello") },
 			"shard 1: the connection to it ended before stage 0: an unexpected line"},
-		"long": {func(c net.Conn) { c.Write(make([]byte, 10_000)); c.Close() },
-			"shard 1: the connection to it ended before stage 0: " + bufio.ErrBufferFull.Error()},
+		"long": {func(c net.Conn) { c.Write(make([]byte, 2*maxLine)); c.Close() },
+			"shard 1: the connection to it ended before stage 0: " + bufio.ErrTooLong.Error()},
 		"still": {func(net.Conn) {}, "shard 1: " + context.DeadlineExceeded.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -72,6 +72,8 @@ func TestPage(t *testing.T) {
 			flags = nil
 		case strings.HasPrefix(line, "collect"):
 			flags = append(slices.Clone(access), "-r", t.TempDir())
+		case strings.Contains(line, "--shards"):
+			flags = append(slices.Clone(small), "--live", "127.0.0.1:0")
 		case strings.Contains(line, "model-a,model-b"), strings.Contains(line, "--toleration"):
 			flags = append(slices.Clone(small), "--dry-run")
 		}
@@ -82,6 +84,7 @@ func TestPage(t *testing.T) {
 		code, out, errs := kube(pageArguments(line, words, flags...)...)
 		require.LessOrEqual(t, code, 1, "%s: %s", line, errs) // a busy machine makes a run INVALID
 		require.NotEmpty(t, out, line)
+		require.Equal(t, slices.Contains(flags, "--live"), strings.Contains(errs, "live page: http://127.0.0.1:"), errs)
 	}
 	require.Empty(t, prepare, "the page has these commands")
 	merged, err := filepath.Glob(filepath.Join(output, "merged", "*"))

@@ -78,6 +78,7 @@ func (cmd runCommand) command() *cli.Command {
 				"KEY=VALUE, or a part of a name; with :PORT"),
 			&cli.IntFlag{Name: "parallelism", Aliases: []string{"j"}, Usage: "pods that each send the whole load", Value: 1},
 			&cli.IntFlag{Name: "shards", Usage: "pods that divide one load between them, and start together"},
+			&cli.StringFlag{Name: "live", Usage: "serve a page with live charts of all shards at this host:port or unix:PATH"},
 			contractFlag("pvc", "claim for the results; empty: each pod's own temporary volume"),
 			contractFlag("wait-timeout",
 				"how long the pods may take (seconds or a duration); 0: return when they run"),
@@ -122,15 +123,16 @@ func (cmd runCommand) run(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	options := launch.Options{Keep: c.Bool("keep"), Notify: cmd.notify}
-	if options.Wait, err = duration(c, "wait-timeout"); err != nil {
-		return err
-	}
-	if options.Start, err = duration(c, "start-timeout"); err != nil {
+	options, err := cmd.options(c)
+	if err != nil {
 		return err
 	}
 	if c.Bool("debug") {
 		return cmd.debug(c.Context, access, options, launches[0])
+	}
+	w, err := cmd.watch(c, list[0].Name)
+	if err != nil {
+		return err
 	}
 	worst := 0
 	for i, l := range launches {
@@ -139,24 +141,33 @@ func (cmd runCommand) run(c *cli.Context) error {
 			options.Output = filepath.Join(options.Output, list[i].Folder())
 			cmd.notify(fmt.Sprintf("run %d of %d: %s", i+1, len(launches), list[i].Folder()))
 		}
-		if err := writeTarget(options.Output, targets[i]); err != nil {
-			return err
+		if err = writeTarget(options.Output, targets[i]); err == nil {
+			err = cmd.launch(c, access, options, list[i], w)
 		}
-		if err := cmd.launch(c, access, options, list[i]); err != nil {
-			return err
-		}
-		if worst = max(worst, cmd.exit); worst > 0 && v.StopOnError() {
+		if worst = max(worst, cmd.exit); err != nil || worst > 0 && v.StopOnError() {
 			break
 		}
 	}
+	w.end(err)
 	cmd.exit = worst
-	return nil
+	return err
+}
+
+// options returns what all launches of a command share.
+func (cmd runCommand) options(c *cli.Context) (o launch.Options, err error) {
+	o = launch.Options{Keep: c.Bool("keep"), Notify: cmd.notify}
+	if o.Wait, err = duration(c, "wait-timeout"); err != nil {
+		return o, err
+	}
+	o.Start, err = duration(c, "start-timeout")
+	return o, err
 }
 
 // launch runs one profile.
-func (cmd runCommand) launch(c *cli.Context, access *cluster.Cluster, o launch.Options, r contract.Rendered) error {
+func (cmd runCommand) launch(c *cli.Context, access *cluster.Cluster, o launch.Options, r contract.Rendered,
+	w *watcher) error {
 	if c.Int("shards") > 0 {
-		return cmd.spread(c.Context, access, o, len(r.Profile.Load.Stages))
+		return cmd.spread(c.Context, access, o, r, w)
 	}
 	result, err := launch.Run(c.Context, access, o)
 	if err != nil {
@@ -167,11 +178,15 @@ func (cmd runCommand) launch(c *cli.Context, access *cluster.Cluster, o launch.O
 }
 
 // spread runs one load in several pods.
-func (cmd runCommand) spread(ctx context.Context, access *cluster.Cluster, o launch.Options, stages int) error {
-	r, err := spread.Run(ctx, access, spread.Options{Options: o, Stages: stages, Progress: cmd.progress()})
+func (cmd runCommand) spread(ctx context.Context, access *cluster.Cluster, o launch.Options, p contract.Rendered,
+	w *watcher) error {
+	w.begin(p)
+	r, err := spread.Run(ctx, access, spread.Options{Options: o, Stages: len(p.Profile.Load.Stages), Progress: w.Progress,
+		Count: w.page != nil})
 	if err != nil {
 		return err
 	}
+	w.result(r)
 	cmd.exit = r.ExitCode()
 	if cmd.json {
 		cmd.print(r)
@@ -186,18 +201,6 @@ func (cmd runCommand) spread(ctx context.Context, access *cluster.Cluster, o lau
 	}
 	fmt.Fprintln(cmd.stdout, "folder  "+filepath.Join(o.Output, "merged"))
 	return nil
-}
-
-// progress returns a function that prints the progress of all shards every five seconds.
-func (cmd runCommand) progress() func(shard.Progress) {
-	var last time.Time
-	return func(p shard.Progress) {
-		if time.Since(last) < 5*time.Second {
-			return
-		}
-		last = time.Now()
-		cmd.notify(progressLine(&p))
-	}
 }
 
 func progressLine(p *shard.Progress) string {
@@ -233,6 +236,9 @@ func launchOf(c *cli.Context) (*objects.Launch, error) {
 	}
 	l.Pods = c.Int("parallelism")
 	shards := c.Int("shards")
+	if err := checkLive(c); err != nil {
+		return nil, err
+	}
 	if l.Pods < 1 || shards < 0 || shards > 0 && c.IsSet("parallelism") {
 		return nil, exit.Usage(exit.CodeUsage, "Give one of them, at least 1",
 			"--parallelism %d cannot be combined with --shards %d",

@@ -151,6 +151,7 @@ func TestBadCommandLines(t *testing.T) {
 			"a:Never"},
 		"--env HF_TOKEN would be readable in the Job": {"-l", "inference-perf", "-w", "sanity_random", "-U", "http://h:1",
 			"--env", "HF_TOKEN=hf_abcdefghijklmnop"},
+		"--live shows":          {"-l", "inference-perf", "-w", "sanity_random", "-U", "http://h:1", "--live", ":0"},
 		"is not absolute":       {"-l", "inference-perf", "-w", "sanity_random", "--results-dir", "x"},
 		"expected KEY=VALUE":    {"-l", "inference-perf", "-w", "sanity_random", "-U", "http://h:1", "-o", "min"},
 		"cannot read the treat": {"-l", "inference-perf", "-w", "sanity_random", "-U", "http://h:1", "-e", "absent.yaml"},
@@ -192,7 +193,7 @@ func TestShardsThatCannotDivide(t *testing.T) {
 // TestProgressLine prints one line for all shards, at most every five seconds.
 func TestProgressLine(t *testing.T) {
 	var errs bytes.Buffer
-	show := runCommand{&program{stderr: &errs}}.progress()
+	show := (&watcher{program: &program{stderr: &errs}}).Progress
 	for sent := range int64(3) {
 		show(shard.Progress{Stage: 1, Sent: 100 + sent, Ended: 90, Failed: 2, Output: 360})
 	}
@@ -355,7 +356,7 @@ func TestDebug(t *testing.T) {
 // Progress of shards is one line in five seconds, the first at once.
 func TestProgressOfShards(t *testing.T) {
 	var stderr bytes.Buffer
-	show := runCommand{&program{stderr: &stderr}}.progress()
+	show := (&watcher{program: &program{stderr: &stderr}}).Progress
 	for sent := range int64(3) {
 		show(shard.Progress{Stage: 1, Sent: 120 + sent, Ended: 112, Failed: 2, Output: 1500})
 	}

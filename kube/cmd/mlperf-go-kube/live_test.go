@@ -1,0 +1,66 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/report/live"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/workload/bench"
+	"github.com/mlperf-go/mlperf-go/workload/contract"
+	"github.com/mlperf-go/mlperf-go/workload/measure"
+	"github.com/mlperf-go/mlperf-go/workload/profile"
+	"github.com/mlperf-go/mlperf-go/workload/shard"
+)
+
+// TestLiveAddress serves the page until the end of a launch that the cluster refuses, and rejects bad addresses.
+func TestLiveAddress(t *testing.T) {
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/version" {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"major":"1","minor":"34","gitVersion":"v1.34.2"}`)
+	}))
+	defer api.Close()
+	config := write(t, "{apiVersion: v1, kind: Config, clusters: [{name: c, cluster: {server: \""+api.URL+"\"}}], "+
+		"contexts: [{name: c, context: {cluster: c, user: u}}], current-context: c, users: [{name: u, user: {token: x}}]}")
+	for address, want := range map[string]string{"127.0.0.1:0": "live page: http://127.0.0.1:",
+		"nothing":                    `"nothing" is not an address to serve the live page at`,
+		api.Listener.Addr().String(): "address already in use"} {
+		code, _, errs := kube("run", "--kubeconfig", config, "-p", "bench", "--image", "x:1", "-w", write(t, own), "-U",
+			"http://127.0.0.1:9", "--shards", "2", "--live", address, "-r", t.TempDir())
+		require.GreaterOrEqual(t, code, exit.StatusUsage, errs)
+		require.Contains(t, errs, want)
+	}
+}
+
+// TestPageOfTwoRuns shows two runs of shards one after the other, and the verdict of the worse one.
+func TestPageOfTwoRuns(t *testing.T) {
+	server, err := live.Start(live.Options{Address: "127.0.0.1:0", What: "workload"})
+	require.NoError(t, err)
+	r, err := http.Get(server.URL() + "events")
+	require.NoError(t, err)
+	defer r.Body.Close()
+	w := &watcher{program: &program{stderr: &bytes.Buffer{}}, server: server}
+	for i, verdict := range []record.Verdict{record.Invalid, record.Valid} {
+		w.begin(contract.Rendered{Profile: &profile.Profile{}})
+		w.Progress(shard.Progress{Sent: 7, Ended: 7, Elapsed: time.Second, Counted: 1,
+			Second: &live.Second{Answered: 7, Output: int64(40 + i)}})
+		w.result(&bench.Record{Verdict: verdict, Measured: &measure.Measured{}})
+	}
+	w.end(nil)
+	events, err := io.ReadAll(r.Body)
+	require.NoError(t, err)
+	for _, want := range []string{`"rates":[7,7,0]`, `"tokens":[40]`, `"tokens":[41]`, `"verdict":"INVALID"`} {
+		require.Contains(t, string(events), want)
+	}
+}
