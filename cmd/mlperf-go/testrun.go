@@ -91,8 +91,8 @@ func (t testRun) do(ctx context.Context) error {
 	return t.showResult(ctx, r)
 }
 
-// resume looks at an earlier run in the test's folder. A valid run with the test's settings is the result. Another test,
-// and a valid run with other settings, are never replaced. Any other run lets the test use its folder.
+// resume looks at an earlier run in the test's folder. A valid run with the test's settings is the result. Another test
+// and a valid run with other settings are never replaced. Any other run lets the test use its folder.
 func (t testRun) resume() (done bool, err error) {
 	plan, before := t.plan, campaign.Before(t.plan)
 	if before.Status == campaign.Done {
