@@ -66,13 +66,19 @@ func (cmd benchCommand) kept(c *cli.Context, o *bench.Options) (bool, error) {
 	return true, cmd.printBenchRecord(r, m, o.Folder)
 }
 
-// explainResume prints how the treatments after a signal continue; at is the number of runs before the interrupted one.
-func (cmd benchCommand) explainResume(at, of int, folder string) {
-	if cmd.json || cmd.quiet {
+// explainResume prints the command that continues after a signal; at is the number of runs before the interrupted one,
+// whose folder is given. Several runs without --output have no folder in common, and a rehearsal starts anew.
+func (cmd benchCommand) explainResume(c *cli.Context, at, of int, folder string) {
+	output := c.String("output")
+	if cmd.json || cmd.quiet || c.Bool("rehearse") || of > 1 && output == "" {
 		return
 	}
-	cmd.out.line("\n%d of %d runs are finished. To keep them and make the others:\n  %s", at, of,
-		servers.Quote(again(cmd.commandLine(), folder, "--output", "-r")...))
+	what := "To run this workload again from its start in the same folder"
+	if of > 1 {
+		folder = output
+		what = fmt.Sprintf("%d of %d runs are finished. To keep them and make the others", at, of)
+	}
+	cmd.out.line("\n%s:\n  %s", what, servers.Quote(again(cmd.commandLine(), folder, "--output", "-r")...))
 }
 
 // startOver lets a run replace what an interrupted one left.

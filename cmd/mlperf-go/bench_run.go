@@ -247,6 +247,7 @@ func (cmd benchCommand) runAll(c *cli.Context, v *contract.Invocation, list []co
 		if output := c.String("output"); output != "" && len(list) > 1 {
 			o.Folder = filepath.Join(output, r.Folder())
 		}
+		folder := o.Folder
 		for try := 1; ; try++ {
 			cmd.exit = 0
 			if err = cmd.makeOrKeep(c, o, runOne); err == nil && cmd.exit == 0 || try >= v.Attempts() || c.Context.Err() != nil {
@@ -258,8 +259,8 @@ func (cmd benchCommand) runAll(c *cli.Context, v *contract.Invocation, list []co
 			return err
 		}
 		worst = max(worst, cmd.exit)
-		if c.Context.Err() != nil && len(list) > 1 && c.String("output") != "" {
-			cmd.explainResume(i, len(list), c.String("output"))
+		if c.Context.Err() != nil {
+			cmd.explainResume(c, i, len(list), folder)
 		}
 		if worst > 0 && v.StopOnError() || c.Context.Err() != nil {
 			break

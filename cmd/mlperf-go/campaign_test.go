@@ -94,6 +94,8 @@ func TestInterruptedCampaignKeepsWhatWasMeasured(t *testing.T) {
 	require.Positive(t, r.Samples.Completed)
 	require.Regexp(t, `performance +failed +INTERRUPTED +0 +`, p.stdout.String(), "what the signal cancelled did not fail")
 	require.NoDirExists(t, filepath.Join(filepath.Dir(p.folder), "accuracy"), "nothing is started after a signal")
+	require.Regexp(t, `\nInterrupted: 0 of 2 steps are done.\n\nTo continue .*\n  mlperf-go submission run .* --output-dir `+
+		folder+` .* --resume\n$`, p.stdout.String())
 
 	_, verdicts := resume(t, folder)
 	require.Equal(t, []string{"VALID", "VALID"}, verdicts)

@@ -58,9 +58,14 @@ func (p *program) explain(ctx context.Context, err error, folder string, measure
 	} else if failed := show(); failed != nil {
 		return errors.Join(err, failed)
 	}
+	p.toContinue(folder)
+	return err
+}
+
+// toContinue prints the command that continues what a signal ended in a folder.
+func (p *program) toContinue(folder string) {
 	p.out.line("\nTo continue in the same folder (with make: ARGS=--resume):\n  %s",
 		servers.Quote(again(p.commandLine(), folder)...))
-	return err
 }
 
 // brokenPipes catches SIGPIPE, which would end a test whose progress is no longer read, as in `2>&1 | head`. The failed

@@ -154,7 +154,7 @@ func (cmd submissionCommand) runCampaign(ctx context.Context, k *campaign.Plan) 
 		return err
 	}
 	cmd.printOutcomes(k.State(), outcomes)
-	cmd.printResume(k.Folder, outcomes)
+	cmd.printResume(k.Folder, outcomes, err)
 	return err
 }
 
@@ -221,12 +221,12 @@ func (cmd submissionCommand) submitAll(c *cli.Context) error {
 	}
 	if err != nil || cmd.exit != run.ExitValid {
 		cmd.printOutcomes(k.State(), outcomes)
-		cmd.printResume(k.Folder, outcomes)
+		cmd.printResume(k.Folder, outcomes, err)
 		return err
 	}
 	h, err := submission.HandIn(c.Context, k)
 	if err != nil {
-		return err
+		return cmd.explain(c.Context, err, k.Folder, false, nil)
 	}
 	if !h.Check.OnlyRehearsal() { // a valid tree has no error at all
 		cmd.exit = run.ExitInvalid

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -161,8 +162,13 @@ func breachesOf(outcomes []campaign.Outcome) (texts []string) {
 	return texts
 }
 
-// printResume explains how to complete the campaign.
-func (cmd submissionCommand) printResume(folder string, outcomes []campaign.Outcome) {
+// printResume explains how to complete the campaign after err, which is nil if every step had its turn.
+func (cmd submissionCommand) printResume(folder string, outcomes []campaign.Outcome, err error) {
+	if i := (run.Interrupt{}); errors.As(err, &i) && !cmd.json && !cmd.quiet {
+		cmd.out.line("\nInterrupted: %s.", stepsDone(outcomes))
+		cmd.toContinue(folder)
+		return
+	}
 	if cmd.exit == run.ExitValid || cmd.json || cmd.quiet {
 		return
 	}
@@ -281,7 +287,7 @@ func (cmd submissionCommand) printStatus(folder string, state *campaign.State, o
 	case running:
 		cmd.out.line("\n%s left", needs.About(left, sure))
 	case campaign.OnlyLowScores(outcomes):
-		cmd.printResume(folder, outcomes)
+		cmd.printResume(folder, outcomes, nil)
 	default:
 		cmd.out.line("\nThe campaign is not running. The steps that are not done take %s; the same command with --resume "+
 			"runs them.", needs.About(left, sure))

@@ -251,7 +251,9 @@ func (c *Campaign) Run(ctx context.Context) error {
 		if t.IsRun() || t.Test == Tune {
 			c.point()
 		}
+		entry.Status, entry.Code, entry.Why, entry.Exit = Pending, "", "", 0 // for a campaign that ends before the test
 		if err := (attempt{c, t, entry}).run(ctx); err != nil {
+			c.unreached(c.Tasks[i+1:], own)
 			return errors.Join(err, c.save())
 		}
 		if entry.Status == Done {
@@ -259,6 +261,21 @@ func (c *Campaign) Run(ctx context.Context) error {
 		}
 	}
 	return c.save()
+}
+
+// unreached makes steps pending that an earlier campaign has done and this one would repeat. own are the steps that are
+// done for this campaign.
+func (c *Campaign) unreached(tasks []Task, own map[string]bool) {
+	for _, t := range tasks {
+		t = c.follow(t)
+		entry := c.state.Entry(t.Step)
+		if entry.Status != Done || own[t.ID()] || t.Test == Preflight && !c.wanted(t) {
+			continue
+		}
+		if f := c.Look(t); f.Status != Done || c.Force {
+			entry.Status, entry.Code, entry.Why = Pending, f.Code, f.Why
+		}
+	}
 }
 
 // where returns the folder of a test as the end of a line.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -605,6 +606,32 @@ func TestInterruption(t *testing.T) {
 			s.acts = nil
 			require.Empty(t, undone(s.resume()))
 		})
+	}
+}
+
+// What an interrupted campaign would have repeated is not done, though the folder has the earlier result.
+func TestAnInterruptionLeavesChangedStepsPending(t *testing.T) {
+	for _, force := range []bool{false, true} {
+		s := newStage(t, nil)
+		_, err := s.do(context.Background())
+		require.NoError(t, err)
+		s.limit = map[bool]string{true: "100ms", false: "50ms"}[force]
+		s.again(s.Folder)
+		s.Resume, s.Force = !force, force
+		ctx, cancel := context.WithCancel(context.Background())
+		s.Begin = func(context.Context) error { // before the first test that is run
+			cancel()
+			return ctx.Err()
+		}
+		out, err := s.do(ctx)
+		require.ErrorIs(t, err, context.Canceled)
+		left := slices.Sorted(maps.Keys(undone(out)))
+		require.Equal(t, map[bool]int{false: 4, true: len(s.Tasks)}[force], len(left), "%v", left)
+		require.Contains(t, left, "Server/accuracy")
+		require.Equal(t, run.ExitInvalid, ExitCode(out))
+		s.again(s.Folder)
+		s.Resume = true
+		require.Empty(t, undone(s.resume()))
 	}
 }
 
