@@ -139,6 +139,7 @@ type LoopOptions struct {
 type ProbeOptions struct {
 	ProbeTokens int    // longest answer of a probe, in tokens; 0: 8
 	ModelFlag   string // of the command, for the served model's name; empty: --served-model
+	OmitFlag    string // of the command, which leaves the short test request out; empty: it has none
 	Benchmark   string // whose own model is requested by default; empty: the user named the model
 	// Asking is called before each such request, with the request and its time limit; nil: not called.
 	Asking func(request string, longest time.Duration)

@@ -41,7 +41,7 @@ func (cl *Client) OpenDriver() (backends.Driver, *backends.Config, error) {
 	config.Deadlines = backends.Deadlines{RequestTimeout: c.Duration("request-timeout"),
 		FirstTokenTimeout: c.Duration("first-token-timeout"), TokenTimeout: c.Duration("token-timeout"),
 		ConnectTimeout: c.Duration("connect-timeout"), EndpointTimeout: c.Duration("endpoint-timeout")}
-	config.ProbeOptions = backends.ProbeOptions{ProbeTokens: cl.probeTokens()}
+	config.ProbeOptions = backends.ProbeOptions{ProbeTokens: cl.probeTokens(), OmitFlag: "--no-preflight-query"}
 	config.Benchmark = cl.ownModel()
 	if config.Format, err = cl.requests.format(); err != nil {
 		return nil, nil, err

@@ -185,12 +185,23 @@ func (p *Prober) judge(got *probeSink, url string) error {
 				"or usage, by which tokens are counted.")
 	case o.Reason != backends.OK:
 		return refuse(backends.FaultGenerate, fmt.Sprintf("%s (%s)", got.detail, o.Reason),
-			"See the server's log; --no-preflight-query omits this request.")
+			p.afterFailure(o.Reason))
 	case p.Config.NeedIDs && !p.Found.ReturnsTokenIDs:
 		return refuse(backends.FaultNoTokenIDs, "the answer carries no token ids, which this benchmark hands to LoadGen",
 			p.NoIDs)
 	}
 	return nil
+}
+
+// afterFailure returns what to do about a failed test request.
+func (p *Prober) afterFailure(reason backends.Reason) string {
+	switch {
+	case p.Config.OmitFlag != "":
+		return "See the server's log; " + p.Config.OmitFlag + " omits this request."
+	case reason == backends.FailRequestTimeout:
+		return "See the server's log, or allow more time with --request-timeout."
+	}
+	return "See the server's log."
 }
 
 // oneQuery is a source with one query.

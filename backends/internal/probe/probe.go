@@ -80,7 +80,7 @@ func (p *Prober) HealthAt(ctx context.Context, paths ...string) error {
 		}
 		if r.Status >= 500 {
 			p.Found.HealthStatus = r.Status
-			return fault(r, backends.FaultNotReady, fmt.Sprintf("the server answered HTTP %d%s", r.Status, said(r.Body)),
+			return fault(r, backends.FaultNotReady, fmt.Sprintf("the server answered HTTP %d%s", r.Status, said(r)),
 				"It is still loading, or its engine has died: look into its log and try again when "+path+" answers 200.")
 		}
 		if r.Status != http.StatusNotFound {
@@ -120,7 +120,7 @@ func (p *Prober) Ask(ctx context.Context, path string, v any) (instead string, e
 	case r.Status != http.StatusOK:
 		return fmt.Sprintf("HTTP %d", r.Status), nil
 	case json.Unmarshal(r.Body, v) != nil:
-		return fmt.Sprintf("HTTP 200 and no JSON of that kind%s", said(r.Body)), nil
+		return fmt.Sprintf("HTTP 200 and no JSON of that kind%s", said(r)), nil
 	}
 	return "", nil
 }
@@ -190,7 +190,7 @@ func (p *Prober) Must(ctx context.Context, path string, v any) (*nethttp.Reply, 
 	}
 	if err := json.Unmarshal(r.Body, v); err != nil {
 		return nil, fault(r, backends.FaultNotJSON, fmt.Sprintf("the answer is not a list of models "+
-			"(%v)%s", err, said(r.Body)),
+			"(%v)%s", err, said(r)),
 			"Does the URL point at an inference server's own port, without a path?")
 	}
 	return r, nil
@@ -228,8 +228,8 @@ func usable(r *nethttp.Reply) error {
 		return fault(r, backends.FaultNotJSON, "the server answered a web page (text/html)",
 			"Does the URL point at an inference server, and not at its front page or a proxy?")
 	case r.Status != http.StatusOK:
-		return fault(r, backends.FaultStatus, fmt.Sprintf("the server answered HTTP %d%s", r.Status, said(r.Body)),
-			"Does the server speak OpenAI's routes, and is the URL without /v1?")
+		return fault(r, backends.FaultStatus, fmt.Sprintf("the server answered HTTP %d%s", r.Status, said(r)),
+			"Is it an inference server's own port, and does the server have this route (--backend)?")
 	}
 	return nil
 }
@@ -238,12 +238,18 @@ func fault(r *nethttp.Reply, f backends.Fault, what, try string) *backends.Endpo
 	return &backends.EndpointError{URL: r.URL, Fault: f, Text: fmt.Sprintf("GET %s: %s. %s", r.URL, what, try)}
 }
 
-// said quotes the beginning of a body.
-func said(body []byte) string {
-	if len(body) == 0 {
+// said quotes the beginning of a body. Of a web page it names the server that sent it, because pages begin alike.
+func said(r *nethttp.Reply) string {
+	body, server := r.Body, r.Header.Get("Server")
+	switch {
+	case len(body) == 0:
 		return ""
+	case !strings.HasPrefix(r.Header.Get("Content-Type"), "text/html"):
+		return fmt.Sprintf(": %.200q", body)
+	case server == "":
+		return " with a web page (text/html)"
 	}
-	return fmt.Sprintf(": %.200q", body)
+	return fmt.Sprintf(" with a web page (text/html) of the server %.60q", server)
 }
 
 func quoted(names []string) string {
