@@ -213,8 +213,8 @@ func wrongValue(flags []cli.Flag, err error) error {
 			kind = "not a whole number"
 		case *cli.Float64Flag:
 			kind = "not a number"
-		case *cli.DurationFlag:
-			kind = "not a duration: write 90s, 10m, 1.5h or 250ms"
+		case *cli.GenericFlag:
+			return fmt.Errorf("--%s %.100q %s", m[2], m[1], config.NotDuration)
 		case *cli.BoolFlag:
 			kind = "neither true nor false"
 		}

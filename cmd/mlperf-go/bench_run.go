@@ -78,8 +78,8 @@ func runFlags() []cli.Flag {
 		&cli.StringFlag{Name: "ca-file", Category: serversGroup, Usage: "PEM file of additional certificate authorities to " +
 			"trust"},
 		&cli.BoolFlag{Name: "insecure-skip-verify", Category: serversGroup, Usage: "do not verify certificates"},
-		&cli.DurationFlag{Name: "request-timeout", Category: serversGroup, Value: time.Hour,
-			Usage: "maximum time for one answer; the profile's value takes precedence"},
+		durationFlag(cli.GenericFlag{Name: "request-timeout", Category: serversGroup,
+			Usage: "maximum time for one answer; the profile's value takes precedence"}, time.Hour),
 		&cli.IntFlag{Name: "retries", Category: serversGroup, Usage: "further attempts if a request fails before the first " +
 			"byte of its answer"},
 		&cli.IntFlag{Name: "shards", Category: serversGroup, Value: 1, Usage: "event loops that send and receive"},

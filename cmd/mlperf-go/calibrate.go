@@ -32,7 +32,7 @@ func (cmd calibrateCommand) command() *cli.Command {
 		Description: "Sends loads to a no-op server and to the simulator on this machine. `bench run` prints the result " +
 			"beside its own.\nNothing else should run meanwhile.",
 		Flags: []cli.Flag{
-			&cli.DurationFlag{Name: "duration", Value: calibrationTime, Usage: "total time of all loads"},
+			durationFlag(cli.GenericFlag{Name: "duration", Usage: "total time of all loads"}, calibrationTime),
 			&cli.IntFlag{Name: "shards", Value: 1, Usage: "event loops that send and receive, as in the runs to compare"},
 			&cli.StringFlag{Name: "calibration", DefaultText: "~/.cache/mlperf-go/" + floor.FileName,
 				Usage: "file to write"},

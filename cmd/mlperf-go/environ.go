@@ -55,7 +55,7 @@ func setEnvVar(f cli.Flag, name string) {
 		f.EnvVars = vars
 	case *cli.Float64Flag:
 		f.EnvVars = vars
-	case *cli.DurationFlag:
+	case *cli.GenericFlag:
 		f.EnvVars = vars
 	}
 }

@@ -34,7 +34,7 @@ func flagsText() string {
 	b.WriteString("# Flags\n\nA test generates this page from `mlperf-go COMMAND --help`. " +
 		"Every flag can be set in the\nenvironment: " +
 		"`MLPERF_GO_TARGET_QPS` sets `--target-qps`. Flags take precedence over the environment,\nand the environment over " +
-		"a file of `--config`. Durations are Go's, such as `90s`; a bare number is\nseconds.\n" +
+		"a file of `--config`. Durations are Go's, such as `90s`; a bare whole\nnumber is seconds.\n" +
 		"[Move from the Python harness](../how-to/migration.md) lists the older harness's names.\n\n" +
 		"`COMMAND --help` describes a command's basic flags and names the others; `COMMAND --help-all`\n" +
 		"describes all. Bash, zsh and fish complete commands, flags, benchmarks, scenarios and files after\n" +

@@ -37,8 +37,8 @@ func (cmd metricsCommand) collect() *cli.Command {
 		Description: "A test records the pages of its endpoints itself, with --metrics.",
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "metrics-url", Usage: "metrics page, such as http://host:8000/metrics; repeatable"},
-			&cli.DurationFlag{Name: "metrics-interval", Value: time.Second, Usage: "time between two readings of a page"},
-			&cli.DurationFlag{Name: "duration", Usage: "how long to record; default: until Ctrl-C"},
+			durationFlag(cli.GenericFlag{Name: "metrics-interval", Usage: "time between two readings of a page"}, time.Second),
+			durationFlag(cli.GenericFlag{Name: "duration", Usage: "how long to record; default: until Ctrl-C"}, 0),
 			&cli.StringFlag{Name: "output", Value: "metrics.jsonl.zst", Usage: "file to write"},
 		},
 		Action: cmd.runCollect,

@@ -48,6 +48,7 @@ func (cmd *program) resolveProbes(s *settings) (*plan.Plan, error) {
 	}
 	p.Command, p.Secrets = cmd.commandLine(), cmd.secrets
 	cmd.notice(p.Notices()...)
+	cmd.notice(p.UnusedLimits()...)
 	return p, nil
 }
 

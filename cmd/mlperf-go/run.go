@@ -34,6 +34,7 @@ func (cmd runCommand) command() *cli.Command {
 			}
 			plan.Command, plan.Secrets, plan.Environ = cmd.commandLine(), cmd.secrets, cmd.environ
 			cmd.notice(plan.Notices()...)
+			cmd.notice(plan.UnusedLimits()...)
 			if c.Bool("print-config") {
 				return cmd.printConfig(plan)
 			}

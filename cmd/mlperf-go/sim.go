@@ -51,8 +51,8 @@ func (cmd simCommand) command() *cli.Command {
 				Usage: "share of correct answers (0 to 1); an accuracy run then scores about this share"},
 			&cli.StringFlag{Name: "tokenizer", Usage: "tokenizer.json, or the folder that holds it, for a real data set; " +
 				"default: the synthetic vocabulary"},
-			&cli.DurationFlag{Name: "ttft", Value: d.TTFT, Usage: "time from the end of the prefill to the first token"},
-			&cli.DurationFlag{Name: "tpot", Value: d.TPOT, Usage: "time between the tokens of a sequence"},
+			durationFlag(cli.GenericFlag{Name: "ttft", Usage: "time from the end of the prefill to the first token"}, d.TTFT),
+			durationFlag(cli.GenericFlag{Name: "tpot", Usage: "time between the tokens of a sequence"}, d.TPOT),
 			&cli.Float64Flag{Name: "prefill-rate", Value: d.PrefillRate, Usage: "prompt tokens per second; 0: no prefill time"},
 			&cli.IntFlag{Name: "max-num-seqs", Value: d.MaxNumSeqs, Usage: "sequences that run at the same time"},
 			&cli.IntFlag{Name: "max-model-len", Value: d.MaxModelLen, Usage: "longest sequence, in prompt and output tokens"},

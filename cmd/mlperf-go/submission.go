@@ -74,8 +74,9 @@ func campaignFlags(whole bool) []cli.Flag {
 		&cli.BoolFlag{Name: "tune", Category: campaignGroup,
 			Usage: "before the first test of each Server and Interactive scenario without a target QPS, find the highest " +
 				"valid one"},
-		&cli.DurationFlag{Name: "wait-endpoint", Category: campaignGroup, Value: 10 * time.Minute,
+		durationFlag(cli.GenericFlag{Name: "wait-endpoint", Category: campaignGroup,
 			Usage: "how long to wait before a test for an endpoint that has disappeared; if given, also at the start"},
+			10*time.Minute),
 		&cli.BoolFlag{Name: "dry-run", Category: campaignGroup, Hidden: whole,
 			Usage: "print the steps that would run, why, and how long they take; start nothing"},
 		&cli.BoolFlag{Name: "print-script", Category: campaignGroup, Hidden: whole,

@@ -43,14 +43,15 @@ func (cmd sweepCommand) command() *cli.Command {
 				Usage: "queries per second, at random times (open loop): " + list},
 			&cli.StringFlag{Name: "concurrencies", Category: sweepGroup, DefaultText: sweep.Auto,
 				Usage: "queries in flight (closed loop): " + list},
-			&cli.DurationFlag{Name: "point-duration", Category: sweepGroup, Value: pointDuration,
-				Usage: "shortest time that is counted at each point"},
+			durationFlag(cli.GenericFlag{Name: "point-duration", Category: sweepGroup,
+				Usage: "shortest time that is counted at each point"}, pointDuration),
 			&cli.IntFlag{Name: "point-queries", Category: sweepGroup, Value: pointQueries,
 				Usage: "fewest queries that are counted at each point"},
-			&cli.DurationFlag{Name: "point-longest", Category: sweepGroup, Value: pointLongest,
-				Usage: "longest time that is counted at a point, even if it has fewer queries"},
-			&cli.DurationFlag{Name: "point-warmup", Category: sweepGroup, Value: pointWarmup,
+			durationFlag(cli.GenericFlag{Name: "point-longest", Category: sweepGroup,
+				Usage: "longest time that is counted at a point, even if it has fewer queries"}, pointLongest),
+			durationFlag(cli.GenericFlag{Name: "point-warmup", Category: sweepGroup,
 				Usage: "minimum time before the counted part of each point; it is extended to two answers of the idle server"},
+				pointWarmup),
 			&cli.IntFlag{Name: "accelerators", Category: sweepGroup, DefaultText: "unknown",
 				Usage: "number of accelerators that serve the endpoints, for tokens per second and accelerator"},
 			&cli.BoolFlag{Name: "dry-run", Category: sweepGroup,
@@ -68,6 +69,10 @@ func (cmd sweepCommand) sweep(c *cli.Context) error {
 	o := sweep.Options{Plan: p, Accelerators: c.Int("accelerators"), Resume: p.Config.Bool("resume"),
 		Length: sweep.Length{WarmupS: c.Duration("point-warmup").Seconds(), Duration: c.Duration("point-duration").Seconds(),
 			Queries: c.Int("point-queries"), Longest: max(c.Duration("point-longest"), c.Duration("point-duration")).Seconds()}}
+	if longest := c.Duration("point-longest"); c.IsSet("point-longest") && longest < c.Duration("point-duration") {
+		return exit.Usage(exit.CodeFlagValue, "Raise --point-longest, or lower --point-duration",
+			"--point-longest %v is below --point-duration %v", longest, c.Duration("point-duration"))
+	}
 	if o.Loads, err = loadsOf(c); err != nil {
 		return err
 	}

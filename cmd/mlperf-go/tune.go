@@ -33,9 +33,9 @@ func (cmd tuneCommand) command() *cli.Command {
 			"--mode find-peak lets LoadGen's own FindPeakPerformance search upward from --target-qps, for comparison. It does " +
 			"not produce the result of a run.",
 		Flags: append(settingFlagsOf("MODEL-SCENARIO-tune", "none"),
-			&cli.DurationFlag{Name: "budget", Category: tuneGroup,
+			durationFlag(cli.GenericFlag{Name: "budget", Category: tuneGroup,
 				Usage:       "maximum time for all measurements, such as 2h; a tune that needs more ends without a confirmation",
-				DefaultText: "none"},
+				DefaultText: "none"}, 0),
 			&cli.BoolFlag{Name: "peak-process", Hidden: true},
 			&cli.Float64Flag{Name: "confidence", Category: tuneGroup, Value: defaultConfidence,
 				Usage: "confidence of each probe's decision and of the interval"}),

@@ -154,7 +154,7 @@ func typedPlaceholder(name string, f cli.Flag) string {
 		return "N"
 	case *cli.Float64Flag:
 		return "X"
-	case *cli.DurationFlag:
+	case *cli.GenericFlag:
 		return "DURATION"
 	}
 	return anyText.placeholder

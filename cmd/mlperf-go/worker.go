@@ -23,7 +23,8 @@ func (cmd workerCommand) command() *cli.Command {
 		Subcommands: []*cli.Command{
 			{Name: "run", Usage: "run the command after --, and keep its results", ArgsUsage: "-- COMMAND...",
 				OnUsageError: usageError, Flags: []cli.Flag{results,
-					&cli.DurationFlag{Name: "hold", Usage: "how long to keep the results for `worker release`"}}, Action: cmd.run},
+					durationFlag(cli.GenericFlag{Name: "hold", Usage: "how long to keep the results for `worker release`"}, 0)},
+				Action: cmd.run},
 			{Name: "send", Usage: "wait for the end, then write the results to standard output", OnUsageError: usageError,
 				Description: "Standard input lists the files that the receiver has: {\"have\": [{\"path\", \"size\", " +
 					"\"sha256\"}]}.",

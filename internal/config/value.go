@@ -40,7 +40,7 @@ func (s *Setting) parse(text string) (value, error) {
 		}
 		return f, s.Range.check(f)
 	case Duration:
-		d, err := parseDuration(trimmed)
+		d, err := ParseDuration(trimmed)
 		if err != nil {
 			return nil, err
 		}
@@ -119,7 +119,11 @@ func splitList(text string) (value, error) {
 	return items, nil
 }
 
-func parseDuration(text string) (time.Duration, error) {
+// NotDuration is the error of ParseDuration about text that is no duration.
+const NotDuration = "is not a duration: write 90s, 10m, 1.5h, 250ms, or whole seconds without a unit"
+
+// ParseDuration parses a Go duration or whole seconds. The error completes the sentence "VALUE ...".
+func ParseDuration(text string) (time.Duration, error) {
 	if seconds, err := strconv.ParseInt(text, 10, 64); err == nil {
 		if seconds > int64(math.MaxInt64/time.Second) || seconds < -int64(math.MaxInt64/time.Second) {
 			return 0, fmt.Errorf("is longer than 292 years")
@@ -128,7 +132,7 @@ func parseDuration(text string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		return 0, fmt.Errorf("is not a duration: write 90s, 10m, 1.5h, 250ms, or whole seconds without a unit")
+		return 0, errors.New(NotDuration)
 	}
 	return d, nil
 }

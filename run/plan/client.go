@@ -32,7 +32,7 @@ func (cl *Client) OpenDriver() (backends.Driver, *backends.Config, error) {
 	}
 	c := cl.Config
 	config.RequestOptions = backends.RequestOptions{API: c.String("api"), ServedModel: c.String("served-model"),
-		Sampling: cl.requests.Sampling(), Stream: cl.Scenario.Stream && cl.Row.UseTokenLatencies || c.Bool("stream"),
+		Sampling: cl.requests.Sampling(), Stream: cl.mustStream() || c.Bool("stream"),
 		Traced: c.Bool("traceparent")}
 	config.AnswerOptions = backends.AnswerOptions{KeepText: cl.Row.TextAnswers, NeedIDs: !cl.Row.TextAnswers,
 		MinTokens: cl.Row.MinOutputTokens, Vocabulary: cl.Row.Vocabulary}
@@ -196,6 +196,21 @@ const (
 	KeyBySession = "session"
 	BalanceHash  = "hash"
 )
+
+// mustStream reports whether LoadGen measures tokens, so that the answers are streamed even with --stream=false.
+func (cl *Client) mustStream() bool { return cl.Scenario.Stream && cl.Row.UseTokenLatencies }
+
+// checkStream notes --stream=false where tokens are measured, and records what is done instead.
+func (cl *Client) checkStream() error {
+	c := cl.Config
+	if cl.Scenario == nil || !cl.mustStream() || !c.IsSet("stream") || c.Bool("stream") {
+		return nil
+	}
+	why := fmt.Sprintf("%s of %s measures the times of tokens, so the answers are streamed", cl.Scenario.Scenario,
+		cl.Row.Name)
+	cl.notices = append(cl.notices, "--stream=false does nothing: "+why)
+	return c.Set("stream", "true", config.Origin{Layer: c.Origin("stream").Layer, Where: why})
+}
 
 // checkBalance notes settings that the strategy of --lb ignores.
 func (cl *Client) checkBalance() error {

@@ -37,6 +37,9 @@ func (p *Plan) Bind(rows int) error {
 			}
 		}
 	}
+	if err := p.checkBounds(); err != nil {
+		return err
+	}
 	p.addShortfalls(p.settingShortfalls())
 	if text := p.Config.String("profile-window"); text != "" {
 		p.addShortfalls([]shortfall{{"profile-window", "profiled: --profile-window " + text + " profiles the servers"}})

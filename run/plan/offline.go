@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -60,6 +61,11 @@ func (cl *Client) checkOffline() error {
 		return exit.Usage(exit.CodeOfflineStrategy, "Leave --concurrency out, or choose --offline-strategy window",
 			"--offline-strategy all has every sample in flight at once, and "+
 				"--concurrency %d bounds them", cl.Config.Int("concurrency"))
+	}
+	if n := max(1, len(cl.Config.Strings("endpoint"))); s.perEndpoint > 0 && cl.Config.IsSet("concurrency") &&
+		(cl.Config.Int("concurrency") == 0 || cl.Config.Int("concurrency") > n) {
+		cl.notices = append(cl.notices, fmt.Sprintf("--concurrency %d does nothing with --offline-strategy %s: it has one "+
+			"request in flight per endpoint", cl.Config.Int("concurrency"), name))
 	}
 	if cl.Config.IsSet("batch-size") && !s.batch {
 		cl.notices = append(cl.notices, "--batch-size does nothing without --offline-strategy batch: every sample is a "+

@@ -82,7 +82,8 @@ func resolve(c *config.Effective) (*Plan, []error) {
 			break
 		}
 	}
-	steps := []func() error{p.checkBalance, p.checkPaths, p.checkPercentiles, p.checkEndpoints}
+	steps := []func() error{p.checkBalance, p.checkBounds, p.checkStream, p.checkPaths, p.checkPercentiles,
+		p.checkEndpoints}
 	if len(list) > 0 { // otherwise the run finds these
 		steps = append(steps, p.checkBackend, p.checkDatasetFile)
 	}

@@ -151,7 +151,7 @@ func TestCountsByHand(t *testing.T) {
 }
 
 func TestGoodput(t *testing.T) {
-	limits, err := ParseLimits("ttft:p50<60ms, e2e<=150ms,tpot:p99<20ms")
+	limits, err := ParseLimits("ttft:p50<60ms, e2e<=150ms,tpot:p99<0.02")
 	require.NoError(t, err)
 	g := measured(t, Options{Limits: limits}, small()...).Total.Goodput
 	require.EqualValues(t, []int64{2, 3, 2}, []int64{g.Limits[0].Good, g.Limits[1].Good, g.Limits[2].Good})
@@ -160,8 +160,9 @@ func TestGoodput(t *testing.T) {
 	require.InDelta(t, .25, g.Share, 1e-9, "failures count")
 	require.False(t, g.Met)
 	for text, want := range map[string]string{"ttft": "no <", "speed<1s": "no metric", "ttft:99<1s": "percentile",
-		"ttft:p0<1s": "percentile", "ttft:p99<fast": "no time", "ttft<-1s": "no time", "ttft<0s": "no time",
-		"ttft:p101<1s": "percentile"} {
+		"ttft:p0<1s": "percentile", "ttft<-1s": "not a time", "ttft<0s": "not a time",
+		"ttft:p99<fast": `"fast" is not a time above 0; write it as ttft:p99<500ms`,
+		"ttft:p101<1s":  "percentile"} {
 		_, err := ParseLimits(text)
 		require.ErrorContains(t, err, want, text)
 	}

@@ -25,8 +25,8 @@ func (l Limit) String() string { return fmt.Sprintf("%s:p%g<%v", l.Metric, l.Per
 // tokens.
 var limited = []string{nameTTFT, nameTTFO, nameTPOT, nameITL, nameNTPOT, nameE2E, "ttft_due", "e2e_due"}
 
-// ParseLimits reads limits such as "ttft:p99<500ms,tpot:p95<40ms". A limit without a percentile is one of every
-// request.
+// ParseLimits reads limits such as "ttft:p99<500ms,tpot:p95<40ms". A number without a unit is seconds. A limit without
+// a percentile is one of every request.
 func ParseLimits(text string) ([]Limit, error) {
 	var list []Limit
 	for _, part := range strings.Split(text, ",") {
@@ -53,8 +53,8 @@ func parseLimit(text string) (Limit, error) {
 		return l, fmt.Errorf("%.20q is no metric with a limit: there are %s%s", l.Metric, strings.Join(limited, ", "),
 			strict.DidYouMean(l.Metric, limited))
 	}
-	var err error
 	if hasPercent {
+		var err error
 		digits, isPercent := strings.CutPrefix(strings.TrimSpace(percent), "p")
 		l.Percent, err = strconv.ParseFloat(digits, 64)
 		if err != nil || !isPercent || !(l.Percent > 0 && l.Percent <= 100) {
@@ -62,8 +62,8 @@ func parseLimit(text string) (Limit, error) {
 		}
 	}
 	below = strings.TrimPrefix(strings.TrimSpace(below), "=")
-	if l.Below, err = time.ParseDuration(strings.TrimSpace(below)); err != nil || l.Below <= 0 {
-		return l, fmt.Errorf("%.20q is no time above 0, such as 500ms", below)
+	if l.Below, ok = strict.Duration(strings.TrimSpace(below)); !ok || l.Below == 0 {
+		return l, fmt.Errorf("%.20q is not a time above 0", below)
 	}
 	return l, nil
 }

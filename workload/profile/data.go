@@ -3,6 +3,8 @@ package profile
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/mlperf-go/mlperf-go/internal/config/strict"
 )
 
 // DataKind is where prompts come from.
@@ -136,6 +138,9 @@ func FixedAt(v float64) *Distribution { return &Distribution{Kind: "fixed", Mean
 // Shorthand reads a fixed value.
 func (d *Distribution) Shorthand(text string) error {
 	v, err := strconv.ParseFloat(text, 64)
+	if _, isDuration := strict.Duration(text); err != nil && isDuration {
+		return fmt.Errorf("%.60q has a unit: write seconds as a number, such as 0.1", text)
+	}
 	if err != nil || !(v >= 0 && v < 1<<53) {
 		return fmt.Errorf("expected a number of at least 0, or a map with kind and mean, not %.60q", text)
 	}

@@ -54,6 +54,8 @@ func TestBadProfiles(t *testing.T) {
 		{"duration: 1m", "duration: -5", `expected seconds or a duration such as 90s, not "-5"`},
 		{"kind: random", "kind: sharegpt", `line 5: data.path: data of kind sharegpt needs path`},
 		{"min: 256", "min: 600", `line 7: data.input: min 600 is above max 512`},
+		{"think_time: {kind: uniform, min: 1, max: 2}", "think_time: 100ms",
+			`think_time: "100ms" has a unit: write seconds as a number, such as 0.1`},
 		{"output: 64", "output: many", `expected a number of at least 0, or a map with kind and mean, not "many"`},
 		{"kind: chat, ", "kind: chat, kind: chat, ", "api.kind: already set in line 4"},
 		{"stream: true", "stream: 1", `expected true or false, not "1"`},
