@@ -9,14 +9,18 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
+	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/servers"
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
 	"github.com/mlperf-go/mlperf-go/submission/check"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
@@ -163,7 +167,7 @@ func oneTree(p *program, c *cli.Context) (string, error) {
 		return "", err
 	}
 	if _, err := campaign.ReadState(root); err != nil {
-		return root, nil
+		return root, checkIsTree(c.Command.Name, root)
 	}
 	tree := filepath.Join(root, layout.TreeName)
 	if _, err := os.Stat(tree); err != nil {
@@ -172,4 +176,34 @@ func oneTree(p *program, c *cli.Context) (string, error) {
 	}
 	p.notice(root + " is the folder of a campaign: its tree is " + tree)
 	return tree, nil
+}
+
+// checkIsTree rejects the folders of results, and a folder that is no tree but contains one.
+func checkIsTree(command, root string) error {
+	if kind := results.Holds(root, ""); kind != "" {
+		return exit.Usage(exit.CodeCheck, "Give the tree that `mlperf-go submission build` made of a campaign",
+			"%s is the folder of %s, not a submission tree", root, plural.Article(kind))
+	}
+	if isTree(root) {
+		return nil
+	}
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return nil // the command has the better message
+	}
+	for _, e := range entries {
+		if below := filepath.Join(root, e.Name()); e.IsDir() && isTree(below) {
+			return exit.Usage(exit.CodeCheck, fmt.Sprintf("Write `mlperf-go submission %s %s`", command, servers.Quote(below)),
+				"%s has none of the folders %s, but %q in it has", root, strings.Join(layout.Divisions(), ", "), e.Name())
+		}
+	}
+	return nil
+}
+
+// isTree reports whether a folder has the folder of a division.
+func isTree(folder string) bool {
+	return slices.ContainsFunc(layout.Divisions(), func(division string) bool {
+		info, err := os.Stat(filepath.Join(folder, division))
+		return err == nil && info.IsDir()
+	})
 }

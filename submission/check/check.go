@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -57,6 +58,13 @@ func Check(ctx context.Context, root string, o Options) (*Report, error) {
 	defer c.files.close()
 	c.ended = ctx.Err
 	top := c.walk()
+	if names := submitters(top); c.o.Mode == Strict && c.o.Submitter != "" && !slices.Contains(names, c.o.Submitter) {
+		there := "none"
+		if len(names) > 0 {
+			there = strings.Trim(fmt.Sprintf("%q", names), "[]")
+		}
+		return nil, fmt.Errorf("no folder of the submitter %q in %s; there is %s", c.o.Submitter, root, there)
+	}
 	if err := c.run(ctx, top); err != nil {
 		return nil, fmt.Errorf("check the submission %s: %w", root, err)
 	}

@@ -101,6 +101,16 @@ func (c *checker) walk() *scope {
 	return top
 }
 
+// submitters returns the names of the submitters' folders of all divisions, also of those that are not checked.
+func submitters(top *scope) []string {
+	var names []string
+	for _, d := range top.down {
+		names = append(names, d.here.folders...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // room counts a folder and reports whether it is still within the limits.
 func (c *checker) room() bool {
 	c.places++
