@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -55,11 +58,19 @@ func (cmd nopCommand) do(c *cli.Context) error {
 		return exit.Usage(exit.CodeArgument, "Give the log as a file", "--endpoint-url needs a log that can be read again")
 	}
 	r, err := cmd.parse(name, o)
-	if err == nil && server != "" && r.NeedsCycle() {
+	cycles := err == nil && server != "" && r.NeedsCycle()
+	if cycles {
 		r, err = cmd.cycle(c.Context, server, name, o)
 	}
 	if err != nil {
 		return err
+	}
+	if server != "" && !cycles {
+		why := "the log shows no sleep mode"
+		if r.SleepMode {
+			why = "the log shows a sleep and a wake-up already"
+		}
+		r.Notes = append(r.Notes, fmt.Sprintf("%s was not asked (--endpoint-url): %s", server, why))
 	}
 	if err := cmd.write(c.String("output"), r); err != nil {
 		return exit.Environment(exit.CodeOutput, "Choose another --output", "the report cannot be written: %w", err)
@@ -85,7 +96,11 @@ func (cmd nopCommand) parse(name string, o startup.Options) (*startup.Report, er
 	}
 	r, err := startup.Parse(name, in, o)
 	if err != nil {
-		return nil, exit.Usage(exit.CodeLog, "", "%w", err)
+		hint := ""
+		if errors.Is(err, syscall.EISDIR) {
+			hint = "Give the file that has the server's output"
+		}
+		return nil, exit.Usage(exit.CodeLog, hint, "%w", err)
 	}
 	return r, nil
 }

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -55,12 +56,14 @@ func TestSleepMode(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	for range 2 { // the second time the log shows it already
+	for i := range 2 { // the second time the log shows it already
 		var stdout, stderr bytes.Buffer
 		require.Zero(t, mainCode([]string{"mlperf-go", "nop", log, "--endpoint-url", server.URL}, nil, &stdout, &stderr),
 			"%s", stderr.String())
 		require.Contains(t, stdout.String(), "2.500 s, 50.500 GiB freed, 1.500 GiB in use\n")
 		require.Contains(t, stdout.String(), "wake ")
+		require.Equal(t, i == 1, strings.Contains(stderr.String(), server.URL+
+			" was not asked (--endpoint-url): the log shows a sleep and a wake-up already"), stderr.String())
 	}
 	require.Equal(t, []int64{3, 1}, []int64{calls.Load(), sleeps.Load()})
 

@@ -145,9 +145,13 @@ func Parse(name string, r io.Reader, o Options) (*Report, error) {
 	if o.Server != "" && p.server == nil {
 		return nil, fmt.Errorf("no wordings of server %.40q; there are those of vllm and sglang", o.Server)
 	}
+	other := "" // server whose log it is, if another one was named
 	in := bufio.NewReaderSize(io.LimitReader(r, largestLog), longestLine)
 	for {
 		text, err := in.ReadSlice('\n')
+		if other == "" && o.Server != "" {
+			other = signed(string(text), o.Server)
+		}
 		p.add(strings.ToValidUTF8(string(text), "�"))
 		for err == bufio.ErrBufferFull {
 			_, err = in.ReadSlice('\n')
@@ -159,12 +163,26 @@ func Parse(name string, r io.Reader, o Options) (*Report, error) {
 			return nil, fmt.Errorf("log %s: %w", name, err)
 		}
 	}
+	if p.kept == 0 && other != "" {
+		return nil, fmt.Errorf("log %s has no line of a start of %s, but some of %s; name that server, or let it be detected",
+			name, o.Server, other)
+	}
 	if p.server == nil || p.kept == 0 {
 		return nil, fmt.Errorf("log %s has no line of a server's start; give the whole log of vLLM "+
 			"(VLLM_LOGGING_LEVEL=DEBUG) or SGLang", name)
 	}
 	p.finish()
 	return p.report, nil
+}
+
+// signed returns the server other than not that writes such a line at its start; empty: none.
+func signed(text, not string) string {
+	for i := range servers {
+		if servers[i].name != not && containsAny(text, servers[i].sign) {
+			return servers[i].name
+		}
+	}
+	return ""
 }
 
 func containsAny(text string, marks []string) bool {

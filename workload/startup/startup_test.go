@@ -261,7 +261,9 @@ func TestBadLogs(t *testing.T) {
 		_, err := parse(text, Options{})
 		require.ErrorContains(t, err, "no line of a server's start")
 	}
-	_, err := parse("", Options{Server: "tgi"})
+	_, err := parse("INFO 11-24 14:33:21 non-default args: {}\n", Options{Server: "sglang"})
+	require.ErrorContains(t, err, "has no line of a start of sglang, but some of vllm")
+	_, err = parse("", Options{Server: "tgi"})
 	require.ErrorContains(t, err, "there are those of vllm and sglang")
 	r, err := parse("INFO 11-24 14:33:21 non-default args: {}\nINFO 11-24 14:33:22 Using max model len 1\n", Options{})
 	require.NoError(t, err)
