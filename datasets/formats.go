@@ -100,20 +100,47 @@ func formatOf(wanted string, frames *framer, p *plan) (string, error) {
 	if bytes.HasPrefix(head, []byte("\xef\xbb\xbf")) {
 		frames.take(3)
 	}
+	marked := markedFormat(head)
 	if wanted != "" && wanted != "auto" {
-		return wanted, nil
+		return wanted, contradiction(wanted, marked, head)
 	}
-	if bytes.HasPrefix(head, []byte("PAR1")) {
-		return FormatParquet, nil
-	}
-	if bytes.HasPrefix(head, []byte("\x93NUMPY")) {
-		return FormatNPY, nil
-	}
-	if len(head) > 1 && head[0] == 0x80 && head[1] <= 9 { // the opcode PROTO, since version 2
-		return FormatPickle, nil
+	if marked != "" {
+		return marked, nil
 	}
 	if looksLikeCSV(frames.head(64<<10), p) {
 		return FormatCSV, nil
 	}
 	return FormatJSON, nil
+}
+
+// markedFormat returns the binary format that the first bytes of a file mark; empty: none of them.
+func markedFormat(head []byte) string {
+	switch {
+	case bytes.HasPrefix(head, []byte("PAR1")):
+		return FormatParquet
+	case bytes.HasPrefix(head, []byte("\x93NUMPY")):
+		return FormatNPY
+	case len(head) > 1 && head[0] == 0x80 && head[1] <= 9: // the opcode PROTO, since version 2
+		return FormatPickle
+	}
+	return ""
+}
+
+// contradiction returns an error if the first bytes of a file show that it is not of the format that the user gave.
+// Pickles before version 2 have no mark; like CSV and JSON they are refused only for the mark of another format.
+func contradiction(wanted, marked string, head []byte) error {
+	marks := wanted == FormatParquet || wanted == FormatNPY
+	if marked == wanted || marked == "" && (!marks || len(head) < 4) {
+		return nil
+	}
+	text := bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")))
+	found := "a file that does not begin like " + wanted
+	switch {
+	case marked != "":
+		found = "a file that begins like " + marked
+	case len(text) > 0 && (text[0] == '[' || text[0] == '{'):
+		found = "a file that begins like json"
+	}
+	return &fileError{fault: &fault{found: found, expected: "the format that was given, " + wanted,
+		try: "leave the format out: it is detected"}}
 }

@@ -218,6 +218,26 @@ var badFiles = []struct {
 	{"UTF-16", "\xff\xfe[\x00", 0, 0, "UTF-16 text"},
 }
 
+// A file that is not of the format that was given is intact.
+func TestOpenRefusesTheGivenFormat(t *testing.T) {
+	const json = `[{"tok_input":[1]}]`
+	for _, c := range []struct{ format, content, says string }{
+		{FormatParquet, json, "found a file that begins like json, expected the format that was given, parquet"},
+		{FormatNPY, "\ufeff " + json, "found a file that begins like json"},
+		{FormatParquet, "tok_input\n\"[1]\"\n", "found a file that does not begin like parquet"},
+		{FormatJSON, "PAR1\x15\x04", "found a file that begins like parquet, expected the format that was given, json"},
+		{FormatCSV, "\x93NUMPY\x01", "found a file that begins like npy"},
+		{FormatNPY, "\x80\x04\x95", "found a file that begins like pickle"},
+		{FormatParquet, "PAR1\x15\x04", "no Parquet footer"},
+	} {
+		o := testOptions()
+		o.Format = c.format
+		_, err := Open(writeFile(t, "bad.json", []byte(c.content)), o)
+		require.ErrorContains(t, err, c.says)
+		require.Equal(t, !strings.Contains(c.says, "footer"), strings.Contains(err.Error(), "leave the format out"))
+	}
+}
+
 func TestOpenRefuses(t *testing.T) {
 	for _, c := range badFiles {
 		t.Run(c.name, func(t *testing.T) {

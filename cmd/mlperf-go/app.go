@@ -178,9 +178,18 @@ func usageError(c *cli.Context, err error, _ bool) error {
 		return e
 	}
 	e.Code, e.Err = exit.CodeUnknownFlag, fmt.Errorf("unknown flag -%s", name)
-	var names []string
+	var names, below []string
 	for _, f := range c.Command.Flags {
 		names = append(names, f.Names()...)
+	}
+	for _, sub := range c.Command.Subcommands {
+		if flagNamed(sub.Flags, strings.TrimLeft(name, "-")) != nil {
+			below = append(below, "`"+c.Command.HelpName+" "+sub.Name+"`")
+		}
+	}
+	if len(below) > 0 {
+		e.Hint = "It is a flag of " + strings.Join(below, " and ") + ": name the command before its flags"
+		return e
 	}
 	if near := config.Nearest(strings.TrimLeft(name, "-"), names); len(near) > 0 {
 		e.Hint = "Did you mean --" + strings.Join(near, ", --") + "? " + e.Hint
