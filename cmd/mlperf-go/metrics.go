@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -15,10 +17,13 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/internal/httpclient"
 	"github.com/mlperf-go/mlperf-go/internal/plot"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
+	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/metrics/scrape"
 	"github.com/mlperf-go/mlperf-go/metrics/series"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/servers"
 )
 
 // metricsCommand records servers' metrics pages and shows what was recorded.
@@ -200,16 +205,41 @@ func readMetrics(c *cli.Context, keep func(*series.Series) bool) (*series.Set, e
 	}
 	path := c.Args().First()
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		path = filepath.Join(path, filepath.FromSlash(record.MetricsName))
+		folder := path
+		path = filepath.Join(folder, filepath.FromSlash(record.MetricsName))
 		if _, err := os.Stat(path); err != nil {
-			return nil, exit.Usage(exit.CodeMetrics, "Run the test with --metrics", "the run recorded no metrics: %w", err)
+			return nil, withoutMetrics(c.Command.Name, folder, err)
 		}
 	}
 	set, err := series.Read(path, keep)
 	if err != nil {
-		return nil, exit.Usage(exit.CodeMetrics, "", "%w", err)
+		return nil, exit.Usage(exit.CodeMetrics, "Name the folder of a run with --metrics, or a file of `metrics collect`",
+			"%w", err)
 	}
 	return set, nil
+}
+
+// withoutMetrics explains why a folder has no recorded metrics: cause is that the file is missing.
+func withoutMetrics(command, folder string, cause error) error {
+	kind := results.Holds(folder, "")
+	if kind == "run" || kind == results.Workload {
+		return exit.Usage(exit.CodeMetrics, "Run the test with --metrics", "the run recorded no metrics: %w", cause)
+	}
+	hint := "Name the folder of a run with --metrics, or a file of `metrics collect`"
+	for _, pattern := range []string{"*/", "*/*/", "*/*/*/", "*/*/*/*/"} { // a campaign's runs are the deepest
+		for _, name := range []string{record.MetricsName, path.Base(record.MetricsName)} {
+			if found, _ := fs.Glob(os.DirFS(folder), pattern+name); len(found) > 0 {
+				file := filepath.Join(folder, filepath.FromSlash(found[0]))
+				return exit.Usage(exit.CodeMetrics, "Each of its tests has its own, such as\n  mlperf-go metrics "+command+" "+
+					servers.Quote(file), "%s itself has no metrics", folder)
+			}
+		}
+	}
+	if kind != "" {
+		return exit.Usage(exit.CodeMetrics, "Run it with --metrics", "%s is the folder of %s that recorded no metrics",
+			folder, plural.Article(kind))
+	}
+	return exit.Usage(exit.CodeMetrics, hint, "%s is not the folder of a run", folder)
 }
 
 // print prints the signals of all targets together, and the pages that could not be read.

@@ -79,7 +79,7 @@ func (cmd showCommand) show(c *cli.Context) error {
 	var panels []plot.Panel
 	for _, folder := range c.Args().Slice() {
 		s, err := readShown(folder, c.Bool("answers") || format != "", percentiles)
-		if err == nil && s.Bench != nil {
+		if err == nil {
 			err = s.remeasure(c)
 		}
 		if err != nil {
@@ -154,6 +154,11 @@ func readShown(folder string, answers bool, percentiles []float64) (*shown, erro
 func (s *shown) remeasure(c *cli.Context) error {
 	if !c.IsSet("definitions") && !c.IsSet("slo") {
 		return nil
+	}
+	if s.Bench == nil {
+		flag := map[bool]string{true: "definitions", false: "slo"}[c.IsSet("definitions")]
+		return exit.Usage(exit.CodeFlag, "Leave it out, or give the folder of a `mlperf-go bench run`",
+			"--%s has no effect on %s, which is not the run of a workload", flag, s.Folder)
 	}
 	limits, err := measure.ParseLimits(c.String("slo"))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 func TestHolds(t *testing.T) {
 	for file, want := range map[string]string{"run.json": "run", "campaign.json": "campaign", "tune.json": "tune",
 		"sweep.json": "sweep", "experiment.json": "experiment", "probe.json": "probe", "find-peak.json": "search by LoadGen",
-		"notes.txt": ""} {
+		"bench.json": "workload", "notes.txt": ""} {
 		folder := t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(folder, file), nil, 0o600))
 		require.Equal(t, want, results.Holds(folder, ""), file)

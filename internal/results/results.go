@@ -20,14 +20,17 @@ const LatestName = "latest"
 // misread.
 const timeForm = "20060102T150405.000Z"
 
+// Workload is the kind of a folder of `bench run`.
+const Workload = "workload"
+
 // kinds maps the file that marks a kind of results to the name of that kind.
 var kinds = map[string]string{
 	"run.json": "run", "campaign.json": "campaign", "tune.json": "tune", "sweep.json": "sweep", "probe.json": "probe",
-	"bench.json": "bench", "experiment.json": "experiment", "find-peak.json": "search by LoadGen",
+	"bench.json": Workload, "experiment.json": "experiment", "find-peak.json": "search by LoadGen",
 }
 
 // Holds returns the kind of results in a folder if it differs from own: "run", "campaign", "tune", "sweep",
-// "experiment", "search by LoadGen", "bench" or "probe". It returns "" if nothing marks the folder, or if the folder
+// "experiment", "search by LoadGen", Workload or "probe". It returns "" if nothing marks the folder, or if the folder
 // cannot be read.
 func Holds(folder, own string) string {
 	entries, err := os.ReadDir(folder)

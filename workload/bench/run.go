@@ -42,7 +42,7 @@ var rewritten = []string{record.MachineName, record.ServersName}
 // Check rejects a folder that holds an earlier run, unless force is set, or something else, such as a file that a run
 // would replace although no run wrote it.
 func Check(folder string, force bool) error {
-	if other := results.Holds(folder, "bench"); other != "" {
+	if other := results.Holds(folder, results.Workload); other != "" {
 		return exit.Usage(exit.CodeOutputUsed, "Choose another --output", "the output folder %s is the folder of a %s",
 			folder, other)
 	}

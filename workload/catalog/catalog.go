@@ -149,7 +149,8 @@ func Open(harness, name string) (*File, error) {
 		return nil, fmt.Errorf("cannot read the profile: %w", err)
 	}
 	if len(text) > largest {
-		return nil, fmt.Errorf("profile %s is larger than %d bytes", name, largest)
+		return nil, fmt.Errorf("profile %s is larger than %d bytes; is it a data set? Name that in the data.path of a "+
+			"profile", name, largest)
 	}
 	return &File{harness, bare(filepath.Base(name)), name, text}, nil
 }
