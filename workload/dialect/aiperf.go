@@ -61,6 +61,9 @@ func (f *aiperfFile) translate(t *translation) {
 	t.Seed = f.Seed
 	t.API = profile.API{Kind: cmp.Or(f.Type, "chat"), Stream: f.Streaming, Endpoint: f.URL, Model: f.Model,
 		Tokenizer: f.Tokenizer, RequestTimeout: seconds(f.Timeout)}
+	if f.Endpoint != "" {
+		t.notes.add("endpoint: not read; the path follows from endpoint-type")
+	}
 	if t.API.Kind == "rankings" {
 		t.API.Kind = "rerank"
 	}

@@ -323,6 +323,9 @@ func (s *glSpec) translate(t *translation) {
 	if s.Seed != nil {
 		t.Seed = s.Seed.Value
 	}
+	if s.Profile.Seed != nil {
+		t.notes.add("profile.random_seed: not read; the seed of the data draws the arrivals too")
+	}
 	t.Load.Warmup, t.Load.Cooldown = s.Profile.Warmup.of(), s.Profile.Cooldown.of()
 	t.Load.Stages = s.stages(t)
 	s.data(t)

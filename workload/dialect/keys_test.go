@@ -145,6 +145,27 @@ func TestEveryKeyHasItsEffect(t *testing.T) {
 	}
 }
 
+// A key without an effect that would change the load is named in a note.
+func TestKeysWithoutAnEffectAreNoted(t *testing.T) {
+	const spec = glHead + "  data: [{prompt_tokens: 20, output_tokens: 30}]\n  constraints: [{kind: max_requests, count: 9}]\n" +
+		"  profile: {kind: poisson, rate: 2"
+	const vllm = "model: m\nbase-url: http://h:1\ndataset-name: random\nnum-prompts: 3\n"
+	for _, c := range []struct{ tool, before, with, note string }{
+		{"aiperf", "model: m\nurl: http://h:1\n", "endpoint: /other\n", "endpoint: not read"},
+		{"vllm-benchmark", vllm, "hf-split: test\n", "hf-subset, hf-split: not read"},
+		{"vllm-benchmark", vllm, "hf-subset: x\n", "hf-subset, hf-split: not read"},
+		{"vllm-benchmark", vllm, "lora-modules: [a, b]\nlora-assignment: round-robin\n", "lora-assignment: round-robin is not"},
+		{"guidellm", spec, ", random_seed: 3}\n", "profile.random_seed: not read"},
+	} {
+		without := c.before
+		if c.tool == "guidellm" {
+			without += "}\n"
+		}
+		require.NotContains(t, strings.Join(translated(t, c.tool, without).Source.Notes, "\n"), c.note)
+		require.Contains(t, strings.Join(translated(t, c.tool, c.before+c.with).Source.Notes, "\n"), c.note)
+	}
+}
+
 // joined returns the lines of a flat file with those of another, which replace the ones of the same key. A line without
 // a value removes its key.
 func joined(text, more string) string {

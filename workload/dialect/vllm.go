@@ -142,6 +142,12 @@ func (f *vllmFile) translate(t *translation) {
 			f.Dataset == "timed_trace"}
 	f.body(t)
 	f.headers(t)
+	if f.HFSubset != "" || f.HFSplit != "" {
+		t.notes.add("hf-subset, hf-split: not read; all rows of the file are used")
+	}
+	if f.Assignment == "round-robin" {
+		t.notes.add("lora-assignment: round-robin is not read; each request draws its adapter")
+	}
 	for _, name := range f.LoRA {
 		t.API.Adapters = append(t.API.Adapters, profile.Adapter{Name: name, Share: 1 / float64(len(f.LoRA))})
 	}
