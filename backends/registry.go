@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/mlperf-go/mlperf-go/internal/config"
 )
 
 var registry = struct {
@@ -33,7 +35,7 @@ func Lookup(name string) (Driver, error) {
 	d, ok := registry.drivers[name]
 	registry.RUnlock()
 	if !ok {
-		return nil, fmt.Errorf("backend %q is not known: choose one of %s", name, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("backend %q %s", name, config.NotOneOf(name, Names()))
 	}
 	return d, nil
 }

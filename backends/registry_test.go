@@ -18,7 +18,7 @@ func TestRegistry(t *testing.T) {
 		require.IsType(t, &openai.Driver{}, d)
 	}
 	_, err := backends.Lookup("vlm")
-	require.EqualError(t, err, `backend "vlm" is not known: choose one of lines, llamacpp, ollama, openai, sglang, sim, trtllm, vllm`)
+	require.EqualError(t, err, `backend "vlm" is not one of lines, llamacpp, ollama, openai, sglang, sim, trtllm, vllm; did you mean vllm?`)
 	require.PanicsWithValue(t, `backends: the name "vllm" is registered twice`,
 		func() { backends.Register("vllm", &openai.Driver{}) })
 	require.Panics(t, func() { backends.Register("", &openai.Driver{}) })

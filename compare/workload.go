@@ -31,7 +31,7 @@ func WorkloadRow(name string, p, base, other float64, a, b *Requests) *Row {
 			return intervalOfQuantile(la, lb, p, confidence, paired)
 		}
 	default:
-		row.Why = "it has several values of a request"
+		row.Why = "each request has several values of it, and an interval needs one"
 	}
 	return row
 }

@@ -37,7 +37,7 @@ func TestWorkloadRows(t *testing.T) {
 	few := judged("e2e", requestsOf(12, 1, 1), requestsOf(12, 1.5, 2))
 	require.Equal(t, NotJudged, few.Verdict)
 	require.Contains(t, few.Why, "too short for an interval")
-	require.Contains(t, judged("itl", a, a).Why, "several values")
+	require.Contains(t, judged("itl", a, a).Why, "each request has several values of it")
 }
 
 // A failed request counts in no rate, and the time until its end is part of the run.

@@ -155,7 +155,7 @@ func (f *rowFile) check() error {
 		known := append(config.LoadGenModels(), Generic)
 		key := "scenarios." + string(s.Scenario) + ".loadgen-model"
 		if f.has(key) && !slices.Contains(known, s.LoadGenModel) {
-			return wrong(key, "unknown value %.60q%s", s.LoadGenModel, strict.DidYouMean(s.LoadGenModel, known))
+			return wrong(key, "unknown value %.60q%s", s.LoadGenModel, config.DidYouMean(s.LoadGenModel, known))
 		}
 	}
 	for i := range f.Columns {

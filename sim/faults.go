@@ -45,14 +45,21 @@ func ParseFaults(s string) (Faults, error) {
 	return out, out.check()
 }
 
+// UnknownFault is the error about a fault that the simulator does not have.
+type UnknownFault string
+
+func (f UnknownFault) Error() string {
+	names := make([]string, len(faultTable))
+	for i, t := range faultTable {
+		names[i] = t.name
+	}
+	return fmt.Sprintf("unknown fault %q; use %s", string(f), strings.Join(names, ", "))
+}
+
 func (f Faults) check() error {
 	for _, name := range slices.Sorted(maps.Keys(f)) {
 		if !slices.ContainsFunc(faultTable, func(t faultRow) bool { return t.name == name }) {
-			names := make([]string, len(faultTable))
-			for i, t := range faultTable {
-				names[i] = t.name
-			}
-			return fmt.Errorf("unknown fault %q; use %s", name, strings.Join(names, ", "))
+			return UnknownFault(name)
 		}
 		if v := f[name]; math.IsNaN(v) || v < 0 || v > 1 {
 			return fmt.Errorf("fault %s has rate %v; it must lie between 0 and 1", name, v)

@@ -125,12 +125,20 @@ func (s *State) same(o *State) bool {
 // terms are what same compares, as flags.
 func (s *State) terms() []string {
 	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-	return append(slices.Clone(s.Settings), "--model="+s.Model, "--scenario="+s.Scenario, "--load="+string(s.Load),
+	list := append(slices.Clone(s.Settings), "--model="+s.Model, "--scenario="+s.Scenario, "--load="+string(s.Load),
 		fmt.Sprintf("--point-warmup=%v", seconds(s.Length.WarmupS)),
 		fmt.Sprintf("--point-duration=%v", seconds(s.Length.Duration)),
 		fmt.Sprintf("--point-queries=%d", s.Length.Queries),
-		fmt.Sprintf("--point-longest=%v", seconds(s.Length.Longest)), fmt.Sprintf("--accelerators=%d", s.Accelerators),
-		fmt.Sprintf("limits=%v", s.Limits))
+		fmt.Sprintf("--point-longest=%v", seconds(s.Length.Longest)), fmt.Sprintf("--accelerators=%d", s.Accelerators))
+	for _, l := range []struct {
+		name  string
+		limit time.Duration
+	}{{"--ttft-limit", s.Limits.TTFT}, {"--tpot-limit", s.Limits.TPOT}, {"limit of the answer", s.Limits.Answer}} {
+		if l.limit > 0 {
+			list = append(list, fmt.Sprintf("%s=%v", l.name, l.limit))
+		}
+	}
+	return list
 }
 
 // add adds a measured point at its place.

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -57,12 +58,21 @@ func (g *Goal) equal(o *Goal) bool {
 		slices.Equal(g.Limits, o.Limits) && g.Load == o.Load && g.Confidence == o.Confidence
 }
 
-// terms are what a tune that continues must have in common with the one before, as flags.
+// terms are what a tune that continues must have in common with the one before, as flags where there are some.
 func (s *State) terms() []string {
-	g := &s.Goal
-	return append(slices.Clone(s.Settings), "--model="+s.Model, "--scenario="+s.Scenario,
-		fmt.Sprintf("--confidence=%v", g.Confidence), fmt.Sprintf("percentile=%v", g.Percentile),
-		fmt.Sprintf("limits=%v", g.Limits), fmt.Sprintf("load=%+v", g.Load), fmt.Sprintf("requests in flight=%d", g.InFlight))
+	g, load := &s.Goal, s.Goal.Load
+	list := append(slices.Clone(s.Settings), "--model="+s.Model, "--scenario="+s.Scenario,
+		fmt.Sprintf("--confidence=%v", g.Confidence), fmt.Sprintf("--latency-percentile=%g", percent*g.Percentile),
+		fmt.Sprintf("--min-duration=%v", load.MinDuration), fmt.Sprintf("--min-queries=%d", load.MinQueries),
+		fmt.Sprintf("rows=%d", load.Set), fmt.Sprintf("schedule seed=%d", load.Seed))
+	if g.InFlight > 0 {
+		list = append(list, fmt.Sprintf("--concurrency=%d", g.InFlight))
+	}
+	for _, l := range g.Limits {
+		name := map[Metric]string{TTFT: "--ttft-limit", TPOT: "--tpot-limit"}[l.Metric]
+		list = append(list, fmt.Sprintf("%s=%v", cmp.Or(name, "limit of the "+string(l.Metric)), l.Limit))
+	}
+	return list
 }
 
 // missed reports whether a load has exceeded a limit so often that no lower percentile than the limited one would meet

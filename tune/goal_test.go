@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/internal/schedule"
 )
 
 // A goal has a percentile, a confidence, limits and a run of a length that a search can have.
@@ -44,4 +46,16 @@ func TestGoalsThatNoSearchCanHave(t *testing.T) {
 	} {
 		require.Error(t, goal(change), name)
 	}
+}
+
+// A tune that continues with other settings is refused in the words of flags.
+func TestTermsAreFlags(t *testing.T) {
+	s := &State{Settings: []string{"--ttft-limit=500ms"}, Model: "m", Scenario: "Server", Goal: Goal{Percentile: 0.99,
+		Confidence: 0.95, Limits: []Limit{{TTFT, 500 * time.Millisecond}, {Answer, time.Second}},
+		Load: schedule.Load{Seed: 7, MinDuration: time.Minute, MinQueries: 100, Set: 64}}}
+	require.Equal(t, []string{"--ttft-limit=500ms", "--model=m", "--scenario=Server", "--confidence=0.95",
+		"--latency-percentile=99", "--min-duration=1m0s", "--min-queries=100", "rows=64", "schedule seed=7",
+		"--ttft-limit=500ms", "limit of the latency=1s"}, s.terms())
+	require.Equal(t, "20.31ms", shown(0.0203104).String())
+	require.Equal(t, "1.234s", shown(1.23449).String())
 }

@@ -143,8 +143,8 @@ func (s *Search) Next() Step {
 		return s.nextOffline()
 	}
 	if i := s.hopeless(idle); i >= 0 {
-		return s.finish(&Outcome{Why: fmt.Sprintf("no rate meets the limit: the %s is %.4g s with one query at a time, and "+
-			"the limit is %v", s.goal.Limits[i].Metric, idle.Medians[i], s.goal.Limits[i].Limit)})
+		return s.finish(&Outcome{Why: fmt.Sprintf("no rate meets the limit: the %s is %v with one query at a time, and "+
+			"the limit is %v", s.goal.Limits[i].Metric, shown(idle.Medians[i]), s.goal.Limits[i].Limit)})
 	}
 	if step, more := s.saturate(); more {
 		return step
@@ -157,6 +157,16 @@ func (s *Search) Next() Step {
 			"start; cool it, or keep other work off it", percent*d))
 	}
 	return s.narrow()
+}
+
+// shown returns a time in seconds as a duration of four digits or fewer, in the unit of the limits beside it.
+func shown(seconds float64) time.Duration {
+	d := time.Duration(seconds * float64(time.Second))
+	for unit := time.Microsecond; ; unit *= 10 {
+		if d < 10_000*unit {
+			return d.Round(unit)
+		}
+	}
 }
 
 // hopeless returns the limit that even an idle server misses; -1: none.

@@ -145,6 +145,8 @@ func (t *tuner) check() error {
 			p.Config.String("offline-strategy"))
 	case p.Config.IsSet("target-qps"):
 		return exit.Usage(exit.CodeTargetQPS, "Leave --target-qps out", "--target-qps is what a tune finds")
+	case !t.offline() && !p.Limited():
+		return noLimit(p)
 	case p.Config.Has("audit-config"):
 		return exit.Usage(exit.CodeAuditConfig, "Leave --audit-config out", "an audit cannot be tuned")
 	case !(t.Confidence >= 0.5 && t.Confidence < 1):

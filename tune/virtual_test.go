@@ -403,7 +403,7 @@ func TestHopelessLimit(t *testing.T) {
 	sh.ttft = 0.01
 	o, steps, _ := tuneVirtually(sh, 1)
 	require.False(t, o.Confirmed)
-	require.Contains(t, o.Why, "no rate meets the limit: the time to first token is 0.05 s with one query at a time")
+	require.Contains(t, o.Why, "no rate meets the limit: the time to first token is 50ms with one query at a time")
 	require.Len(t, steps, 1)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/peers"
 	"github.com/mlperf-go/mlperf-go/run/exit"
@@ -92,13 +93,16 @@ func convertRun(format, folder, output string) (paths, notes []string, err error
 	return paths, e.Notes, nil
 }
 
-// checkFormat rejects an unknown format.
+// checkFormat rejects an unknown or a missing format.
 func checkFormat(format string) error {
-	if slices.Contains(benchFormats(), format) {
+	switch formats := benchFormats(); {
+	case slices.Contains(formats, format):
 		return nil
+	case format == "":
+		return exit.Usage(exit.CodeFormat, "Give one of "+strings.Join(formats, ", "), "no --format given")
+	default:
+		return exit.Usage(exit.CodeFormat, "", "--format %q %s", format, config.NotOneOf(format, formats))
 	}
-	return exit.Usage(exit.CodeFormat, "Give one of "+strings.Join(benchFormats(), ", "), "--format %q is not known",
-		format)
 }
 
 // ldbPrefix begins the names of the formats of llm-d-benchmark. The version follows.

@@ -155,7 +155,7 @@ func printCalibration(out page, c *floor.Calibration) {
 	t.row("highest rates", fmt.Sprintf("%.0f requests/s on schedule, %.0f tokens/s", c.Highest.Requests, c.Highest.Tokens))
 	t.row("constant arrivals", fmt.Sprintf("%.0f requests/s: the gaps vary by %.2f %%", c.Sending.Rate,
 		100*c.Sending.Variation))
-	t.row("random arrivals", fmt.Sprintf("%.0f requests/s: %d gaps are %.4f off their distribution, at most %.4f pass",
+	t.row("random arrivals", fmt.Sprintf("%.0f requests/s: the distribution of %d gaps is off by %.4f, and may be by %.4f",
 		c.Sending.Rate, c.Sending.Gaps, c.Sending.Distance, c.Sending.Limit))
 	t.Flush()
 	out.line("")

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap/zapcore"
 	"golang.org/x/term"
 
+	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/internal/secret"
 	"github.com/mlperf-go/mlperf-go/metrics/publish"
@@ -50,7 +51,8 @@ func newConsole(stdout, stderr io.Writer, environ []string, secrets *secret.Reda
 func (c *console) setLog() error {
 	level, err := zapcore.ParseLevel(c.logLevel)
 	if err != nil {
-		return exit.Usage(exit.CodeLogLevel, "Use debug, info, warn or error", "--log-level: %w", err)
+		return exit.Usage(exit.CodeLogLevel, "", "--log-level %q %s", c.logLevel,
+			config.NotOneOf(c.logLevel, []string{"debug", "info", "warn", "error"}))
 	}
 	if c.quiet {
 		level = max(level, zapcore.ErrorLevel)
@@ -70,8 +72,8 @@ func newLogCore(format string, to page, level zapcore.Level) (zapcore.Core, erro
 	case "console":
 		return textCore{level, to}, nil
 	}
-	return zapcore.NewNopCore(), exit.Usage(exit.CodeLogFormat, "Use console or json", "--log-format %q is unknown",
-		format)
+	return zapcore.NewNopCore(), exit.Usage(exit.CodeLogFormat, "", "--log-format %q %s", format,
+		config.NotOneOf(format, []string{"console", "json"}))
 }
 
 // textCore writes the level and the message of a log line. The fields are left out: the message contains what a person

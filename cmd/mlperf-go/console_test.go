@@ -39,5 +39,5 @@ func TestLogFormats(t *testing.T) {
 		check(out.Bytes())
 	}
 	_, err := newLogCore("xml", page{to: io.Discard}, zapcore.InfoLevel)
-	require.ErrorContains(t, err, `--log-format "xml" is unknown`)
+	require.ErrorContains(t, err, `--log-format "xml" is not one of console, json`)
 }

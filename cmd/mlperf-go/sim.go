@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/internal/crash"
 	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/internal/spill"
@@ -94,7 +95,13 @@ func (cmd simCommand) simulate(c *cli.Context, cfg sim.Config) error {
 	cfg.TokensPerEvent, cfg.OutputTokens = c.Int("tokens-per-event"), c.Int("output-tokens")
 	var err error
 	if cfg.Faults, err = sim.ParseFaults(c.String("fault")); err != nil {
-		return exit.Usage(exit.CodeFault, "", "%w", err)
+		hint, unknown := "", sim.UnknownFault("")
+		if errors.As(err, &unknown) {
+			if near := config.Nearest(string(unknown), faultWords()); len(near) > 0 {
+				hint = "Did you mean " + strings.Join(near, " or ") + "?"
+			}
+		}
+		return exit.Usage(exit.CodeFault, hint, "%w", err)
 	}
 	cfg.Quality = c.Float64("quality")
 	if err := simDataset(&cfg, c.String("benchmark"), c.String("dataset"), c.String("prompt-template")); err != nil {

@@ -114,9 +114,17 @@ func roundNames() []string {
 }
 
 func faultNames() []string {
+	names := faultWords()
+	for i := range names {
+		names[i] += "="
+	}
+	return names
+}
+
+func faultWords() []string {
 	var names []string
 	for _, f := range sim.FaultNames() {
-		names = append(names, f.Name+"=")
+		names = append(names, f.Name)
 	}
 	return names
 }

@@ -174,11 +174,11 @@ func (c *Conf) splitKey(name string, moreModels []string) (Entry, error) {
 				"-interactive key", name)
 		}
 		return Entry{}, fmt.Errorf("%.100q: unknown scenario %.100q; LoadGen never reads the line%s", name, scenario,
-			didYouMean(scenario, confScenarios))
+			DidYouMean(scenario, confScenarios))
 	}
 	if known := append(LoadGenModels(), moreModels...); model != "*" && !slices.Contains(known, model) {
 		return Entry{}, fmt.Errorf("%.100q: LoadGen's mlperf.conf has no model key %.100q, so LoadGen never uses the line%s",
-			name, model, didYouMean(model, known))
+			name, model, DidYouMean(model, known))
 	}
 	if k := findConfKey(key); !k.reads(scenario) {
 		return Entry{}, fmt.Errorf("%.100q: LoadGen reads %s only for %s, not for %s", name, key,
@@ -192,7 +192,7 @@ func (c *Conf) checkKey(e Entry) error {
 	switch {
 	case k == nil:
 		return fmt.Errorf("%.100q: unknown key %.100q; LoadGen never reads it%s", e.name(), e.Key,
-			didYouMean(e.Key, confKeyNames()))
+			DidYouMean(e.Key, confKeyNames()))
 	case k.readOnly:
 		return fmt.Errorf("%.100q: LoadGen reads %s only from its built-in mlperf.conf and ignores it here: remove the line",
 			e.name(), e.Key)

@@ -82,8 +82,13 @@ func editDistance(a, b string) int {
 	return last[len(b)]
 }
 
-// didYouMean returns the end of an error message about an unknown word, or "" if no candidate is similar.
-func didYouMean(word string, candidates []string) string {
+// NotOneOf returns the end of an error about an unknown word. It lists the known ones, and suggests similar ones.
+func NotOneOf(word string, known []string) string {
+	return "is not one of " + strings.Join(known, ", ") + DidYouMean(word, known)
+}
+
+// DidYouMean returns the end of an error message about an unknown word, or "" if no candidate is similar.
+func DidYouMean(word string, candidates []string) string {
 	near := Nearest(word, candidates)
 	if len(near) == 0 {
 		return ""

@@ -61,8 +61,9 @@ var testSettings = []Setting{
 	{Name: "rehearsal", Kind: Bool, Default: "false",
 		Usage: "make the test a rehearsal: 512 rows and short, unless set otherwise; it cannot be submitted"},
 	{Name: "user-conf", Kind: String,
-		Usage: "LoadGen user.conf to read settings from; the run generates and archives its own"},
-	{Name: "audit-config", Kind: String, Usage: "LoadGen audit.config of a compliance test"},
+		Usage: "user.conf with settings of this run; LoadGen does not read it, but the user.conf that the run writes"},
+	{Name: "audit-config", Kind: String,
+		Usage: "LoadGen's audit.config of the compliance test that this run is for; makes the run an audit"},
 	{Name: "lg-model-name", Kind: String,
 		Usage: "LoadGen model key to use instead of the benchmark's"},
 	{Name: "seed-override", Kind: Strings,
@@ -148,8 +149,8 @@ var localServerSettings = []Setting{
 	{Name: "server-config", Kind: String,
 		Usage: "YAML file of the servers to start; with --endpoint, only backend, model, API and limits are read from it"},
 	{Name: "server-dir", Kind: String,
-		Usage: "folder for logs and state of the servers; default: output_dir in --server-config; with --endpoint: the " +
-			"folder of servers already running, for the record"},
+		Usage: "folder for logs and state of started servers; default: output_dir of --server-config; with --endpoint: " +
+			"the folder of the running servers, for the record"},
 	{Name: "model-path", Kind: String,
 		Usage: "folder of the model to serve; takes precedence over --server-config"},
 	{Name: "replicas", Kind: Int, Range: positive,

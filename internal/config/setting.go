@@ -107,7 +107,7 @@ type unknownSetting struct {
 }
 
 func (u *unknownSetting) Error() string {
-	return fmt.Sprintf("unknown setting %q%s", u.name, didYouMean(u.name, u.table.allNames()))
+	return fmt.Sprintf("unknown setting %q%s", u.name, DidYouMean(u.name, u.table.allNames()))
 }
 
 // allNames returns every name and alias, hidden ones included.

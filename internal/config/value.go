@@ -103,7 +103,7 @@ func (s *Setting) parseEnum(text string) (value, error) {
 			return known, nil
 		}
 	}
-	return nil, fmt.Errorf("is not one of %s%s", strings.Join(s.Enum, ", "), didYouMean(text, s.Enum))
+	return nil, errors.New(NotOneOf(text, s.Enum))
 }
 
 func splitList(text string) (value, error) {

@@ -34,9 +34,13 @@ func Differences(before, now []string) string {
 		word       string
 		has, lacks []string
 	}{{"before", before, now}, {"now", now, before}} {
-		if only := slices.DeleteFunc(slices.Clone(of.has), func(text string) bool {
-			return slices.Contains(of.lacks, text)
-		}); len(only) > 0 {
+		var only []string
+		for _, text := range of.has {
+			if !slices.Contains(of.lacks, text) && !slices.Contains(only, text) {
+				only = append(only, text)
+			}
+		}
+		if len(only) > 0 {
 			parts = append(parts, of.word+" "+strings.Join(only, " "))
 		}
 	}

@@ -12,4 +12,5 @@ func TestDifferences(t *testing.T) {
 		Differences(before, []string{"--model=a", "--max-tokens=5"}))
 	require.Equal(t, "now --http2=true", Differences(before, append(before[:3:3], "--http2=true")))
 	require.Empty(t, Differences(before, before))
+	require.Equal(t, "now --seed=2", Differences(nil, []string{"--seed=2", "--seed=2"}), "once")
 }

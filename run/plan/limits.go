@@ -20,6 +20,14 @@ func (l *Limits) latencyLimit() time.Duration {
 	return l.Scenario.TargetLatency
 }
 
+// Limited reports whether a test may have a latency limit in Server, as far as it is known before the data set is read.
+// A user.conf may contain one.
+func (l *Limits) Limited() bool {
+	c, s := l.Config, l.Scenario
+	return s.TTFTLimit > 0 || s.TPOTLimit > 0 || s.TargetLatency > 0 || c.Duration("ttft-limit") > 0 ||
+		c.Duration("tpot-limit") > 0 || c.Has("user-conf")
+}
+
 func (l *Limits) limit(setting string) time.Duration {
 	if d := l.Config.Duration(setting); d > 0 {
 		return d

@@ -62,5 +62,8 @@ func TestJoinReasons(t *testing.T) {
 		{"Server", []string{"both", "few"}}, {"Offline", []string{"both"}}, {"Server", []string{"short", "both"}},
 		{"Interactive", []string{"both", "short"}}}))
 	require.Equal(t, []string{"alone"}, JoinReasons([]ScenarioReasons{{"Server", []string{"alone"}}, {"Server", nil}}))
+	require.Equal(t, []string{"Offline, Server: 512 of 13368 rows", "Offline: 32 of 13368 rows", "short"},
+		JoinReasons([]ScenarioReasons{{"Offline", []string{"512 of 13368 rows", "32 of 13368 rows", "short"}},
+			{"Server", []string{"512 of 13368 rows", "short"}}}))
 	require.Empty(t, JoinReasons(nil))
 }

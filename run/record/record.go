@@ -294,10 +294,11 @@ type ScenarioReasons struct {
 }
 
 // JoinReasons returns the reasons of several tests, each once. A reason that not all scenarios have begins with the
-// names of those that have it.
+// names of those that have it. So does one that differs from another reason in its numbers only.
 func JoinReasons(tests []ScenarioReasons) []string {
 	var scenarios, texts []string
 	having := map[string][]string{} // scenarios, by reason
+	variants := map[string]int{}    // reasons, by their text without numbers
 	for _, t := range tests {
 		if !slices.Contains(scenarios, t.Scenario) {
 			scenarios = append(scenarios, t.Scenario)
@@ -305,6 +306,7 @@ func JoinReasons(tests []ScenarioReasons) []string {
 		for _, text := range t.Reasons {
 			if having[text] == nil {
 				texts = append(texts, text)
+				variants[withoutNumbers(text)]++
 			}
 			if !slices.Contains(having[text], t.Scenario) {
 				having[text] = append(having[text], t.Scenario)
@@ -312,11 +314,16 @@ func JoinReasons(tests []ScenarioReasons) []string {
 		}
 	}
 	for i, text := range texts {
-		if of := having[text]; len(of) < len(scenarios) {
+		if of := having[text]; len(of) < len(scenarios) || len(of) > 1 && variants[withoutNumbers(text)] > 1 {
 			texts[i] = strings.Join(of, ", ") + ": " + text
 		}
 	}
 	return texts
+}
+
+func withoutNumbers(text string) string {
+	isDigit := func(r rune) bool { return r >= '0' && r <= '9' }
+	return strings.Join(strings.FieldsFunc(text, isDigit), "#")
 }
 
 // BreachTexts returns a sentence for each breach. Only the last one of a source names it.

@@ -84,8 +84,8 @@ func (p planner) describe() error {
 	p.Submitter, p.SystemType = cmp.Or(o.Submitter, d.Submitter), cmp.Or(o.SystemType, systemType)
 	p.Division = strings.ToLower(cmp.Or(o.Division, d.Division, layout.Closed))
 	if !slices.Contains(layout.Divisions(), p.Division) {
-		return exit.Usage(exit.CodeDivision, "Use "+strings.Join(layout.Divisions(), ", "),
-			"the division %q is unknown", p.Division)
+		return exit.Usage(exit.CodeDivision, "", "--division %q %s", p.Division,
+			config.NotOneOf(p.Division, layout.Divisions()))
 	}
 	return nil
 }
@@ -202,7 +202,11 @@ func (p planner) findSize() error {
 		return s.name == cmp.Or(name, rehearsalSizes[0].name)
 	})
 	if i < 0 {
-		return exit.Usage(exit.CodeRehearsal, "Use tiny or normal", "--rehearsal-size %q is unknown", name)
+		var names []string
+		for _, s := range rehearsalSizes {
+			names = append(names, s.name)
+		}
+		return exit.Usage(exit.CodeRehearsal, "", "--rehearsal-size %q %s", name, config.NotOneOf(name, names))
 	}
 	p.size = rehearsalSizes[i]
 	// Audits are scaled to the rows of the data set; a whole data set has enough rows for whole audits.

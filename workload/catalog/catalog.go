@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/configs/profiles"
-	"github.com/mlperf-go/mlperf-go/internal/config/strict"
+	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/workload/dialect"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 )
@@ -113,14 +113,14 @@ func Find(harness, name string, folders ...string) (*File, error) {
 		return nil, fmt.Errorf("profile %s: there is one for each of %s; add --harness", name, strings.Join(names, ", "))
 	case from != "" && len(here) == 0:
 		return nil, fmt.Errorf("profile %s: no profiles of harness %.40q%s; the harnesses are %s", name, harness,
-			strict.DidYouMean(harness, Harnesses()), strings.Join(Harnesses(), ", "))
+			config.DidYouMean(harness, Harnesses()), strings.Join(Harnesses(), ", "))
 	}
-	if hint := strict.DidYouMean(name, here); hint != "" {
+	if hint := config.DidYouMean(name, here); hint != "" {
 		return nil, fmt.Errorf("no profile %.60q%s", name, hint)
 	}
 	if from == "" {
 		return nil, fmt.Errorf("no profile %.60q%s, and no file of that name; `mlperf-go bench list` shows all profiles",
-			name, strict.DidYouMean(name, known))
+			name, config.DidYouMean(name, known))
 	}
 	return nil, fmt.Errorf("no profile %.60q; those of %s are %s", name, harness, strings.Join(here, ", "))
 }

@@ -100,7 +100,7 @@ func Parse(tool, name string, text []byte, o Options) (*profile.Profile, error) 
 	h, ok := harnesses[tool]
 	if !ok {
 		return nil, fmt.Errorf("profile %s: no reader for files of %.40q; there are readers for %s%s", name, tool,
-			strings.Join(Harnesses(), ", "), strict.DidYouMean(tool, Harnesses()))
+			strings.Join(Harnesses(), ", "), config.DidYouMean(tool, Harnesses()))
 	}
 	p, err := h.parse(tool, name, root, o, found)
 	if err != nil && recognized != "" && recognized != tool {

@@ -2,8 +2,8 @@ package measure
 
 import (
 	"fmt"
-	"strings"
 
+	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
 )
 
@@ -233,5 +233,5 @@ func Define(name string) (*Definition, error) {
 			return &d, nil
 		}
 	}
-	return nil, fmt.Errorf("%q is no set of definitions: there are %s", name, strings.Join(DefinitionNames(), ", "))
+	return nil, fmt.Errorf("--definitions %q %s", name, config.NotOneOf(name, DefinitionNames()))
 }

@@ -490,3 +490,10 @@ func TestTheValueThatIsOneTooMany(t *testing.T) {
 	require.InEpsilon(t, 100, d.Percentile["p99"], 0.01)
 	require.EqualValues(t, 5, d.Count)
 }
+
+// An unknown set of definitions is answered with the known ones and the nearest.
+func TestUnknownDefinitions(t *testing.T) {
+	_, err := Define("vlm")
+	require.ErrorContains(t, err, `--definitions "vlm" is not one of mlperf-go, `)
+	require.ErrorContains(t, err, "did you mean vllm?")
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/internal/config/strict"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 )
@@ -51,7 +52,7 @@ func parseLimit(text string) (Limit, error) {
 	l := Limit{Metric: strings.ToLower(strings.TrimSpace(metric)), Percent: 100}
 	if !slices.Contains(limited, l.Metric) {
 		return l, fmt.Errorf("%.20q is no metric with a limit: there are %s%s", l.Metric, strings.Join(limited, ", "),
-			strict.DidYouMean(l.Metric, limited))
+			config.DidYouMean(l.Metric, limited))
 	}
 	if hasPercent {
 		var err error

@@ -153,10 +153,10 @@ func (d *Decoder) find(key *yaml.Node, t reflect.Type, path string) (*Field, err
 		}
 	}
 	if d.Lenient {
-		d.note(key.Line, join(path, key.Value), "unknown key, ignored%s", DidYouMean(key.Value, names(t)))
+		d.note(key.Line, join(path, key.Value), "unknown key, ignored%s", config.DidYouMean(key.Value, names(t)))
 		return nil, nil
 	}
-	hint := DidYouMean(key.Value, names(t))
+	hint := config.DidYouMean(key.Value, names(t))
 	if hint == "" {
 		hint = "; the keys are " + strings.Join(names(t), ", ")
 	}
@@ -196,7 +196,8 @@ func (d *Decoder) value(n *yaml.Node, to reflect.Value, path string, f *Field) e
 		return d.wrong(n.Line, path, "expected %s, not %s", f.expects(to.Type()), shown(n))
 	}
 	if !f.scalar(n, to) {
-		return d.wrong(n.Line, path, "expected %s, not %s%s", f.expects(to.Type()), shown(n), DidYouMean(n.Value, f.One))
+		return d.wrong(n.Line, path, "expected %s, not %s%s", f.expects(to.Type()), shown(n),
+			config.DidYouMean(n.Value, f.One))
 	}
 	return nil
 }
@@ -298,15 +299,6 @@ func Duration(text string) (time.Duration, bool) {
 		d, err = time.Duration(min(max(s, -1), 2*longestTime.Seconds())*float64(time.Second)), nil
 	}
 	return d, err == nil && d >= 0 && d <= longestTime
-}
-
-// DidYouMean returns the end of an error about an unknown word, or "" if no candidate is similar.
-func DidYouMean(word string, candidates []string) string {
-	near := config.Nearest(word, candidates)
-	if len(near) == 0 {
-		return ""
-	}
-	return "; did you mean " + strings.Join(near, " or ") + "?"
 }
 
 func join(path, key string) string {
