@@ -226,7 +226,11 @@ func withoutMetrics(command, folder string, cause error) error {
 		return exit.Usage(exit.CodeMetrics, "Run the test with --metrics", "the run recorded no metrics: %w", cause)
 	}
 	hint := "Name the folder of a run with --metrics, or a file of `metrics collect`"
-	for _, pattern := range []string{"*/", "*/*/", "*/*/*/", "*/*/*/*/"} { // a campaign's runs are the deepest
+	below := []string{"*/", "*/*/", "*/*/*/", "*/*/*/*/"} // a campaign's runs are the deepest
+	if kind == "" {
+		below = below[:2] // it may be any folder, with any number of files
+	}
+	for _, pattern := range below {
 		for _, name := range []string{record.MetricsName, path.Base(record.MetricsName)} {
 			if found, _ := fs.Glob(os.DirFS(folder), pattern+name); len(found) > 0 {
 				file := filepath.Join(folder, filepath.FromSlash(found[0]))

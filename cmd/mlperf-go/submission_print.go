@@ -233,7 +233,7 @@ func stateWord(o campaign.Outcome) string {
 }
 
 func tookWord(o campaign.Outcome) string {
-	if o.Entry.TookS == 0 {
+	if o.Entry.TookS == 0 || o.Entry.Status == campaign.Pending {
 		return "-"
 	}
 	return time.Duration(o.Entry.TookS * float64(time.Second)).Round(100 * time.Millisecond).String()

@@ -263,6 +263,9 @@ func (c *Campaign) Run(ctx context.Context) error {
 	return c.save()
 }
 
+// codeUnreached is the code of a step that a campaign did not reach, and of which its folder has an earlier result.
+const codeUnreached = string(exit.CodeInterrupted)
+
 // unreached makes steps pending that an earlier campaign has done and this one would repeat. own are the steps that are
 // done for this campaign.
 func (c *Campaign) unreached(tasks []Task, own map[string]bool) {
@@ -272,8 +275,8 @@ func (c *Campaign) unreached(tasks []Task, own map[string]bool) {
 		if entry.Status != Done || own[t.ID()] || t.Test == Preflight && !c.wanted(t) {
 			continue
 		}
-		if f := c.Look(t); f.Status != Done || c.Force {
-			entry.Status, entry.Code, entry.Why = Pending, f.Code, f.Why
+		if c.Force || c.Look(t).Status != Done || c.blocked(t) != "" {
+			entry.Status, entry.Code, entry.Why = Pending, codeUnreached, ""
 		}
 	}
 }

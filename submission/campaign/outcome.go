@@ -21,7 +21,7 @@ func (c *Campaign) Outcomes() []Outcome {
 	var list []Outcome
 	for _, t := range c.Tasks {
 		o := Outcome{Step: t.Step, Entry: *c.state.Entry(t.Step), Folder: c.folder(t.Step), Kept: c.kept[t.ID()]}
-		if t.IsRun() {
+		if unreached := o.Entry.Status == Pending && o.Entry.Code == codeUnreached; t.IsRun() && !unreached {
 			o.Record, _ = record.Read(o.Folder) // some steps have no record
 		} else if t.Test == Score && o.Entry.Status != Pending {
 			o.Score = readScore(o.Folder)

@@ -92,7 +92,7 @@ func (c *Campaign) refresh(e *Entry, t Task, running bool) {
 	case e.Status == Active && !t.IsRun() && t.Test != Tune:
 		e.Status, e.Code, e.Why = Crashed, "crashed", "the campaign ended while this step ran"
 		return
-	case !t.IsRun() && t.Test != Tune:
+	case !t.IsRun() && t.Test != Tune, t.IsRun() && e.Status == Pending && e.Code == codeUnreached:
 		return
 	}
 	f := c.lookAlone(t.Step)
