@@ -88,5 +88,6 @@ func TestSettingsWithoutEffect(t *testing.T) {
 func TestRecordedStream(t *testing.T) {
 	p := planned(t, 10, Settings{"model": "llama3.1-8b", "scenario": "Server", "stream": "false"})
 	require.True(t, p.Config.Bool("stream"))
+	require.Contains(t, p.Config.Origin("stream").Where, "stream=false, which does nothing in Server")
 	require.False(t, planned(t, 10, Settings{"model": "llama3.1-8b", "stream": "false"}).Config.Bool("stream"))
 }

@@ -206,10 +206,11 @@ func (cl *Client) checkStream() error {
 	if cl.Scenario == nil || !cl.mustStream() || !c.IsSet("stream") || c.Bool("stream") {
 		return nil
 	}
-	why := fmt.Sprintf("%s of %s measures the times of tokens, so the answers are streamed", cl.Scenario.Scenario,
-		cl.Row.Name)
-	cl.notices = append(cl.notices, "--stream=false does nothing: "+why)
-	return c.Set("stream", "true", config.Origin{Layer: c.Origin("stream").Layer, Where: why})
+	cl.notices = append(cl.notices, fmt.Sprintf("--stream=false does nothing: %s of %s measures the times of tokens, "+
+		"so the answers are streamed", cl.Scenario.Scenario, cl.Row.Name))
+	from := c.Origin("stream")
+	from.Where += "=false, which does nothing in " + string(cl.Scenario.Scenario)
+	return c.Set("stream", "true", from)
 }
 
 // checkBalance notes settings that the strategy of --lb ignores.
