@@ -232,8 +232,8 @@ func TestFind(t *testing.T) {
 		"sgl":                       `"sgl" matches several servers in the namespace "serving": service/sglang, service/sglang-canary`,
 		"llam":                      "httproute/llama, inferencepool/llama-pool",
 		"decode-":                   "several servers",
-		"service/two-ports":         "there are: 8001, 8002. Write the port: -t service/two-ports:PORT",
-		"two-ports:8003":            "there are: 8001, 8002",
+		"service/two-ports":         "its ports are: 8001, 8002. Write the port: -t service/two-ports:PORT",
+		"two-ports:8003":            "its ports are: 8001, 8002",
 		"modelservice":              "forwards several paths: /meta-llama-Llama-3-1-8B, /qwen/",
 		"gateway/new":               "has no address yet",
 		"hostile":                   `"evil/x?\x1b[31m" is neither`,
@@ -245,7 +245,7 @@ func TestFind(t *testing.T) {
 		"nothing":                   "there are: service/sglang",
 		"job/x":                     `unknown kind "job"`,
 		"a=b=c":                     "no label selector",
-		"service/sglang-canary:443": "there are: 8443",
+		"service/sglang-canary:443": "its ports are: 8443",
 	} {
 		_, err := Find(t.Context(), user, Query{Namespace: "serving", Name: name})
 		require.ErrorContains(t, err, want, name)

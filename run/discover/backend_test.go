@@ -86,7 +86,7 @@ func TestBackend(t *testing.T) {
 		"openai fits any":              {servers: "sglang vllm", given: "openai", want: "openai"},
 		"a name for what is hidden":    {servers: "hidden", given: "vllm", want: "vllm"},
 		"sim is asked nothing":         {servers: "confused", given: "sim", want: "sim"},
-		"an unknown name":              {servers: "vllm", given: "vlm", fault: "backend", text: "not known"},
+		"an unknown name":              {servers: "vllm", given: "vlm", fault: "backend", text: "is not one of"},
 		"the simulator makes a mark":   {servers: "simulator", want: "openai"},
 		"the simulator and its a name": {servers: "vllm simulator", given: "vllm", want: "vllm"},
 		"two simulators":               {servers: "simulator simulator", want: "openai"},

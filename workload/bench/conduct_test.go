@@ -1,6 +1,7 @@
 package bench_test
 
 import (
+	"context"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -98,7 +99,7 @@ func TestHTTP2RejectsConducts(t *testing.T) {
 		if r.Method == http.MethodPost {
 			map[int]*atomic.Int64{1: &http1, 2: &http2}[r.ProtoMajor].Add(1)
 		}
-		forward.ServeHTTP(w, r)
+		forward.ServeHTTP(w, r.WithContext(context.WithoutCancel(r.Context()))) // else a leaver cancels another request
 	}))
 	server.EnableHTTP2 = true
 	server.StartTLS()
