@@ -244,7 +244,7 @@ func TestFind(t *testing.T) {
 		"tier=gpu":                  "the pod single declares no port",
 		"nothing":                   "there are: service/sglang",
 		"job/x":                     `unknown kind "job"`,
-		"a=b=c":                     "no label selector",
+		"a=b=c":                     "is not a label selector",
 		"service/sglang-canary:443": "its ports are: 8443",
 	} {
 		_, err := Find(t.Context(), user, Query{Namespace: "serving", Name: name})
