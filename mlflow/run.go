@@ -17,6 +17,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
@@ -55,8 +56,8 @@ func Read(folder string) (*Run, error) {
 		return readWorkload(folder)
 	}
 	if kind := results.Holds(folder, "run"); kind != "" {
-		return nil, fmt.Errorf("%s is the folder of a %s: MLflow accepts the folders of runs, workloads and campaigns",
-			folder, kind)
+		return nil, fmt.Errorf("%s is the folder of %s: MLflow accepts the folders of runs, workloads and campaigns",
+			folder, plural.Article(kind))
 	}
 	return readTest(folder, filepath.Base(folder))
 }

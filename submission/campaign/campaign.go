@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/internal/statefile"
 	"github.com/mlperf-go/mlperf-go/models"
@@ -144,7 +145,7 @@ func (c *Campaign) refuseFolder() error {
 	case errors.Is(err, statefile.ErrNone):
 		if other := results.Holds(c.Folder, "campaign"); other != "" {
 			return exit.Usage(exit.CodeOutputUsed, "Choose another --output-dir (with make: OUT=folder)",
-				"the output folder %s is the folder of a %s", c.Folder, other)
+				"the output folder %s is the folder of %s", c.Folder, plural.Article(other))
 		}
 	case err == nil && s.Of != c.Of:
 		return exit.Usage(exit.CodeOtherCampaign, "Choose another --output-dir for "+c.Of.String(),

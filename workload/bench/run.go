@@ -17,6 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/crash"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
@@ -43,8 +44,8 @@ var rewritten = []string{record.MachineName, record.ServersName}
 // would replace although no run wrote it.
 func Check(folder string, force bool) error {
 	if other := results.Holds(folder, results.Workload); other != "" {
-		return exit.Usage(exit.CodeOutputUsed, "Choose another --output", "the output folder %s is the folder of a %s",
-			folder, other)
+		return exit.Usage(exit.CodeOutputUsed, "Choose another --output", "the output folder %s is the folder of %s",
+			folder, plural.Article(other))
 	}
 	if Holds(folder) {
 		if force {

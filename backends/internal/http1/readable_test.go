@@ -14,9 +14,10 @@ import (
 // busySink keeps the loop busy in its first completion until the other answer has come.
 type busySink struct {
 	*wiretest.Recorder
-	beganNS int64
-	busy    chan struct{}
-	written chan struct{}
+	beganNS   int64
+	busy      chan struct{}
+	written   chan struct{}
+	writtenNS int64 // when the second answer was written, before written is closed
 }
 
 func (s *busySink) Complete(q query, o *backends.Outcome) {
@@ -29,28 +30,35 @@ func (s *busySink) Complete(q query, o *backends.Outcome) {
 	s.Recorder.Complete(q, o)
 }
 
+// answersInTurn returns a server of two requests, and the sink for their answers. The second answer is written while
+// the sink is busy with the first.
+func answersInTurn(t *testing.T) (*busySink, string) {
+	s := &busySink{Recorder: wiretest.NewRecorder(), busy: make(chan struct{}), written: make(chan struct{})}
+	both := make(chan struct{}, 2)
+	return s, wiretest.Raw(t, func(c net.Conn, conn, _ int) bool {
+		both <- struct{}{}
+		if conn == 0 {
+			for len(both) < 2 {
+				time.Sleep(time.Millisecond)
+			}
+			c.Write([]byte(wiretest.Streamed))
+			return true
+		}
+		<-s.busy
+		c.Write([]byte(wiretest.Streamed))
+		s.writtenNS = time.Now().UnixNano()
+		close(s.written)
+		return true
+	})
+}
+
 // TestReadableIsNotLaterThanTheBytes has an answer come while the loop is busy with another one: the time that it
 // waited is lag of the client, so its last token counts as readable from before the loop was busy. A loop that is held
 // up inside its own wait cannot know that, so one round of several has to show it.
 func TestReadableIsNotLaterThanTheBytes(t *testing.T) {
 	shown := 0
 	for range 10 {
-		s := &busySink{Recorder: wiretest.NewRecorder(), busy: make(chan struct{}), written: make(chan struct{})}
-		both := make(chan struct{}, 2)
-		url := wiretest.Raw(t, func(c net.Conn, conn, _ int) bool {
-			both <- struct{}{}
-			if conn == 0 {
-				for len(both) < 2 {
-					time.Sleep(time.Millisecond)
-				}
-				c.Write([]byte(wiretest.Streamed))
-				return true
-			}
-			<-s.busy
-			c.Write([]byte(wiretest.Streamed))
-			close(s.written)
-			return true
-		})
+		s, url := answersInTurn(t)
 		c := wiretest.Config(url)
 		c.Concurrency = 2
 		b, err := contract.Open(c)
@@ -78,23 +86,7 @@ func TestKernelTimesAreThoseOfTheBytes(t *testing.T) {
 
 // lateAnswers returns how many of two answers have the time at which the loop read them.
 func lateAnswers(t *testing.T, conduct backends.Conduct) (late int) {
-	s := &busySink{Recorder: wiretest.NewRecorder(), busy: make(chan struct{}), written: make(chan struct{})}
-	both, writtenNS := make(chan struct{}, 2), int64(0)
-	url := wiretest.Raw(t, func(c net.Conn, conn, _ int) bool {
-		both <- struct{}{}
-		if conn == 0 {
-			for len(both) < 2 {
-				time.Sleep(time.Millisecond)
-			}
-			c.Write([]byte(wiretest.Streamed))
-			return true
-		}
-		<-s.busy
-		c.Write([]byte(wiretest.Streamed))
-		writtenNS = time.Now().UnixNano()
-		close(s.written)
-		return true
-	})
+	s, url := answersInTurn(t)
 	c := wiretest.Config(url)
 	c.Concurrency, c.KernelTimes = 2, true
 	c.Conduct = func(int) backends.Conduct { return conduct }
@@ -108,7 +100,7 @@ func lateAnswers(t *testing.T, conduct backends.Conduct) (late int) {
 		require.LessOrEqual(t, res.FirstByteNS, res.FirstTokenNS)
 		require.LessOrEqual(t, res.FirstTokenNS, res.LastTokenNS)
 		require.LessOrEqual(t, res.ReadableNS, res.LastTokenNS)
-		if res.LastTokenNS > writtenNS+int64(5*time.Millisecond) {
+		if res.LastTokenNS > s.writtenNS+int64(5*time.Millisecond) {
 			late++
 		}
 	}
