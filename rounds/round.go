@@ -86,9 +86,9 @@ type Benchmark struct {
 	AnyDuration      bool                        `yaml:"any_duration"`
 	SingleStream     string                      `yaml:"single_stream_metric"` // key of the metric in place of LoadGen's
 	Guided           bool                        // whether the closed division allows guided decoding
-	// results of the organisers' newer client are accepted
+	// Whether results of the organisers' newer client are accepted.
 	OtherClient bool `yaml:"other_client"`
-	// their score is compared with the target
+	// Whether their score is compared with the target.
 	OtherClientScored bool `yaml:"other_client_scored"`
 }
 
@@ -140,7 +140,7 @@ func (b *Targets) UnmarshalYAML(n *yaml.Node) error {
 //go:embed *.yaml
 var files embed.FS
 
-// all reads every round once. The files are part of the program, so an error in them is a bug of it.
+// all parses every round once. The files are part of the program, so an error in them is a bug of this program.
 var all = sync.OnceValue(func() []*Round {
 	list, err := read(files)
 	if err != nil {
@@ -183,13 +183,13 @@ func (r *Round) number() []int {
 	return parts
 }
 
-// both is the type of systems that serve as datacenter and edge systems.
+// both is the type of systems that are datacenter and edge systems.
 const both = "datacenter,edge"
 
 // SystemTypes lists the system types in the order in which they are offered.
 func SystemTypes() []string { return []string{"datacenter", "edge", both} }
 
-// complete checks a round's file and fills in omitted values: a system of both types has the scenarios of the first
+// complete checks a round's file and fills in omitted values. A system of both types gets the scenarios of the first
 // type in the file.
 func (r *Round) complete() error {
 	parts := strings.Split(strings.TrimPrefix(r.Name, "v"), ".")

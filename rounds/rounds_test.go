@@ -38,7 +38,7 @@ func TestFind(t *testing.T) {
 }
 
 // The seeds of the current round equal those of the official library.
-func TestGoldenCurrentRoundIsTheLinkedLibrarys(t *testing.T) {
+func TestGoldenSeedsOfTheCurrentRound(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(golden.Dir(t, "loadgen"), "table_builtin_config.json"))
 	require.NoError(t, err)
 	var table struct {
@@ -97,7 +97,7 @@ func TestBenchmarksOfEachRound(t *testing.T) {
 	}
 }
 
-// Every benchmark in use is in a round, and a round's limits are about scenarios of the benchmark.
+// Every benchmark in use is in a round, and each limit of a round belongs to a scenario of the benchmark.
 func TestRoundsAndRegistryAgree(t *testing.T) {
 	for _, r := range models.Rows() {
 		require.Equal(t, r.Retired || r.Name == models.Generic, len(Of(r)) == 0, r.Name)
@@ -140,7 +140,7 @@ func TestScenarioOfAnEarlierRound(t *testing.T) {
 	require.True(t, find(t, "v6.0").Benchmark(qwen.Name).Guided)
 }
 
-// A benchmark that is in no round is the same in all of them.
+// A benchmark that is in no round has the same row in all of them.
 func TestBenchmarksOfNoRound(t *testing.T) {
 	for _, name := range []string{"generic", "gptj"} {
 		for _, round := range All() {
@@ -152,7 +152,7 @@ func TestBenchmarksOfNoRound(t *testing.T) {
 	}
 }
 
-// A new round changes limits, targets and scenarios by its file alone.
+// A new round changes limits, targets and scenarios with its file alone.
 func TestANewRoundIsAFile(t *testing.T) {
 	list, err := read(fstest.MapFS{
 		"v9.9.yaml": {Data: []byte(`
@@ -221,7 +221,8 @@ func TestDescribe(t *testing.T) {
 	require.Empty(t, Describe(row(t, "generic")))
 }
 
-// Systems of both types have a line where they need other scenarios than the first type, and nowhere else.
+// The description of systems of both types has a line of their own only where their scenarios differ from the first
+// type's.
 func TestDescribeSystemsOfBothTypes(t *testing.T) {
 	lines := map[string]string{}
 	for _, r := range models.Rows() {
@@ -252,7 +253,7 @@ func TestLimitsInWords(t *testing.T) {
 	}
 }
 
-// Benchmarks that generate no text are known by their names, and by parts of what submitters call them.
+// Benchmarks that generate no text are recognized by their names, and by parts of the names that submitters use.
 func TestBenchmarksThatAreNotJudged(t *testing.T) {
 	n := NotJudged{Names: []string{"resnet"}, Parts: []string{"bert"}}
 	for name, want := range map[string]bool{"resnet": true, "resnet50": false, "my-resnet": false, "bert": true,

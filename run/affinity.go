@@ -11,7 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
-// bytesPerToken is about the size of a token of English text. Prompts without ids are measured with it.
+// bytesPerToken is about the size of a token of English text. It converts a length in tokens for prompts without ids.
 const bytesPerToken = 4
 
 // findKeys sets the keys by which the strategy hash chooses endpoints, unless they are the samples' indices.
@@ -37,7 +37,7 @@ func (in *inputs) findKeys() error {
 	return nil
 }
 
-// prefixKeys returns the same key for samples whose prompts begin with the same tokens. A shorter prompt counts as a
+// prefixKeys returns the same key for samples whose prompts begin with the same tokens. A shorter prompt is hashed as a
 // whole.
 func prefixKeys(samples []datasets.Sample, tokens int) []uint64 {
 	keys := make([]uint64, len(samples))

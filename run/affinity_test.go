@@ -77,7 +77,7 @@ func TestFindKeys(t *testing.T) {
 	require.Equal(t, ExitUsage, Classify(err).Exit)
 }
 
-func TestSettingsThatTheBalanceDoesNotLookAt(t *testing.T) {
+func TestSettingsThatTheBalanceIgnores(t *testing.T) {
 	for text, s := range map[string]Settings{
 		"--lb-key does nothing with --lb round-robin":                           {"lb-key": "prefix"},
 		"--lb-prefix-tokens does nothing without --lb hash and --lb-key prefix": {"lb": "hash", "lb-prefix-tokens": "9"},
@@ -95,7 +95,7 @@ func TestSettingsThatTheBalanceDoesNotLookAt(t *testing.T) {
 	}
 }
 
-// Samples of one session, or of one beginning, meet at one endpoint, whatever asks for them and in which order.
+// Samples of one session, or with one beginning, go to one endpoint, whichever shard sends them and in whatever order.
 func TestAffinity(t *testing.T) {
 	program(t)
 	const rows, groups = 48, 12

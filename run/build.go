@@ -82,7 +82,7 @@ func (t *test) build() error {
 type requests struct {
 	library *qsl.Library
 	loaded  atomic.Int64 // largest size of what was in memory together
-	calls   atomic.Int64 // begins and ends of loads and unloads
+	calls   atomic.Int64 // number of begins and ends of loads and unloads
 }
 
 // inLibrary reports whether LoadGen waits for samples that are loaded or unloaded.
@@ -95,7 +95,7 @@ func (r *requests) open(o qsl.Options) (err error) {
 
 // load loads samples, and records how much the library holds: after the test it is empty.
 func (r *requests) load(indices []int) error {
-	defer crash.Catch() // it is called by a thread of LoadGen's
+	defer crash.Catch() // a thread of LoadGen's calls load
 	r.calls.Add(1)
 	defer r.calls.Add(1)
 	err := r.library.Load(indices)
@@ -103,14 +103,14 @@ func (r *requests) load(indices []int) error {
 	return err
 }
 
-// of returns the request of a sample. C++ orders the load before the issue, which the Go memory model does not see; the
-// atomic that load sets at its end shows it.
+// of returns the request of a sample. C++ orders the load before the issue, but the Go memory model does not see that
+// order. The atomic that load sets at its end makes it visible.
 func (r *requests) of(index int) []byte {
 	_ = r.loaded.Load()
 	return r.library.Request(index)
 }
 
-// unload runs after the last completion, which the ledger's counters show in the same way.
+// unload runs after the last completion. The ledger's counters make that order visible to Go in the same way.
 func (e *evidence) unload(indices []int) error {
 	defer crash.Catch()
 	e.requests.calls.Add(1)

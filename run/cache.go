@@ -11,8 +11,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// emptyCaches empties the prefix cache of every server, which the preflight, the warm-up or an earlier test has filled:
-// cached prompts would be served faster than for other clients. The record lists servers without that route; with
+// emptyCaches empties the prefix cache of every server. The preflight, the warm-up or an earlier test has filled it,
+// and cached prompts would be served faster than for other clients. The record lists servers without that route; with
 // --reset-cache require they end the run before its test (docs/reference/wire-protocols.md#prefix-caches).
 func (e *evidence) emptyCaches(ctx context.Context) error {
 	mode := e.plan.Config.String("reset-cache")

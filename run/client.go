@@ -35,7 +35,7 @@ func (e *evidence) client(data *ledger.Test, m *ledger.Metrics, process hostinfo
 	}
 	c.IssueLagCounts, c.DispatchLagCounts = data.LagHistograms()
 	for _, b := range e.backends {
-		// A loop that was left behind by an early end is still running: it has no figures.
+		// An early end leaves the loop running, so it has no figures.
 		if loop := b.Features().Loop; loop != nil && e.joined {
 			c.Loops = append(c.Loops, loop())
 		}

@@ -8,15 +8,15 @@ import (
 	"github.com/mlperf-go/mlperf-go/ledger"
 )
 
-// looksShare is the part of the time that looks may take: after one, the next waits 200 times as long. It matters for
-// Offline tests, where a million samples are open at once.
+// looksShare is the part of the time that looks may take: after one, the next waits 200 times as long. Offline tests
+// need the bound, because they have a million samples in flight at once.
 const looksShare = 200
 
 // ends finds the samples that ended since the last look. It reads the ledger, so the hot path does nothing for it.
 type ends struct {
 	open  []int32          // numbers of samples that were issued and had not ended
 	next  int              // every sample before it was issued
-	list  []int32          // the numbers alone: copies of a second's entries are tens of megabytes
+	list  []int32          // numbers only: copies of a second's entries would be tens of megabytes
 	tpot  ledger.Histogram // TPOT of all ended samples, in ns
 	batch ledger.Batch     // TPOT of the samples of a look, ns
 	rest  time.Time        // earliest time of the next look

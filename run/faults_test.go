@@ -18,21 +18,21 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// faultRow is one fault of the wire, and what becomes of the samples that it strikes.
+// faultRow is one fault of the wire, and the expected end of the samples that it strikes.
 type faultRow struct {
 	name  string
 	reply func(*call)
-	want  backends.Reason // OK: the client must bear it
-	args  []string        // beside those of the kind of run
+	want  backends.Reason // OK: the client must tolerate it
+	args  []string        // added to those of the kind of run
 	// "": Server with streams; offline; chat; native (SGLang's route); llama (a row with a vocabulary)
 	kind  string
-	cause record.Code // of the verdict where it is not failed_samples
-	// How the next sample on the connection may end. Bytes behind an answer may still be on their way when the client
-	// sends the next request, and no client can know then that they are not the beginning of its answer.
+	cause record.Code // of the verdict, if it is not failed_samples
+	// How the next sample on the connection may end. Bytes behind an answer may arrive after the client has sent the
+	// next request. The client cannot tell then that they are not the beginning of its answer.
 	next []backends.Reason
 }
 
-// With the prompt repeated on purpose, a failed attempt is struck again, so what stands here is the end of its sample.
+// A failed attempt is struck again, because the retry has the same prompt. So want is the end of the sample.
 var faultRows = []faultRow{
 	{name: "nothing wrong", reply: (*call).good},
 	{name: "reset before the first byte", reply: (*call).reset, want: backends.FailReset},
@@ -171,7 +171,7 @@ var faultRows = []faultRow{
 		}
 		x.raw(streamHead, s.String(), data(usageOf(3, 4)), data("[DONE]"), lastChunk)
 	}, want: backends.FailTokenCount, cause: "token_mismatch"},
-	// tokens that were taken back have been timed
+	// Tokens that the server takes back have been timed.
 	{name: "a list of ids that shrinks, and is whole at the end", reply: func(x *call) {
 		x.raw(streamHead, native("10,11", 2, "null"), native("10", 1, "null"), native("10,11,12,13", 4, nativeLength),
 			data("[DONE]"), lastChunk)
@@ -197,7 +197,7 @@ var faultRows = []faultRow{
 	{name: "wrong count of tokens", reply: func(x *call) {
 		x.raw(streamHead, strings.Join(x.events(), ""), data(usageOf(3, 7)), data("[DONE]"), lastChunk)
 	}, want: backends.FailTokenCount, cause: "token_mismatch"},
-	{name: "a first text that no token is of", reply: func(x *call) { // it would be the first token, before there is one
+	{name: "a first text without a token", reply: func(x *call) { // it would come before the first token
 		x.raw(streamHead, data(`{"choices":[{"index":0,"text":" ","finish_reason":null}]}`), strings.Join(x.events(), ""),
 			x.trailer())
 	}, want: backends.FailTokenCount, cause: "token_mismatch"},
@@ -222,7 +222,7 @@ func refuse(line string, headers ...string) func(*call) {
 	}
 }
 
-// kinds are the runs that rows use.
+// kinds are the flags of the runs that rows use.
 var kinds = map[string][]string{
 	"":        {"--model", "generic", "--scenario", "Server", "--target-qps", "200", "--backend", "vllm"},
 	"offline": {"--model", "generic", "--scenario", "Offline", "--backend", "vllm"},
@@ -232,12 +232,12 @@ var kinds = map[string][]string{
 	"llama": {"--model", "llama3.1-8b", "--scenario", "Server", "--target-qps", "200", "--backend", "vllm",
 		"--min-tokens", "1"},
 
-	// Streams in Offline, where LoadGen wants no 459 queries before it says VALID.
+	// Streams in Offline: there LoadGen does not require 459 queries for VALID.
 	"calm":        {"--model", "generic", "--scenario", "Offline", "--backend", "vllm", "--stream"},
 	"calm native": {"--model", "generic", "--scenario", "Offline", "--backend", "sglang", "--stream"},
 }
 
-// faultSet writes a data set whose prompts tell a server which of them to strike.
+// faultSet writes a data set whose prompts tell the server which of them to strike.
 func faultSet(t *testing.T, kind string, rows int) string {
 	t.Helper()
 	var s strings.Builder
@@ -245,7 +245,7 @@ func faultSet(t *testing.T, kind string, rows int) string {
 		switch kind {
 		case "chat":
 			fmt.Fprintf(&s, "{\"input\":\"row %d\"}\n", 100+i)
-		case "both": // the server's own template makes other tokens of the text
+		case "both": // the server's own template makes other tokens from the text
 			fmt.Fprintf(&s, "{\"input\":\"row %d\",\"tok_input\":[%d,5,6,7]}\n", 100+i, 100+i)
 		default:
 			fmt.Fprintf(&s, "{\"tok_input\":[%d,5,6]}\n", 100+i)
@@ -262,8 +262,8 @@ func faultRun(t *testing.T, kind string, urls []string, args ...string) *ran {
 	return askedRun(t, kind, urls, append([]string{"--no-preflight-query"}, args...)...)
 }
 
-// askedRun is faultRun with the preflight's query, which finds out whether ids come back. Its prompt is one that is
-// struck.
+// askedRun is faultRun with the preflight's query, which finds out whether answers carry ids. The query has a struck
+// prompt.
 func askedRun(t *testing.T, kind string, urls []string, args ...string) *ran {
 	t.Helper()
 	all := append([]string{"--served-model", "m", "--dataset", faultSet(t, kind, 16), "--endpoint",
@@ -272,8 +272,8 @@ func askedRun(t *testing.T, kind string, urls []string, args ...string) *ran {
 	return start(t, append(all, args...)...)
 }
 
-// TestFaults strikes a quarter of the samples with each fault of the table: they, and they alone, fail with the row's
-// code, no token of theirs is counted, LoadGen gets every sample once, and the run says INVALID with exit 1.
+// TestFaults strikes a quarter of the samples with each fault of the table. Only these fail, with the row's code, and
+// none of their tokens is counted. LoadGen gets every sample once, and the run is INVALID with exit 1.
 func TestFaults(t *testing.T) {
 	program(t)
 	for _, row := range faultRows {
@@ -284,7 +284,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestFaultsOverTLS is TestFaults over TLS 1.2 and 1.3 by turns.
+// TestFaultsOverTLS is TestFaults over TLS 1.2 and 1.3 in turn.
 func TestFaultsOverTLS(t *testing.T) {
 	program(t)
 	trusted, authority := certificate(t)
@@ -301,7 +301,7 @@ func TestFaultsOverTLS(t *testing.T) {
 	}
 }
 
-// happens makes a run with the row's fault and checks its samples, its record and its end.
+// happens runs the row's fault and checks the samples, the record and the end of the run.
 func (row faultRow) happens(t *testing.T, server *faultServer) {
 	t.Helper()
 	r := faultRun(t, row.kind, []string{server.url}, row.args...)
@@ -327,9 +327,8 @@ func (row faultRow) happens(t *testing.T, server *faultServer) {
 	r.tells(t, row, struck)
 }
 
-// What the client must bear leaves nothing behind: the run is VALID with exit 0, each answer whole and with a first
-// token.
-func TestFaultsThatAreBorne(t *testing.T) {
+// A tolerated fault has no effect: the run is VALID with exit 0, and each answer is whole and has a first token.
+func TestFaultsThatAreTolerated(t *testing.T) {
 	program(t)
 	for _, row := range faultRows {
 		if row.want != backends.OK || row.cause != "" {
@@ -347,7 +346,7 @@ func TestFaultsThatAreBorne(t *testing.T) {
 	}
 }
 
-// isValid wants the verdict, the exit code and nothing against either.
+// isValid requires the verdict VALID, exit code 0 and no reason against either.
 func (r *ran) isValid(t *testing.T) {
 	t.Helper()
 	require.Empty(t, r.Reasons)
@@ -357,7 +356,7 @@ func (r *ran) isValid(t *testing.T) {
 	require.Zero(t, r.LoadGen.Errors)
 }
 
-// isInvalid wants the verdict, the exit code, and a code among the reasons.
+// isInvalid requires the verdict INVALID, its exit code, and a code among the reasons.
 func (r *ran) isInvalid(t *testing.T, code record.Code) {
 	t.Helper()
 	require.Equal(t, record.Invalid, r.Verdict)
@@ -373,7 +372,8 @@ func requestsOf(t *testing.T, r *ran) *ledger.Test {
 	return log
 }
 
-// holdsTogether wants every sample once in every account, and no token that no server sent.
+// holdsTogether requires that every account lists every sample once, and that no token is counted that the server did
+// not send.
 func (r *ran) holdsTogether(t *testing.T, log *ledger.Test) {
 	t.Helper()
 	require.EqualValues(t, 32, r.Samples.Issued)
@@ -397,7 +397,7 @@ func (r *ran) holdsTogether(t *testing.T, log *ledger.Test) {
 	require.Less(t, r.Took, 4*time.Minute)
 }
 
-// tells wants the fault in verdict, reasons and exit code.
+// tells requires that verdict, reasons and exit code report the fault.
 func (r *ran) tells(t *testing.T, row faultRow, struck int64) {
 	t.Helper()
 	codes := map[record.Code]bool{}

@@ -58,8 +58,8 @@ func CheckFolder(folder string, force bool) error {
 // logPrefix begins the names of LoadGen's logs.
 const logPrefix = "mlperf_log_"
 
-// markOf returns the name by which a folder is that of a run: the record, or the folder of LoadGen's logs, which a run
-// makes first. It is empty for any other folder.
+// markOf returns the name that shows that a folder is a run's: the record, or the folder of LoadGen's logs, which a run
+// creates first. It is empty for any other folder.
 func markOf(folder string, entries []fs.DirEntry) string {
 	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == record.FileName }) {
 		return record.FileName
@@ -103,7 +103,7 @@ func claim(folder string, force bool, access atomicfile.Access) (*folderLock, er
 		return nil, err
 	}
 	err := makeFolder(folder, access)
-	if err == nil && !force { // else replace does, once what is there is gone
+	if err == nil && !force { // with force, replace locks the folder after it has removed the old files
 		err = makeOwnFolder(filepath.Join(folder, record.LogFolder), access)
 	}
 	if err != nil {
@@ -179,7 +179,8 @@ func notMade(err error) error {
 		"the output folder cannot be created: %w", err)
 }
 
-// makeOwnFolder creates a folder in a run's folder, such as that of LoadGen's logs, which writes where links lead.
+// makeOwnFolder creates a folder in a run's folder, such as that of LoadGen's logs. It rejects links, because LoadGen
+// would follow them.
 func makeOwnFolder(path string, access atomicfile.Access) error {
 	return notMade(access.MakeOwnFolder(path))
 }
@@ -208,7 +209,7 @@ func (o *output) openLogFolder() (path string, err error) {
 	return path, nil
 }
 
-// hideLogs makes LoadGen's logs, which LoadGen creates for everybody, private unless the run is shared.
+// hideLogs makes LoadGen's logs private unless the run is shared. LoadGen creates them readable by every user.
 func hideLogs(folder string, access atomicfile.Access) error {
 	if access == atomicfile.Shared {
 		return nil
@@ -259,7 +260,7 @@ type failures struct {
 	mu      sync.Mutex
 	lines   *atomicfile.Lines
 	recent  []Failure
-	ended   bool // what comes later is of a test that has its record
+	ended   bool // later failures belong to a test that has its record already
 	err     error
 }
 
@@ -273,7 +274,7 @@ type failureLine struct {
 	Seq      int           `json:"seq"`
 	Index    int           `json:"index"`
 	Endpoint string        `json:"endpoint"`
-	AtS      float64       `json:"at_s"` // since the run's start
+	AtS      float64       `json:"at_s"` // seconds since the run's start
 	Reason   ledger.Reason `json:"reason"`
 	Retried  bool          `json:"retried"`
 	Detail   string        `json:"detail"`
@@ -337,7 +338,7 @@ func (f *failures) close() error {
 // hashFiles returns the SHA-256 of every regular file under a folder except the record.
 func hashFiles(folder string) (map[string]string, error) {
 	sums := map[string]string{}
-	// DirFS and not the path: the user's folder may be a link.
+	// DirFS instead of the path, because the user's folder may be a link.
 	err := fs.WalkDir(os.DirFS(folder), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() || name == record.FileName {
 			return err

@@ -51,9 +51,9 @@ func (t *test) finish(ctx context.Context) (*record.Record, error) {
 	lost = errors.Join(t.unsaved, lost)
 	result, score, unwritten := t.score(ctx, logs)
 	lost = errors.Join(lost, unwritten, t.scorer.close())
-	data := t.timed() // once: after an early end LoadGen may go on issuing
+	data := t.timed() // once, because after an early end LoadGen may continue to issue
 	written := make(chan error, 1)
-	go func() { // half of the time between the last answer and the end of a run with a million samples
+	go func() { // this takes half of the time between the last answer and the end of a run with a million samples
 		defer crash.Catch()
 		written <- t.writeRequests(data)
 	}()
@@ -97,7 +97,7 @@ func (t *test) finish(ctx context.Context) (*record.Record, error) {
 func (t *test) readLogs(gone *lostFolder) (logs *mllog.Result, states []string, err error) {
 	faults := t.logs.stop()
 	if gone != nil {
-		faults = []string{gone.words()} // from which the others follow
+		faults = []string{gone.words()} // the other faults follow from it
 	} else if len(faults) > 0 {
 		t.unsaved = errors.Join(t.unsaved, os.MkdirAll(t.path(record.LogFolder), t.plan.Access().Folder()),
 			t.logs.restore(t.plan.Access(), t.path(record.LogFolder)))
@@ -170,13 +170,14 @@ func wallTime(ns int64) time.Time {
 
 // timed joins the entries with LoadGen's schedule, which LoadGen does not log.
 func (e *evidence) timed() *ledger.Test {
-	runtime.GC() // the connections' buffers leave room for the entries and their figures
+	runtime.GC() // free the connections' buffers before the entries and their figures are allocated
 	data := &ledger.Test{Entries: e.ledger.Entries(), Names: e.ledger.Names(), Origin: ledger.FromIssue}
 	switch e.plan.Scenario.LoadGen {
 	case models.Offline:
 		data.Origin = ledger.FromStart
 	case models.Server:
-		// An accuracy test of several sample sets restarts the schedule with each; from the issue it is right there too.
+		// An accuracy test of several sample sets restarts the schedule with each set. So latencies count from the
+		// issue there.
 		if e.plan.Mode == models.Performance {
 			data.Origin = ledger.FromSchedule
 			data.Schedule = schedule.ServerDeltas(e.settings.ScheduleRNGSeed, e.settings.ServerTargetQPS, len(data.Entries))
@@ -193,8 +194,8 @@ func (t *test) writeRequests(data *ledger.Test) error {
 	return ledger.WriteRequests(t.plan.Access(), t.path(record.RequestsName), data)
 }
 
-// writeSpans writes the file of --trace-spans, and returns what the user should know about it. It is no part of the
-// result.
+// writeSpans writes the file of --trace-spans, and returns what the user should know about it. The file is not part of
+// the result.
 func (t *test) writeSpans(data *ledger.Test) []string {
 	path := t.plan.Config.String("trace-spans")
 	if path == "" {

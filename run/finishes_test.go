@@ -22,8 +22,8 @@ func TestFinishesAreBounded(t *testing.T) {
 	require.Equal(t, "3 answers ended with further unusual finish reasons", notes[maxFinishes])
 }
 
-// An answer that ends for a reason that nobody knows is an answer, and the record says so.
-func TestAnUnusualFinishIsToldOf(t *testing.T) {
+// An unknown finish reason does not fail the answer; the record notes it.
+func TestAnUnusualFinishIsNoted(t *testing.T) {
 	program(t)
 	server := serveFaults(t, func(x *call) {
 		x.raw(streamHead, strings.Replace(strings.Join(x.events(), ""), `"length"`, `"budget"`, 1), x.trailer())

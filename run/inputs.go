@@ -22,7 +22,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
 
-// inputs is what a test is made from.
+// inputs are the files and settings of a test.
 type inputs struct {
 	plan     *plan.Plan
 	observer Observer
@@ -67,8 +67,8 @@ type evidence struct {
 	ends     ends
 	finishes finishes
 	models   *modelWatch             // watch of the served models; nil: the test has not been built
-	caches   []record.PrefixCache    // emptied prefix caches, by endpoint; nil: no cache was emptied
-	lost     *record.LimitLost       // the limit that cannot be met any more; nil: none
+	caches   []record.PrefixCache    // results of emptying prefix caches, by endpoint; nil: no cache was emptied
+	lost     *record.LimitLost       // the limit that can no longer be met; nil: none
 	ended    error                   // why the test ended early
 	metrics  *servermetrics.Recorder // recorder of the servers' metrics; nil: metrics were not requested
 	outside  bool                    // whether a signal or the caller's context ended the test

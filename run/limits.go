@@ -53,7 +53,7 @@ func (b *prober) reserveConnections(pre *Preflight, host hostLimits) error {
 // the middle. Call it before starting anything.
 func CheckRoom(p *Plan) error {
 	c, extra := p.plan.Config, uint64(0)
-	// the set, and its requests as far as they are in memory
+	// the data set, and the part of its requests that is in memory
 	if info, err := os.Stat(c.String("dataset")); err == nil {
 		extra = 2 * uint64(min(info.Size(), c.Bytes("request-memory")))
 	}

@@ -14,14 +14,14 @@ import (
 )
 
 // reportSlack is how much later than this program LoadGen may have seen a first token. The time per token is measured
-// as if it had been that late, because a test that LoadGen would call valid must not be ended.
+// from the latest possible moment, because a test that LoadGen would call valid must not be ended.
 const reportSlack = 20 * time.Millisecond
 
 // tail counts one limit.
 type tail struct {
 	record.Tail
 	late    func(e *ledger.Entry, nowNS int64, limit int64) bool
-	settled int // of samples that have ended
+	settled int // number of samples that have ended
 }
 
 // live follows the limits of a Server test. It reads entries of the ledger: ended samples once, samples in flight each
@@ -58,7 +58,7 @@ func (e *evidence) newLive() *live {
 	return l
 }
 
-// newExtent returns what a Server test will issue, as far as it is known.
+// newExtent returns which queries a Server test will issue, as far as that is known.
 func (in *inputs) newExtent() schedule.Extent {
 	p := in.plan
 	if p.Scenario.LoadGen != models.Server || p.Mode != models.Performance || p.Config.Has("audit-config") {
@@ -91,7 +91,8 @@ func liveLimits(s *loadgen.TestSettings) []tail {
 	return []tail{{Tail: record.Tail{What: "latency", Limit: time.Duration(s.ServerTargetLatencyNS)}, late: lateAnswer}}
 }
 
-// lateFirstToken: LoadGen measures from the schedule to its own stamp, both of which make it later than this.
+// lateFirstToken errs on the early side: LoadGen measures from the schedule to its own stamp, and both make the time
+// longer.
 func lateFirstToken(e *ledger.Entry, nowNS, limit int64) bool {
 	switch {
 	case e.FirstTokenNS != 0:
@@ -125,7 +126,7 @@ func (l *live) look(nowNS int64) []record.Tail {
 	for i := range l.tails {
 		l.tails[i].Over = l.tails[i].settled
 	}
-	settled := true // everything so far has ended
+	settled := true // whether every sample so far has ended
 	for seq := l.from; ; seq++ {
 		e, ok := l.ledger.Entry(seq)
 		if !ok {
@@ -162,8 +163,8 @@ func (w *watcher) assert(tails []record.Tail) {
 	}
 }
 
-// tails returns the state of the limits at the end. If they ended the test, it is the state that decided: samples that
-// were late then and were cancelled since would no longer count.
+// tails returns the state of the limits at the end. If they ended the test, it is the state at that moment: late
+// samples that were cancelled afterwards would not count as late at the end.
 func (e *evidence) tails() []record.Tail {
 	if e.lost != nil && errors.Is(e.ended, e.lost) {
 		return e.lost.All

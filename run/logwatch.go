@@ -98,8 +98,8 @@ func (w *logWatch) look() int {
 	return len(w.logs)
 }
 
-// begun reports whether LoadGen has written a line: it creates all files before the first one. Earlier files are the
-// bridge's, which tests the folder.
+// begun reports whether LoadGen has written a line. It creates all files before the first line. Files without a line
+// may be the bridge's, which tests the folder.
 func (w *logWatch) begun() bool {
 	info, err := os.Lstat(filepath.Join(w.folder, mllog.DetailName))
 	return err == nil && info.Size() > 0
@@ -118,7 +118,7 @@ func (w *logWatch) open(name string) {
 	w.logs = append(w.logs, watchedLog{name: name, file: f})
 }
 
-// fault returns what another program did to a log, or "".
+// fault returns the change that another program made to a log, or "".
 func (l *watchedLog) fault(folder string) string {
 	held, err := l.file.Stat()
 	if err != nil {
@@ -182,7 +182,7 @@ func (w *logWatch) writes(fd int) bool {
 	})
 }
 
-// restore copies logs that have lost their names from the open files into a folder.
+// restore copies removed logs from the open files into a folder.
 func (w *logWatch) restore(access atomicfile.Access, folder string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

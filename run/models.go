@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	askModelTimeout = 5 * time.Second // for one question; the end of a run waits no longer
+	askModelTimeout = 5 * time.Second // for one question; the end of a run does not wait longer
 	askModelPause   = 2 * time.Second // between two rounds of questions during a test
 )
 
@@ -25,7 +25,7 @@ type modelWatch struct {
 	askModel func(context.Context, backends.Endpoint, *backends.Config) (map[string]string, error) // nil: not supported
 	config   backends.Config
 	before   []map[string]string // by endpoint, as the preflight found it
-	due      []atomic.Bool       // by endpoint: it is to be asked
+	due      []atomic.Bool       // by endpoint; whether it is to be asked
 	wake     chan struct{}
 	stop     chan struct{}
 	over     chan struct{}
@@ -73,7 +73,7 @@ func (w *modelWatch) run() {
 		}
 		again := false
 		for i := range w.due {
-			if w.due[i].Swap(false) && w.ask(i) != nil { // it is still loading, perhaps
+			if w.due[i].Swap(false) && w.ask(i) != nil { // the server may still be loading
 				w.due[i].Store(true)
 				again = true
 			}
@@ -135,7 +135,7 @@ func otherModel(before, now map[string]string) string {
 // end asks every endpoint a last time. A server that is gone by then is only noted, since it has answered its requests.
 func (w *modelWatch) end(ask bool) {
 	close(w.stop)
-	<-w.over // a question that is under way is answered first: what it sees may be gone a moment later
+	<-w.over // let a pending question finish: the server may be gone a moment later
 	if ask {
 		w.askAll()
 	}

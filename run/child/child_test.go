@@ -59,7 +59,7 @@ func begin(t *testing.T, grace time.Duration, script string) *begun {
 	return b
 }
 
-// number waits for a file with a process's number in it.
+// number waits for a file that contains a process's number.
 func (b *begun) number(name string) int {
 	b.t.Helper()
 	var n int
@@ -87,7 +87,7 @@ func TestAStepsProcessHoldsTheLock(t *testing.T) {
 	b := begin(t, time.Minute, "echo $$ > started; exec sleep 600")
 	b.number("started")
 	<-b.starts.started                      // Run has passed the file on
-	require.NoError(t, b.lock.file.Close()) // as the death of the campaign does
+	require.NoError(t, b.lock.file.Close()) // as happens when the campaign dies
 	require.True(t, campaign.Running(b.folder))
 	b.cancel(nil)
 	require.Equal(t, 128+int(syscall.SIGTERM), b.ended().Exit)
@@ -107,7 +107,7 @@ func TestTheWholeGroupIsKilled(t *testing.T) {
 	require.Eventually(t, func() bool { return startOf(grandchild) == "" }, 30*time.Second, 5*time.Millisecond)
 }
 
-// Only the process gets the signal: it ends its own children in its own order.
+// Only the process gets the signal, because it ends its own children in its own order.
 func TestTheSignalIsForTheProcess(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		b := begin(t, time.Minute, `trap 'kill -0 $child && echo $child > alive; kill -9 $child; exit 7' INT TERM

@@ -29,7 +29,7 @@ type Owner struct {
 	Access atomicfile.Access // access to a folder that is created
 }
 
-// lockWait is how long the children of a killed owner may take to end. They get their signal when it dies.
+// lockWait is how long the children of a killed owner may take to end. They get a signal when the owner dies.
 const lockWait = 30 * time.Second
 
 // Lock is the right to work in a folder. Every child holds it too, so if the owner dies, the folder stays locked

@@ -79,7 +79,7 @@ func TestALockHasOneHolder(t *testing.T) {
 			for taken.Load() < 500 {
 				lock, err := Acquire(context.Background(), folder, campaign)
 				if err != nil {
-					continue // another one holds it
+					continue // another process holds it
 				}
 				assert.EqualValues(t, 1, holders.Add(1))
 				taken.Add(1)
@@ -104,7 +104,7 @@ func TestTheLockOutlivesItsHolder(t *testing.T) {
 	require.NoError(t, child.Start())
 	_, err = lock.file.WriteAt([]byte(process{dead.Process.Pid, "1"}.String()+"\n"), 0)
 	require.NoError(t, err)
-	require.NoError(t, lock.file.Close()) // as the death of its process does
+	require.NoError(t, lock.file.Close()) // as happens when its process dies
 	require.True(t, campaign.Running(folder))
 
 	short, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)

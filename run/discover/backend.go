@@ -58,7 +58,7 @@ func Backend(ctx context.Context, p *plan.Plan, asking func(request string, long
 		p.Simulated = p.Simulated || s.Simulator
 		if i == 0 {
 			p.References = s.References
-		} else if s.References != p.References { // what only some servers know, not all answers have
+		} else if s.References != p.References { // only some servers know the answers
 			p.References = ""
 		}
 		choice.Servers = append(choice.Servers, shown(s))
@@ -103,7 +103,7 @@ func agree(choice *record.BackendChoice, found []*identify.Server) error {
 
 // decide chooses the backend that all servers show.
 func decide(choice *record.BackendChoice, found []*identify.Server) error {
-	known := map[string]string{} // backend -> an endpoint that shows it
+	known := map[string]string{} // an endpoint that shows the backend, by backend
 	var hidden []*identify.Server
 	for _, s := range found {
 		switch name := s.Backend(); {

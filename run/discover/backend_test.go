@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // knownSet is the SHA-256 of the data set that the test's simulator knows.
 var knownSet = strings.Repeat("ab", 32)
 
-// showing serves what each kind of server shows of itself.
+// showing serves the pages by which each kind of server can be recognized.
 func showing(t *testing.T, kind string) string {
 	routes := map[string]map[string]string{
 		"vllm": {"/v1/models": `{"data":[{"id":"m","owned_by":"vllm"}]}`, "/version": `{"version":"0.32.0"}`,
@@ -54,7 +54,7 @@ func showing(t *testing.T, kind string) string {
 
 func TestBackend(t *testing.T) {
 	for name, c := range map[string]struct {
-		servers string // kinds
+		servers string // kinds of servers
 		given   string // --backend
 		want    string
 		fault   string // code of the error
@@ -114,7 +114,7 @@ func TestBackend(t *testing.T) {
 				p.Config.String("backend")})
 			require.Contains(t, strings.Join(append(choice.Notes, choice.Why), "\n"), c.text)
 			require.Equal(t, strings.Contains(c.servers, "simulator"), p.Simulated)
-			knows := strings.Trim(strings.ReplaceAll(c.servers, "simulator", ""), " ") == "" // all of them do
+			knows := strings.Trim(strings.ReplaceAll(c.servers, "simulator", ""), " ") == "" // whether all servers know the set
 			require.Equal(t, map[bool]string{true: knownSet}[knows], p.References)
 			if c.given != "sim" {
 				require.Len(t, choice.Servers, len(urls))
@@ -123,8 +123,8 @@ func TestBackend(t *testing.T) {
 	}
 }
 
-// A server that does not answer is left to the preflight if the backend is given. Who ends the questions is not told
-// that a server is wrong.
+// A server that does not answer is left to the preflight if the backend is given. A user who interrupts the questions
+// gets no error about a server.
 func TestNoAnswers(t *testing.T) {
 	for given, refused := range map[string]bool{"auto": true, "vllm": false} {
 		p, err := plan.New(plan.Settings{"model": "generic", "served-model": "m", "backend": given,

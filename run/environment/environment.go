@@ -35,7 +35,7 @@ type serverFacts struct {
 type Facts struct {
 	Access  atomicfile.Access
 	Secrets *secret.Redactor
-	Environ []string // of the process, of which a fixed list of variables is kept
+	Environ []string // variables of the process; a fixed list of them is kept
 	Servers []*backends.Probe
 }
 

@@ -162,7 +162,7 @@ func is(target error) func(error) bool {
 // Interrupt is the cause of a context that a signal cancelled, or something that acts as one.
 type Interrupt struct {
 	Signal syscall.Signal
-	By     string // what else it was, such as "the live page"; empty: the signal itself
+	By     string // other cause, such as "the live page"; empty: the signal itself
 }
 
 var signalNames = map[syscall.Signal]string{

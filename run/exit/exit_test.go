@@ -67,7 +67,7 @@ func TestErrorIsOneParagraph(t *testing.T) {
 	require.EqualError(t, Usage("x", "Try another", "It cannot be."), "It cannot be. Try another")
 }
 
-// The page of exit codes is a contract with scripts: it lists these codes and no other. A signal's is 128 + its number.
+// Scripts rely on the page of exit codes, so it must list exactly these codes. A signal's code is 128 + its number.
 func TestCodesOfThePage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reference/troubleshooting.md")
 	require.NoError(t, err)

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	time.Sleep(time.Minute)
 }
 
-// Signals within the window are one signal; a later one ends the process, with its own exit code.
+// Signals within the window count as one; a later one ends the process with its own exit code.
 func TestOnlyALaterSignalEndsTheProcess(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), worksOn+"=1")
