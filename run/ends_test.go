@@ -73,7 +73,7 @@ func TestEndsAreFoundOnce(t *testing.T) {
 	require.InEpsilon(t, .99*n*1000, float64(f.tpot.Quantile(.99)), .02, "TPOT is (last - first)/(n-1)")
 }
 
-// TestLooksRest: a look that takes long is followed by a rest, in which nothing counts as known.
+// TestLooksRest: a slow look is followed by a rest, during which ended samples are not reported.
 func TestLooksRest(t *testing.T) {
 	l := ledger.New(1, 16)
 	l.Shard(0).Issue(0, 0, 100)

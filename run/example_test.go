@@ -17,7 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
-// parrot is a backend of one's own: it repeats the prompt. The drivers of real servers are registered by importing
+// parrot is a custom backend that repeats the prompt. The drivers of real servers are registered by importing
 // backends/openai, and are chosen by the setting "backend" in the same way.
 type parrot struct{ config *backends.Config }
 
@@ -66,8 +66,8 @@ func (p parrot) Serve(ctx context.Context, src loadgen.Source, sink backends.Sin
 	}
 }
 
-// One test from Go code, with a data set made in memory and a backend found by name. A process can do one: LoadGen
-// keeps state.
+// One test from Go code, with a data set made in memory and a backend found by name. A process can run only one test,
+// because LoadGen keeps state.
 func Example() {
 	folder, err := os.MkdirTemp("", "example")
 	if err != nil {

@@ -15,18 +15,18 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// choiceOf is a good answer to the prompt with an index of a batch.
+// choiceOf is a good answer to the prompt with the given index in a batch.
 func choiceOf(index int) string {
 	return fmt.Sprintf(`{"index":%d,"text":" t","token_ids":[10,11,12,13],"finish_reason":"length"}`, index)
 }
 
-// serveBatches answers batches with what change makes of the good choices; its usage counts perPrompt tokens for each
-// prompt, of which each has three, and the tokens of the choices that are sent.
+// serveBatches answers each batch with the result of change for the good choices. Its usage counts perPrompt tokens for
+// each prompt (each has three), and the tokens of the choices that it sends.
 func serveBatches(t *testing.T, perPrompt int, change func(choices []string) []string) (url string) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/v1/completions" {
-			_, _ = io.WriteString(w, facts[r.URL.Path]) // empty where there is nothing to tell
+			_, _ = io.WriteString(w, facts[r.URL.Path]) // empty for routes without facts
 			return
 		}
 		var asked struct{ Prompt [][]int }
@@ -49,8 +49,8 @@ func serveBatches(t *testing.T, perPrompt int, change func(choices []string) []s
 	return server.URL
 }
 
-// A batch that lacks a choice, or has one too many or twice, is believed in nothing; one whose choices come in another
-// order is as good as any.
+// If a batch lacks a choice, or contains one too many or one twice, all its samples fail. A batch whose choices come in
+// another order is valid.
 func TestFaultsOfBatches(t *testing.T) {
 	program(t)
 	for _, c := range []struct {
@@ -83,7 +83,7 @@ func TestFaultsOfBatches(t *testing.T) {
 	}
 }
 
-// In a batch the count is of all its prompts together, and tells no sample from another: each of them fails.
+// A batch has one token count for all its prompts, which cannot be attributed to a sample: each of them fails.
 func TestServerThatCutsPromptsOfABatch(t *testing.T) {
 	program(t)
 	r := faultRun(t, "offline", []string{serveBatches(t, 2, nil)}, "--offline-strategy", "batch", "--batch-size", "8")

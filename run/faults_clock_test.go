@@ -22,9 +22,9 @@ func stepClock(by time.Duration) error {
 	return unix.ClockSettime(unix.CLOCK_REALTIME, &then)
 }
 
-// The wall clock steps in the middle of a run, and back again before its end: LoadGen measured with it, so the run is
-// INVALID. It moves the machine's own clock, of which every other run would make the same, so it is asked for by name
-// and runs alone.
+// The wall clock steps in the middle of a run and back again before its end. LoadGen measured with it, so the run is
+// INVALID. The test moves the machine's clock, which would make every other run INVALID too, so it needs a variable and
+// runs alone.
 func TestFaultClockStep(t *testing.T) {
 	if os.Getenv("TEST_CLOCK_STEPS") == "" {
 		t.Skip("moves the machine's clock by 20 ms and back: set TEST_CLOCK_STEPS=1")

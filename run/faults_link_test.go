@@ -17,12 +17,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// link is a line between two network namespaces of the test's own that loses packets and delays them. Each end is a TUN
-// device, so everything above IP is the kernel's own: retransmissions, windows, resets.
+// link joins two network namespaces of the test by a line that loses and delays packets. Each end is a TUN device, so
+// the kernel does everything above IP: retransmissions, windows, resets.
 type link struct {
 	near, far *os.File // the devices, in namespaces of their own
 	names     [2]string
-	loss      float64       // share of packets, each way
+	loss      float64       // share of lost packets, each way
 	delay     time.Duration // each way
 	carried   sync.WaitGroup
 }
@@ -32,7 +32,7 @@ const (
 	farAddress  = "10.99.0.2"
 )
 
-// openLink makes the namespaces, or skips where that is not permitted.
+// openLink creates the namespaces, or skips the test if that is not permitted.
 func openLink(t *testing.T, loss float64, delay time.Duration) *link {
 	t.Helper()
 	for _, tool := range []string{"ip", "unshare"} {
@@ -46,7 +46,7 @@ func openLink(t *testing.T, loss float64, delay time.Duration) *link {
 		if out, err := exec.Command("ip", "netns", "add", l.names[i]).CombinedOutput(); err != nil {
 			t.Skipf("network namespaces are not permitted here: %v: %s", err, out)
 		}
-		t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", l.names[i]).Run() }) // it is named after this process
+		t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", l.names[i]).Run() }) // named after this process
 		tun, err := openTUN(l.names[i])
 		if err != nil {
 			t.Skipf("TUN devices are not permitted here: %v", err)
@@ -76,7 +76,7 @@ func openLink(t *testing.T, loss float64, delay time.Duration) *link {
 	return l
 }
 
-// openTUN makes the device tun0 inside a namespace. The thread that goes there is not used again.
+// openTUN creates the device tun0 inside a namespace. The thread that enters the namespace is not used again.
 func openTUN(namespace string) (*os.File, error) {
 	type opened struct {
 		fd  int
@@ -133,7 +133,7 @@ func (l *link) carry(from, to *os.File, seed uint64) {
 	writer.Go(func() {
 		for p := range late {
 			time.Sleep(time.Until(p.due))
-			_, _ = to.Write(p.data) // a device that is closed, or not up, loses it too
+			_, _ = to.Write(p.data) // a device that is closed, or not up, loses the packet too
 		}
 	})
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -148,15 +148,15 @@ func (l *link) carry(from, to *os.File, seed uint64) {
 		}
 		select {
 		case late <- packet{time.Now().Add(l.delay), append([]byte(nil), buffer[:n]...)}:
-		default: // as a full queue of a router
+		default: // drop the packet, as a router with a full queue does
 		}
 	}
 	close(late)
 	writer.Wait()
 }
 
-// Over a line that loses a packet in a hundred and takes 50 ms each way every sample is answered, and the figures show
-// the line: no median of first tokens is below a round trip, and no token counts twice.
+// The line loses one packet in a hundred and takes 50 ms each way. Every sample is answered, and the figures show the
+// line: the median time to first token is at least a round trip, and no token is counted twice.
 func TestFaultLossyLink(t *testing.T) {
 	bin := program(t)
 	l := openLink(t, 0.01, 50*time.Millisecond)
@@ -168,7 +168,7 @@ func TestFaultLossyLink(t *testing.T) {
 	server.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	require.NoError(t, server.Start())
 	t.Cleanup(func() {
-		_ = syscall.Kill(-server.Process.Pid, syscall.SIGTERM) // its end is what counts
+		_ = syscall.Kill(-server.Process.Pid, syscall.SIGTERM) // only its end matters
 		_ = server.Wait()
 	})
 	var url string
@@ -183,7 +183,7 @@ func TestFaultLossyLink(t *testing.T) {
 		"--backend", "vllm")
 	t.Logf("TTFT mean %.0f ms p99 %.0f ms, %d repeated", 1e3*r.LatencyS.TTFT.Mean, 1e3*r.LatencyS.TTFT.P99,
 		r.Samples.Retried)
-	r.isValid(t) // no limits: the line is slow, and nothing is wrong with the answers
+	r.isValid(t) // generic has no limits, so a slow line is no fault
 	require.Equal(t, r.Samples.Issued, r.Samples.Completed)
 	require.EqualValues(t, 64*r.Samples.Issued, r.Tokens.Output)
 	require.Greater(t, r.LatencyS.TTFT.P50, 0.100)

@@ -32,7 +32,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// fleet is several servers that count what they are asked.
+// fleet is several servers that count their requests.
 func fleet(t *testing.T, n int, reply func(server int, x *call)) []string {
 	t.Helper()
 	urls := make([]string, n)
@@ -42,7 +42,7 @@ func fleet(t *testing.T, n int, reply func(server int, x *call)) []string {
 	return urls
 }
 
-// secondDies is the reply of a fleet whose second server goes at the first sample that strikes it.
+// secondDies is the reply of a fleet whose second server dies at its first struck sample.
 func secondDies(server int, x *call) {
 	if server == 1 {
 		x.hangUp = true
@@ -52,8 +52,8 @@ func secondDies(server int, x *call) {
 	x.good()
 }
 
-// failedBy wants the run to be INVALID with exit 1 for failed samples, all of them for one of these reasons, and each
-// written down.
+// failedBy requires that the run is INVALID with exit 1 for failed samples, that all of them failed for one of these
+// reasons, and that each is in failures.jsonl.
 func (r *ran) failedBy(t *testing.T, reasons ...ledger.Reason) {
 	t.Helper()
 	require.Equal(t, record.Invalid, r.Verdict)
@@ -74,7 +74,8 @@ func (r *ran) failedBy(t *testing.T, reasons ...ledger.Reason) {
 	}
 }
 
-// A server that answers twice: each request has a good answer, and nobody knows which of them was meant for it.
+// A server answers each request twice with good answers, and the client cannot tell which of them belongs to the
+// request.
 func TestFaultAnsweredTwice(t *testing.T) {
 	program(t)
 	t.Parallel()
@@ -93,8 +94,8 @@ func TestFaultAnsweredTwice(t *testing.T) {
 	require.Zero(t, r.Samples.Failed, "they were all answered")
 }
 
-// A server that takes no further connection after its first answer: three queries in a row are refused, and the others
-// find no endpoint.
+// A server accepts no connection after its first answer: three queries in a row are refused, and the others find no
+// endpoint.
 func TestFaultRefused(t *testing.T) {
 	program(t)
 	t.Parallel()
@@ -102,11 +103,11 @@ func TestFaultRefused(t *testing.T) {
 	require.NoError(t, err)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/v1/completions" {
-			_, _ = io.WriteString(w, facts[r.URL.Path]) // empty where there is nothing to tell
+			_, _ = io.WriteString(w, facts[r.URL.Path]) // empty for routes without facts
 			return
 		}
 		_, _ = io.Copy(io.Discard, r.Body)
-		_ = l.Close() // before the bytes that let the client go on
+		_ = l.Close() // before the bytes that let the client continue
 		w.Header().Set("Connection", "close")
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, (&call{server: &faultServer{}, prompt: []int32{1, 2, 3}}).whole())
@@ -122,8 +123,8 @@ func TestFaultRefused(t *testing.T) {
 	require.EqualValues(t, 1, r.Endpoints[0].Excluded)
 }
 
-// A server that is busy for a second: the repeats come when Retry-After allows it and not before, when they would be
-// refused for good, and the run is VALID.
+// A server is busy for a second, and refuses earlier repeats with an error that is not repeated. The client repeats
+// only after Retry-After, so the run is VALID.
 func TestFaultRetryAfterIsKept(t *testing.T) {
 	program(t)
 	t.Parallel()
@@ -159,8 +160,8 @@ func TestFaultRetryAfterIsKept(t *testing.T) {
 	require.Equal(t, refused, r.Endpoints[0].Retried)
 }
 
-// One of four servers dies at the first sample that strikes: what it had fails, nothing is lost or doubled, the others
-// go on.
+// One of four servers dies at its first struck sample. Its samples fail, none is lost or doubled, and the others
+// continue.
 func TestFaultOneEndpointOfFourDies(t *testing.T) {
 	program(t)
 	t.Parallel()
@@ -179,7 +180,7 @@ func TestFaultOneEndpointOfFourDies(t *testing.T) {
 	require.Equal(t, r.Samples.Failed, r.Endpoints[1].Failed)
 }
 
-// With retries the samples of a dead server go to the others, before the first byte only, and the record counts them.
+// With retries, samples of a dead server that had received no byte go to the others, and the record counts them.
 func TestFaultOneEndpointOfFourDiesAndOthersTakeOver(t *testing.T) {
 	program(t)
 	t.Parallel()
@@ -196,11 +197,11 @@ func TestFaultAllEndpointsDie(t *testing.T) {
 	urls := fleet(t, 2, func(_ int, x *call) { x.hangUp = true; x.server.close() })
 	r := faultRun(t, "", urls, "--request-timeout", "20s", "--endpoint-timeout", "1s")
 	r.holdsTogether(t, requestsOf(t, r))
-	// on a busy machine every sample may be in flight before the first server is gone: then all are reset
+	// On a busy machine every sample may be in flight before the first server is gone: then all are reset.
 	r.failedBy(t, "connect", "no_endpoint", "reset")
 }
 
-// away makes a server that goes at the first sample that strikes and listens again after a while, on the same port.
+// away makes a server that dies at its first struck sample and listens again on the same port after a while.
 func away(t *testing.T, gap time.Duration) (url string) {
 	t.Helper()
 	first, err := net.Listen("tcp", "127.0.0.1:0")
@@ -223,7 +224,7 @@ func away(t *testing.T, gap time.Duration) (url string) {
 		time.Sleep(gap)
 		second, err := net.Listen("tcp", first.Addr().String())
 		if err != nil {
-			return // the run then shows that nobody returned
+			return // the run then shows that the server did not return
 		}
 		serveFaultsOn(t, second, url, (*call).good)
 	}()
@@ -234,8 +235,7 @@ func away(t *testing.T, gap time.Duration) (url string) {
 	return url
 }
 
-// A server that restarts within the run: what came meanwhile fails, what comes after it has returned is answered, and
-// the run is INVALID.
+// A server restarts within the run: samples fail in the meantime, later ones are answered, and the run is INVALID.
 func TestFaultServerReturns(t *testing.T) {
 	program(t)
 	for _, gap := range []time.Duration{time.Second, 5 * time.Second} {
@@ -284,7 +284,7 @@ func certificate(t *testing.T) (tls.Certificate, []byte) {
 		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-// A server that comes back with a certificate that nobody trusts, as after a wrong roll-out.
+// A server returns with a certificate that the client does not trust, as after a faulty deployment.
 func TestFaultTLS(t *testing.T) {
 	program(t)
 	t.Parallel()
@@ -295,7 +295,7 @@ func TestFaultTLS(t *testing.T) {
 	var changed atomic.Bool
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	// a server that starts again has new keys for its tickets, so that no session goes on
+	// A restarted server has new keys for its tickets, so that no session is resumed.
 	first, second := &tls.Config{Certificates: []tls.Certificate{trusted}},
 		&tls.Config{Certificates: []tls.Certificate{other}}
 	second.SetSessionTicketKeys([][32]byte{{1}})
@@ -314,12 +314,12 @@ func TestFaultTLS(t *testing.T) {
 	probed, err := os.ReadFile(filepath.Join(r.Folder, record.PreflightName))
 	require.NoError(t, err)
 	require.Contains(t, string(probed), `"client": "epoll"`)
-	r.failedBy(t, "tls", "reset") // the second on the connection that brought the change
+	r.failedBy(t, "tls", "reset") // the second reason is that of the connection that brought the change
 	require.Positive(t, r.Samples.FailedByReason["tls"], r.Samples.FailedByReason)
 }
 
-// A server that requires a certificate of its clients: with it the run is VALID, from the preflight on, and no file of
-// the run contains a part of the private key. Without it nothing is measured.
+// A server requires a client certificate. With it the run is VALID, preflight included, and no file of the run contains
+// a part of the private key. Without it the run ends before the test.
 func TestClientCertificate(t *testing.T) {
 	program(t)
 	t.Parallel()
@@ -359,8 +359,8 @@ func TestClientCertificate(t *testing.T) {
 	require.Contains(t, string(text), "--client-cert")
 }
 
-// In accuracy mode LoadGen writes what it was given: nothing of a struck sample, whatever of it had come, and every
-// token of the others.
+// In accuracy mode LoadGen's log contains every token of good samples, and nothing of struck ones, even if a part of
+// the answer had come.
 func TestFaultsLeaveNothingInTheAccuracyLog(t *testing.T) {
 	program(t)
 	for _, name := range []string{"half-closed in the middle", "error event in the middle", "an id out of range"} {
@@ -388,8 +388,7 @@ func TestFaultsLeaveNothingInTheAccuracyLog(t *testing.T) {
 	}
 }
 
-// A server that answers shorter prompts than it was sent says so in its usage: every answer is good, and the run is
-// not.
+// A server shortens prompts and reports it in its usage: every answer is good, but the run is INVALID.
 func TestServerThatCutsPrompts(t *testing.T) {
 	program(t)
 	server := serveFaults(t, func(x *call) {

@@ -18,12 +18,12 @@ import (
 )
 
 // faultServer is a server of completions that writes its bytes itself, so that a row of the fault table can send what
-// no HTTP library would. Requests whose prompt begins with a multiple of faultEvery get the row's reply, all others a
-// good answer.
+// no HTTP library would send. Requests whose prompt begins with a multiple of faultEvery get the row's reply, all
+// others a good answer.
 type faultServer struct {
 	url      string
 	reply    func(*call)
-	asked    func(path string) // is called behind each answer to a GET; nil: nothing is
+	asked    func(path string) // called after each answer to a GET; nil: not called
 	listener net.Listener
 
 	mu     sync.Mutex
@@ -31,7 +31,7 @@ type faultServer struct {
 	closed bool
 	users  sync.WaitGroup
 	echo   atomic.Bool            // answers carry the ids of their requests, as vLLM's do
-	models atomic.Pointer[string] // what /v1/models answers; nil: that of facts
+	models atomic.Pointer[string] // the answer of /v1/models; nil: that of facts
 }
 
 // faultEvery is the share of samples that a row strikes, by their prompts, so that a repeated request is struck again.
@@ -96,7 +96,7 @@ func (s *faultServer) accept() {
 	}
 }
 
-// close ends the server as a process that dies: nobody listens, and every connection ends.
+// close ends the server like a process that dies: no port listens, and every connection ends.
 func (s *faultServer) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,7 +147,7 @@ func (s *faultServer) serve(c net.Conn) {
 	}
 }
 
-// facts are what the probe asks for.
+// facts are the answers to the probe.
 var facts = map[string]string{
 	"/v1/models":      `{"object":"list","data":[{"id":"m","object":"model","max_model_len":8192}]}`,
 	"/version":        `{"version":"0.32.0"}`,
@@ -212,7 +212,7 @@ func (s *faultServer) read(c net.Conn, r *http.Request) (*call, error) {
 	return x, nil
 }
 
-// raw writes bytes as they are. An error is the client's end of the connection, which the row may have asked for.
+// raw writes bytes unchanged. An error means that the client closed the connection, which the row may intend.
 func (x *call) raw(parts ...string) {
 	_, _ = io.WriteString(x.conn, strings.Join(parts, ""))
 }
@@ -223,7 +223,7 @@ const streamHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=
 // chunk frames a part of a body.
 func chunk(s string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(s), s) }
 
-// data is an event in a chunk of its own.
+// data is an event in its own chunk.
 func data(json string) string { return chunk("data: " + json + "\n\n") }
 
 const lastChunk = "0\r\n\r\n"
@@ -240,7 +240,7 @@ func usageOf(prompt, n int) string {
 	return fmt.Sprintf(`{"id":"cmpl-1","object":"text_completion","model":"m","choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}}`, prompt, n, prompt+n)
 }
 
-// events are the tokens of a good answer, the last with its finish_reason.
+// events are the tokens of a good answer. The last one has the finish_reason.
 func (x *call) events() []string {
 	list := make([]string, goodTokens)
 	for i := range list {
@@ -253,7 +253,7 @@ func (x *call) events() []string {
 	return list
 }
 
-// named puts the request's id into a document, where the server does so.
+// named puts the request's id into a document, as real servers do.
 func (x *call) named(document string) string {
 	if !x.server.echo.Load() {
 		return document
@@ -267,7 +267,7 @@ func (x *call) named(document string) string {
 	return document
 }
 
-// trailer is what follows the last token.
+// trailer follows the last token.
 func (x *call) trailer() string {
 	if x.usage {
 		return data(x.named(usageOf(len(x.prompt), goodTokens))) + data("[DONE]") + lastChunk
@@ -281,7 +281,7 @@ func (x *call) whole() string {
 		len(x.prompt), len(x.prompt)+goodTokens))
 }
 
-// status writes an answer of another status, or another kind, than was asked for.
+// status writes an answer with another status or another content type than the client requested.
 func (x *call) status(line, contentType, body string, headers ...string) {
 	head := ""
 	for _, h := range headers {
@@ -317,7 +317,8 @@ func (x *call) goodGenerate() {
 		lastChunk)
 }
 
-// native is an event of SGLang's own route: ids up to here, or since the event before, as the row likes.
+// native is an event of SGLang's own route. Its ids are all so far, or those since the previous event, as the row
+// chooses.
 func native(ids string, n int, finish string) string {
 	text := " t" + strings.ReplaceAll(ids, ",", " t")
 	return data(fmt.Sprintf(`{"text":"%s","output_ids":[%s],"meta_info":{"id":"1","finish_reason":%s,"prompt_tokens":3,"completion_tokens":%d}}`, text, ids, finish, n))
@@ -344,14 +345,14 @@ func (x *call) drip(text string, pause time.Duration) {
 	}
 }
 
-// silent waits for the client to give up.
+// silent waits until the client gives up.
 func (x *call) silent() {
 	x.hangUp = true
 	_ = x.conn.SetReadDeadline(time.Now().Add(time.Minute))
 	_, _ = io.Copy(io.Discard, x.conn)
 }
 
-// reset ends the connection by a RST.
+// reset ends the connection with a RST.
 func (x *call) reset() {
 	x.hangUp = true
 	if c, ok := x.below().(*net.TCPConn); ok {
@@ -368,7 +369,7 @@ func (x *call) below() net.Conn {
 	return x.conn
 }
 
-// halfClose ends what the server sends; it would still read.
+// halfClose closes the server's sending side; the server could still read.
 func (x *call) halfClose() {
 	if c, ok := x.conn.(*tls.Conn); ok {
 		_ = c.CloseWrite()

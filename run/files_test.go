@@ -15,7 +15,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// LoadGen's logs get into the folder that was checked, whatever has its name when LoadGen opens them.
+// LoadGen's logs are written to the folder that was checked, even if another folder has its name when LoadGen opens
+// them.
 func TestLogFolderIsHeld(t *testing.T) {
 	o := &output{folder: t.TempDir()}
 	logs := filepath.Join(o.folder, record.LogFolder)

@@ -26,7 +26,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
 
-// ended is a test whose samples have ended, and of which LoadGen has left no logs.
+// ended is a test whose samples have ended, without logs of LoadGen.
 func ended(t *testing.T, settings Settings) *test {
 	t.Helper()
 	ds := &datasets.Dataset{Samples: []datasets.Sample{{InputIDs: []int32{1, 2, 3}}, {Index: 1, InputIDs: []int32{1}}}}
@@ -136,7 +136,7 @@ func TestCountsOfTheRecord(t *testing.T) {
 	run := ended(t, Settings{"scenario": "Offline", "backend": "vllm"})
 	ids, usage := ledger.TokensFromIDs, ledger.TokensFromUsage
 	run.complete(0, 0, ledger.Completion{OutputTokens: 5, InputTokens: 3, Source: ids, Endpoint: 0, Events: 4, Merged: 1})
-	// another prompt than was sent
+	// a prompt of another length than the sent one
 	run.complete(1, 0, ledger.Completion{OutputTokens: 5, InputTokens: 4, Source: usage, Endpoint: 1, Retries: 2})
 	run.complete(2, 1, ledger.Completion{OutputTokens: 1, InputTokens: 1, Source: ids, Endpoint: 1})
 	run.complete(3, 1, ledger.Completion{OutputTokens: 0, Source: ids})
@@ -170,17 +170,17 @@ func TestCountsOfTheRecord(t *testing.T) {
 	require.NotNil(t, r.LoadGen.Result)
 }
 
-// A chat's prompt is the template's to make: its tokens are not those of the row.
+// The server's template changes the prompt of a chat, so its number of tokens is not compared with the row's.
 func TestPromptsOfAChatAreNotCompared(t *testing.T) {
 	run := ended(t, Settings{"scenario": "Offline", "api": "chat"})
 	run.complete(0, 0, ledger.Completion{OutputTokens: 5, InputTokens: 40})
-	run.complete(1, 77, ledger.Completion{OutputTokens: 5, InputTokens: 40}) // no row of the data set
+	run.complete(1, 77, ledger.Completion{OutputTokens: 5, InputTokens: 40}) // not a row of the data set
 	e := &record.Evidence{}
 	run.count(&record.Record{}, e, run.timed())
 	require.Zero(t, e.OtherPrompts)
 }
 
-// Latencies count from what LoadGen counts from.
+// Latencies count from the same moment as LoadGen's.
 func TestOriginOfLatencies(t *testing.T) {
 	for _, c := range []struct {
 		scenario, mode string

@@ -19,8 +19,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// A server that sends ids back and answers some requests with what an earlier one was due: exactly these samples fail.
-// Each way that an id comes back is tried: behind a prefix, in vLLM's generate route, and as SGLang's rid.
+// A server that returns ids answers some requests with the answer of an earlier one: exactly these samples fail. The
+// rows cover each form of a returned id: behind a prefix, in vLLM's generate route, and as SGLang's rid.
 func TestFaultOtherRequestsAnswer(t *testing.T) {
 	program(t)
 	for _, c := range []struct {
@@ -39,7 +39,7 @@ func TestFaultOtherRequestsAnswer(t *testing.T) {
 			var asked atomic.Int64
 			server := serveFaults(t, func(x *call) {
 				other := *x
-				if asked.Add(1) == 1 { // the preflight's
+				if asked.Add(1) == 1 { // the preflight's request
 					x.good()
 					return
 				}
@@ -56,8 +56,8 @@ func TestFaultOtherRequestsAnswer(t *testing.T) {
 	}
 }
 
-// A gateway that replaces the header: the preflight sees that ids do not come back, the record says so, and no answer
-// fails for it.
+// A gateway replaces the header: the preflight notices that ids do not come back, the record notes it, and no answer
+// fails because of it.
 func TestFaultGatewayReplacesTheID(t *testing.T) {
 	program(t)
 	t.Parallel()
@@ -88,8 +88,8 @@ func TestFaultGatewayReplacesTheID(t *testing.T) {
 	require.True(t, r.Answers.Identified)
 }
 
-// With --traceparent every sample's span arrives at the simulator once, and those of preflight and warm-up are of no
-// sample. Without it no request has the field.
+// With --traceparent every sample's span reaches the simulator once, and the spans of preflight and warm-up belong to
+// no sample. Without it no request has the header.
 func TestTraceparentNamesTheSample(t *testing.T) {
 	server := simulate(t, "--ttft", "1ms", "--tpot", "0", "--answers", "random", "--output-tokens", "4")
 	to, err := url.Parse(server.url)
@@ -126,7 +126,7 @@ func TestTraceparentNamesTheSample(t *testing.T) {
 	require.Greater(t, len(spans)-outside, 16, "preflight and warm-up")
 }
 
-// A server that answers each request twice, over TLS and through a proxy, where answers carry no ids: INVALID.
+// A server answers each request twice, over TLS and through a proxy. Answers carry no ids there, so the run is INVALID.
 func TestFaultAnsweredTwiceOverNetHTTP(t *testing.T) {
 	program(t)
 	t.Parallel()

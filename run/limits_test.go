@@ -28,7 +28,7 @@ func offlinePlan(t *testing.T, s Settings) (*plan.Plan, *backends.Config) {
 	return p, c
 }
 
-// What the strategies mean for a backend.
+// The effect of the strategies on a backend's configuration.
 func TestOfflineStrategies(t *testing.T) {
 	for _, x := range []struct {
 		set                             Settings
@@ -91,7 +91,7 @@ func TestContextLengths(t *testing.T) {
 	}
 }
 
-// A test that cannot have its connections is refused before it begins, with what to do.
+// A test that would exceed a limit on connections is rejected before it begins, and the error contains a remedy.
 func TestConnectionsAreReserved(t *testing.T) {
 	p, c := offlinePlan(t, Settings{"concurrency": "10"})
 	pre := &Preflight{}
@@ -105,7 +105,7 @@ func TestConnectionsAreReserved(t *testing.T) {
 	require.EqualValues(t, "open_files", Classify(err).Code)
 }
 
-// withPorts is a host of any number of open files.
+// withPorts is a host without a limit of open files.
 func withPorts(n int, err error) hostLimits {
 	return hostLimits{
 		func(want uint64) (hostinfo.NoFile, error) { return hostinfo.NoFile{Now: want}, nil },

@@ -17,7 +17,7 @@ const (
 	testTPOT = int64(50 * time.Millisecond)
 )
 
-// following gives a live view of a ledger of its own.
+// following returns a live view of its own ledger.
 func following(queries int) (*ledger.Shard, *live) {
 	l := ledger.New(1, 64)
 	bearable := earlystop.Bearable(.99, queries)
@@ -32,7 +32,7 @@ func following(queries int) (*ledger.Shard, *live) {
 	return l.Shard(0), v
 }
 
-// life is one sample: the times of its first token and its end after the issue, 0: never.
+// life is one sample: the times of its first token and its end after the issue; 0: it did not happen.
 type life struct {
 	first, done int64
 	tokens      int
@@ -61,10 +61,10 @@ func TestLiveCountsEachSampleOnce(t *testing.T) {
 		{first: testTTFT + 1, done: 2 * testTTFT, tokens: 100},                  // late first token
 		{first: 1000, done: 1000 + int64(reportSlack) + 9*testTPOT, tokens: 10}, // exactly at the limit
 		{first: 1000, done: 1001 + int64(reportSlack) + 9*testTPOT, tokens: 10}, // slow
-		{first: 0, done: 0}, // waits
-		// late, goes on
+		{first: 0, done: 0}, // waiting
+		// late, in flight
 		{first: testTTFT + 5, done: 0},
-		// failed: told otherwise
+		// failed samples are reported elsewhere
 		{first: 0, done: 3 * testTTFT, failed: true}, {first: 5, done: 9 * testTTFT, tokens: 2, failed: true},
 	} {
 		x.play(s, i, start)
@@ -81,7 +81,7 @@ func TestLiveCountsEachSampleOnce(t *testing.T) {
 	require.Equal(t, []int{3, 1}, over(start+5*testTTFT))
 }
 
-// Whatever the order in which samples end, the sum at the end is that of all of them together.
+// The final sum does not depend on the order in which samples end.
 func TestLiveAgreesWithACountOfEverything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, v := following(5000)
@@ -120,8 +120,8 @@ func TestNothingIsFollowedWithoutLimits(t *testing.T) {
 	require.Nil(t, none.look(5))
 }
 
-// A Server run whose limit is out of reach is ended within its first seconds where that was asked for, and says which
-// numbers decided.
+// With --fail-fast a Server run whose limit is out of reach ends within its first seconds, and reports the numbers that
+// decided.
 func TestFailFastEndsAServerRunThatIsLost(t *testing.T) {
 	server := simulate(t, "--ttft", "400ms", "--tpot", "0", "--answers", "random", "--output-tokens", "4",
 		"--max-num-seqs", "4096")

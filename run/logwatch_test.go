@@ -22,7 +22,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
 
-// writing is a folder of logs that are being written, and the watch on them.
+// writing is a folder of logs that are being written, and their watch.
 func writing(t *testing.T) (*logWatch, map[string]*os.File) {
 	t.Helper()
 	dir := t.TempDir()
@@ -41,7 +41,7 @@ func writing(t *testing.T) (*logWatch, map[string]*os.File) {
 	return w, files
 }
 
-// What somebody else does to a log while it is written is seen, and what only LoadGen does is not.
+// The watch reports changes of a log by another program, and none by LoadGen.
 func TestChangesFromOutsideAreSeen(t *testing.T) {
 	for _, name := range logNames {
 		for what, change := range map[string]func(path string) error{
@@ -70,14 +70,14 @@ func TestChangesFromOutsideAreSeen(t *testing.T) {
 				require.Empty(t, faults)
 				continue
 			}
-			if what == "truncated" { // LoadGen wrote on before anybody looked: the hole tells
+			if what == "truncated" { // LoadGen wrote before the next look, which sees a hole
 				text, err := os.ReadFile(filepath.Join(w.folder, name))
 				require.NoError(t, err)
 				require.Contains(t, string(text), "\x00")
 				continue
 			}
 			require.Len(t, faults, 1)
-			if what == "replaced" { // who looks between both steps sees the first
+			if what == "replaced" { // a look between the two steps sees a removed log
 				require.Regexp(t, name+" was (replaced|removed)", faults[0])
 				continue
 			}
@@ -89,7 +89,7 @@ func TestChangesFromOutsideAreSeen(t *testing.T) {
 	require.Equal(t, []string{"mlperf_log_detail.txt was truncated from 11 to 3 bytes while LoadGen wrote it"}, w.stop())
 }
 
-// Logs that lost their names are written again, and no other.
+// Only removed logs are written again.
 func TestRemovedLogsAreRestored(t *testing.T) {
 	w, files := writing(t)
 	_, err := files[mllog.DetailName].WriteString("second line\n")
@@ -106,7 +106,7 @@ func TestRemovedLogsAreRestored(t *testing.T) {
 	require.Equal(t, "kept", string(text))
 }
 
-// After freeze, what is still written reaches no log; other files of the process are not touched.
+// After freeze, writes reach no log, and other files of the process stay unchanged.
 func TestFrozenLogsDoNotChange(t *testing.T) {
 	w, files := writing(t)
 	other, err := os.Create(filepath.Join(t.TempDir(), "other"))
@@ -129,7 +129,7 @@ func TestFrozenLogsDoNotChange(t *testing.T) {
 	require.NotEqual(t, before, w.states())
 }
 
-// running is a Server test in a process of its own.
+// running is a Server test in its own process.
 type running struct {
 	*exec.Cmd
 	folder    string
@@ -162,11 +162,11 @@ func runLong(t *testing.T, args ...string) *running {
 }
 
 func (r *running) end() int {
-	_ = r.Wait() // the state says how it ended
+	_ = r.Wait() // the exit status is in the state
 	return r.ProcessState.ExitCode()
 }
 
-// A test whose log somebody else changes is not valid, however well it went; its exit code is the environment's.
+// A test whose log another program changes is not valid, even if all else succeeds; its exit code is the environment's.
 func TestALogThatIsChangedInATest(t *testing.T) {
 	program(t)
 	for name, c := range map[string]struct {
@@ -200,7 +200,7 @@ func TestALogThatIsChangedInATest(t *testing.T) {
 	}
 }
 
-// hashed wants the hash of every file of a run but the record's, as the files are now.
+// hashed requires that the record has the hash of every file of a run except its own, as the files are now.
 func hashed(t *testing.T, folder string, r *record.Record) {
 	t.Helper()
 	now := map[string]string{}
@@ -223,7 +223,7 @@ func hashed(t *testing.T, folder string, r *record.Record) {
 	}
 }
 
-// LoadGen goes on issuing after a signal: the hashes of its logs in the record are those of the logs that stay.
+// LoadGen continues to issue after a signal: the hashes in the record are those of the final logs.
 func TestHashesAfterASignal(t *testing.T) {
 	program(t)
 	r := runLong(t, "--target-qps", "2000", "--min-duration", "10m", "--max-tokens", "2")
@@ -235,7 +235,7 @@ func TestHashesAfterASignal(t *testing.T) {
 	hashed(t, r.folder, saved)
 }
 
-// An output folder that is renamed or deleted in the middle of a test costs its place, not what was measured.
+// If the output folder is renamed or deleted during a test, the run is saved elsewhere with all measurements.
 func TestALostOutputFolder(t *testing.T) {
 	program(t)
 	for name, lose := range map[string]func(folder string) error{
@@ -280,8 +280,8 @@ func TestALostOutputFolder(t *testing.T) {
 	}
 }
 
-// What cannot be recorded after a test is the environment's fault or a bug, and never bad usage: that would say that
-// nothing was started.
+// An error after a test is the environment's fault or a bug. It is never wrong usage, which would mean that no test was
+// started.
 func TestErrorsAfterATestAreNotUsage(t *testing.T) {
 	out := &output{folder: "out"}
 	require.NoError(t, out.afterTest(nil))

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Over TLS a run reports the same figures about its loop and the stages of its samples as without it, and the times of
-// a sample have the same order.
+// A run over TLS reports the same figures about its loop and the stages of its samples as a run without TLS, and the
+// times of a sample have the same order.
 func TestLoopsOverTLS(t *testing.T) {
 	program(t)
 	t.Parallel()

@@ -13,17 +13,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tooBusy is the share of the machine that others may use while milliseconds are measured: with client and simulator on
-// two cores little more is free.
+// tooBusy is the share of the machine that other processes may use while a test measures milliseconds. The client and
+// the simulator leave little more than this of two cores.
 const tooBusy = 0.15
 
 // tick is the unit of /proc/stat and /proc/PID/stat on every Linux that Go runs on.
 const tick = time.Second / 100
 
-// machine watches who uses the processors.
+// machine measures the use of the processors.
 type machine struct {
 	all, used, ours time.Duration
-	pid             int // a process of ours that has not ended
+	pid             int // a running process of this test
 }
 
 func watchMachine(t *testing.T, pid int) *machine {
@@ -32,7 +32,7 @@ func watchMachine(t *testing.T, pid int) *machine {
 	return m
 }
 
-// others is the share of all processor time since the start that went to processes that are not the test's.
+// others returns the share of processor time since the start that other processes used.
 func (m *machine) others(t *testing.T) float64 {
 	all, used, ours := m.read(t)
 	return float64((used-m.used)-(ours-m.ours)) / float64(all-m.all)

@@ -11,8 +11,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// Ten thousand streams with answers after 1 ms: LoadGen sees every first token before its completion (it logs an error
-// line for each that it does not), and the record, the request log and LoadGen's logs tell the same figures.
+// Ten thousand streams with answers after 1 ms: LoadGen sees every first token before its completion (otherwise it logs
+// an error), and the record, the request log and LoadGen's logs contain the same figures.
 func TestTenThousandStreams(t *testing.T) {
 	const streams = 10_000
 	server := simulate(t, "--ttft", "1ms", "--tpot", "0", "--answers", "random", "--output-tokens", "8", "--max-num-seqs",
@@ -93,8 +93,8 @@ func checkClient(t *testing.T, r *ran) {
 	require.Equal(t, c.Loops[0].Realtime, c.LoopRealtime)
 }
 
-// checkLoadGen requires that LoadGen's percentiles are within 1 ms of ours. LoadGen's stamp is the time of the report,
-// ours the time at which the token could be read. On a machine without a free CPU the difference is allowed too.
+// checkLoadGen requires that LoadGen's percentiles are within 1 ms of this program's. LoadGen's stamp is the time of
+// the report, the program's the time at which the token could be read. Without a free CPU the difference may be larger.
 func checkLoadGen(t *testing.T, r *ran) {
 	slack := 1e-3 + r.Client.ReportLagUS.Max/1e6
 	near := func(key string, ours float64, slack float64) {

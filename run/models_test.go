@@ -17,14 +17,14 @@ func listOf(name, root string) *string {
 	return &text
 }
 
-// Answers that name another model than the preflight's fail, be they good otherwise.
+// Answers that name another model than the preflight's fail, even if they are good otherwise.
 func TestFaultAnswersByAnotherModel(t *testing.T) {
 	program(t)
 	t.Parallel()
 	var answered atomic.Int64
 	server := serveFaults(t, func(x *call) {
 		body := x.whole()
-		if answered.Add(1) > 1 { // the first is the preflight's
+		if answered.Add(1) > 1 { // the first request is the preflight's
 			body = strings.Replace(body, `"model":"m"`, `"model":"another"`, 1)
 		}
 		x.status("200 OK", "application/json", body)
@@ -35,7 +35,7 @@ func TestFaultAnswersByAnotherModel(t *testing.T) {
 	require.EqualValues(t, answered.Load()-1, r.Samples.Failed)
 }
 
-// A server whose model is another one at the end of the test: every answer is good, and the run is INVALID.
+// A server has another model at the end of the test: every answer is good, and the run is INVALID.
 func TestFaultAnotherModelAtTheEnd(t *testing.T) {
 	program(t)
 	t.Parallel()
@@ -57,8 +57,8 @@ func TestFaultAnotherModelAtTheEnd(t *testing.T) {
 	}
 }
 
-// A server that is restarted with another model and back again: the retries are answered, and whoever asks at the end
-// sees nothing.
+// A server is restarted with another model and back again. The retries are answered, and a question at the end would
+// see no change.
 func TestFaultAnotherModelAfterReconnect(t *testing.T) {
 	program(t)
 	t.Parallel()
@@ -95,8 +95,7 @@ func TestFaultAnotherModelAfterReconnect(t *testing.T) {
 	}
 }
 
-// A server that does not tell its model at the end, or is gone, has answered all that it was asked: a note, and no
-// more.
+// A server that does not answer the question for its model at the end has answered all requests: this is only noted.
 func TestFaultSilentAtTheEnd(t *testing.T) {
 	program(t)
 	t.Parallel()

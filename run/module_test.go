@@ -11,9 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// asAnother turns the project's go.mod into that of the module in ../example, which needs the project and whatever the
-// project needs. With every version named there, the go command asks for no module that building the project has not
-// fetched.
+// asAnother turns the project's go.mod into that of the module in ../example, which needs the project and its
+// dependencies. It lists every version, so that the go command downloads no module beyond the project's.
 func asAnother(t *testing.T, project, root string) string {
 	t.Helper()
 	const old = "module github.com/mlperf-go/mlperf-go\n"
@@ -22,8 +21,7 @@ func asAnother(t *testing.T, project, root string) string {
 		"\nrequire github.com/mlperf-go/mlperf-go v0.0.0\n\nreplace github.com/mlperf-go/mlperf-go => " + root + "\n"
 }
 
-// The module in ../example sees what any other program sees: it builds against the exported names alone, and gets a
-// verdict.
+// The module in ../example is like any other program: it builds with the exported names alone, and gets a verdict.
 func TestASecondModule(t *testing.T) {
 	program(t) // or skip
 	root, err := filepath.Abs("..")
@@ -65,7 +63,7 @@ func versions(t *testing.T, name string) map[string]string {
 	return all
 }
 
-// Whoever builds ../example as it stands gets the versions that the project is tested with.
+// Users who build ../example unchanged get the versions that the project is tested with.
 func TestTheExampleNamesTheSameVersions(t *testing.T) {
 	project := versions(t, "../go.mod")
 	shared := 0
