@@ -23,7 +23,7 @@ type Preflight struct {
 	Backend    *record.BackendChoice `json:"backend"`
 	Endpoints  []*backends.Probe     `json:"endpoints"`
 	OpenFiles  hostinfo.NoFile       `json:"open_files"`
-	LocalPorts int                   `json:"local_ports"` // that connections to one address can come from
+	LocalPorts int                   `json:"local_ports"` // local ports for connections to one address
 	// DiskFreeBytes is 0 if the file system reports no size.
 	DiskFreeBytes   uint64        `json:"disk_free_bytes"`
 	ExpectedLatency time.Duration `json:"expected_latency_ns,omitempty"` // SingleStream: median of the answers
@@ -91,8 +91,8 @@ func (b *prober) preflight(ctx context.Context, samples []datasets.Sample, folde
 	return pre, b.expectLatency(pre, latencies, generate)
 }
 
-// causeOf returns a context that is too short for the test as the cause of a request that a server rejected; otherwise
-// err.
+// causeOf returns the error of a context that is too short for the test as the reason why a server rejected a request;
+// otherwise err.
 func (b *prober) causeOf(ctx context.Context, err error, e backends.Endpoint, c *backends.Config) error {
 	var refused *backends.EndpointError
 	if !errors.As(err, &refused) || refused.Fault != backends.FaultGenerate {
@@ -114,8 +114,8 @@ func (b *prober) probes(generate bool) int {
 	return 1
 }
 
-// checkLengths rejects a server whose context is shorter than an answer, which it would cut silently, or than a prompt
-// with its answer, which it would reject.
+// checkLengths rejects a server whose context is shorter than an answer or than a prompt with its answer. The server
+// would cut the answer without a message, or reject the prompt.
 func (b *prober) checkLengths(pre *Preflight) error {
 	answer, prompt := b.plan.Config.Int("max-tokens"), b.plan.LongestPrompt()
 	for _, e := range pre.Endpoints {
@@ -190,7 +190,7 @@ func PreflightOnly(ctx context.Context, of *Plan, o Observer) (*Preflight, error
 		return nil, err
 	}
 	choice, err := bind(ctx, p, rows, o)
-	if cause := context.Cause(ctx); cause != nil { // the endpoint is not to blame
+	if cause := context.Cause(ctx); cause != nil { // the endpoint is not the reason
 		return nil, fmt.Errorf("the preflight was ended: %w", cause)
 	}
 	if err != nil {
@@ -202,7 +202,7 @@ func PreflightOnly(ctx context.Context, of *Plan, o Observer) (*Preflight, error
 	}
 	pre, err := (&prober{p, d, c, o}).preflight(ctx, samples, p.Folder())
 	pre.choose(choice)
-	if cause := context.Cause(ctx); cause != nil { // the endpoint is not to blame
+	if cause := context.Cause(ctx); cause != nil { // the endpoint is not the reason
 		return nil, fmt.Errorf("the preflight was ended: %w", cause)
 	}
 	if err == nil {

@@ -42,7 +42,7 @@ type Probe struct {
 	Data    *ledger.Test
 	Metrics ledger.Metrics
 	Causes  []record.Cause // why the probe does not count, by the rules of a run; empty: it does
-	Spoiled string         // the first of them, with the first failure; empty: the probe counts
+	Spoiled string         // words for the first cause, with the first failure; empty: the probe counts
 }
 
 // OpenProbes prepares a client in an existing folder: it reads the data set, probes the endpoints, builds the
@@ -239,8 +239,8 @@ func (c *ProbeClient) Watch(ctx context.Context, path string) (stop func() error
 type ProbeLoad interface {
 	Shards() []sut.Shard // as many as the client's
 	Due() []int64        // times in ns after StartNS by Seq; nil: latencies count from the issue
-	StartNS() int64      // wall clock
-	Stop()               // issue no more
+	StartNS() int64      // wall-clock time
+	Stop()               // Stop issues no more queries
 }
 
 // Send runs one probe to the end of its queries. A failed query ends the probe.
@@ -307,7 +307,7 @@ func (c *ProbeClient) Send(ctx context.Context, l ProbeLoad) (*Probe, error) {
 	return p, nil
 }
 
-// judge applies the rules of a run. before are the answers that no probe had asked for until now.
+// judge applies the rules of a run. before has the counts of answers from before this probe.
 func (c *ProbeClient) judge(p *Probe, ended error, drift time.Duration, before record.Answers) {
 	c.e.models.askAll()
 	r := &record.Record{LatencyS: record.NewLatencies(&p.Metrics, c.e.ledger.ITL().Stats()), Answers: c.e.answers(),

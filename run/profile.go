@@ -20,7 +20,7 @@ func (t *test) newProfile() (*profile.Control, error) {
 	if c.IsSet("profile-start") {
 		return profile.New(window, profile.Commands{Starts: c.String("profile-start"), Stops: c.String("profile-stop")}), nil
 	}
-	pages, err := servermetrics.Pages(t.config, nil) // they are reached in the same way
+	pages, err := servermetrics.Pages(t.config, nil) // the profilers are reached in the same way
 	if err != nil {
 		return nil, err
 	}

@@ -60,8 +60,8 @@ type Failure struct {
 	Detail   string // description of the failure on one line
 }
 
-// How often the progress is reported, and how often the memory is compared with its limits: 160 MiB, which may be left,
-// take longer than that to fill.
+// How often the progress is reported, and how often the memory is compared with its limits. The program leaves 160 MiB
+// of memory free, and takes longer than this period to fill them.
 const (
 	progressEvery = 500 * time.Millisecond
 	roomEvery     = 20 * time.Millisecond

@@ -14,10 +14,10 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// lostFolder is an output folder that was moved or deleted.
+// lostFolder is an output folder that was moved or removed.
 type lostFolder struct {
 	was string // its path
-	now string // where it is, "" where it was deleted
+	now string // its new path; "" if it was removed
 }
 
 func (l *lostFolder) words() string {
@@ -80,7 +80,7 @@ func (t *test) rescue(l *lostFolder) error {
 	var lost error
 	if l.now != "" {
 		lost = os.CopyFS(folder, os.DirFS(t.heldPath()))
-		_ = os.Remove(filepath.Join(folder, record.ReserveName)) // it is not there where the disk is full
+		_ = os.Remove(filepath.Join(folder, record.ReserveName)) // missing if the disk is full
 	}
 	t.folder = folder
 	lost = errors.Join(lost, os.MkdirAll(t.path(record.LogFolder), p.Access().Folder()),

@@ -119,8 +119,8 @@ func (t *test) prepare(ctx context.Context) error {
 	}
 	t.claimed = !p.Config.Bool("force")
 	t.pre, err = (&prober{p, driver, c, t.observer}).preflight(ctx, t.dataset.Samples, t.folder)
-	if err = cmp.Or(err, t.scorer.refusal()); err != nil { // an unusable server is the better reason
-		_ = os.Remove(t.path(record.LogFolder)) // neither goes unless it is empty
+	if err = cmp.Or(err, t.scorer.refusal()); err != nil { // an unusable server explains more
+		_ = os.Remove(t.path(record.LogFolder)) // removed only if it is empty
 		_ = os.Remove(t.folder)
 		return err
 	}
@@ -130,7 +130,7 @@ func (t *test) prepare(ctx context.Context) error {
 		t.pre.Notes = append(t.pre.Notes, err.Error())
 	}
 	t.addProfiled()
-	if !t.claimed { // an earlier run is given up only now, when nothing but the test itself can fail
+	if !t.claimed { // an earlier run is replaced only now, when only the test itself can fail
 		notes, err := replace(t.folder, p.Access())
 		if err != nil {
 			return err

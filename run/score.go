@@ -22,7 +22,7 @@ type scorer struct {
 	notScored string
 }
 
-// newScorer reads references, sentence parameters and the tokenizer. It returns nil if nothing is to be scored.
+// newScorer loads references, sentence parameters and the tokenizer. It returns nil if the answers will not be scored.
 func newScorer(ctx context.Context, p *plan.Plan, ds *datasets.Dataset) (*scorer, error) {
 	if p.Mode != models.Accuracy || p.Scoring == nil {
 		return nil, nil

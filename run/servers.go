@@ -12,8 +12,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/servers"
 )
 
-// servers returns what the supervisor in --server-dir saw of the endpoints during the test, and notes for the user. It
-// is nil without a supervisor.
+// servers returns the supervisor's account of the endpoints during the test from --server-dir, and notes for the user.
+// It is nil without a supervisor.
 func (e *evidence) servers() (*servers.Facts, []string) {
 	dir := e.plan.Config.String("server-dir")
 	if dir == "" {

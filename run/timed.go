@@ -100,8 +100,8 @@ func (t *test) ready(ctx context.Context) (*loadgen.QSL, error) {
 // machine, so a share of the live heap alone would be no bound.
 const garbageRoom = 16 << 20
 
-// quiet makes the timed phase free of what the preparation left
-// (docs/reference/measurements.md#garbage-collection-during-a-test): few collections, which have little to do.
+// quiet prepares the timed phase by a garbage collection, so that few collections follow and each has little to do
+// (docs/reference/measurements.md#garbage-collection-during-a-test).
 func quiet(shards int) {
 	roomToRun(shards)
 	runtime.GC()
@@ -137,7 +137,7 @@ func (t *test) wait(returned <-chan error) error {
 		if err := t.logs.freeze(); err != nil {
 			t.unsaved = errors.Join(t.unsaved, err)
 		}
-		time.Sleep(flushGrace) // a write that had begun ends
+		time.Sleep(flushGrace) // lets a write finish that had begun
 		return nil
 	}
 }
@@ -165,7 +165,7 @@ func (t *test) join(err error) error {
 		t.wakes += s.Wakes()
 		t.full += s.FullWaits()
 	}
-	_ = t.sut.Wait() // a backend's error is the cause already
+	_ = t.sut.Wait() // a backend's error is reported as the cause already
 	t.joined = true
 	return err
 }

@@ -46,7 +46,7 @@ func narrate(c *backends.Config, o Observer) (asking *backends.Config, stop func
 			case <-end:
 				return
 			case next := <-questions:
-				if next.request != q.request { // else a server that is asked again and again has not answered as it should
+				if next.request != q.request { // otherwise the server answers, but is asked again and again
 					q = next
 					late.Reset(patience)
 				}

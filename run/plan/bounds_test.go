@@ -8,7 +8,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
-// Bounds that no test can meet are refused, whether the user set both or one is the benchmark's or a default.
+// Bounds that no test can meet are rejected, whether they come from the user, the benchmark or the defaults.
 func TestImpossibleBounds(t *testing.T) {
 	for name, c := range map[string]struct {
 		settings Settings
@@ -50,7 +50,7 @@ func TestImpossibleBounds(t *testing.T) {
 	}
 }
 
-// A setting of the user's without effect is noted.
+// A setting of the user's that has no effect is noted.
 func TestSettingsWithoutEffect(t *testing.T) {
 	for name, c := range map[string]struct {
 		settings Settings
@@ -84,7 +84,7 @@ func TestSettingsWithoutEffect(t *testing.T) {
 	}
 }
 
-// The record of a run has what was done, not what was asked for in vain.
+// The record contains the values that the run used, not those that had no effect.
 func TestRecordedStream(t *testing.T) {
 	p := planned(t, 10, Settings{"model": "llama3.1-8b", "scenario": "Server", "stream": "false"})
 	require.True(t, p.Config.Bool("stream"))

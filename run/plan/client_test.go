@@ -14,7 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
-// aClient is the plan of a client that is asked for two servers.
+// aClient is the plan of a client of two servers.
 func aClient(t *testing.T, scenario string, more Settings) *Plan {
 	t.Helper()
 	s := Settings{"model": "llama3.1-8b", "scenario": scenario, "endpoint": "http://a:1,http://b:2"}
@@ -100,7 +100,7 @@ func TestProbesOfSingleStreamAreWholeAnswers(t *testing.T) {
 	require.Equal(t, 77, p.probeTokens())
 }
 
-func TestProxiesThatCannotBe(t *testing.T) {
+func TestInvalidProxies(t *testing.T) {
 	for _, c := range []struct {
 		settings Settings
 		code     string

@@ -15,7 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
-// file writes text to a file of the test's and returns its path.
+// file writes text to a temporary file and returns its path.
 func file(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -47,7 +47,7 @@ func unbound(t *testing.T, more ...string) *Plan {
 	return p
 }
 
-// A file is read once, and a synthetic one makes the run a rehearsal whoever made it.
+// A file is read once, and a synthetic data set makes the run a rehearsal, whoever wrote the file.
 func TestADataSetIsReadOnce(t *testing.T) {
 	path := synthetic(t, 6)
 	p := unbound(t, "dataset", path, "samples", "4", "endpoint", "http://a:1")
@@ -83,8 +83,8 @@ func TestADataSetIsReadOnce(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// Tests of a campaign share what they would read alike.
-func TestWhoSharesADataSet(t *testing.T) {
+// Tests of a campaign share a data set that they would read in the same way.
+func TestWhenADataSetIsShared(t *testing.T) {
 	path := synthetic(t, 4)
 	reader := unbound(t, "dataset", path)
 	ds, err := reader.ReadDataset()

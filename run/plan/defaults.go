@@ -181,7 +181,7 @@ func rowDefaults(p *Plan) []suggestion {
 		{"min-tokens", strconv.Itoa(sampling.MinTokens)},
 		{"temperature", number(sampling.Temperature)}, {"top-p", number(sampling.TopP)},
 	}
-	if sampling.MaxTokens > 0 { // else the rules name none
+	if sampling.MaxTokens > 0 { // otherwise the rules name none
 		list = append(list, suggestion{"max-tokens", strconv.Itoa(sampling.MaxTokens)})
 	}
 	if sampling.Seed != nil {

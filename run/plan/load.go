@@ -18,10 +18,10 @@ type Load struct {
 	AuditText string
 
 	confRest []config.KV // lines of a user.conf that are not settings of this program
-	seeds    *[3]uint64  // that LoadGen is given; nil: it has the round's
+	seeds    *[3]uint64  // that LoadGen is given; nil: LoadGen has the round's
 }
 
-// readUserConf moves the values of a user.conf that this program has settings for into the configuration, and keeps the
+// readUserConf moves the values of a user.conf that are settings of this program into the configuration, and keeps the
 // other lines.
 func (l *Load) readUserConf() error {
 	path := l.Config.String("user-conf")

@@ -16,8 +16,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// LoadGen reads its built-in configuration once per process, so the test binary starts itself again for each plan whose
-// settings a test looks at: this variable contains the plan.
+// LoadGen reads its built-in configuration once per process. So the test binary starts itself again for each plan, and
+// this variable contains the plan.
 const jobVariable = "MLPERF_GO_PLAN_TEST"
 
 func TestMain(m *testing.M) {
@@ -36,7 +36,7 @@ type job struct {
 	Folder   string
 }
 
-// settled is what LoadGen makes of a plan, before and after the audit configuration.
+// settled contains LoadGen's settings for a plan, before and after the audit configuration.
 type settled struct {
 	Settings, Audited loadgen.TestSettings
 	Official          loadgen.TestSettings // by the model's key and the built-in mlperf.conf alone
@@ -94,7 +94,7 @@ func (j *job) settle() (*settled, error) {
 	return s, nil
 }
 
-// builtIn is what the linked LoadGen's own mlperf.conf makes of a key.
+// builtIn are the settings of the linked LoadGen's own mlperf.conf for a key.
 func builtIn(p *Plan, key string) loadgen.TestSettings {
 	s := loadgen.DefaultTestSettings()
 	s.FromConfig("", key, string(p.Scenario.LoadGen), loadgen.ConfBuiltIn)
@@ -118,7 +118,7 @@ func child(text string) int {
 	return 0
 }
 
-// settle asks a process of its own what LoadGen makes of a plan.
+// settle runs LoadGen in another process to find its settings for a plan.
 func settle(t *testing.T, j job) *settled {
 	t.Helper()
 	if !loadgen.Built {

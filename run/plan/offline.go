@@ -20,7 +20,7 @@ const defaultBatch = 64
 
 // strategy is a value of --offline-strategy: how many requests are in flight.
 type strategy struct {
-	concurrency func(endpoints int) int // where --concurrency does not say; 0: no limit
+	concurrency func(endpoints int) int // without --concurrency; 0: no limit
 	perEndpoint int                     // 0: no limit
 	batch       bool
 }

@@ -32,7 +32,7 @@ type Plan struct {
 	Environ []string
 	// Rehearsal lists the reasons why the run cannot be submitted; empty: it can.
 	Rehearsal []string
-	chosen    []string // those of Rehearsal that are about values that the program chose
+	chosen    []string // the reasons in Rehearsal that concern values that the program chose
 	// Causes lists the user's settings and files that cause these reasons, as they were given.
 	Causes []string
 
@@ -77,7 +77,7 @@ func resolve(c *config.Effective) (*Plan, []error) {
 	var list []error
 	for _, step := range []func() error{p.readDescription, p.findModel, p.suggestCode, p.findRound, p.findScenario,
 		p.readSampling, p.readUserConf, p.readSeeds, p.shortenData, p.checkOffline} {
-		if err := step(); err != nil { // the later steps need what this one finds
+		if err := step(); err != nil { // the later steps need the result of this one
 			list = append(list, err)
 			break
 		}

@@ -73,8 +73,8 @@ func TestDefaultsOfARealRun(t *testing.T) {
 	}
 }
 
-// The drain deadline never ends a request that may go on, nor a wait for an endpoint that may return, unless it was set
-// to.
+// Unless the user sets it, the drain deadline ends neither a request nor a wait for an endpoint before their own
+// deadlines.
 func TestTheDrainDeadlineIsTheLongest(t *testing.T) {
 	for _, c := range []struct {
 		more Settings
@@ -119,7 +119,7 @@ func TestDefaultsOfARehearsal(t *testing.T) {
 }
 
 // With a changed user.conf LoadGen can measure something else than the benchmark and report VALID. Such a run is a
-// rehearsal and names the reason.
+// rehearsal that names the reason.
 func TestUserConfThatMeasuresSomethingElse(t *testing.T) {
 	for line, reason := range map[string]string{
 		"*.Server.target_latency_percentile = 50": "latency-percentile 50 is not the benchmark's 99",
@@ -157,7 +157,7 @@ func TestUserConfThatMeasuresSomethingElse(t *testing.T) {
 	}
 }
 
-// What makes a run with a real server and the real data set a rehearsal.
+// Reasons why a run with a real server and the real data set is a rehearsal.
 func TestReasonsOfARehearsal(t *testing.T) {
 	for setting, c := range map[string]struct{ text, reason string }{
 		"min-duration":  {"10s", "min-duration 10s is below 10m0s"},
@@ -213,7 +213,7 @@ func TestNamesOfModels(t *testing.T) {
 	}
 }
 
-// In a rehearsal more samples than rows are as many as there are.
+// In a rehearsal, --samples above the number of rows is lowered to it.
 func TestSamplesAreCappedInARehearsal(t *testing.T) {
 	p := planned(t, 10, Settings{"model": "llama3.1-8b", "samples": "20"})
 	require.Equal(t, 10, p.Config.Int("samples"))
@@ -222,7 +222,7 @@ func TestSamplesAreCappedInARehearsal(t *testing.T) {
 	require.Len(t, p.Adjusted, 1, "once")
 }
 
-func TestPlansThatCanNotBe(t *testing.T) {
+func TestInvalidPlans(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	for name, c := range map[string]struct {
 		settings   Settings
@@ -281,7 +281,7 @@ func TestStrayAuditConfigIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "Remove it")
 }
 
-// Each layer wins over the ones before it, and every value knows its origin.
+// Each layer takes precedence over the earlier ones, and every value has its origin.
 func TestLayers(t *testing.T) {
 	dir := t.TempDir()
 	conf := filepath.Join(dir, "user.conf")
@@ -353,7 +353,7 @@ func TestEndpointsAndKey(t *testing.T) {
 	require.EqualValues(t, "api_key", exit.Classify(err).Code, err)
 }
 
-// What does not follow from another mistake is reported with it.
+// Mistakes are reported together unless one follows from another.
 func TestMistakesAreReportedTogether(t *testing.T) {
 	_, err := New(Settings{"scenario": "Server", "endpoint": "ftp://a", "dataset": "no-such.json", "percentiles": "101"})
 	require.ErrorContains(t, err, "4 mistakes:\n  - no --model given. ")

@@ -19,7 +19,7 @@ type shortfall struct {
 	text    string
 }
 
-// unknowing is the reason of a rehearsal whose server is a simulator that was started without the data set of the test.
+// unknowing is the reason of a rehearsal on a simulator that was started without the data set of the test.
 const unknowing = record.SimulatorReason + ", and its answers are not those of the data set"
 
 // dataShortfalls returns why the server or the data set makes the run a rehearsal.
@@ -105,7 +105,7 @@ func (p *Plan) addShortfalls(list []shortfall) {
 		switch {
 		case s.setting == "dataset" && p.isUsers("dataset"):
 			cause = fmt.Sprintf("the data set %s (%s)", p.Config.String("dataset"), s.text)
-		case s.setting != "" && !p.isUsers(s.setting): // it follows from another one
+		case s.setting != "" && !p.isUsers(s.setting): // it follows from another setting
 			continue
 		case s.setting != "":
 			cause = p.asGiven(s.setting)
@@ -152,7 +152,7 @@ func (p *Plan) AddRehearsal(why string) {
 	}
 }
 
-// shortenData limits a rehearsal that was asked for to the first rows of its data set.
+// shortenData limits a rehearsal that the user requested to the first rows of its data set.
 func (p *Plan) shortenData() error {
 	if !p.Config.Bool("rehearsal") || !p.HasDataset() {
 		return nil

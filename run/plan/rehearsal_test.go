@@ -11,7 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/config"
 )
 
-// A rehearsal that was asked for is short on a server and a data set of the user's, however many rows the file has.
+// A requested rehearsal is short on a server and a data set of the user's, however many rows the file has.
 func TestRehearsalOnARealServer(t *testing.T) {
 	for _, rows := range []int{20, RehearsalSamples} {
 		s := real8b("Server")
@@ -32,7 +32,7 @@ func TestRehearsalOnARealServer(t *testing.T) {
 	require.NotContains(t, planned(t, 13368, real8b("Server")).Rehearsal, "a rehearsal was asked for")
 }
 
-// Causes contains what the user set, as it was given, and not what follows from it.
+// Causes contains the user's settings in the user's words, and no setting that follows from another.
 func TestCausesOfARehearsal(t *testing.T) {
 	c := config.New(config.RunSettings())
 	for name, text := range real8b("Server") {
@@ -54,7 +54,7 @@ func TestCausesOfARehearsal(t *testing.T) {
 	require.Greater(t, len(p.Rehearsal), len(p.Causes))
 }
 
-// A profile window makes a test a rehearsal, and no window does not.
+// A test with a profile window is a rehearsal, and one without it is not.
 func TestAProfileWindowIsARehearsal(t *testing.T) {
 	s := real8b("Server")
 	require.NotContains(t, strings.Join(planned(t, 13368, s).Rehearsal, "\n"), "profiled")
@@ -64,7 +64,7 @@ func TestAProfileWindowIsARehearsal(t *testing.T) {
 	require.Equal(t, []string{"--profile-window 100,50"}, p.Causes)
 }
 
-// A plan can be checked and bound again: no reason is listed twice, and those of other rows are forgotten.
+// A plan can be checked and bound again: no reason is listed twice, and reasons of other rows are removed.
 func TestRehearsalsOfOtherRowsAreForgotten(t *testing.T) {
 	s := real8b("Server")
 	s["rehearsal"] = "true"

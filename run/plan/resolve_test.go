@@ -20,7 +20,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// The configuration of a backend follows the settings one by one.
+// Each field of a backend's configuration follows from one setting.
 func TestConfigurationOfABackend(t *testing.T) {
 	p := planned(t, 10, Settings{"model": "llama3.1-8b", "scenario": "Server", "endpoint": "http://a:1", "backend": "vllm",
 		"api": "completions", "served-model": "m", "concurrency": "7", "retries": "2", "lb": "hash",
@@ -62,7 +62,7 @@ func TestConfigurationOfABackend(t *testing.T) {
 	require.ErrorContains(t, err, "no --endpoint is given")
 }
 
-// Tokens are streamed where LoadGen measures them, and where the user asks for it.
+// Answers are streamed if LoadGen measures tokens or the user requests it.
 func TestWhenAnswersAreStreamed(t *testing.T) {
 	for name, c := range map[string]struct {
 		settings Settings
@@ -110,7 +110,7 @@ func TestSettingsThatTheBalanceIgnores(t *testing.T) {
 	}
 }
 
-// The verdict requires what the plan says.
+// The verdict's terms are the plan's.
 func TestTermsOfAPlan(t *testing.T) {
 	server := planned(t, 13368, real8b("Server"))
 	require.Equal(t, record.Terms{Mode: models.Performance, Scenario: models.Server, Score: true, TokenLatencies: true,
@@ -131,7 +131,7 @@ func TestPercentilesOfAPlan(t *testing.T) {
 	require.Equal(t, exit.Code("percentiles"), exit.Classify(err).Code)
 }
 
-// What a plan writes has no secret, and is read by its user alone unless that was asked for.
+// The files of a plan contain no secret, and only the user can read them unless the run is shared.
 func TestFilesOfAPlan(t *testing.T) {
 	p := planned(t, 10, Settings{"model": "llama3.1-8b", "endpoint": "http://a:1", "api-key": "secret-of-this-test"})
 	_, err := p.Endpoints()
@@ -158,7 +158,7 @@ func TestFilesOfAPlan(t *testing.T) {
 	require.Equal(t, atomicfile.Shared, unbound(t, "shared-output", "true").Access())
 }
 
-// Of which samples LoadGen issues each equally often.
+// Which samples LoadGen issues equally often.
 func TestSamplesThatAreIssuedEquallyOften(t *testing.T) {
 	if !loadgen.Built {
 		t.Skip("built without LoadGen")
@@ -227,7 +227,7 @@ func TestPathsThatAreChecked(t *testing.T) {
 	}
 }
 
-// What follows from a default of the program is not the user's doing.
+// The causes do not list values that follow from a default of the program.
 func TestReasonsThatTheProgramChose(t *testing.T) {
 	p := planned(t, 10, Settings{"model": "llama3.1-8b"})
 	require.Contains(t, p.Rehearsal, "min-duration 0s is below 10m0s")
@@ -258,7 +258,8 @@ func mixture(t *testing.T, more ...string) *Plan {
 	return planned(t, 10, s)
 }
 
-// Two rehearsals of one synthetic set are judged only where the simulator, which has its answers, is the server.
+// Scores of rehearsals with the same synthetic set are judged only if the server is the simulator, which has the
+// answers.
 func TestScoresThatAreNotJudged(t *testing.T) {
 	p := unbound(t, "dataset", synthetic(t, 4))
 	ds, err := p.ReadDataset()
@@ -288,7 +289,7 @@ func TestNotesAboutLoadGen(t *testing.T) {
 	require.Equal(t, config.FromFlag, unbound(t, "round", "5.1").Config.Origin("round").Layer)
 }
 
-// A target is the limit of the whole answer that LoadGen must have; a user.conf's own replaces it.
+// LoadGen's limit of the whole answer must be the target, unless a user.conf sets another.
 func TestTheLimitThatLoadGenMustHave(t *testing.T) {
 	for name, c := range map[string]struct {
 		scenario, conf string

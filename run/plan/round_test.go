@@ -11,7 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
-// Every benchmark is planned for every round that has it as that round has it, and is refused in the others.
+// Every benchmark can be planned, with the round's values, for every round that contains it, and for no other.
 func TestPlansOfEveryRound(t *testing.T) {
 	for _, row := range models.Rows() {
 		for _, round := range rounds.All() {
@@ -39,7 +39,7 @@ func TestPlansOfEveryRound(t *testing.T) {
 	}
 }
 
-func TestTheRoundThatNobodySays(t *testing.T) {
+func TestTheDefaultRound(t *testing.T) {
 	p := planned(t, 13368, real8b("Offline"))
 	require.Equal(t, rounds.Current, p.Round.Name)
 	require.Nil(t, p.seeds, "the linked library has them, whichever it is")
@@ -84,7 +84,7 @@ func TestRoundsThatAreRefused(t *testing.T) {
 	require.Equal(t, 12*time.Second, p.Scenario.TargetLatency)
 }
 
-// What the closed division allows goes by the round.
+// The round decides what the closed division allows.
 func TestBreachesOfARound(t *testing.T) {
 	for round, want := range map[string]int{"v6.0": 0, "v6.1": 1} {
 		p := withServer(t, 10, Settings{"model": "qwen3-vl-235b-a22b", "round": round, "response-format": "benchmark"})

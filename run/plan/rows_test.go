@@ -22,7 +22,7 @@ var unlike = map[string]func(s *loadgen.TestSettings){
 	"qwen3-vl-235b-a22b Interactive": func(s *loadgen.TestSettings) {
 		s.ServerTargetLatencyNS = uint64(1500 * time.Millisecond)
 	},
-	// The built-in limit for an unknown model is no benchmark's.
+	// The built-in limit for an unknown model belongs to no benchmark.
 	"generic Offline":      func(s *loadgen.TestSettings) { s.UseTokenLatencies = true },
 	"generic SingleStream": func(s *loadgen.TestSettings) { s.UseTokenLatencies = true },
 	"generic Server":       unlimited,
@@ -33,9 +33,9 @@ func unlimited(s *loadgen.TestSettings) {
 	s.ServerTTFTLatency, s.ServerTPOTLatency = uint64(NoLimit), uint64(NoLimit)
 }
 
-// TestEveryRowHasTheLinkedLoadGensSettings compares what LoadGen makes of a real test of each row, scenario and mode
-// with what its built-in mlperf.conf has for the row's key: limits, counts, durations, seeds and switches, every field
-// but the load that a user chooses.
+// TestEveryRowHasTheLinkedLoadGensSettings plans a real test of each row, scenario and mode, and compares LoadGen's
+// settings with those of its built-in mlperf.conf for the row's key: limits, counts, durations, seeds and switches.
+// Only the load, which a user chooses, may differ.
 func TestEveryRowHasTheLinkedLoadGensSettings(t *testing.T) {
 	for _, r := range models.Rows() {
 		for _, s := range r.Scenarios {

@@ -30,7 +30,7 @@ type parameter struct {
 	setting string
 	wire    string
 	file    string
-	of      func(models.Sampling) string // as text; "" where nothing is sent
+	of      func(models.Sampling) string // value as text; "" if it is not sent
 }
 
 // accuracyTwin is the prefix of settings that apply to accuracy tests only.
@@ -79,7 +79,7 @@ func (r *Requests) readSampling() error {
 			if !c.IsSet(twin) {
 				continue
 			}
-			// A flag's layer, whatever set the twin: it is the more special of the two.
+			// The origin is a flag, wherever the twin was set, because the twin is the more specific setting.
 			from := config.Origin{Layer: config.FromFlag, Where: "--" + twin + " (" + c.Origin(twin).String() + ")"}
 			if err := c.Set(d.setting, c.Text(twin), from); err != nil {
 				return exit.Usage(exit.CodeSetting, "", "%w", err)

@@ -36,7 +36,7 @@ func TestRulesOfSamplingAreSent(t *testing.T) {
 	}
 }
 
-// The record has every parameter that a request has, 0 included where a pointer tells it from none.
+// The record has every parameter of the requests. A parameter with value 0 is recorded if 0 differs from "not set".
 func TestSamplingOfTheRecord(t *testing.T) {
 	zero, seed, k := 0.0, int64(0), 0
 	require.Equal(t, map[string]any{
@@ -63,7 +63,7 @@ func TestBreaches(t *testing.T) {
 	require.Contains(t, b.Source, "llama3.1-8b in performance")
 	require.Contains(t, p.Breaches()[4].String(), "nothing is sent, and the closed division requires 1")
 
-	// Guided decoding is off in the current round, whatever asks for it; a schema of its own has one benchmark alone.
+	// Guided decoding is off in the current round whatever the settings; only one benchmark has its own schema.
 	for format, sent := range map[string]string{"json_object": "json_object", "benchmark": "the benchmark's JSON schema",
 		"some.json": "a JSON schema"} {
 		p := withServer(t, 48289, Settings{"model": "qwen3-vl-235b-a22b", "response-format": format})
@@ -77,15 +77,14 @@ func TestBreaches(t *testing.T) {
 	_, err = withServer(t, 13368, Settings{"model": "llama3.1-8b", "response-format": "benchmark"}).format()
 	require.ErrorContains(t, err, "the benchmark has none")
 
-	// top_k 0, -1 and none are one thing; what the rules leave to the server must not be sent.
+	// A top_k of 0 or -1 means the same as none. Parameters that the rules leave to the server must not be sent.
 	require.Empty(t, codes(withServer(t, 6396, Settings{"model": "gpt-oss-120b", "top-k": "0"})))
 	require.Equal(t, []string{"sampling_temperature"},
 		codes(withServer(t, 48289, Settings{"model": "qwen3-vl-235b-a22b", "temperature": "1"})))
-	// Other limits than the rules' are settable for the 405B, and told
-	// (docs/reference/benchmarks.md#where-sources-disagree).
+	// The 405B's limits can be changed, but the change is recorded (docs/reference/benchmarks.md#where-sources-disagree).
 	require.Equal(t, []string{"sampling_max_tokens", "sampling_min_tokens"},
 		codes(withServer(t, 8313, Settings{"model": "llama3.1-405b", "max-tokens": "2000", "min-tokens": "1"})))
-	// What is in no round has no rules.
+	// A benchmark that is in no round has no rules.
 	require.Empty(t, codes(withServer(t, 10, Settings{"model": "generic", "served-model": "m", "temperature": "2"})))
 }
 
@@ -131,8 +130,8 @@ func TestGenerationConfig(t *testing.T) {
 	require.ErrorContains(t, err, "cannot be read")
 }
 
-// A generation config fills what nobody has set: every other place of a setting stands above it, the config file too.
-func TestTheGenerationConfigIsBelowEverySetting(t *testing.T) {
+// A generation config fills unset settings only: every other source takes precedence, the config file too.
+func TestTheGenerationConfigHasTheLowestPrecedence(t *testing.T) {
 	dir := t.TempDir()
 	path, file := filepath.Join(dir, "generation_config.json"), filepath.Join(dir, "run.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(`{"max_new_tokens": 77, "temperature": 0.5}`), 0o600))
@@ -162,7 +161,8 @@ func TestTheGenerationConfigIsBelowEverySetting(t *testing.T) {
 	}
 }
 
-// Prompts made of raw fields are a breach: the rules fix their wording. A template, or a synthetic set, is none.
+// Prompts made from raw fields are a breach, because the rules fix their wording. Those of a template or a synthetic
+// set are not.
 func TestPromptsOfTheProgramsOwnWordingAreABreach(t *testing.T) {
 	p := withServer(t, 48289, Settings{"model": "qwen3-vl-235b-a22b"})
 	require.Empty(t, p.Breaches())
@@ -185,8 +185,8 @@ func TestPromptsOfTheProgramsOwnWordingAreABreach(t *testing.T) {
 	require.Empty(t, p.Breaches())
 }
 
-// Values are numbers of known parameters. (The checks are plain and in one order: what they reach is coverage too, and
-// where it changes from one execution to the next, the fuzzer spends its time on making inputs smaller.)
+// Values are numbers of known parameters. The checks are plain and in a fixed order, because they count as coverage: if
+// that changed between executions, the fuzzer would spend its time on shrinking inputs.
 func FuzzGenerationValues(f *testing.F) {
 	f.Add([]byte(`{"_x": 1, "top_p": 0.5, "do_sample": false}`))
 	f.Add([]byte(`{"max_new_tokens": 1e3, "temperature": -0.0}`))
@@ -212,8 +212,8 @@ func FuzzGenerationValues(f *testing.F) {
 	})
 }
 
-// The accuracy set of a benchmark, and an audit's, may have another size than its performance set: neither makes a
-// rehearsal.
+// The accuracy set of a benchmark and an audit's data set may differ in size from the performance set. Neither makes
+// the run a rehearsal.
 func TestRowsOfTheWholeSet(t *testing.T) {
 	const few = "rows"
 	p := withServer(t, 4395, Settings{"model": "gpt-oss-120b", "mode": "accuracy", "dataset": "file"})
@@ -228,7 +228,7 @@ func TestRowsOfTheWholeSet(t *testing.T) {
 	require.ErrorContains(t, p.Bind(991), "the data set has 991 rows, more than the 990 of gpt-oss-120b")
 }
 
-// A generation config may have 1 MiB and no byte more. One whose keys are all sent gives no notice.
+// A generation config may have up to 1 MiB. A config whose keys are all sent causes no notice.
 func TestGenerationConfigAtItsBound(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "generation_config.json")
 	for _, c := range []struct {

@@ -39,7 +39,7 @@ type Test struct {
 	Audit string
 
 	notices []string
-	folder  string // once Folder has chosen it
+	folder  string // the chosen folder; empty before Folder is called
 }
 
 // Notices returns lines that a user should see once, such as the name behind an alias.
@@ -132,7 +132,7 @@ func (t *Test) findRound() error {
 				newest, "--round %s: %w", name, err)
 	}
 	t.Row, t.Round = row, round
-	// The effective configuration has the name as the registry spells it.
+	// The effective configuration contains the name in the registry's spelling.
 	from := config.Origin{Layer: config.FromRegistry, Where: row.Name}
 	if t.Config.IsSet("round") {
 		from = t.Config.Origin("round")
@@ -273,7 +273,7 @@ func (t *Test) checkPaths() error {
 			"--audit-config FILE", "a file named audit.config lies in the working folder; a LoadGen "+
 			"test started here would take its settings")
 	}
-	// also where it is not used: what scores the answers later has the same settings
+	// also if it is not used: a later scoring has the same settings
 	if name := t.Config.String("tokenizer"); name != "" {
 		if err := finder.Check(name); err != nil {
 			return exit.Usage(exit.CodeTokenizer, "", "--tokenizer: %w", err)
@@ -301,7 +301,7 @@ func (t *Test) checkPaths() error {
 	return nil
 }
 
-// checkProfile rejects a malformed --profile-window, and settings of it alone.
+// checkProfile rejects a malformed --profile-window, and its settings without it.
 func (t *Test) checkProfile() error {
 	c := t.Config
 	const hint = "Write --profile-window START,COUNT, and --profile-start with --profile-stop"

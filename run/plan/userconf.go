@@ -100,7 +100,7 @@ func (l *Load) unknownModelKeys(have []config.KV) []config.KV {
 	case !l.Row.UseTokenLatencies && l.latencyLimit() > 0:
 		return []config.KV{latencyKey(l.latencyLimit())}
 	case !l.Row.UseTokenLatencies:
-		return []config.KV{latencyKey(NoLimit)} // LoadGen's own for a model that it does not know are 10 ms
+		return []config.KV{latencyKey(NoLimit)} // LoadGen's limit for an unknown model is 10 ms
 	}
 	keys := []config.KV{{Key: "use_token_latencies", Text: "1"}}
 	if l.Scenario.LoadGen != models.Server {
@@ -156,7 +156,7 @@ func (l *Load) assertSettings(s *loadgen.TestSettings) error {
 	if limit, known := l.expectedLatencyLimit(); known && l.Scenario.LoadGen == models.Server {
 		expect("target_latency", time.Duration(s.ServerTargetLatencyNS), limit)
 	}
-	// Another LoadGen, of a submitter's own round, carries that round's seeds; the record states that it is another.
+	// The LoadGen of another round has that round's seeds, and the record states the version.
 	if l.seeds == nil && loadgen.Version() == record.PinnedLoadGen {
 		expect("the seeds", [3]uint64{s.QSLRNGSeed, s.SampleIndexRNGSeed, s.ScheduleRNGSeed}, l.Round.Seeds.InOrder())
 	}

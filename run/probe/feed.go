@@ -60,7 +60,8 @@ func (q *queue) popFed(dst []loadgen.Query) int {
 	return n
 }
 
-// release reports the end of a query to the feed, and wakes every shard: what it released may be any shard's.
+// release reports the end of a query to the feed, and wakes every shard, because the released query may belong to any
+// of them.
 func (q *queue) release(seq int) {
 	q.feeding.Lock()
 	q.feed.Ended(seq)

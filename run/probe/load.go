@@ -38,7 +38,7 @@ type End struct {
 	Tokens int   // number of tokens of the answer
 }
 
-// startIn is when the first query is due, so that every shard waits for it.
+// startIn is the time until the first query is due, so that all shards start before it.
 const startIn = 20 * time.Millisecond
 
 // New returns a load of len(index) queries: index has their samples. due has the times in ns at which they are to be
@@ -112,8 +112,8 @@ func (l *Load) Take(into []End) []End {
 	return into
 }
 
-// queue issues every step-th query from next on when it is due. A timer wakes its consumer, so no thread of its own
-// issues: the lag from due to sent is the client's, and is judged as in a run.
+// queue issues every step-th query from next on when it is due. A timer wakes its consumer, so that no other thread
+// issues queries. The lag from due to sent is the client's, and is judged as in a run.
 type queue struct {
 	*Load
 	bell       *alarm.Alarm
@@ -122,7 +122,7 @@ type queue struct {
 	inFlight   atomic.Int64
 }
 
-// wait returns how long until the next query is due; 0: it is. ended reports that no query is left.
+// wait returns the time until the next query is due; 0: now. ended reports that no query is left.
 func (q *queue) wait() (left time.Duration, ended bool) {
 	switch {
 	case q.feed != nil:
@@ -191,7 +191,7 @@ func (q *queue) Park() bool {
 		return false
 	}
 	q.bell.Set(left)
-	left, ended = q.wait() // stop, or the end of a query in another shard, may have come between
+	left, ended = q.wait() // stop, or the end of a query in another shard, may have come before the timer was set
 	return !ended && left > 0
 }
 

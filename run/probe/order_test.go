@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every sample comes once before one comes again, and a later probe goes on where an earlier one ended.
+// Every sample is used once before one is used again, and a later probe continues where an earlier one ended.
 func TestOrderBeginsAgainAtItsEnd(t *testing.T) {
 	const samples = 10
 	o := NewOrder(7, samples, 0)

@@ -16,7 +16,7 @@ import (
 // gate lets the queries below a number pass, and counts those that have ended.
 type gate struct {
 	limit   atomic.Int64 // Seq of the first query that waits
-	ended   atomic.Int64 // queries
+	ended   atomic.Int64 // number of queries that have ended
 	reached chan struct{}
 
 	mu  sync.Mutex
@@ -29,7 +29,7 @@ func (g *gate) open(limit int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, fd := range g.fds {
-		_, _ = unix.Write(fd, []byte{1, 0, 0, 0, 0, 0, 0, 0}) // EAGAIN: it is readable already
+		_, _ = unix.Write(fd, []byte{1, 0, 0, 0, 0, 0, 0, 0}) // EAGAIN: the descriptor is readable already
 	}
 }
 
@@ -75,7 +75,7 @@ type counter struct {
 // Complete passes the end of a query on, and counts it.
 func (c *counter) Complete(q loadgen.Query, o *backends.Outcome) {
 	c.Sink.Complete(q, o)
-	if o.Reason == backends.FailCancelled { // the test was ended
+	if o.Reason == backends.FailCancelled { // the test has ended
 		return
 	}
 	if c.gate.ended.Add(1) == c.gate.limit.Load() {
@@ -99,7 +99,7 @@ type source struct {
 	gate   *gate
 	parker parker // nil: the source has no descriptor
 	held   []loadgen.Query
-	own    bool // parked without the source's knowledge
+	own    bool // whether the sleep was the gate's and not the source's
 }
 
 // Pop returns queries that pass.

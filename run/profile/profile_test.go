@@ -38,7 +38,7 @@ func (l *list) Wait(dst []loadgen.Query, _ time.Duration) (int, bool) {
 	return n, n > 0
 }
 
-// server notes what it gets while its profiler runs. As a backend it answers the last query first.
+// server records its requests while its profiler runs. As a backend it answers the last query first.
 type server struct {
 	mu      sync.Mutex
 	on      bool
@@ -103,7 +103,7 @@ func numbers(from, to int) (list []int) {
 	return list
 }
 
-// Exactly the queries of the window are sent while the profiler runs, for every window, with two shards too.
+// The queries sent while the profiler runs are exactly those of the window, for every window, with two shards too.
 func TestTheWindowIsExact(t *testing.T) {
 	const queries = 60
 	for _, c := range []struct {
@@ -145,7 +145,7 @@ func TestTheWindowIsExact(t *testing.T) {
 	}
 }
 
-// A profiler that does not start lets the test go on.
+// If a profiler does not start, the test continues.
 func TestAProfilerThatRefuses(t *testing.T) {
 	s := &server{refuse: errors.New("no such route")}
 	control := New(Window{Start: 1, Count: 2}, s)

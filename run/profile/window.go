@@ -76,8 +76,8 @@ func text(err error) string {
 	return err.Error()
 }
 
-// How long a server may take: to start, to write its trace at the end (docs/reference/engines.md#profilers), and to
-// stop after a test that was ended early.
+// How long a server may take to start the profiler, to write its trace at the end
+// (docs/reference/engines.md#profilers), and to stop after a test that ended early.
 const (
 	startWithin = time.Minute
 	stopWithin  = 10 * time.Minute
@@ -102,7 +102,7 @@ func (c *Control) follow(ctx context.Context) error {
 	within := stopWithin
 	if !whole {
 		within = leaveWithin
-		c.gate.open(all) // the queries that wait are cancelled
+		c.gate.open(all) // the waiting queries are cancelled
 	}
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer cancel()

@@ -29,7 +29,7 @@ func TestHeadlines(t *testing.T) {
 		{"result_tokens_per_second", "4 tokens/s (LoadGen)"},
 		{"result_completed_tokens_per_second", "4 tokens/s (LoadGen, completed)"},
 		{"result_90.00_percentile_latency_ns", "4 tokens/s (LoadGen, completed)"},
-	} { // each stands before those added earlier
+	} { // each code precedes the earlier ones
 		result[c.key] = 4
 		require.Equal(t, c.want, of("performance", "Server"))
 	}

@@ -23,7 +23,7 @@ import (
 func yes() *bool { v := true; return &v }
 func no() *bool  { v := false; return &v }
 
-// clean is the evidence of a Server run of llama3.1-8b with nothing against it.
+// clean is the evidence of a valid Server run of llama3.1-8b.
 func clean() *Evidence {
 	return &Evidence{
 		Terms: Terms{Mode: models.Performance, Scenario: models.Server, Score: true, TokenLatencies: true, FirstTokens: true,
@@ -52,7 +52,7 @@ func tooShort(e *Evidence) {
 		"result_min_duration_met": false, "effective_min_duration_ms": int64(15_000)}
 }
 
-// No rate is recommended where the measured one is not the server's, or where LoadGen objects to something else.
+// No rate is recommended if the measured one is not the server's, or if LoadGen has another reason.
 func TestARateIsOnlyRecommendedFromAnOfflineTestThatWasTooShort(t *testing.T) {
 	for name, change := range map[string]func(e *Evidence){
 		"another scenario": func(e *Evidence) { e.Scenario = models.SingleStream },
@@ -377,8 +377,8 @@ func TestEachRuleAlone(t *testing.T) {
 	}
 }
 
-// A benchmark that limits the whole answer is held against that, and its tokens against nothing
-// (docs/reference/benchmarks.md#limits-and-counts).
+// If a benchmark limits the whole answer, the answer's time is compared with that limit, and the times of tokens with
+// none (docs/reference/benchmarks.md#limits-and-counts).
 func TestLimitOfTheWholeAnswer(t *testing.T) {
 	limits := map[models.Scenario]time.Duration{models.Server: 12 * time.Second,
 		models.Interactive: 1500 * time.Millisecond}
@@ -414,7 +414,7 @@ func TestLimitOfTheWholeAnswer(t *testing.T) {
 	}
 }
 
-// A model without limits has none, and the lag of its client is only reported.
+// A model without limits has no limit on the client's lag either; the lag is only reported.
 func TestNoLimitsNoLag(t *testing.T) {
 	e := clean()
 	e.TTFTLimit, e.TPOTLimit, e.Logs.Result = 0, 0, map[string]any{}

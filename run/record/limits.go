@@ -79,7 +79,7 @@ func (s *LimitState) String() string {
 		by = "the client"
 	}
 	p99 := s.P99.Round(time.Microsecond)
-	if p99 == s.Limit { // else it would look as if the limit were just met
+	if p99 == s.Limit { // otherwise it would look as if the limit were just met
 		p99 = s.P99
 	}
 	return fmt.Sprintf("%s %s by %s, limit %s, %s", s.Name, inMilliseconds(p99), by, inMilliseconds(s.Limit), s.Word())

@@ -20,7 +20,7 @@ const Schema = "mlperf-go/run/1"
 // Verdict is the judgement of a run.
 type Verdict string
 
-// The verdicts.
+// The verdicts of a run.
 const (
 	Valid       Verdict = "VALID"
 	Invalid     Verdict = "INVALID"
@@ -51,12 +51,12 @@ type Record struct {
 	Model        string   `json:"model"`
 	LoadGenModel string   `json:"loadgen_model"`
 	ServedModel  string   `json:"served_model"`
-	// the round whose limits, counts, targets and, without --seed-override, seeds apply
+	// the round whose limits, counts, targets and seeds apply (--seed-override replaces the seeds)
 	Round    string `json:"round"`
 	Scenario string `json:"scenario"`
 	Mode     string `json:"mode"`
 	Backend  string `json:"backend"`
-	// why it is that backend
+	// why this backend was chosen
 	BackendChoice *BackendChoice `json:"backend_choice,omitempty"`
 	Started       time.Time      `json:"started"`
 	// of the first query; the request log counts from there; zero: none was issued
@@ -78,11 +78,11 @@ type Record struct {
 	Profile    *ProfiledWindow   `json:"profile,omitempty"`        // with --profile-window
 	Metrics    *ServerMetrics    `json:"server_metrics,omitempty"` // with --metrics
 	Dataset    DatasetFacts      `json:"dataset"`
-	Tokenizer  *finder.Source    `json:"tokenizer,omitempty"` // counted tokens instead of the server, or after it
+	Tokenizer  *finder.Source    `json:"tokenizer,omitempty"` // counted tokens in place of the server, or again after it
 	Sampling   map[string]any    `json:"sampling"`
 	Breaches   []Breach          `json:"breaches,omitempty"` // settings that the closed division does not allow
 	Accuracy   *Score            `json:"accuracy,omitempty"` // of an accuracy test
-	// what --percentiles asked for
+	// the values of --percentiles
 	Percentiles *Percentiles `json:"latency_percentiles_s,omitempty"`
 	// of a Server test: its limits against LoadGen's early-stopping criterion
 	Tails []Tail            `json:"tails,omitempty"`
@@ -92,9 +92,9 @@ type Record struct {
 // BackendChoice is how the backend of a run was chosen.
 type BackendChoice struct {
 	Backend string        `json:"backend"`
-	Auto    bool          `json:"auto"` // the user left it to the run
+	Auto    bool          `json:"auto"` // whether the user left the choice to the run
 	Why     string        `json:"why"`
-	Servers []ShownServer `json:"servers,omitempty"` // none where they were not asked
+	Servers []ShownServer `json:"servers,omitempty"` // empty if the servers were not asked
 	Notes   []string      `json:"-"`                 // in the notes of the run
 }
 
@@ -104,7 +104,7 @@ type ShownServer struct {
 	Backends  []string `json:"backends"` // kinds that all signs allow
 	Signs     []string `json:"signs"`
 	Version   string   `json:"version,omitempty"`
-	Simulator bool     `json:"simulator,omitempty"` // it is this program's simulator
+	Simulator bool     `json:"simulator,omitempty"` // whether the server is this program's simulator
 }
 
 // LoadGenResult is what LoadGen's own logs contain.
@@ -263,12 +263,12 @@ func (r *Record) Lose(why error) {
 // Breach is a setting that the closed division does not allow.
 type Breach struct {
 	Code     string `json:"code"`
-	Sent     string `json:"sent"` // "nothing" where no such field is sent
+	Sent     string `json:"sent"` // "nothing" if the field is not sent
 	Required string `json:"required"`
 	Source   string `json:"source"`
 }
 
-// nothing is the value of a field that is not sent, or that the rules do not have.
+// nothing is the value of a field that is not sent or has no rule.
 const nothing = "nothing"
 
 // NewBreach returns a breach; an empty value is a field that is not sent, or that the rules do not have.

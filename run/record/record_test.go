@@ -9,7 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
-// TestALostFileOnlyLowersAVerdict: a record that lacks one of its files is worth no more than before, and never VALID.
+// TestALostFileOnlyLowersAVerdict: a record that lacks one of its files is never VALID, and its verdict never improves.
 func TestALostFileOnlyLowersAVerdict(t *testing.T) {
 	for before, after := range map[Verdict]Verdict{Valid: Invalid, Invalid: Invalid, Interrupted: Interrupted} {
 		r := &Record{Verdict: before, Reasons: []Cause{{Code: "first"}}}
@@ -21,8 +21,8 @@ func TestALostFileOnlyLowersAVerdict(t *testing.T) {
 	}
 }
 
-// An audit whose counts LoadGen does not like says so in words; no other run is overruled.
-func TestAnAuditSaysThatLoadGensVerdictDoesNotCount(t *testing.T) {
+// The record of an audit states that LoadGen's verdict does not count; no other record does.
+func TestAnAuditOverrulesLoadGensVerdict(t *testing.T) {
 	audit := func(change func(r *Record)) string {
 		r := &Record{Verdict: Valid, Files: map[string]string{AuditName: "0"}}
 		r.LoadGen.Valid, r.LoadGen.Result = no(), map[string]any{"result_min_queries_met": true, "early_stopping_met": false,

@@ -85,10 +85,10 @@ func (e *Evidence) lag(us float64, limit time.Duration, what, of string) *Cause 
 		"of %s: %s Give the client cores of its own", what, us/1e3, most/1e3, of, e.whyLate()), Value: us, Limit: most}
 }
 
-// idleCPUs is how many CPUs a client uses at least that was busy.
+// idleCPUs is the number of CPUs that a busy client uses at least.
 const idleCPUs = 0.5
 
-// whyLate separates a client that had too much to do from one that did not get to do it.
+// whyLate distinguishes a client with too much work from one that got too little processor time.
 func (e *Evidence) whyLate() string {
 	c, s := e.Record.Client.CPUS, e.Record.DurationS
 	if c > 0 && s > 0 && c/s < idleCPUs {

@@ -25,7 +25,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
 
-// Each cause counts what it is about, and names the limit that the count exceeds.
+// Each cause counts its incidents, and names the limit that the count exceeds.
 func TestFiguresOfCauses(t *testing.T) {
 	now := time.Now()
 	for name, c := range map[string]struct {
@@ -82,7 +82,7 @@ func TestFiguresOfCauses(t *testing.T) {
 	}
 }
 
-// Limits are those of a performance test that ran to its end.
+// Limits apply to performance tests that ran to their end.
 func TestWhenLimitsApply(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(e *Evidence)
@@ -116,7 +116,7 @@ func TestWhenLimitsApply(t *testing.T) {
 	}
 }
 
-// LoadGen complains about answers of one token only where it measures tokens.
+// LoadGen's message about answers of one token matters only if LoadGen measures tokens.
 func TestAdviceAboutAnswersOfOneToken(t *testing.T) {
 	e := clean()
 	e.Logs.Errors, e.OneToken = 1, 1
@@ -127,7 +127,7 @@ func TestAdviceAboutAnswersOfOneToken(t *testing.T) {
 	require.Contains(t, loadgenErrors(e).Text, "1 error; the first (1 time): first")
 }
 
-// Cancelled samples cause as many errors of LoadGen's, of this one kind, and no more.
+// Each cancelled sample accounts for one error of LoadGen's, of this kind alone.
 func TestErrorsThatFollowFromAnInterruption(t *testing.T) {
 	e := clean()
 	e.Interrupted = true
@@ -153,7 +153,7 @@ func TestVerdictsThatLoadGenDoesNotLog(t *testing.T) {
 	require.NotNil(t, loadgenInvalid(e))
 }
 
-// A probe without limits is held against its own latencies, and one without latencies against nothing.
+// The client's lag is compared with the latencies of a probe without limits, and is not judged without latencies.
 func TestOwnLagWithoutLatencies(t *testing.T) {
 	e := clean()
 	unlimited(e, 1e9)
@@ -255,7 +255,7 @@ func TestBounds(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Percentiles of the record are used where the user asked for none.
+// Without --percentiles the record's own are used.
 func TestEveryKnownPercentile(t *testing.T) {
 	s := &ledger.Stats{P50: 1, P90: 2, P95: 3, P99: 4, P999: 5}
 	for p, want := range map[float64]float64{50: 1, 90: 2, 95: 3, 99: 4, 99.9: 5} {
@@ -272,7 +272,7 @@ func TestEveryKnownPercentile(t *testing.T) {
 	}
 }
 
-// Only a Server test whose log has a target has a rate.
+// Only a Server test whose log has a target has a scheduled rate.
 func TestRateOfOtherTests(t *testing.T) {
 	r := &Record{LoadGen: LoadGenResult{Result: map[string]any{"effective_scenario": "Offline",
 		"effective_target_qps": 5.0}}}
@@ -283,7 +283,7 @@ func TestRateOfOtherTests(t *testing.T) {
 	require.False(t, ok)
 }
 
-// The figure of a submission is a number of LoadGen's, of the scenario's own key.
+// A submission's figure is LoadGen's number for the scenario.
 func TestFigures(t *testing.T) {
 	for name, c := range map[string]struct {
 		scenario string
@@ -309,7 +309,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// A cause names the endpoint only where it is the only one of several that failed.
+// A cause names the endpoint only if it alone of several has failures.
 func TestFailingEndpoint(t *testing.T) {
 	a, b, good := EndpointCounts{URL: "a", Failed: 1}, EndpointCounts{URL: "b", Failed: 2}, EndpointCounts{URL: "c"}
 	require.Equal(t, "a", failingEndpoint([]EndpointCounts{good, a}))

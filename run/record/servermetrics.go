@@ -13,7 +13,7 @@ type ServerMetrics struct {
 	IntervalS float64                `json:"interval_s"`
 	Targets   []MetricsTarget        `json:"targets"`
 	Signals   map[string]SignalStats `json:"signals"` // by series.Signal.Key, all targets together
-	// EnergyJ is what the GPUs of this machine used, in joules; 0: unknown.
+	// EnergyJ is the energy that the GPUs of this machine used, in joules; 0: unknown.
 	EnergyJ        float64 `json:"energy_j,omitempty"`
 	TokensPerJoule float64 `json:"tokens_per_j,omitempty"` // output tokens per joule; 0: unknown
 }

@@ -13,7 +13,7 @@ type Tail struct {
 	Limit    time.Duration `json:"limit_ns"`
 	Queries  int           `json:"queries"`  // number of queries of the whole test
 	Bearable int           `json:"bearable"` // queries that may exceed the limit by LoadGen's early stopping
-	Over     int           `json:"over"`     // number of queries that certainly exceed the limit
+	Over     int           `json:"over"`     // queries that certainly exceed the limit
 	// Needed is how many queries the criterion requires, if the test has fewer; otherwise 0. Such a test is INVALID
 	// however fast the server is, so the limit decides nothing.
 	Needed int `json:"needed,omitempty"`

@@ -28,7 +28,7 @@ type Simulator struct {
 	log    bytes.Buffer
 }
 
-// startTimeout is how long the simulator may read its data set: one of 2 GB of images takes a minute of a core.
+// startTimeout is how long the simulator may take to read its data set: 2 GB of images take a minute of a core.
 const startTimeout = 15 * time.Minute
 
 // StartSimulator starts the command sim with arguments (SimulatorArguments) and waits until it serves. program is the
@@ -46,7 +46,8 @@ func StartSimulator(ctx context.Context, program string, arguments []string) (*S
 	s := &Simulator{cmd: exec.Command(program, append(arguments, "--ready-file", ready)...), folder: folder,
 		Exited: make(chan struct{})}
 	s.cmd.Stderr = &s.log
-	// A process group of its own: a Ctrl-C at the terminal is for the parent, whose death it must not survive.
+	// A process group of its own: a Ctrl-C at the terminal must reach only the parent. If the parent dies, the simulator
+	// dies.
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := s.cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("the simulator cannot be started: %w", err), os.RemoveAll(folder))
@@ -54,7 +55,7 @@ func StartSimulator(ctx context.Context, program string, arguments []string) (*S
 	go func() {
 		defer crash.Catch()
 		defer close(s.Exited)
-		_ = s.cmd.Wait() // the exit code adds nothing to its log
+		_ = s.cmd.Wait() // the log explains more than the exit code
 	}()
 	if err := s.awaitURL(ctx, ready); err != nil {
 		s.Stop()
