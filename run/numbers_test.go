@@ -27,8 +27,8 @@ func text(t *testing.T, v any) string {
 	return fmt.Sprint(v)
 }
 
-// attempts of a measurement: other work on the machine can spoil some, and one that holds shows what the program can
-// do.
+// attempts of a measurement: other work on the machine can spoil some of them. One good attempt shows that the program
+// reaches the figure.
 const attempts = 3
 
 // 200 queries a second of 128 streamed tokens, on two cores shared with the simulator, whose true TTFT is 5 ms.
@@ -80,7 +80,7 @@ func TestThreadsWithThousandsInFlight(t *testing.T) {
 	require.Less(t, r.Client.ThreadsMax, 64)
 }
 
-// mostInFlight is the largest number of samples that were sent and had no end.
+// mostInFlight is the largest number of samples that were in flight at once.
 func mostInFlight(entries []ledger.Entry) int {
 	type change struct {
 		at int64

@@ -90,7 +90,7 @@ func TestClaim(t *testing.T) {
 	}
 }
 
-// What a run would remove although no run wrote it stays, with --force too.
+// A run does not remove files that no run wrote, even with --force.
 func TestForeignFilesAreNotReplaced(t *testing.T) {
 	for _, name := range []string{record.ConfigName, record.MetricsFolder + "/mine", record.LogFolder + "/main.py"} {
 		folder := t.TempDir()
@@ -117,7 +117,7 @@ func claimed(t *testing.T, folder string, force bool) *folderLock {
 	return l
 }
 
-// Two tests in one folder would mix their logs, and the mixture could pass for one run.
+// A second test in a folder would mix its logs with the first one's, and they could pass for one run.
 func TestAFolderIsOneRunsAtATime(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "run")
 	first := claimed(t, folder, false)
@@ -166,7 +166,7 @@ func TestFailuresFile(t *testing.T) {
 	}
 	wait.Wait()
 	require.NoError(t, f.close())
-	f.add(backends.Attempt{Query: loadgen.Query{Seq: 50}}) // of a test that was ended early, and whose loops run on
+	f.add(backends.Attempt{Query: loadgen.Query{Seq: 50}}) // of a test that ended early, whose loops still run
 	require.NoError(t, f.close())
 	files, err := os.ReadDir(filepath.Dir(path))
 	require.NoError(t, err)
@@ -202,7 +202,7 @@ func TestFailuresAreOnDiskAtOnce(t *testing.T) {
 	require.NoError(t, f.close())
 }
 
-func TestFailuresFileThatCanNotBe(t *testing.T) {
+func TestFailuresFileThatCannotBeWritten(t *testing.T) {
 	f := &failures{path: filepath.Join(t.TempDir(), "missing", record.FailuresName)}
 	f.add(backends.Attempt{})
 	f.add(backends.Attempt{})
@@ -239,7 +239,7 @@ func TestExpectedSamples(t *testing.T) {
 	}
 }
 
-// A sample that the set does not have has no tokens, as one of text.
+// A sample that is not in the data set has no tokens, like one of text.
 func TestPromptTokens(t *testing.T) {
 	in := &inputs{dataset: &datasets.Dataset{Samples: []datasets.Sample{{InputIDs: make([]int32, 7)}, {Input: "x"}}}}
 	for index, want := range map[int]int{-1: 0, 0: 7, 1: 0, 2: 0} {

@@ -23,7 +23,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
 
-// built is the program, made once for all tests that run it and the simulator as processes of their own.
+// built is the program, built once for all tests that start it and the simulator as processes.
 var built struct {
 	once sync.Once
 	dir  string
@@ -31,8 +31,8 @@ var built struct {
 	err  error
 }
 
-// program gives the path of the program. Tests that need it take seconds, and the race detector does not look into
-// other processes.
+// program returns the path of the program. Tests that need it take seconds, and the race detector does not reach other
+// processes.
 func program(t *testing.T) string {
 	t.Helper()
 	switch {
@@ -58,7 +58,7 @@ func program(t *testing.T) string {
 	return built.path
 }
 
-// simulator is a simulated server, a process of its own.
+// simulator is a simulated server in its own process.
 type simulator struct {
 	url string
 	pid int
@@ -73,7 +73,7 @@ func simulate(t *testing.T, args ...string) simulator {
 	cmd.Stderr = &log
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // its end is what counts
+		_ = cmd.Process.Signal(syscall.SIGTERM) // only its end matters
 		_ = cmd.Wait()
 	})
 	deadline := time.Now().Add(2 * time.Minute)
@@ -97,7 +97,7 @@ type ran struct {
 // start runs the program to its end.
 func start(t *testing.T, args ...string) *ran { return startIn(t, nil, args...) }
 
-// startIn is start behind a command that makes its surroundings.
+// startIn is start with a command that prepares the environment, such as a namespace.
 func startIn(t *testing.T, within []string, args ...string) *ran {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
@@ -120,7 +120,8 @@ func startIn(t *testing.T, within []string, args ...string) *ran {
 	return r
 }
 
-// sound wants nothing against the run but the lag of a client on a busy machine, and where limits are met, their miss.
+// sound requires that the run has no fault except the lag of a client on a busy machine and, with limits, the missed
+// limits.
 func (r *ran) sound(t *testing.T, allowed ...record.Code) {
 	t.Helper()
 	for _, c := range r.Reasons {

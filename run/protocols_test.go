@@ -16,20 +16,20 @@ import (
 // spoken is the form of one route's answers.
 type spoken struct {
 	route string
-	event func(id int, last bool, so, of int) string // one token; so many so far, and of how many
+	event func(id int, last bool, so, of int) string // one token; so is the number of tokens so far, of their total
 	whole func(ids string, n int) string             // all of them
 	wants []string                                   // parts of every request
 	lacks []string
 }
 
-// speaker is a server of one route, which answers every request with as many tokens as it is asked for.
+// speaker is a server of one route. It answers every request with the requested number of tokens.
 type speaker struct {
 	spoken
 	mu    sync.Mutex
 	wrong []string
 }
 
-// asked is what of a request says how many tokens are wanted, whatever the route calls it.
+// asked contains the fields in which the routes' requests state the number of tokens.
 type asked struct {
 	MaxTokens           int `json:"max_tokens"`
 	MaxCompletionTokens int `json:"max_completion_tokens"`
@@ -52,7 +52,7 @@ func (s *speaker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
-	body, _ := io.ReadAll(r.Body) // what is cut does not parse
+	body, _ := io.ReadAll(r.Body) // a truncated body does not parse
 	var q asked
 	if err := json.Unmarshal(body, &q); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -100,7 +100,7 @@ func ending(last bool) string {
 	return "null"
 }
 
-// countOf is the server's count, which comes with the last token.
+// countOf is the server's token count, which comes with the last token.
 func countOf(last bool, n int) string {
 	if last {
 		return fmt.Sprintf(`,"usage":{"prompt_tokens":3,"completion_tokens":%d}`, n)
@@ -108,7 +108,7 @@ func countOf(last bool, n int) string {
 	return ""
 }
 
-// Each protocol carries whole runs, from the preflight's short request to the verdict, streamed and not: vLLM's own
+// Each protocol supports whole runs, from the preflight's short request to the verdict, streamed and not: vLLM's own
 // generate route, TensorRT-LLM's ids without text, SGLang's own route, chat with ids.
 func TestProtocolsCarryWholeRuns(t *testing.T) {
 	program(t)
@@ -149,7 +149,7 @@ func TestProtocolsCarryWholeRuns(t *testing.T) {
 				return fmt.Sprintf(`{"response":" t","done":true,"done_reason":"length","prompt_eval_count":3,"eval_count":%d}`, n)
 			}}},
 		{"sglang", "generate", "", "", spoken{route: "/generate", wants: []string{`"input_ids":[`},
-			event: func(id int, last bool, so, of int) string { // what is new alone
+			event: func(id int, last bool, so, of int) string { // only the new ids
 				finish := "null"
 				if last {
 					finish = fmt.Sprintf(`{"type":"length","length":%d}`, of)

@@ -38,7 +38,7 @@ func (mute) Probe(ctx context.Context, e backends.Endpoint, _ *backends.Config, 
 	return nil, &backends.EndpointError{URL: e.URL, Fault: backends.FaultUnreachable, Text: "no answer", Err: ctx.Err()}
 }
 
-// A signal during the preflight is a signal, not a fault of the endpoint, and leaves nothing behind.
+// A signal during the preflight is reported as a signal, not as an endpoint's fault, and the run leaves no files.
 func TestInterruptedPreflight(t *testing.T) {
 	if !loadgen.Built {
 		t.Skip("built without LoadGen")
@@ -58,7 +58,7 @@ func TestInterruptedPreflight(t *testing.T) {
 	require.NoDirExists(t, folder)
 }
 
-// What LoadGen would hang or die of is found after the preflight; nothing of the run is left even so.
+// Settings with which LoadGen would hang or crash are rejected after the preflight, and the run leaves no files.
 func TestRefusedSettingsLeaveNothing(t *testing.T) {
 	server := simulate(t)
 	folder := filepath.Join(t.TempDir(), "run")
@@ -66,7 +66,7 @@ func TestRefusedSettingsLeaveNothing(t *testing.T) {
 		"--min-queries", "0")
 }
 
-// A name that LoadGen cannot write into its lines is found before hours are spent, and leaves nothing.
+// A name that would break LoadGen's log lines is rejected before the test, and the run leaves no files.
 func TestDataSetNameThatBreaksLoadGensLog(t *testing.T) {
 	program(t)
 	rows := filepath.Join(t.TempDir(), "rows\".jsonl")
@@ -77,7 +77,7 @@ func TestDataSetNameThatBreaksLoadGensLog(t *testing.T) {
 		"--no-preflight-query")
 }
 
-// requireRefused requires that a run with these flags fails as wrong usage, and leaves no folder.
+// requireRefused requires that a run with these flags is rejected as wrong usage, and leaves no folder.
 func requireRefused(t *testing.T, folder, text string, flags ...string) {
 	t.Helper()
 	cmd := exec.Command(program(t), append([]string{"run", "--no-progress", "--min-duration", "0", "--output-dir", folder},
@@ -114,6 +114,6 @@ func TestMissingReserve(t *testing.T) {
 	require.NoError(t, x.freeReserve())
 }
 
-func TestServersOfWhichLittleIsKnown(t *testing.T) {
+func TestServersThatShowLittle(t *testing.T) {
 	require.ErrorContains(t, matches(&servers.State{}, nil), "does not tell how they were started")
 }

@@ -21,9 +21,8 @@ import (
 // cloggedVariable contains the settings of a run whose log thread gets stuck, in a process of its own.
 const cloggedVariable = "MLPERF_GO_RUN_TEST_CLOGGED"
 
-// clogged runs a test and lets LoadGen's log thread block in its next write for ever, once samples are issued. What
-// LoadGen does then is what it does after its log thread has lost entries: every sample is answered, and StartTest
-// waits.
+// clogged runs a test and blocks LoadGen's log thread in its next write, once samples are issued. The effect is that of
+// lost log entries: every sample is answered, and StartTest waits.
 type clogged struct {
 	silent
 	*test
@@ -103,8 +102,8 @@ func (w *logWatch) clog() error {
 	return nil
 }
 
-// A test whose samples have all ended, and which LoadGen does not end, ends by itself: with the exit code of the
-// environment, a reason, everything that was measured, and never VALID.
+// LoadGen does not end a test whose samples have all ended. The test ends by itself, with the exit code of the
+// environment, a reason and all measurements, and is never VALID.
 func TestLoadGenThatDoesNotReturn(t *testing.T) {
 	server := simulate(t, "--model", "llama3.1-8b")
 	self, err := os.Executable()
@@ -124,7 +123,7 @@ func TestLoadGenThatDoesNotReturn(t *testing.T) {
 			defer cancel()
 			cmd := exec.CommandContext(ctx, self)
 			cmd.Env, cmd.Dir = append(os.Environ(), cloggedVariable+"="+string(text)), t.TempDir()
-			out, _ := cmd.CombinedOutput() // the state says how it ended
+			out, _ := cmd.CombinedOutput() // the exit status is in the state
 			require.Equal(t, ExitEnvironment, cmd.ProcessState.ExitCode(), "%s", out)
 			schematest.Records(t, s["output-dir"])
 			r, err := record.Read(s["output-dir"])

@@ -11,8 +11,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// Every sample once, whatever the number of shards: LoadGen logs an error line for a first token and a completion that
-// two threads report, and the ledger counts a second completion.
+// With any number of shards, every sample is reported once: LoadGen logs an error for a first token and a completion
+// that two threads report, and the ledger counts a second completion.
 func TestShards(t *testing.T) {
 	server := simulate(t, "--ttft", "2ms", "--tpot", "0", "--answers", "random", "--output-tokens", "8", "--max-num-seqs",
 		"4096")
@@ -42,7 +42,7 @@ func TestShards(t *testing.T) {
 					open += l.ConnectionsMax
 				}
 				require.Positive(t, open)
-				// The warm-up's connections serve the test: 32 queries a shard and 30 requests in flight need no more than these.
+				// The warm-up's connections serve the test, so that no more than its 30 requests in flight are open.
 				require.LessOrEqual(t, r.Endpoints[0].Connections, int64(30))
 				require.Contains(t, r.Notes, fmt.Sprintf("warm-up: %d requests", 32*shards))
 			})

@@ -15,8 +15,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// What the record says in LoadGen's name is what LoadGen's two files say, to the last digit; and what it says in its
-// own is about the same samples and the same tokens.
+// The figures that the record attributes to LoadGen equal those in LoadGen's two files, to the last digit. The record's
+// own figures concern the same samples and tokens.
 func TestNumbersOfEveryScenario(t *testing.T) {
 	server := simulate(t, "--ttft", "2ms", "--tpot", "1ms", "--answers", "random", "--output-tokens", "8",
 		"--max-num-seqs", "512")
@@ -56,7 +56,7 @@ func TestNumbersOfEveryScenario(t *testing.T) {
 			}
 			require.Equal(t, 8*r.Samples.Issued, r.Tokens.Output)
 			checkTotals(t, name, r, stored)
-			if name != "Offline" { // whose answers have no first token
+			if name != "Offline" { // Offline answers have no first token
 				checkFigures(t, r)
 				checkLoadGen(t, r)
 			}
@@ -64,8 +64,8 @@ func TestNumbersOfEveryScenario(t *testing.T) {
 	}
 }
 
-// sameDigits compares a number of the summary, which rounds rates to two digits and nothing else, with one of the
-// record.
+// sameDigits compares a number of the summary with one of the record. The summary rounds rates to two digits, and no
+// other number.
 func sameDigits(t *testing.T, summary, record, what string) {
 	t.Helper()
 	if !strings.Contains(summary, ".") {
@@ -79,7 +79,7 @@ func sameDigits(t *testing.T, summary, record, what string) {
 	require.InDelta(t, theirs, ours, 0.005+theirs*5e-6, what) // the detail log has six digits
 }
 
-// checkTotals asks LoadGen's figures how many samples and tokens there were, and for how long.
+// checkTotals derives the numbers of samples and tokens and the duration from LoadGen's figures.
 func checkTotals(t *testing.T, scenario string, r *ran, stored map[string]string) {
 	t.Helper()
 	value := func(key string) float64 {
@@ -98,7 +98,7 @@ func checkTotals(t *testing.T, scenario string, r *ran, stored map[string]string
 			1e-3+r.Client.ReportLagUS.Max/1e6)
 	case "Server":
 		require.EqualValues(t, r.Samples.Completed, value("result_query_count"))
-		// Over the same time LoadGen counts all tokens, and one sample less than there are.
+		// Over the same time LoadGen counts all tokens, but one sample less than there are.
 		perSample := value("result_completed_tokens_per_second") / value("result_completed_samples_per_sec")
 		require.InEpsilon(t, float64(r.Tokens.Output)/float64(r.Samples.Completed-1), perSample, 1e-4)
 	default:
@@ -106,7 +106,7 @@ func checkTotals(t *testing.T, scenario string, r *ran, stored map[string]string
 	}
 }
 
-// storedResult gives the numbers of loadgen.result in run.json, digit for digit.
+// storedResult returns the numbers of loadgen.result in run.json, digit by digit.
 func storedResult(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(folder, record.FileName))
@@ -129,7 +129,7 @@ func storedResult(t *testing.T, folder string) map[string]string {
 	return numbers
 }
 
-// loggedResult gives the same from the detail log.
+// loggedResult returns the same numbers from the detail log.
 func loggedResult(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	numbers := map[string]string{}
@@ -147,7 +147,7 @@ func loggedResult(t *testing.T, folder string) map[string]string {
 	return numbers
 }
 
-// plainNumber writes whole numbers as they are, and 6.3e-05 and 0.000063 alike.
+// plainNumber formats whole numbers unchanged, and 6.3e-05 and 0.000063 alike.
 func plainNumber(t *testing.T, text string) string {
 	t.Helper()
 	if strings.Trim(text, "-0123456789") == "" {
@@ -158,7 +158,7 @@ func plainNumber(t *testing.T, text string) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// summaryOf gives the lines of LoadGen's summary; of a label that comes twice the first.
+// summaryOf returns the lines of LoadGen's summary; if a label occurs twice, the first line.
 func summaryOf(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(folder, record.LogFolder, mllog.SummaryName))

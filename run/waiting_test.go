@@ -35,7 +35,7 @@ func (l *listener) Waiting(text string) {
 func TestSilentEndpointIsReported(t *testing.T) {
 	l := &listener{heard: make(chan struct{})}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		select { // it answers once the user knows
+		select { // the server answers once the user was informed
 		case <-l.heard:
 		case <-time.After(time.Minute):
 		}
@@ -49,7 +49,7 @@ func TestSilentEndpointIsReported(t *testing.T) {
 	require.Regexp(t, "^waiting for an answer to GET "+s.URL+`/v1/models, for \d+ s so far and 15s at most$`, l.text)
 }
 
-// Who ends a preflight is not told that the endpoint is wrong.
+// A user who ends a preflight gets no error about the endpoint.
 func TestEndedPreflight(t *testing.T) {
 	p, err := newPlan(Settings{"model": "generic", "served-model": "m", "backend": "mute", "endpoint": "http://nowhere"})
 	require.NoError(t, err)
@@ -65,5 +65,5 @@ func TestNarrateEnds(t *testing.T) {
 	asking, stop := narrate(&backends.Config{}, silent{})
 	asking.Asking("GET http://host/health", time.Second)
 	stop()
-	asking.Asking("GET http://host/late", time.Second) // nobody listens, and nobody is held up
+	asking.Asking("GET http://host/late", time.Second) // without a listener the report does not block
 }

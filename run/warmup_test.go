@@ -10,15 +10,15 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// A warm-up sends each of its samples once, through the connections of the test, and stands in no count: neither its
-// answers nor its failures.
-func TestAWarmUpStandsInNoCount(t *testing.T) {
+// A warm-up sends each of its samples once, through the connections of the test. No figure counts its answers or
+// failures.
+func TestAWarmUpIsNotCounted(t *testing.T) {
 	program(t)
 	const rows, struck, samples = 16, 4, 32
 	for name, c := range map[string]struct {
 		args []string
 		note string
-		more int64 // requests
+		more int64 // additional requests
 	}{
 		"with":    {[]string{"--warmup"}, "warm-up: 4 of 16 requests failed", rows},
 		"without": {[]string{"--no-warmup"}, "", 0},

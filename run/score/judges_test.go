@@ -75,7 +75,7 @@ func TestACodeServiceJudges(t *testing.T) {
 	require.Equal(t, []string{"programs were run by the service ws://127.0.0.1:1/x"}, j.Notes)
 }
 
-// The sandbox looks for the languages of the benchmark's programs: all of MBXP's for mixtral, else Python alone.
+// The sandbox looks for the languages of the benchmark's programs: all of MBXP's for mixtral, otherwise only Python.
 func TestTheSandboxJudges(t *testing.T) {
 	if err := sandbox.Available(t.Context()); err != nil {
 		t.Skip(err)
@@ -102,7 +102,7 @@ func TestTheSandboxJudges(t *testing.T) {
 	_, err = OpenJudges(t.Context(), os.Environ(), run, &accuracy.Input{Benchmark: "generic"})
 	require.ErrorContains(t, err, "has no scorer")
 
-	// Without a PATH no program judges anything, and each language says what it lacks.
+	// Without a PATH no program can judge, and the error lists what each language lacks.
 	j, err := OpenJudges(t.Context(), []string{"PATH="}, settings(map[string]string{"run-code": "true"}),
 		&accuracy.Input{Benchmark: "mixtral-8x7b"})
 	require.NoError(t, err)
@@ -115,7 +115,7 @@ func TestUnavailable(t *testing.T) {
 	require.False(t, isUnavailable(nil))
 }
 
-// A rehearsal's log is scored as the rehearsal itself would have scored it; settings of the user's decide before that.
+// A rehearsal's log is scored like the rehearsal itself, but settings of the user take precedence.
 func TestRunCodeByDefaultInRehearsals(t *testing.T) {
 	set := func(names ...string) func(string) bool {
 		return func(name string) bool { return strings.Contains(strings.Join(names, " "), name) }
@@ -181,7 +181,7 @@ func TestWhichTestsScoreThemselves(t *testing.T) {
 	require.Equal(t, answers[0], text)
 }
 
-// A tokenizer that the user named is used for a synthetic set too.
+// A tokenizer that the user named is also used for a synthetic set.
 func TestANamedTokenizerDecodes(t *testing.T) {
 	set, _ := synthetic(t, rowOf(t, model), samples, 1)
 	ds, err := datasets.Open(set, datasets.ForRow(rowOf(t, model)))
@@ -216,7 +216,7 @@ func TestWhereTheTokenizerOfATestIsLookedFor(t *testing.T) {
 	require.Nil(t, TokenizerOf(planned(t), nil).Server)
 }
 
-// The files about TLS reach the server that tokenizes, too.
+// The TLS files apply to the server that tokenizes, too.
 func TestCertificatesOfATokenizersServer(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)

@@ -74,7 +74,7 @@ func Find(s Source) (*Log, error) {
 	if info, err := os.Stat(l.Path); err == nil && info.IsDir() {
 		l.Path = filepath.Join(l.Path, mllog.AccuracyName)
 	} else if file, err := filepath.EvalSymlinks(l.Path); err == nil {
-		l.Path = file // the user's own link; links inside a run's folder are not followed
+		l.Path = file // the user's own link may be followed; links inside a run's folder are not
 	}
 	l.Dataset, l.Folder = s.Dataset, cmp.Or(s.Folder, filepath.Dir(l.Path))
 	for _, needed := range []struct {

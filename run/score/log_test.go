@@ -107,7 +107,7 @@ func aRun(t *testing.T, change func(r *record.Record)) string {
 	return folder
 }
 
-// noJudge answers every judge's setting with its default.
+// noJudge returns the default of every judge's setting.
 func noJudge(name string) string {
 	if name == "run-code" {
 		return "false"
@@ -124,7 +124,7 @@ func scored(t *testing.T, s Source, o Options) (*accuracy.Result, error) {
 	return l.Score(t.Context(), o)
 }
 
-// The folder of a run says everything that its score needs.
+// The folder of a run contains everything that its score needs.
 func TestScoreOfARun(t *testing.T) {
 	folder := aRun(t, nil)
 	l, err := Find(Source{Log: folder})
@@ -151,7 +151,7 @@ func TestScoreOfARun(t *testing.T) {
 	require.True(t, r.Reached(true))
 }
 
-// A score of synthetic references says nothing about a server that is not the simulator.
+// A score against synthetic references is not judged unless the server is the simulator.
 func TestAScoreOfSyntheticReferencesIsNotJudged(t *testing.T) {
 	folder := aRun(t, func(r *record.Record) { r.RehearsalReasons = []string{"the data set is synthetic"} })
 	r, err := scored(t, Source{Log: folder}, options())
@@ -159,7 +159,7 @@ func TestAScoreOfSyntheticReferencesIsNotJudged(t *testing.T) {
 	require.Contains(t, r.NotJudged, "the server does not have its answers")
 }
 
-// What the user gives is used instead of what the record has.
+// Sources that the user gives replace those of the record.
 func TestGivenSourcesReplaceTheRecords(t *testing.T) {
 	folder, out := aRun(t, nil), t.TempDir()
 	other, _ := synthetic(t, rowOf(t, model), samples, 2)
@@ -175,7 +175,7 @@ func TestGivenSourcesReplaceTheRecords(t *testing.T) {
 	require.ErrorContains(t, err, "is not the data set of the run: its SHA-256 is "+sha(t, other))
 }
 
-// A run with a synthetic data set of its own keeps a copy, which is used wherever the run's folder moves.
+// A run keeps a copy of its synthetic data set. Scoring uses the copy even if the run's folder has moved.
 func TestTheRunsOwnCopyOfItsDataSet(t *testing.T) {
 	folder := aRun(t, func(r *record.Record) { r.Dataset.Path = "elsewhere.json" })
 	_, err := Find(Source{Log: folder})
@@ -191,7 +191,7 @@ func TestTheRunsOwnCopyOfItsDataSet(t *testing.T) {
 	require.Equal(t, samples, r.Samples)
 }
 
-// Logs of another program's test are scored with what the user gives, by the latest round, and as a whole set.
+// Logs of another program's test are scored with the user's sources, by the latest round, and as a whole set.
 func TestScoreOfBareLogs(t *testing.T) {
 	row := rowOf(t, model)
 	set, answers := synthetic(t, row, samples, 1)
@@ -242,7 +242,7 @@ func TestSourcesThatCannotBeScored(t *testing.T) {
 	}
 }
 
-// Only the log of a test that asked each sample of this data set once, as the test left it, has a score.
+// Only an unchanged log of a test that asked each sample of this data set once has a score.
 func TestLogsThatCannotBeScored(t *testing.T) {
 	row := rowOf(t, model)
 	set, answers := synthetic(t, row, samples, 1)
@@ -292,7 +292,7 @@ func real(t *testing.T) string {
 	return path
 }
 
-// The log of an audit is a part of a performance test's answers, so that neither its mode nor its size is checked.
+// The log of an audit contains a part of a performance test's answers, so neither its mode nor its size is checked.
 func TestScoreOfAnAudit(t *testing.T) {
 	folder := aRun(t, func(r *record.Record) { r.Mode, r.Files = "performance", nil })
 	row := rowOf(t, model)

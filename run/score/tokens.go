@@ -43,7 +43,7 @@ func TokenizerOf(p *plan.Plan, environ []string) finder.Options {
 	o.Web.Authorities, _ = backends.Authorities(c.String("ca-file"))
 	o.Web.Certificates, _ = backends.ClientCertificates(c.String("client-cert"), c.String("client-key"))
 	o.Web.InsecureSkipVerify = c.Bool("insecure-skip-verify")
-	if endpoints, err := p.Endpoints(); err == nil && o.Name == "" { // without an endpoint there is an error
+	if endpoints, err := p.Endpoints(); err == nil && o.Name == "" { // without an endpoint the call fails
 		o.Server = &finder.Server{URL: endpoints[0].URL, Model: c.String("served-model"),
 			Key: finder.Secret(endpoints[0].APIKey)}
 	}

@@ -18,8 +18,8 @@ type Recorder struct {
 	Targets  []scrape.Target
 	Interval time.Duration
 
-	collector *scrape.Collector // nil: it does not run
-	failed    error             // why it does not run
+	collector *scrape.Collector // nil: not running
+	failed    error             // why it is not running
 
 	mu   sync.Mutex
 	seen []Signals // since the last Take

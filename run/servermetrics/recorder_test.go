@@ -13,8 +13,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/metrics/scrape"
 )
 
-// TestGPUsAreRecorded: the GPUs of this machine are recorded beside servers that loopback or a socket reaches, and the
-// record has their energy. The made-up tree of /sys has one GPU that draws 500 W.
+// TestGPUsAreRecorded: with servers on loopback or a socket, the GPUs of this machine are recorded too, and the record
+// has their energy. The made-up tree of /sys has one GPU that draws 500 W.
 func TestGPUsAreRecorded(t *testing.T) {
 	root := t.TempDir()
 	before := gpuRoot

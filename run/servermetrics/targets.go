@@ -76,7 +76,7 @@ func Pages(c *backends.Config, further []string) ([]scrape.Target, error) {
 	web.Proxy, _ = backends.ParseProxy(c.Proxy) // OpenDriver reports errors in these two
 	web.Authorities, _ = backends.Authorities(c.CAFile)
 	client := httpclient.New(web)
-	web.Certificates, _ = backends.ClientCertificates(c.ClientCert, c.ClientKey) // not for further pages, as the key
+	web.Certificates, _ = backends.ClientCertificates(c.ClientCert, c.ClientKey) // like the key, not sent to further pages
 	known := httpclient.New(web)
 	var pages []scrape.Target
 	for _, e := range c.Endpoints {
