@@ -12,11 +12,12 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/contract"
 )
 
-// watchFlags are the flags of the servers' metrics, of the live page, of the counters and of who may read the results.
-func watchFlags() []cli.Flag {
+// testFlags are the flags of the servers' metrics, of the live page, of the counters, of who may read the results and
+// of the servers' prefix caches: those of a LoadGen test.
+func testFlags() []cli.Flag {
 	var flags []cli.Flag
 	for _, name := range []string{"metrics", "metrics-interval", "metrics-url", "live", "live-control", "serve-metrics",
-		"shared-output"} {
+		"shared-output", "reset-cache"} {
 		flags = append(flags, runSetting(name))
 	}
 	return flags
@@ -34,7 +35,7 @@ type benchWatch struct {
 
 // watched opens the pages, calls all with them and closes them.
 func (cmd benchCommand) watched(c *cli.Context, list []contract.Rendered, all func(*benchWatch) error) error {
-	e, err := flagSettings(c, watchFlags())
+	e, err := flagSettings(c, testFlags())
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ func (cmd benchCommand) run() *cli.Command {
 
 // runFlags are those of every command that runs a workload.
 func runFlags() []cli.Flag {
-	return append(append(profileFlags(), watchFlags()...),
+	return append(append(profileFlags(), testFlags()...),
 		&cli.StringFlag{Name: "model", Aliases: []string{"m"}, Category: serversGroup,
 			Usage: "name of the model in requests; default: the profile's, or the first that the server lists"},
 		&cli.StringFlag{Name: "backend", Category: serversGroup, Value: "auto",
@@ -183,13 +183,14 @@ func (cmd benchCommand) options(c *cli.Context, v *contract.Invocation, r contra
 		Timeouts:  backends.Deadlines{RequestTimeout: c.Duration("request-timeout")}, Shards: c.Int("shards"),
 		Force: c.Bool("force"), Command: cmd.commandLine(),
 		Environ: cmd.environ, Secrets: cmd.secrets}
-	e, err := flagSettings(c, watchFlags())
+	e, err := flagSettings(c, testFlags())
 	if err != nil {
 		return nil, err
 	}
 	if o.MetricsURLs = e.Strings("metrics-url"); e.Bool("metrics") || len(o.MetricsURLs) > 0 {
 		o.MetricsEvery = e.Duration("metrics-interval")
 	}
+	o.ResetCache = e.String("reset-cache")
 	if e.Bool("shared-output") {
 		o.Access = atomicfile.Shared
 	}

@@ -76,8 +76,11 @@ func (r *Record) describe(t *trial, o *engine.Outcome, traffic *backends.Traffic
 		}
 	}
 	for i, probe := range t.probes {
-		r.Endpoints = append(r.Endpoints, Endpoint{URL: probe.URL, Server: probe.Server, Version: probe.Version,
-			Connections: traffic.Connections[i]})
+		e := Endpoint{URL: probe.URL, Server: probe.Server, Version: probe.Version, Connections: traffic.Connections[i]}
+		if t.caches != nil {
+			e.PrefixCache = t.caches[i]
+		}
+		r.Endpoints = append(r.Endpoints, e)
 	}
 }
 

@@ -113,6 +113,9 @@ func merged(records []*Record, shards []Shard) *Record {
 		if i > 0 {
 			for n := range min(len(r.Endpoints), len(s.Endpoints)) {
 				r.Endpoints[n].Connections += s.Endpoints[n].Connections
+				if did := s.Endpoints[n].PrefixCache; did != record.CacheEmptied {
+					r.Endpoints[n].PrefixCache = did
+				}
 			}
 		}
 	}

@@ -28,14 +28,16 @@ type Options struct {
 	Timeouts  backends.Deadlines
 	Shards    int // event loops; 0: 1
 
-	Folder    string            // of the results; it must not hold an earlier run unless Force is set
-	Access    atomicfile.Access // who may read the results
-	Force     bool
-	Command   []string
-	Environ   []string // of the process; the folder keeps a fixed list of its variables
-	Secrets   *secret.Redactor
-	Limits    []measure.Limit // of a good request, besides the profile's
-	Tokenizer string          // file or folder of the served model's tokenizer; empty: the profile's, if that is a path
+	Folder string            // of the results; it must not hold an earlier run unless Force is set
+	Access atomicfile.Access // who may read the results
+	Force  bool
+	// ResetCache is whether the servers empty their prefix caches before the first request: auto, require or off.
+	ResetCache string
+	Command    []string
+	Environ    []string // of the process; the folder keeps a fixed list of its variables
+	Secrets    *secret.Redactor
+	Limits     []measure.Limit // of a good request, besides the profile's
+	Tokenizer  string          // file or folder of the served model's tokenizer; empty: the profile's, if that is a path
 	// Vocabulary is the number of token ids that prompts may contain; 0: the default.
 	Vocabulary int
 	// Rehearsal is a reason why this run is a rehearsal, in addition to the simulator as its server; empty: there

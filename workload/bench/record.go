@@ -71,6 +71,8 @@ type Endpoint struct {
 	Server      string `json:"server,omitempty"`
 	Version     string `json:"version,omitempty"`
 	Connections int64  `json:"connections"`
+	// PrefixCache is what happened to the server's prefix cache before the first request; empty: it was not asked.
+	PrefixCache record.PrefixCache `json:"prefix_cache,omitempty"`
 }
 
 // Client records what the client itself used, and how late it was.

@@ -25,6 +25,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/child"
 	"github.com/mlperf-go/mlperf-go/run/environment"
 	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/prefixcache"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/run/servermetrics"
 	"github.com/mlperf-go/mlperf-go/workload/engine"
@@ -89,7 +90,10 @@ func Run(ctx context.Context, o Options) (*Record, error) {
 	if err := Check(o.Folder, o.Force); err != nil { // another run may have ended meanwhile
 		return nil, err
 	}
-	if err := r.open(); err != nil { // before an earlier run is removed
+	if err := r.emptyCaches(ctx); err != nil { // before an earlier run is removed, as open
+		return nil, err
+	}
+	if err := r.open(); err != nil {
 		return nil, err
 	}
 	if err := r.prepare(); err != nil {
@@ -103,6 +107,7 @@ type trial struct {
 	Options
 	*target
 	started  time.Time
+	caches   []record.PrefixCache // emptied ones, by endpoint; nil: no server was asked
 	log      *eventlog.Writer
 	failures failures
 	recent   *recent                 // nil without Details
@@ -110,6 +115,13 @@ type trial struct {
 	scan     *measure.Scan           // of the requests so far; nil: the figures read the log once more
 	engine   *engine.Engine
 	gate     *shard.Gate // nil: stages start by themselves
+}
+
+// emptyCaches empties the servers' prefix caches, which the preflight and earlier runs have filled.
+func (t *trial) emptyCaches(ctx context.Context) error {
+	did, notes, err := prefixcache.Empty(ctx, cmp.Or(t.ResetCache, "auto"), t.driver, t.config)
+	t.caches, t.notes = did, append(t.notes, notes...)
+	return err
 }
 
 func (t *trial) path(name string) string { return filepath.Join(t.Folder, name) }

@@ -78,6 +78,9 @@ func (cmd runCommand) command() *cli.Command {
 				"KEY=VALUE, or a part of a name; with :PORT"),
 			&cli.IntFlag{Name: "parallelism", Aliases: []string{"j"}, Usage: "pods that each send the whole load", Value: 1},
 			&cli.IntFlag{Name: "shards", Usage: "pods that divide one load between them, and start together"},
+			&cli.StringFlag{Name: "reset-cache", DefaultText: "auto; off with several pods of --parallelism",
+				Usage: "empty the servers' prefix caches before each run: auto (if supported), require (fail if not " +
+					"supported) or off"},
 			&cli.StringFlag{Name: "live", Usage: "serve a page with live charts of all shards at this host:port or unix:PATH"},
 			contractFlag("pvc", "claim for the results; empty: each pod's own temporary volume"),
 			contractFlag("wait-timeout",

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/kube/objects"
 	"github.com/mlperf-go/mlperf-go/kube/spread"
 	"github.com/mlperf-go/mlperf-go/run/exit"
@@ -103,9 +105,32 @@ func launchesOf(c *cli.Context, v *contract.Invocation, list []contract.Rendered
 		if err := addProfile(l, r, c.Int("shards")); err != nil {
 			return nil, err
 		}
+		if err := addResetCache(l, c.String("reset-cache"), c.Int("parallelism")); err != nil {
+			return nil, err
+		}
 		all = append(all, l)
 	}
 	return all, nil
+}
+
+// addResetCache adds --reset-cache. Pods that each send the whole load start at different times: a late one would empty
+// a cache that others use already.
+func addResetCache(l *objects.Launch, mode string, parallelism int) error {
+	if mode == "" && parallelism > 1 {
+		mode = "off"
+	}
+	if mode == "" {
+		return nil
+	}
+	s, _, err := config.RunSettings().Find("reset-cache")
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(s.Enum, mode) {
+		return exit.Usage(exit.CodeUsage, "", "--reset-cache %q %s", mode, config.NotOneOf(mode, s.Enum))
+	}
+	l.Args = append(l.Args, "--reset-cache", mode)
+	return nil
 }
 
 // addProfile adds the profile in the program's own form, so that a pod needs no other file and no variable.
