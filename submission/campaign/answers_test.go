@@ -16,7 +16,7 @@ import (
 )
 
 // A campaign reaches its endpoints in the same ways as its runs: by host and port alone, on a Unix socket, with a
-// self-signed certificate, through a proxy. Any answer is enough.
+// self-signed certificate, through a proxy. Any answer will do.
 func TestACampaignFindsItsEndpoints(t *testing.T) {
 	here := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
 	plain, secure, socket := httptest.NewServer(here), httptest.NewTLSServer(here), httptest.NewUnstartedServer(here)

@@ -13,8 +13,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// stepSettings are the settings that the campaign makes for each step, and those of servers that run by the time of a
-// step.
+// stepSettings are the settings that the campaign makes for each step, and settings of servers that already run during
+// the steps.
 var stepSettings = map[string]bool{
 	"model": true, "model-category": true, "scenario": true, "mode": true, "output-dir": true, "resume": true,
 	"force": true, "audit-config": true,
@@ -53,7 +53,7 @@ func (p *Plan) arguments(t Task) ([]string, error) {
 	switch {
 	case t.Test == Preflight:
 		return append([]string{"preflight"}, args...), nil
-	case t.Test == Tune: // moveAside leaves a folder only if the tune in it goes on
+	case t.Test == Tune: // moveAside keeps a folder only if its tune continues
 		args = append([]string{"tune"}, append(args, "--resume")...)
 	case t.Audit():
 		args = append([]string{"compliance", "run", "--test", t.Test}, args...)
@@ -72,7 +72,7 @@ func (p *Plan) arguments(t Task) ([]string, error) {
 
 func (p *Plan) scoreArguments(t Task, folder string) []string {
 	args := append([]string{"accuracy", "--log", folder}, p.scoreFlags...)
-	if urls := p.settings.Strings("endpoint"); len(urls) > 0 { // its /tokenize serves where no file is found
+	if urls := p.settings.Strings("endpoint"); len(urls) > 0 { // their /tokenize counts tokens if no file is found
 		args = append(args, "--endpoint", urls[0])
 		for _, name := range []string{"served-model", "proxy", "ca-file", "client-cert", "client-key"} {
 			if text := p.settings.String(name); text != "" {
@@ -93,7 +93,7 @@ func (p *Plan) scoreArguments(t Task, folder string) []string {
 func (p *Plan) command(t Task) *exec.Cmd {
 	args, err := p.arguments(t)
 	self, selfErr := os.Executable()
-	if err != nil || selfErr != nil { // Bind has planned every step already
+	if err != nil || selfErr != nil { // Bind has already planned every step
 		return exec.Command("")
 	}
 	if p.options.Live != "" && t.IsRun() {

@@ -18,7 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/tune"
 )
 
-// attempt runs one task of a campaign, and keeps in its entry what came of it.
+// attempt runs one task of a campaign, and records the result in its entry.
 type attempt struct {
 	c     *Campaign
 	task  Task
@@ -90,7 +90,7 @@ func (a attempt) once(ctx context.Context) error {
 	}
 	entry.TookS, entry.Exit = time.Since(started).Seconds(), end.Exit
 	a.read(end)
-	if t.Test == Score && entry.Status == Done && entry.Why != "" { // a score that is only shown
+	if t.Test == Score && entry.Status == Done && entry.Why != "" { // the score is shown but not judged
 		a.report(entry.Code, "%s is only shown: %s", t.ID(), entry.Why)
 	}
 	if err := a.c.save(); err != nil {
@@ -119,9 +119,9 @@ func (a attempt) read(end child.Ended) {
 		f = lookScored(a.c.folder(t.Step), a.c.AnyScore)
 		switch {
 		case f.Status != Pending && end.Exit == run.ExitInvalid:
-			// accuracy.json contains what the exit code reports
+			// The exit code adds nothing to accuracy.json.
 			end.Exit, entry.Exit = 0, map[Status]int{Invalid: run.ExitInvalid}[f.Status]
-		// such as a missing tokenizer: the log is there, and has no score
+		// For example, without a tokenizer the log exists but has no score.
 		case f.Status == Pending && end.Exit == run.ExitUsage:
 			f = Finding{Status: Invalid, Code: string(record.CodeNotScored), Why: "the answers were not scored: " + end.Why}
 			end = child.Ended{}
@@ -129,7 +129,7 @@ func (a attempt) read(end child.Ended) {
 		}
 	}
 	switch {
-	case f.Status == Pending: // the folder has nothing of this test
+	case f.Status == Pending: // the folder contains no result of this test
 		f.Status = Failed
 	case f.Status == Done && end.Exit != 0:
 		f.Status, f.Code, f.Why = Failed, string(end.Code), end.Why
@@ -234,7 +234,7 @@ func (a attempt) takeConfirmed() (bool, error) {
 	}
 	s, err := tune.ReadState(a.c.folder(tuned))
 	if err != nil || s.Result == nil || !s.Result.Confirmed {
-		return false, nil // blocked has the reason
+		return false, nil // blocked reports the reason
 	}
 	from := filepath.Join(a.c.folder(tuned), s.Result.Run)
 	f := a.c.want(t).Judge(from)
@@ -244,7 +244,7 @@ func (a attempt) takeConfirmed() (bool, error) {
 	if err := a.moveAside(); err != nil {
 		return false, err
 	}
-	copied := filepath.Join(a.c.folder(tuned), "performance") // whole before it has its place
+	copied := filepath.Join(a.c.folder(tuned), "performance") // a complete copy, before it is renamed
 	err = errors.Join(os.RemoveAll(copied), copyRun(from, copied))
 	if err == nil {
 		err = os.Rename(copied, a.c.folder(t.Step))

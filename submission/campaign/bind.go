@@ -60,8 +60,8 @@ func (p *Plan) bindTask(t *Task) error {
 	return nil
 }
 
-// tooShort returns that LoadGen will call an audit INVALID because it has fewer queries than early stopping needs, or
-// "" (docs/reference/loadgen.md#early-stopping).
+// tooShort returns the notice that LoadGen will call an audit INVALID because it has fewer queries than early stopping
+// needs, or "" (docs/reference/loadgen.md#early-stopping).
 func tooShort(plan *plan.Plan, queries int) string {
 	percentile := plan.Config.Float("latency-percentile")
 	if !plan.Config.Has("latency-percentile") {
@@ -76,7 +76,7 @@ func tooShort(plan *plan.Plan, queries int) string {
 		"LoadGen's early stopping needs %d; the audit's verification decides", queries, needed)
 }
 
-// refuseRehearsal: with a server and a data set of the user's, a rehearsal must be asked for
+// refuseRehearsal: with the user's server and data set, a rehearsal must be requested
 // (docs/reference/runs.md#rehearsals).
 func (p *Plan) refuseRehearsal(plan *plan.Plan) error {
 	if !p.Real || len(plan.Rehearsal) == 0 {

@@ -25,7 +25,7 @@ func TestACampaignWithoutItsPromptTemplateIsRejected(t *testing.T) {
 }
 
 // A setting that the closed division does not allow is rejected before hours are spent. The open division allows it.
-func TestBreachesAreRejectedWhereTheyCount(t *testing.T) {
+func TestBreachesAreRejectedExceptInOpen(t *testing.T) {
 	plan, err := plan.New(plan.Settings{"model": "llama3.1-8b", "max-tokens": "64", "endpoint": "http://a"})
 	require.NoError(t, err)
 	require.NoError(t, plan.Bind(13368))

@@ -29,10 +29,10 @@ type Task struct {
 	Step
 	Settings Settings
 	Load     needs.Load
-	// MostPerS makes the target QPS a share of the Offline run's rate, and at most this; 0: the settings have it.
+	// MostPerS limits the target QPS, which is then a share of the Offline run's rate; 0: the settings have it.
 	MostPerS float64
 	Tuned    bool   // a tune finds the target QPS
-	Notice   string // what looks like a failure in the step's logs but is expected; empty: nothing
+	Notice   string // explanation of an expected result in the step's logs that looks like a failure; empty: none
 }
 
 // Campaign is the work to do in a folder.
@@ -40,7 +40,7 @@ type Campaign struct {
 	Runs
 	SystemType string
 	Submitter  string
-	All        []Step // of the whole campaign; Tasks may be only some of them
+	All        []Step // steps of the whole campaign; Tasks may be some of them
 	Tasks      []Task
 	Resume     bool // continue in a folder that was used before
 	Force      bool // run everything again
@@ -60,13 +60,13 @@ type Campaign struct {
 	// Changed is called when the state of a step has changed; nil: nothing is.
 	Changed func()
 
-	fresh bool // the folder is new
-	named bool // by the user
+	fresh bool // whether the folder is new
+	named bool // whether the user named the folder
 	state *State
 	lock  *child.Lock
 	speed speed
-	kept  map[string]bool             // steps that were done before
-	loads map[models.Scenario]float64 // that were reported
+	kept  map[string]bool             // steps that an earlier process has done
+	loads map[models.Scenario]float64 // loads that have been reported
 	grace time.Duration               // for a child to end after a signal; 0: killGrace
 }
 
@@ -90,7 +90,7 @@ var owner = child.Owner{What: "campaign", File: ".campaign.lock", Busy: exit.Cod
 // Open takes the folder's lock and reads its state. Without campaign.json the runs in the folder are the state. The
 // folder of another campaign is an error, and is left as it is.
 func (c *Campaign) Open(ctx context.Context) error {
-	if !owner.Running(c.Folder) { // the lock has the better message
+	if !owner.Running(c.Folder) { // the lock's message is better
 		if err := c.refuseFolder(); err != nil {
 			return err
 		}
@@ -123,7 +123,7 @@ func (c *Campaign) Close() {
 		return
 	}
 	for _, name := range known {
-		_ = os.Remove(filepath.Join(c.Folder, name)) // what remains keeps the folder
+		_ = os.Remove(filepath.Join(c.Folder, name)) // other files keep the folder
 	}
 	if c.named {
 		_ = os.Remove(c.Folder)
@@ -208,7 +208,7 @@ func (c *Campaign) Look(t Task) Finding {
 		return c.lookTuned(t)
 	}
 	f := c.want(t).Judge(c.folder(t.Step))
-	// campaign.json has settings that are in no folder
+	// Only campaign.json has the settings that are in no folder.
 	if f.Status == Done && entry.Settings != nil && len(changes(entry.Settings, t.Settings)) > 0 {
 		f.Changes = changes(entry.Settings, t.Settings)
 		f.Status, f.Code, f.Why = Pending, SettingsChanged, sentence(f.Changes)
@@ -252,7 +252,7 @@ func (c *Campaign) Run(ctx context.Context) error {
 		if t.IsRun() || t.Test == Tune {
 			c.point()
 		}
-		entry.Status, entry.Code, entry.Why, entry.Exit = Pending, "", "", 0 // for a campaign that ends before the test
+		entry.Status, entry.Code, entry.Why, entry.Exit = Pending, "", "", 0 // in case the campaign ends before the test
 		if err := (attempt{c, t, entry}).run(ctx); err != nil {
 			c.unreached(c.Tasks[i+1:], own)
 			return errors.Join(err, c.save())
@@ -264,7 +264,7 @@ func (c *Campaign) Run(ctx context.Context) error {
 	return c.save()
 }
 
-// codeUnreached is the code of a step that a campaign did not reach, and of which its folder has an earlier result.
+// codeUnreached is the code of a step that the campaign did not reach, and whose folder has an earlier result.
 const codeUnreached = string(exit.CodeInterrupted)
 
 // unreached makes steps pending that an earlier campaign has done and this one would repeat. own are the steps that are

@@ -30,8 +30,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// The test binary starts itself as each step's process: what that does comes in this variable, as ACT, FOLDER,
-// SCENARIO, TEST, LIMIT.
+// The test binary starts itself as each step's process. This variable contains the behaviour of the process: ACT,
+// FOLDER, SCENARIO, TEST, LIMIT.
 const jobVariable = "MLPERF_GO_CAMPAIGN_TEST_STEP"
 
 func TestMain(m *testing.M) {
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// job is a step that leaves what its kind leaves, without measuring anything.
+// job is a step's process. It writes the files of its kind of step, without a measurement.
 func job(words []string) int {
 	act, folder, step, limit := words[0], words[1], Step{models.Scenario(words[2]), words[3]}, words[4]
 	switch step.Test {
@@ -149,7 +149,7 @@ func (s *stage) messages() []string {
 	return texts
 }
 
-// again makes the campaign of another process in the same folder.
+// again returns the campaign of another process in the same folder.
 func (s *stage) again(folder string) {
 	s.ran = nil
 	core, logs := observer.New(zap.InfoLevel)
@@ -179,7 +179,7 @@ func (s *stage) again(folder string) {
 	}
 }
 
-// settings returns those of a job's config.yaml, as FolderSettings reads it.
+// settings returns the settings of a job's config.yaml, as FolderSettings reads them.
 func (s *stage) settings(scenario models.Scenario) Settings {
 	folder := s.t.TempDir()
 	require.NoError(s.t, os.WriteFile(filepath.Join(folder, record.ConfigName), []byte("tpot-limit: "+s.limit+"\n"),
@@ -291,7 +291,7 @@ func TestInvalidStepSkipsOnlyDependentSteps(t *testing.T) {
 
 			s.acts = nil
 			require.Empty(t, undone(s.resume()))
-			if name == "crash after the record" { // which stands, and says that all is well
+			if name == "crash after the record" { // the record remains, and its verdict is good
 				delete(c.want, "Server/performance")
 			}
 			for id, was := range c.want {
@@ -353,7 +353,7 @@ func TestAScoreIsBothOfItsFiles(t *testing.T) {
 	}
 }
 
-// A fault of the input or the machine would stop every step.
+// A fault of the input or the machine would stop every step, so it ends the campaign.
 func TestBadInputEndsTheCampaign(t *testing.T) {
 	for act, exit := range map[string]int{"usage": run.ExitUsage, "environment": run.ExitEnvironment} {
 		s := newStage(t, map[string]string{"Offline/accuracy": act})
@@ -377,7 +377,7 @@ func TestAttempts(t *testing.T) {
 	require.Equal(t, []string{"aside/Server/performance-1", "aside/Server/performance-2"}, out[6].Entry.Aside)
 }
 
-// A log has the same score each time, so a low score is not tried again. One that was not computed is.
+// A log has the same score each time, so a low score is not tried again. A missing score is computed again.
 func TestALowScoreIsNotTriedAgain(t *testing.T) {
 	for act, attempts := range map[string]int{"low score": 1, "no tokenizer": 2} {
 		s := newStage(t, map[string]string{"Server/score": act})
@@ -408,7 +408,7 @@ func TestAnEarlierRecordIsNotTheCrashedStepsOwn(t *testing.T) {
 	require.Nil(t, out[7].Record)
 }
 
-// A setting that only affects Server leaves Offline done, and the reason is reported.
+// A changed setting that only affects Server repeats Server's steps with a reason, and leaves Offline done.
 func TestAChangedSettingRepeatsOnlyTheStepsItAffects(t *testing.T) {
 	s := newStage(t, nil)
 	_, err := s.do(context.Background())
@@ -430,7 +430,7 @@ func TestAChangedSettingRepeatsOnlyTheStepsItAffects(t *testing.T) {
 	}
 }
 
-// Some settings are not in a run's folder. campaign.json shows that they have changed.
+// For settings that are not in a run's folder, campaign.json shows a change.
 func TestAChangedSettingThatOnlyTheStateContains(t *testing.T) {
 	s := newStage(t, nil)
 	scaled := func(queries string) {
@@ -513,7 +513,7 @@ func TestALostStateIsRebuiltFromTheRuns(t *testing.T) {
 	require.Empty(t, undone(out))
 }
 
-// A log that changed after its run was judged does not count.
+// A log that has changed since its run was judged does not count.
 func TestADamagedLogIsMeasuredAgain(t *testing.T) {
 	s := newStage(t, nil)
 	_, err := s.do(context.Background())
@@ -592,7 +592,7 @@ func TestInterruption(t *testing.T) {
 						break
 					}
 				}
-				time.Sleep(300 * time.Millisecond) // deafness comes after the mark
+				time.Sleep(300 * time.Millisecond) // the mark is written before the signals are ignored
 				cancel(c.cause)
 			}()
 			out, err := s.do(ctx)
@@ -609,7 +609,8 @@ func TestInterruption(t *testing.T) {
 	}
 }
 
-// What an interrupted campaign would have repeated is not done, though the folder has the earlier result.
+// After an interruption, steps that the campaign would have repeated are pending, even if their folders have earlier
+// results.
 func TestAnInterruptionLeavesChangedStepsPending(t *testing.T) {
 	for _, force := range []bool{false, true} {
 		s := newStage(t, nil)
@@ -619,7 +620,7 @@ func TestAnInterruptionLeavesChangedStepsPending(t *testing.T) {
 		s.again(s.Folder)
 		s.Resume, s.Force = !force, force
 		ctx, cancel := context.WithCancel(context.Background())
-		s.Begin = func(context.Context) error { // before the first test that is run
+		s.Begin = func(context.Context) error { // called before the first test
 			cancel()
 			return ctx.Err()
 		}
@@ -665,7 +666,7 @@ func TestEndpointReturns(t *testing.T) {
 	s.Wait = time.Minute
 	s.Ready = func(context.Context) error {
 		if s.acts != nil && slices.Contains(s.ran, "Server/performance") {
-			if gone++; gone == 4 { // it is back, and does well
+			if gone++; gone == 4 { // the endpoint is back, and works
 				s.acts = nil
 			}
 			return errors.New("connection refused")

@@ -8,7 +8,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
 
-// copyRun copies the regular files of a folder, and keeps who may read them.
+// copyRun copies the regular files of a folder with their permissions.
 func copyRun(from, to string) error {
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

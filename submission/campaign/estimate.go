@@ -68,16 +68,16 @@ func (c *Campaign) estimate(t Task) estimate {
 	return (estimator{&c.Runs, c.Tasks, c.state, c.speed}).of(t)
 }
 
-// speed is how fast the servers answer, as far as it is known before the first test.
+// speed is the speed of the servers, as far as it is known before the first test.
 type speed struct {
 	answer   time.Duration // of one answer of the test, alone; 0: unknown
-	parallel int           // answers that take as long together as one alone; 0: unknown
+	parallel int           // number of answers that take no longer together than one alone; 0: unknown
 }
 
 // simulatorSpeed returns the speed of the simulator, whose answers do not slow each other down.
 func simulatorSpeed(answer time.Duration) speed { return speed{answer, rehearse.Parallel} }
 
-// rate returns the answers per second to some samples at once. If it is not sure, it is the most that is possible.
+// rate returns the answers per second to that many samples at once. If it is not sure, it is an upper bound.
 func (s speed) rate(samples int) (perS float64, sure bool) {
 	if s.answer <= 0 {
 		return 0, false
@@ -113,7 +113,7 @@ func (e estimator) of(t Task) estimate {
 		load.PerS, guessed = t.offered(perS), !sure
 	}
 	takes, sure := load.Takes()
-	if sure = sure && !guessed && t.Test != Tune; sure { // a tune is at least the run that confirms its rate
+	if sure = sure && !guessed && t.Test != Tune; sure { // at least the confirming run
 		takes += over + e.drain(t)
 	}
 	return estimate{takes, over, sure}
@@ -130,7 +130,7 @@ func (e estimator) drain(t Task) time.Duration {
 			return time.Duration(r.LatencyS.E2E.Mean * float64(time.Second))
 		}
 	}
-	if e.speed.parallel > 0 { // of other servers only the longest possible answer is known
+	if e.speed.parallel > 0 { // only the longest possible answer of other servers is known
 		return e.speed.answer
 	}
 	return 0
@@ -160,7 +160,7 @@ func (e estimator) overheadOf(s Step) time.Duration {
 	return seen / time.Duration(n)
 }
 
-// offered returns the rate of a task on a server with a rate in Offline, if the campaign takes the one from the other.
+// offered returns the rate of a task for a server's rate in Offline, if the campaign derives the one from the other.
 func (t *Task) offered(offline float64) float64 {
 	if t.MostPerS > 0 {
 		return min(t.MostPerS, loadShare*offline)
@@ -168,7 +168,7 @@ func (t *Task) offered(offline float64) float64 {
 	return offline
 }
 
-// reckon records how long each task from the given one on will take, for `submission status`.
+// reckon records the expected duration of each task from the given one on, for `submission status`.
 func (c *Campaign) reckon(from int) {
 	for _, t := range c.Tasks[from:] {
 		e, took := c.state.Entry(t.Step), c.estimate(t)

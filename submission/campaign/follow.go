@@ -21,10 +21,10 @@ var offlineRun = Step{models.Offline, layout.Performance}
 // measuredOrigin is the origin of settings that a campaign has measured. The user's own take precedence.
 var measuredOrigin = config.Origin{Layer: config.FromProgram, Where: "measured by an earlier test of the campaign"}
 
-// laterOrigin is that of a load which the Offline test will decide.
+// laterOrigin is the origin of a load that the Offline test will decide.
 var laterOrigin = plan.ProgramOrigin("a share of what " + offlineRun.ID() + " measures")
 
-// loadShare is the share of the Offline rate that a rehearsal offers in Server and Interactive where the user named no
+// loadShare is the share of the Offline rate that a rehearsal offers in Server and Interactive if the user named no
 // rate. Most servers meet the latency limits at a quarter of their throughput.
 const loadShare = 0.25
 
@@ -111,8 +111,8 @@ func (c *Campaign) reportLoad(t Task) {
 		why)
 }
 
-// deferLoad makes the load of a rehearsal's test follow from the Offline run, unless the user named one: on a server of
-// the user's no default fits. The default is the most that will be offered.
+// deferLoad derives the load of a rehearsal's test from the Offline run, unless the user named one, because no default
+// fits every server. The default is the upper limit.
 func (p *Plan) deferLoad(t *Task, test *plan.Plan) error {
 	most := test.Config.Float(keyTargetQPS)
 	if p.Real || !p.foreign || !t.IsRun() || t.Tuned || test.Scenario.LoadGen != models.Server ||

@@ -19,7 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// The load of a rehearsal on a server of the user's is a quarter of its Offline rate, and at most the default.
+// On a server of the user's, the load of a rehearsal is a quarter of its Offline rate, and at most the default.
 func TestLoadFollowsTheOfflineRun(t *testing.T) {
 	c := &Campaign{Runs: Runs{Of: Of{Model: "llama3.1-8b", System: "s"}, Folder: t.TempDir()}}
 	task := Task{Step: Step{models.Server, layout.Performance}, MostPerS: 150, Settings: Settings{"a": "b"}}
@@ -41,7 +41,7 @@ func TestLoadFollowsTheOfflineRun(t *testing.T) {
 	write(ledger.Throughput{Requests: 17.77})
 	core, lines := observer.New(zap.InfoLevel)
 	c.Log = zap.New(core)
-	for _, test := range []string{layout.Performance, layout.Accuracy} { // reported once
+	for _, test := range []string{layout.Performance, layout.Accuracy} { // the load is reported once
 		c.reportLoad(c.follow(Task{Step: Step{models.Server, test}, MostPerS: 150, Settings: Settings{}}))
 	}
 	c.reportLoad(c.follow(Task{Step: Step{models.Interactive, layout.Performance}, MostPerS: 2, Settings: Settings{}}))

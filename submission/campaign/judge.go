@@ -31,7 +31,7 @@ type Finding struct {
 	Code    string
 	Why     string
 	Record  *record.Record // nil: the folder has none
-	Changes []Change       // settings that differ from the ones wanted
+	Changes []Change       // settings that differ from the required ones
 }
 
 // Want is what a run must have been for its result to count.
@@ -62,7 +62,7 @@ func (w Want) Judge(folder string) Finding {
 		f.Status, f.Code, f.Why = Pending, OtherTest, "its folder holds "+r.Test()
 	case r.Verdict == record.Interrupted:
 		f.Status, f.Code, f.Why = Failed, "interrupted", reasons(r)
-	case !r.ValidBut(record.CodeNotScored): // the log counts; its score is a step of its own
+	case !r.ValidBut(record.CodeNotScored): // the log counts; scoring is another step
 		f.Status, f.Code, f.Why = Invalid, firstCode(r), reasons(r)
 	case w.Real && r.Rehearsal:
 		f.Status, f.Code, f.Why = Pending, "rehearsal",

@@ -89,7 +89,7 @@ func (p *Plan) chooseBackend(ctx context.Context) error {
 	}
 	p.simulated, p.references = plan.Simulated, plan.References
 	if !choice.Auto {
-		if p.simulated { // which the steps would find out one by one
+		if p.simulated { // otherwise each step would find out by itself
 			return p.Bind()
 		}
 		return nil
@@ -158,7 +158,7 @@ func (p *Plan) rehearse(ctx context.Context, fleet *servers.Fleet) (stop func(),
 // answerWithin is how long an endpoint may take to answer.
 const answerWithin = 5 * time.Second
 
-// answers reports whether every endpoint answers at all, on the way that a run takes.
+// answers returns an error if an endpoint does not answer at all when reached as a run would reach it.
 func answers(ctx context.Context, e *config.Effective) error {
 	for _, url := range e.Strings("endpoint") {
 		if err := reach.Try(ctx, url, plan.Transport(e), answerWithin); err != nil {

@@ -69,13 +69,13 @@ type Plan struct {
 
 	resolver
 	options    Options
-	foreign    bool         // the endpoints are the user's, and not simulators
+	foreign    bool         // whether the endpoints are the user's and not simulators
 	scoreFlags []string     // of the score steps
-	forScript  bool         // the steps' commands are printed, not run
+	forScript  bool         // whether the steps' commands are printed and not run
 	plans      []*plan.Plan // of the tests that run, as Bind has made them
 }
 
-// programOrigin is the origin of settings that the campaign itself makes for its steps' commands.
+// programOrigin is the origin of settings that the campaign makes for its steps' commands.
 var programOrigin = config.Origin{Layer: config.FromFlag, Where: "--resume"}
 
 // New plans the steps of a campaign. It starts and writes nothing. Errors are *run.Error.

@@ -118,7 +118,7 @@ func TestEstimate(t *testing.T) {
 	require.Equal(t, 200*time.Second+overhead, d)
 }
 
-// Before the first test, the time of one answer bounds the rate, and the simulator's is known. Earlier steps show how
+// Before the first test, the time of one answer bounds the rate. The simulator's rate is known. Earlier steps show how
 // much time their processes need beside the test.
 func TestEstimateBeforeTheFirstTest(t *testing.T) {
 	offline, server := Step{models.Offline, layout.Performance}, Step{models.Server, layout.Performance}
@@ -135,9 +135,9 @@ func TestEstimateBeforeTheFirstTest(t *testing.T) {
 		"a server": {speed{answer: 2 * time.Second}, estimate{2 * time.Second, overhead, false},
 			estimate{8 * time.Second, overhead, false}}, // a quarter of 50 answers in 2 s
 		"a simulator": {speed{time.Second, 100}, estimate{10*time.Second + overhead, overhead, true},
-			estimate{5*time.Second + overhead, overhead, true}}, // and a second for the last answers
+			estimate{5*time.Second + overhead, overhead, true}}, // another second for the last answers
 		"a fast simulator": {speed{time.Millisecond, 100}, estimate{10*time.Millisecond + overhead, overhead, true},
-			estimate{501*time.Millisecond + overhead, overhead, true}}, // no more than a rehearsal offers
+			estimate{501*time.Millisecond + overhead, overhead, true}}, // at most a rehearsal's rate
 	} {
 		c.speed = want.speed
 		require.Equal(t, []estimate{want.first, want.second}, []estimate{c.estimate(c.Tasks[0]), c.estimate(c.Tasks[1])},
@@ -189,8 +189,8 @@ func TestRemaining(t *testing.T) {
 	}{
 		0:                   {90 * time.Second, true},
 		20 * time.Second:    {70 * time.Second, true},
-		time.Hour:           {30*time.Second - overhead, false}, // longer than was reckoned
-		-time.Hour:          {90 * time.Second, true},           // the clock went back
+		time.Hour:           {30*time.Second - overhead, false}, // longer than estimated
+		-time.Hour:          {90 * time.Second, true},           // the clock was set back
 		-240000 * time.Hour: {90 * time.Second, true},
 	} {
 		left, sure := Remaining(outcomes, started.Add(ago))
@@ -223,7 +223,7 @@ func TestTheStateContainsTheTimeOfEachStep(t *testing.T) {
 	require.Equal(t, 2*(100*time.Second+overhead), left, "performance again, and the audit that needs it")
 }
 
-// Reading any text as a state ends, and in a state that was read every step has a name.
+// Reading any text as a state terminates, and every step of an accepted state has a name.
 func TestStateOfAnyText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, err := stateFile.Parse([]byte(rapid.String().Draw(t, "text")))

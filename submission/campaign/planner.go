@@ -21,7 +21,7 @@ import (
 // planner decides what a campaign consists of, from what it was asked for.
 type planner struct {
 	*Plan
-	test *plan.Plan // of the settings, without those of a step
+	test *plan.Plan // test of the settings, without those of a step
 }
 
 // all makes the decisions. Each one may need those before it.
@@ -68,7 +68,7 @@ func (p planner) describe() error {
 		}
 		p.Description = d
 		name := strings.TrimSuffix(filepath.Base(o.SystemFile), filepath.Ext(o.SystemFile))
-		if p.System = name; name == layout.TreeName { // the name of the file that `submission init` writes
+		if p.System = name; name == layout.TreeName { // the name of the file from `submission init`
 			p.System = "system"
 		}
 	}
@@ -242,7 +242,7 @@ func (p planner) findTuned(scenarios []models.Scenario) error {
 		if err != nil {
 			return err
 		}
-		// a rehearsal's default is no target of the user's
+		// A rehearsal's default is not a target of the user's.
 		if !test.Config.IsSet(keyTargetQPS) || test.Config.Origin(keyTargetQPS).Layer <= config.FromProgram {
 			p.tuned[s] = true
 		}

@@ -48,7 +48,7 @@ var irrelevant = map[string]bool{
 	"request-timeout": true, "first-token-timeout": true, "token-timeout": true, "connect-timeout": true,
 	"drain-timeout": true,
 	"model":         true, "model-category": true, "scenario": true, "mode": true, // part of a step's name
-	"rehearsal":    true,                                            // it sets others, which count
+	"rehearsal":    true,                                            // it changes other settings, which count
 	"audit-config": true, "user-conf": true, "dataset-config": true, // their contents count, not the file's name
 	"endpoint": true, "dataset": true, // replaced by keyEndpoints and keyDataset
 	// replaced by the endpoints that they start
@@ -68,8 +68,8 @@ var scenariosOf = map[string][]models.Scenario{
 	"concurrency": {models.Offline}, KeyExpectedLatency: {models.SingleStream},
 }
 
-// measured are settings that a test finds out itself where the user does not set them. A plan without them does not
-// differ from a run with them.
+// measured are settings that a test finds out itself if the user does not set them. A plan without them equals a run
+// with them.
 var measured = map[string]bool{KeyExpectedLatency: true, keyTargetQPS: true, "backend": true, "api": true}
 
 // PlanSettings returns the settings of a bound plan, whose data set has the given SHA-256. FolderSettings returns the
@@ -139,7 +139,7 @@ func changes(was, is Settings) []Change {
 		if was[name] == is[name] || measured[name] && is[name] == "" {
 			continue
 		}
-		if _, had := was[name]; !had && name == KeyAudit { // a folder does not contain it
+		if _, had := was[name]; !had && name == KeyAudit { // a folder does not contain it, so its absence is no change
 			continue
 		}
 		list = append(list, Change{name, was[name], is[name]})

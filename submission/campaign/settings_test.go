@@ -11,7 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// counting tells which settings of each heading change the result of a step: all or none, with exceptions.
+// counting defines which settings of each heading change the result of a step: all or none, with exceptions.
 var counting = map[string]struct {
 	all    bool
 	except []string
@@ -31,7 +31,7 @@ var counting = map[string]struct {
 	"Old names": {},
 }
 
-// Each setting of a run changes that setting of a step and no other, or nothing, whatever its value.
+// Each setting of a run changes that setting of a step alone, or none, whatever its value.
 func TestSettingsThatCount(t *testing.T) {
 	only := map[string][]models.Scenario{"ttft-limit": {models.Server}, "tpot-limit": {models.Server},
 		"server-coalesce-queries": {models.Server}, "concurrency": {models.Offline},
@@ -62,7 +62,7 @@ func TestSettingsThatCount(t *testing.T) {
 	}
 }
 
-// otherValues returns texts that a setting accepts, none of which is its value.
+// otherValues returns texts that a setting accepts and that differ from its value.
 func otherValues(c *config.Effective, row *config.Setting) []string {
 	texts := map[config.Kind][]string{config.String: {"one", "two"}, config.Strings: {"http://a", "http://b"},
 		config.Int: {"3", "5"}, config.Float: {"0.25", "0.5"}, config.Duration: {"7us", "9us"},
@@ -70,7 +70,7 @@ func otherValues(c *config.Effective, row *config.Setting) []string {
 	return slices.DeleteFunc(slices.Clone(texts), func(s string) bool { return s == c.Text(row.Name) })
 }
 
-// A value that leaves a setting to the run is the same as none.
+// A value that leaves a choice to the run is equal to an unset one.
 func TestAutoIsNoSetting(t *testing.T) {
 	c := config.New(config.RunSettings())
 	require.NoError(t, c.Set("backend", "sglang", config.Origin{Layer: config.FromFile}))
@@ -80,7 +80,7 @@ func TestAutoIsNoSetting(t *testing.T) {
 	require.NotContains(t, of(c, models.Offline), "backend")
 }
 
-// The number of endpoints counts, their addresses do not; none is one that the run starts.
+// The number of endpoints counts, but not their addresses. Without endpoints the run starts one.
 func TestEndpointsByNumber(t *testing.T) {
 	number := func(list string) int {
 		c := config.New(config.RunSettings())
@@ -97,8 +97,7 @@ func TestEndpointsByNumber(t *testing.T) {
 	}
 }
 
-// A plan that leaves to the test what a run measured does not differ from it, while other settings differ when they
-// come or go.
+// A plan without a measured setting equals a run that measured it. Other settings must be the same in both.
 func TestChangesOfMeasuredSettings(t *testing.T) {
 	measurable := []string{"expected-latency", "target-qps", "backend", "api"}
 	for _, name := range append(measurable, "max-tokens", KeyAudit, keyEndpoints, keyDataset) {

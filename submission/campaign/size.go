@@ -9,20 +9,20 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
-// rehearsalSize is how long a rehearsal's tests are. The zero value changes nothing.
+// rehearsalSize sets the length of a rehearsal's tests. The zero value changes nothing.
 type rehearsalSize struct {
 	name         string
-	auditQueries int // of an audit, at most; 0: as many as the audit asks for
+	auditQueries int // upper limit of an audit's queries; 0: the audit's own number
 	attempts     int
 	table        map[models.Scenario][]sizeDefault // by LoadGen's scenario
 }
 
-// sizeDefault is a setting that a size makes where the user does not.
+// sizeDefault is the size's value of a setting that the user has not set.
 type sizeDefault struct{ name, text string }
 
 // rehearsalSizes are the sizes by name, the default first. A tiny rehearsal ends in minutes on a server that answers a
-// few requests a second: LoadGen judges p90, for which its early stopping needs 44 queries and not 459
-// (docs/reference/loadgen.md#early-stopping), and there are just enough rows for a score.
+// few requests a second. LoadGen judges p90 there, for which its early stopping needs 44 queries instead of 459
+// (docs/reference/loadgen.md#early-stopping). There are just enough rows for a score.
 var rehearsalSizes = []rehearsalSize{
 	{name: "normal", auditQueries: 512, attempts: 2},
 	{name: "tiny", auditQueries: 32, attempts: 3, table: map[models.Scenario][]sizeDefault{
@@ -43,7 +43,7 @@ func (s rehearsalSize) rows() int {
 	return plan.RehearsalSamples
 }
 
-// defaults returns the settings of a scenario that the size makes and the user has not.
+// defaults returns the size's settings of a scenario that the user has not set.
 func (s rehearsalSize) defaults(row *models.ScenarioRow, e *config.Effective) []sizeDefault {
 	return slices.DeleteFunc(slices.Clone(s.table[row.LoadGen]), func(d sizeDefault) bool { return e.IsSet(d.name) })
 }

@@ -51,7 +51,7 @@ type State struct {
 type Entry struct {
 	ID     string `json:"id"`
 	Status Status `json:"state"`
-	// of Why: the first of a verdict's reasons, an error's code, or one of this package
+	// code of Why: the first of a verdict's reasons, an error's code, or one of this package
 	Code     string    `json:"code,omitempty"`
 	Why      string    `json:"why,omitempty"`
 	Exit     int       `json:"exit"`

@@ -58,7 +58,7 @@ func (p survey) idle() bool {
 	})
 }
 
-// usesServers reports whether a step that is left to do sends requests: a score reads a log.
+// usesServers reports whether a pending step sends requests: a score only reads a log.
 func (p survey) usesServers() bool {
 	return slices.ContainsFunc(p.Tasks, func(t Task) bool {
 		return (t.IsRun() || t.Test == Tune) && (p.Force || p.Look(t).Status != Done)
@@ -107,8 +107,8 @@ func (p survey) probed() models.Scenario {
 	return slices.MinFunc(p.plans, func(a, b *plan.Plan) int { return rank(a) - rank(b) }).Scenario.Scenario
 }
 
-// learnSpeed keeps how long an answer takes by itself, from the preflight's short answer, or from what the simulator is
-// known to do.
+// learnSpeed records how long one answer takes alone: from the preflight's short answer, or from the simulator's
+// settings.
 func (p survey) learnSpeed(servers *run.Preflight) {
 	if !p.settings.Has("endpoint") {
 		p.speed = simulatorSpeed(rehearse.AnswerTime(needs.LongestAnswer(p.plans[0])))
@@ -120,9 +120,9 @@ func (p survey) learnSpeed(servers *run.Preflight) {
 	}
 }
 
-// takes returns how long the campaign takes, in all and by scenario.
+// takes returns the duration of the campaign, in total and by scenario.
 func (p survey) takes() string {
-	if p.state == nil { // else the campaign runs, and its state is newer than the file
+	if p.state == nil { // otherwise the campaign runs, and its state is newer than the file
 		p.peek()
 	}
 	var parts []string
@@ -164,7 +164,7 @@ func (p survey) takes() string {
 // exampleRate is a speed of a slow server, in answers per second.
 const exampleRate = 4
 
-// takesAt returns how long the campaign takes if the server answers at a rate in Offline.
+// takesAt returns the duration of the campaign if the server reaches a rate in Offline.
 func (p survey) takesAt(rate float64) time.Duration {
 	var all sum
 	for _, t := range p.Tasks {

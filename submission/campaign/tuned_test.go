@@ -14,7 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/tune"
 )
 
-// Only Server and Interactive without a target of the user's are tuned.
+// Only Server and Interactive are tuned, and only if the user set no target.
 func TestWhatIsTuned(t *testing.T) {
 	both := []models.Scenario{models.Server, models.Interactive}
 	for name, c := range map[string]struct {
@@ -55,7 +55,7 @@ func TestWhatIsTuned(t *testing.T) {
 	}
 }
 
-// The tests of a tuned scenario get the confirmed rate, and a tune without one is not done.
+// The tests of a tuned scenario use the confirmed rate. A tune without a confirmed rate is not done.
 func TestTestsFollowTheTune(t *testing.T) {
 	c := &Campaign{Runs: Runs{Of: Of{Model: "llama3.1-8b", System: "s"}, Folder: t.TempDir()}}
 	step := Task{Step: Step{models.Server, Tune}, Tuned: true}
