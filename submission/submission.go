@@ -22,7 +22,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/truncate"
 )
 
-// rehearsalSubmitter is the submitter of a rehearsal's tree of a campaign without one.
+// rehearsalSubmitter is the submitter in a rehearsal's tree if the campaign names none.
 const rehearsalSubmitter = "Rehearsal"
 
 // Build builds the tree of the runs in a campaign's folder. What the options leave open is taken from campaign.json and
@@ -137,7 +137,7 @@ func freshFolder(root, name string) (string, error) {
 type PackOptions struct {
 	pack.Options
 	Round     string // of the rules
-	Rehearsal bool   // a tree is packed although it is a rehearsal
+	Rehearsal bool   // whether the packed tree is a rehearsal
 }
 
 // Pack checks a tree and packs it when it is valid. Without Output the tarball goes beside the tree.

@@ -46,7 +46,7 @@ func (c recorded) requireCompat(t *testing.T, r *Report) {
 	require.Equal(t, c.Expect.ExitCode == 0, r.Valid, "%s: %v", c.Note, r.Findings)
 	require.Equal(t, c.Expect.ExitCode == 0, r.OnlyRehearsal(), "which is what the command's exit code comes from")
 	if c.Expect.Crash != "" {
-		return // the official checker says nothing more
+		return // the official checker reports no more
 	}
 	var results []string
 	for _, one := range r.Results {
@@ -71,7 +71,7 @@ func (c recorded) requireCompat(t *testing.T, r *Report) {
 	c.requireReasons(t, r)
 }
 
-// reasons map the official checker's messages to the rules that say the same; "" is a message of its own bookkeeping.
+// reasons map the official checker's messages to this program's rules; "" is a message about its progress.
 var reasons = []struct {
 	message *regexp.Regexp
 	rule    string
@@ -113,7 +113,7 @@ var reasons = []struct {
 	{regexp.MustCompile(`TEST06 accuracy check failed|TEST07 accuracy check in`), "audit-result"},
 }
 
-// requireReasons requires that every error of the official checker is a finding of the same rule.
+// requireReasons requires a finding of the corresponding rule for every error of the official checker.
 func (c recorded) requireReasons(t *testing.T, r *Report) {
 	t.Helper()
 	have := map[string]bool{}

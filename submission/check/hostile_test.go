@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inTime fails a check that hangs.
+// inTime fails if the check hangs.
 func inTime(t *testing.T, root string) *Report {
 	t.Helper()
 	ctx, end := context.WithTimeout(context.Background(), 5*time.Minute)
@@ -27,7 +27,7 @@ func inTime(t *testing.T, root string) *Report {
 	return r
 }
 
-// A pipe never answers: it is refused, not opened.
+// Reading a pipe would never end, so pipes are rejected and not opened.
 func TestPipesInPlaceOfFiles(t *testing.T) {
 	root := baseTree(t)
 	var made []string
@@ -65,7 +65,7 @@ func TestLinkCycles(t *testing.T) {
 	require.Contains(t, fmt.Sprint(r.Findings), "a broken link")
 }
 
-// Links that multiply at every level end at the bound of folders.
+// Links that multiply at every level reach the limit on folders.
 func TestLinksThatMultiply(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "closed", "x", "results")
@@ -99,7 +99,7 @@ func TestManyBreachesOfOneRule(t *testing.T) {
 	require.Equal(t, "250 more of these", r.Findings[maxBreaches].Found)
 }
 
-// What a file holds cannot write on the terminal.
+// File contents with control characters do not reach the terminal.
 func TestFindingsArePrintable(t *testing.T) {
 	root := baseTree(t)
 	change("json_set", sut, "status", `"\u001b[2Jred"`).apply(t, root)
@@ -159,7 +159,7 @@ var seeds = map[string][]string{
 }
 
 // FuzzTree puts odd bytes into each file of two trees, LoadGen's and another client's. Nothing panics, every report can
-// be written, and what the strict rules accept the official ones accept too.
+// be written, and the official rules accept whatever the strict ones accept.
 func FuzzTree(f *testing.F) {
 	roots := []string{baseTree(f), recordedCase(f, "endpoints-ok", nil).tree(f)}
 	names := [][]string{filesOf(f, roots[0]), filesOf(f, roots[1])}

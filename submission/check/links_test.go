@@ -14,7 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/treetest"
 )
 
-// poisoned copies a file or folder. Each file of the copy contains the secret, and each folder a result of that name.
+// poisoned copies a file or folder. Each file of the copy contains the secret, and each folder a result with that name.
 func poisoned(t testing.TB, from, to string) {
 	t.Helper()
 	require.NoError(t, filepath.WalkDir(from, func(name string, e fs.DirEntry, err error) error {
@@ -28,8 +28,7 @@ func poisoned(t testing.TB, from, to string) {
 	}))
 }
 
-// If a component of a path is a link out of the tree, its target is not read, and the strict
-// rules refuse it.
+// If a component of a path is a link out of the tree, its target is not read, and the strict rules report it.
 func TestNoLinkLeadsOutOfTheTree(t *testing.T) {
 	for _, name := range treetest.Entries(t, baseTree(t)) {
 		t.Run(name, func(t *testing.T) {
@@ -50,7 +49,7 @@ func TestNoLinkLeadsOutOfTheTree(t *testing.T) {
 					require.NoError(t, r.JSON(&all))
 					require.NotContains(t, all.String(), treetest.Secret)
 					require.False(t, r.Valid && mode == Strict)
-					// A folder that is looked for results in hides them.
+					// Results in a folder that replaces another are ignored.
 					if depth := strings.Count(name, "/"); depth < 2 || strings.HasPrefix(name, home+"results") && depth < 5 {
 						require.Contains(t, ruleIDs(r), "link-outside", "%s", mode)
 					}

@@ -43,7 +43,7 @@ The submission is not valid.
 `, "|", "\t"), b.String())
 }
 
-// The text of a rehearsal has its verdict first, and then what makes it one.
+// The text of a rehearsal begins with its verdict and the reasons why it is one.
 func TestTextOfARehearsal(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, checked(t, Options{},
@@ -59,7 +59,7 @@ The submission is a rehearsal and has no other errors. What makes it a rehearsal
 `, "|", "\t"), b.String())
 }
 
-// A shortened tree that is marked as a rehearsal is one for the strict rules. The official checker rejects it either
+// The strict rules accept a shortened tree that is marked as a rehearsal as one. The official checker rejects it either
 // way.
 func TestRehearsalsAreMarked(t *testing.T) {
 	short := change("log_set", "~/Server"+perfOf, "effective_min_duration_ms", "10000")
@@ -86,7 +86,7 @@ func TestRehearsalsAreMarked(t *testing.T) {
 	}
 }
 
-// What has no rules is counted, and left out where that is asked for.
+// Benchmarks without rules are counted, and left out on request.
 func TestBenchmarksWithoutRules(t *testing.T) {
 	other := change("copy", strings.TrimSuffix(bench, "/"), home+"results/sim-8x/resnet")
 	r := checked(t, Options{}, other)
@@ -109,7 +109,7 @@ func TestBenchmarksWithoutRules(t *testing.T) {
 	require.Equal(t, Counts{Valid: 2, NotJudged: 2, Warnings: 1}, checked(t, Options{Mode: Compat}, open...).Counts)
 }
 
-// The summary's scores stand in the order in which accuracy.txt has them.
+// The summary has the scores in the order of accuracy.txt.
 func TestScoresInTheOrderOfTheFile(t *testing.T) {
 	text := "'gen_len': 8166958 'rougeLsum': '35.8119'\n'rouge1': '38.8012' 'rouge2': '15.9231'\n'rougeL': " +
 		"'24.5043'\nhash=" + strings.Repeat("0", 64) + "\n"
@@ -119,7 +119,7 @@ func TestScoresInTheOrderOfTheFile(t *testing.T) {
 		r.Results[0].row["Accuracy"])
 }
 
-// Notes are joined as Python joins texts: what it cannot join, the summary cannot have.
+// Notes are joined as in Python. If Python cannot join them, the summary has no row.
 func TestNotes(t *testing.T) {
 	for _, c := range []struct {
 		values map[string]any
@@ -163,7 +163,7 @@ func TestJSON(t *testing.T) {
 	require.Contains(t, b.String(), `"results": [],`, "an empty list, not null")
 }
 
-// A tree as the runs leave it is refused until its logs are truncated.
+// A tree is rejected until its logs are truncated.
 func TestTruncatedTreeIsAccepted(t *testing.T) {
 	long := "[\n" + strings.Repeat(`{ "seq_id" : 0, "qsl_idx" : 0, "data" : "01020304" },`+"\n", 1000) + "]\n"
 	scores := "{'rouge1': '38.8012', 'rouge2': '15.9231', 'rougeL': '24.5043', 'rougeLsum': '35.8119', 'gen_len': " +
@@ -184,8 +184,8 @@ func TestTruncatedTreeIsAccepted(t *testing.T) {
 	require.True(t, r.Valid, "%v", r.Findings)
 }
 
-// The summary's numbers are those of the organisers' tools: whole columns stay whole, others get their point, missing
-// ones are empty.
+// The summary's numbers equal those of the organisers' tools: columns of integers contain integers, other columns
+// floats, and missing values are empty.
 func TestFinalReportColumns(t *testing.T) {
 	r := checked(t, Options{Mode: Compat},
 		change("json_set", sut, "accelerators_per_node", `"0"`), change("json_set", sut, "accelerator_model_name", `"-"`),

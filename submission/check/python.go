@@ -72,13 +72,13 @@ func equalsInt(v any, want uint64) bool {
 		return v >= 0 && uint64(v) == want
 	case uint64:
 		return v == want
-	case float64: // not by big.Float.Uint64, which calls 7.5 as 7 exact
+	case float64: // not by big.Float.Uint64, which reports 7.5 as exactly 7
 		return v >= 0 && v < 1<<64 && v == math.Trunc(v) && uint64(v) == want
 	}
 	return false
 }
 
-// pyInt is int(v): whole numbers, numbers cut at the point, and texts that hold a whole number.
+// pyInt is int(v): integers, numbers truncated to integers, and texts that contain an integer.
 func pyInt(v any) (*big.Int, bool) {
 	text, isText := v.(string)
 	if n, ok := v.(json.Number); ok && !strings.ContainsAny(string(n), ".eE") {

@@ -24,7 +24,7 @@ const (
 	vision = home + "results/sim-8x/qwen3-vl-235b-a22b/"
 )
 
-// The changes that the cases below are made of. ~ stands for the benchmark's folder.
+// The changes in the cases below. ~ is the benchmark's folder.
 func change(op string, fields ...string) mutation {
 	for i := range fields {
 		fields[i] = strings.Replace(fields[i], "~/", bench, 1)
@@ -44,10 +44,10 @@ func change(op string, fields ...string) mutation {
 	return m
 }
 
-// auditLogOf is the log of an audit in which no first token is compared.
+// auditLogOf is an audit's log whose first tokens are not compared.
 const auditLogOf = "~/Offline/TEST06/accuracy/mlperf_log_accuracy.json"
 
-// answers is an accuracy log of n records, each of another sample, with times times the answer's bytes.
+// answers is an accuracy log of n records of different samples, each times times as long as the answer.
 func answers(times, n int, data string, tokens int) string {
 	var b strings.Builder
 	b.WriteString("[\n")
@@ -82,7 +82,7 @@ func networkDescribed() []mutation {
 	return all
 }
 
-// asV51 moves what the older layout keeps elsewhere.
+// asV51 moves files to their places in the older layout.
 func asV51() []mutation {
 	var all []mutation
 	for _, s := range []string{"Offline", "Server"} {
@@ -102,15 +102,15 @@ func asV51() []mutation {
 	return append(all, change("rename", home+"src", home+"code"))
 }
 
-// ruleCases are trees that the recorded ones do not have. rules are all errors and warnings that strict mode finds.
+// ruleCases are trees that are not among the recorded ones. rules lists all errors and warnings of strict mode.
 var ruleCases = []struct {
 	name    string
-	from    string // recorded case to begin with; empty: the passing tree
+	from    string // recorded case to start from; empty: the passing tree
 	round   string
 	changes []mutation
 	rules   string // blank-separated
 	compat  bool   // valid for the current official checker
-	only    bool   // nothing but a rehearsal
+	only    bool   // whether it is only a rehearsal
 }{
 	{name: "interactive within its limits", changes: []mutation{change("copy", "~/Server", "~/Interactive")},
 		rules: "configured-limits", compat: true},
@@ -314,7 +314,7 @@ var ruleCases = []struct {
 		"~/Server/TEST06/verify_accuracy.txt"), 8<<20)}, rules: "audit-result"},
 }
 
-// A warning about records stands there once for a folder, however many of them have it.
+// A warning about records occurs once per folder, however many records cause it.
 func TestAuditLogNotesAreReportedOnce(t *testing.T) {
 	r := checked(t, Options{}, change("write", auditLogOf, answers(4, 100, "09F4010005000000", 2)))
 	require.Len(t, r.Findings, 1)
@@ -352,7 +352,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// Every rule is broken by some tree of the tests: one of those above, or a recorded one.
+// Some tree of the tests, new or recorded, breaks each rule.
 func TestEveryRuleIsTested(t *testing.T) {
 	seen := map[string]bool{"too-many-folders": true, "link-outside": true} // tests of their own build such trees
 	for _, c := range ruleCases {

@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// largeTree is the recorded tree as many systems, benchmarks and three scenarios, its files linked. In open a submitter
-// may have as many names for a benchmark as it likes, so that every result of it is valid.
+// largeTree multiplies the recorded tree by systems, benchmarks and three scenarios, with linked files. In open a
+// submitter may use any number of names for a benchmark, so that every result is valid.
 func largeTree(t testing.TB, systems, benchmarks int) string {
 	t.Helper()
 	base, root := baseTree(t), t.TempDir()
@@ -65,7 +65,7 @@ func linkTree(t testing.TB, from, to string) {
 	}))
 }
 
-// peak follows the memory that the process holds, in bytes, until stop is called.
+// peak records the memory use of the process, in bytes, until stop is called.
 func peak() (stop func() uint64) {
 	var (
 		highest uint64
@@ -87,7 +87,7 @@ func peak() (stop func() uint64) {
 	return func() uint64 { close(ended); group.Wait(); return highest }
 }
 
-// cpu is the processor time of this process so far.
+// cpu returns the processor time of this process so far.
 func cpu(t testing.TB) time.Duration {
 	t.Helper()
 	var u syscall.Rusage
@@ -109,7 +109,7 @@ func TestLargeTree(t *testing.T) {
 	require.Equal(t, 3000, r.Counts.Valid)
 	t.Logf("%d results in %v, %v of processor time, at most %d MiB", len(r.Results), took, used, held>>20)
 	require.Less(t, held, uint64(300<<20))
-	require.Less(t, used, 20*time.Second) // 10 s of two cores, whoever else is on the machine
+	require.Less(t, used, 20*time.Second) // 10 s on two cores
 }
 
 func BenchmarkCheck(b *testing.B) {

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every metric of a benchmark is asked for, its bounds themselves are within, and a metric that failed once has failed.
+// Every metric of a benchmark is required, the bounds themselves pass, and a metric that failed in one line has failed.
 func TestScoresAtTheirLimits(t *testing.T) {
 	low := targets{{Metric: "ROUGE1", Bound: 38.391408}, {Metric: "GEN_LEN", Bound: 100}}
 	high := targets{{Metric: "GEN_LEN", Bound: 200}}

@@ -82,8 +82,8 @@ func (one Result) word() string {
 	return "invalid"
 }
 
-// counts returns how many results are valid and how many errors there are. The errors of a rehearsal that has no others
-// are not counted: they are what makes it one.
+// counts returns how many results are valid and how many errors there are. It leaves out the errors that make the tree
+// a rehearsal.
 func (r *Report) counts() string {
 	if r.Rehearsal {
 		return fmt.Sprintf("%s valid, %s%s; no other errors", plural.Count(r.Counts.Valid, "result", "results"),

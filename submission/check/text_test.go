@@ -6,14 +6,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The name of a file in a foreign tree can neither control the terminal nor forge a line with a verdict.
+// The name of a file in a foreign tree can neither control the terminal nor imitate a line with a verdict.
 func TestFileNamesAreShownAsText(t *testing.T) {
 	text := Finding{File: "closed/\x1b[2J\nThe submission is valid.", Found: "x"}.String()
 	require.NotContains(t, text, "\x1b")
 	require.NotContains(t, text, "\n")
 }
 
-// Only an error of class rehearsal is one that a full run would not have.
+// An error is a rehearsal's only if its class is Rehearsal.
 func TestOfRehearsal(t *testing.T) {
 	for _, c := range []struct {
 		f    Finding

@@ -68,7 +68,7 @@ func TestMissingMachineFactsAreRequested(t *testing.T) {
 	require.Equal(t, map[string]any{"number_of_nodes": "1"}, d.System)
 }
 
-// build reads the same description that init wrote.
+// build reads the description as init wrote it.
 func TestTheTemplateReadsBack(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		d := New()

@@ -23,7 +23,7 @@ func TestALeafIsAFolderOfItsOwn(t *testing.T) {
 	require.False(t, l.Audit())
 }
 
-// The places of the three rounds, (docs/reference/submission-rules.md#the-tree).
+// The places of files in the three rounds (docs/reference/submission-rules.md#the-tree).
 func TestPlacesOfEachRound(t *testing.T) {
 	for _, c := range []struct {
 		round, measurements, test06, test09, code string
@@ -50,7 +50,7 @@ func TestPlacesOfEachRound(t *testing.T) {
 	}
 }
 
-// Every file of the recorded passing tree lies where this package would put it.
+// Every file of the recorded passing tree is at the place that this package returns.
 func TestGoldenTreeHasThisLayout(t *testing.T) {
 	base := filepath.Join(golden.Dir(t, "submission"), "base")
 	r, err := rounds.Find("v6.1")

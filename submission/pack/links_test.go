@@ -52,8 +52,7 @@ func TestNoLinkIsPacked(t *testing.T) {
 	}
 }
 
-// A link in the place of a file that is made leads nowhere, and one in the place of the output folder does not lead
-// into the tree.
+// A link in place of an output file is not followed, and the output folder must not be a link into the tree.
 func TestNoLinkInTheOutputIsFollowed(t *testing.T) {
 	for _, suffix := range []string{tarballSuffix, sha1Suffix, sha256Suffix, listSuffix} {
 		out, victim := t.TempDir(), filepath.Join(t.TempDir(), "victim")
@@ -71,7 +70,7 @@ func TestNoLinkInTheOutputIsFollowed(t *testing.T) {
 	require.ErrorContains(t, err, "choose one outside")
 }
 
-// The tarball is read again before it counts: one that a disk has changed is removed, and has no checksums.
+// The tarball is read again before it counts. If the disk has changed it, it is removed and gets no checksums.
 func TestTarballIsReadBack(t *testing.T) {
 	t.Cleanup(func() { writeIn = atomicfile.WriteIn })
 	for _, password := range []string{"", "a long password"} {
@@ -94,7 +93,7 @@ func TestTarballIsReadBack(t *testing.T) {
 	}
 }
 
-// A file that changes between its hash and the archive is noticed.
+// A file that changes between hashing and packing is reported.
 func TestFileThatChangesWhilePacking(t *testing.T) {
 	root, out := tree(t), t.TempDir()
 	t.Cleanup(func() { writeIn = atomicfile.WriteIn })

@@ -26,7 +26,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/treetest"
 )
 
-// tree is a small one with odd but allowed names.
+// tree is a small tree with odd but allowed names.
 func tree(t testing.TB) string {
 	t.Helper()
 	root := t.TempDir()
@@ -59,7 +59,7 @@ func tool(t testing.TB, folder, script string) string {
 	return string(out)
 }
 
-// The organisers unpack with tar and openssl, and check with sha1sum: so does this.
+// The organisers unpack with tar and openssl, and check with sha1sum. The test does the same.
 func TestOrganisersCanUnpackTarballs(t *testing.T) {
 	for _, name := range []string{"tar", "openssl", "sha1sum", "sha256sum"} {
 		if _, err := exec.LookPath(name); err != nil {
@@ -140,7 +140,7 @@ func TestPackingIsDeterministic(t *testing.T) {
 	require.Equal(t, hashes[0], hashes[1])
 }
 
-// The parts of made-up secrets are joined here, so that this file holds none.
+// The parts of made-up secrets are joined here, so that this file contains none.
 var bad = map[string]struct{ name, text, code, kind string }{
 	"probe":       {"closed/Acme/results/m/probes/001/probe.json", `{"kind":"probe"}`, "probe", "a tune, a sweep"},
 	"experiment":  {"closed/Acme/results/m/x/experiment.json", `{"kind":"experiment"}`, "probe", "or an experiment"},
@@ -187,7 +187,7 @@ func TestRefusedFiles(t *testing.T) {
 	require.ErrorContains(t, err, "closed/Acme/link: it is not a regular file")
 }
 
-// What the runs write is no secret: ids, hashes, hex, hidden keys.
+// Ids, hashes, hexadecimal numbers and hidden keys, which runs write, are not secrets.
 func TestNonSecrets(t *testing.T) {
 	for _, text := range []string{
 		"api-key: '***' # flag", "password: ", strings.Repeat("0A1B2C3D", 1000), "hash=" + strings.Repeat("0f", 32),
@@ -200,7 +200,7 @@ func TestNonSecrets(t *testing.T) {
 	}
 }
 
-// A file's hits are counted by line and kind, up to a limit, and in long lines wherever a piece begins.
+// Secrets are counted by line and kind, up to a limit. In long lines they are found across the borders of pieces.
 func TestWhereSecretsAre(t *testing.T) {
 	key, github := "AKIA"+strings.Repeat("Z7", 8), "ghp"+"_"+strings.Repeat("x", 36)
 	const cloud, git, token = "a cloud provider's key", "a GitHub token", "a signed web token"
@@ -253,7 +253,7 @@ func TestPackingStopsWithItsContext(t *testing.T) {
 	require.Empty(t, entries)
 }
 
-// The archive holds each folder once, before its files, and every file or none: what cannot be read or written ends it.
+// The archive contains each folder once, before its files. A file that cannot be read or written ends it.
 func TestArchive(t *testing.T) {
 	root, err := os.OpenRoot(tree(t))
 	require.NoError(t, err)
@@ -296,7 +296,7 @@ func TestArchive(t *testing.T) {
 	require.ErrorIs(t, err, enough, "a list that ends early is not the tree's")
 }
 
-// An encrypted file that a disk cuts short is an error of the writer, whichever write fails.
+// If a disk cuts an encrypted file short, the writer returns an error, whichever write fails.
 func TestEncryptionReportsWriteErrors(t *testing.T) {
 	for _, room := range []int{0, len(magic) + saltSize, len(magic) + saltSize + aes.BlockSize} {
 		w, err := encrypt(&limited{room: room}, "p")
@@ -310,7 +310,7 @@ func TestEncryptionReportsWriteErrors(t *testing.T) {
 	}
 }
 
-// limited accepts a number of bytes.
+// limited accepts a number of bytes, and then fails.
 type limited struct{ room int }
 
 func (l *limited) Write(p []byte) (int, error) {
@@ -320,10 +320,10 @@ func (l *limited) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// PKCS #7: the last block ends with 1 to 16 bytes, each of their number.
+// PKCS #7: the last block ends with 1 to 16 bytes, whose value is their number.
 func TestPadding(t *testing.T) {
 	key, iv := derive("p", make([]byte, saltSize))
-	const mixed = 3 // its second last byte is another
+	const mixed = 3 // the last two bytes differ
 	for last, length := range map[byte]int{1: 63, 15: 49, 16: 48, 0: -1, 17: -1, 32: -1, mixed: -1} {
 		block, err := aes.NewCipher(key)
 		require.NoError(t, err)

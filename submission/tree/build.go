@@ -23,7 +23,7 @@ type Options struct {
 	Output      string // root of the tree; "": layout.TreeName in the campaign's folder
 	Round       string // "": rounds.Current
 	Division    string // "": the description's, else the campaign's, else closed
-	From        string // where Division comes from; "": --division
+	From        string // source of Division; "": --division
 	Submitter   string // "": the description's, else the campaign's
 	Campaigned  Campaigned
 	Description *describe.Description
@@ -82,7 +82,7 @@ func (r *Refusal) run(where, code, format string, args ...any) {
 	r.Runs = append(r.Runs, Problem{where, code, fmt.Sprintf(format, args...)})
 }
 
-// word adds a problem of the description, unless the list has it already.
+// word adds a problem of the description unless the list contains it.
 func (r *Refusal) word(where, code, format string, args ...any) {
 	if p := (Problem{where, code, fmt.Sprintf(format, args...)}); !slices.Contains(r.Words, p) {
 		r.Words = append(r.Words, p)
@@ -141,7 +141,7 @@ func Build(ctx context.Context, o Options) (*Result, error) {
 // builder is the state of a build.
 type builder struct {
 	o         Options
-	from      string // where the division comes from
+	from      string // source of the division
 	campaign  campaignFolder
 	code      *os.Root // the submitter's code; nil: none
 	round     *rounds.Round

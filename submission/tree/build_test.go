@@ -39,7 +39,7 @@ func (e *example) build(o Options) *Result {
 	return r
 }
 
-// refused wants exactly these problems, as code@where.
+// refused requires exactly these problems, as code@where.
 func (e *example) refused(o Options, want ...string) *Refusal {
 	e.t.Helper()
 	_, err := Build(context.Background(), o)
@@ -55,7 +55,7 @@ func (e *example) refused(o Options, want ...string) *Refusal {
 	return r
 }
 
-// finish truncates a tree and holds it against all rules.
+// finish truncates a tree and applies all rules to it.
 func finish(t testing.TB, r *Result, mode check.Mode) *check.Report {
 	t.Helper()
 	_, err := truncate.Tree(context.Background(), r.Root,
@@ -66,8 +66,7 @@ func finish(t testing.TB, r *Result, mode check.Mode) *check.Report {
 	return report
 }
 
-// The runs of the recorded tree, laid out, truncated and checked, come out without a finding in every round and
-// division.
+// The runs of the recorded tree are laid out, truncated and checked without a finding in every round and division.
 func TestTheTreeOfRealRunsPassesTheRules(t *testing.T) {
 	for _, round := range rounds.All() {
 		for _, division := range layout.Divisions() {
@@ -111,7 +110,7 @@ func TestTheTreeOfRealRunsPassesTheRules(t *testing.T) {
 	}
 }
 
-// What stands against a run is named, and then nothing is written.
+// The build lists the objections to a run and writes nothing.
 func TestRefusedRuns(t *testing.T) {
 	server := func(test string) layout.Leaf { return leafOf(models.Server, test) }
 	folder := func(e *example, test string) string { return server(test).Folder(e.folder) }
@@ -241,7 +240,7 @@ func TestRefusedRuns(t *testing.T) {
 	}
 }
 
-// Open takes a score below the target, needs no audit, and knows benchmarks by own names.
+// Open accepts a score below the target, needs no audit, and lets benchmarks have the submitter's names.
 func TestOpenTakesALowScore(t *testing.T) {
 	e := campaign(t)
 	e.score(models.Server, false)
@@ -274,8 +273,8 @@ func TestOpenTakesALowScore(t *testing.T) {
 	require.Equal(t, benchmarkName, report.Results[0].Model)
 }
 
-// Closed and network fix the settings of requests, and open does not. Its tests mark a rehearsal.
-func TestWhereBreachesCount(t *testing.T) {
+// Closed and network fix the settings of requests, and open does not. The tree of a rehearsal may have breaches.
+func TestBreachesInEachDivision(t *testing.T) {
 	for _, division := range layout.Divisions() {
 		for _, rehearsal := range []bool{false, true} {
 			t.Run(fmt.Sprint(division, " ", rehearsal), func(t *testing.T) {
@@ -315,7 +314,7 @@ func TestNetworkDivisionNeedsItsNameInTheLog(t *testing.T) {
 	require.Contains(t, e.refused(o, want...).Error(), "--network-sut")
 }
 
-func TestWordsThatAreMissingAreAskedForInOneList(t *testing.T) {
+func TestMissingFieldsAreListedTogether(t *testing.T) {
 	e := campaign(t)
 	o := e.options()
 	o.Description.Calibration = ""
@@ -334,10 +333,10 @@ func TestWordsThatAreMissingAreAskedForInOneList(t *testing.T) {
 	o = e.options()
 	o.Description.Source = t.TempDir()
 	e.write(filepath.Join(o.Description.Source, strings.Repeat("deep/", 250), "launch.sh"), "vllm serve")
-	e.refused(o, "source@source") // code that cannot be copied whole is not copied in part
+	e.refused(o, "source@source") // if not all code can be copied, no code is
 }
 
-// The machine speaks for the system only where the server ran on it.
+// The machine's facts describe the system only if the server ran on the machine.
 func TestTheMachineFillsTheSystemOfALocalServer(t *testing.T) {
 	e := campaign(t)
 	o := e.options()
@@ -382,7 +381,7 @@ func TestFactsOfAnotherMachine(t *testing.T) {
 	for name, c := range map[string]struct {
 		machine  *hostinfo.Inventory
 		endpoint string
-		host     bool // its processor is described
+		host     bool // whether its processor is described
 		disk     bool
 	}{
 		"the same":          {same, "http://[::1]:8000", true, true},
@@ -402,7 +401,7 @@ func TestFactsOfAnotherMachine(t *testing.T) {
 	}
 }
 
-// A build that ends anywhere is gone on with, and the tree is that of an undisturbed one.
+// A build that stops at any point can be continued, and results in the same tree.
 func TestInterruptedBuildContinues(t *testing.T) {
 	e := campaign(t)
 	whole := e.options()
@@ -522,7 +521,7 @@ func TestFoldersWithoutRuns(t *testing.T) {
 	require.ErrorContains(t, err, "closed, open, network")
 }
 
-// A folder of the campaign that cannot be read is a problem and no empty one.
+// A folder of the campaign that cannot be read is reported, not treated as empty.
 func TestAFolderThatCannotBeRead(t *testing.T) {
 	root, err := os.OpenRoot(t.TempDir())
 	require.NoError(t, err)
@@ -536,8 +535,8 @@ func TestAFolderThatCannotBeRead(t *testing.T) {
 	require.Equal(t, "unreadable", b.refusal.Runs[0].Code)
 }
 
-// Where the division comes from, and that the campaign ran for another one.
-func TestWhereTheDivisionComesFrom(t *testing.T) {
+// The source of the division, and a campaign that ran for another division.
+func TestSourceOfTheDivision(t *testing.T) {
 	for from, change := range map[string]func(*Options){
 		"--division":      func(o *Options) { o.Division = layout.Open },
 		"a test":          func(o *Options) { o.Division, o.From = layout.Open, "a test" },
@@ -583,7 +582,7 @@ func TestReadOnlyFolder(t *testing.T) {
 	require.Equal(t, run.ExitEnvironment, known.Exit)
 }
 
-// The file with the nameplate power is copied where the round has one. Anything but a small regular file is refused.
+// The file with the nameplate power is copied in rounds that have one. It must be a small regular file.
 func TestPowerFile(t *testing.T) {
 	e := campaign(t)
 	o := e.options()

@@ -35,7 +35,7 @@ const (
 type example struct {
 	t      testing.TB
 	folder string
-	round  string // of the records; empty: the current one
+	round  string // round of the records; empty: the current one
 }
 
 func leafOf(s models.Scenario, test string) layout.Leaf {
@@ -80,7 +80,7 @@ func campaign(t testing.TB) *example {
 	return e
 }
 
-// answers is an accuracy log of so many answers of two tokens.
+// answers is an accuracy log of n answers of two tokens.
 func answers(n int) string {
 	records := make([]string, n)
 	for i := range records {
@@ -122,14 +122,14 @@ func (e *example) score(s models.Scenario, pass bool) {
 	e.write(filepath.Join(leafOf(s, layout.Accuracy).Folder(e.folder), scoreRecord), text)
 }
 
-// record writes a run's record, with the hashes of what its folder holds now.
+// record writes a run's record with the hashes of the folder's current files.
 func (e *example) record(leaf layout.Leaf, change func(*record.Record)) {
 	e.t.Helper()
 	e.tampered(leaf, change)
 	schematest.Records(e.t, leaf.Folder(e.folder))
 }
 
-// tampered writes a record as no run would: it need not fit the schema.
+// tampered writes a record that no run would write: it need not fit the schema.
 func (e *example) tampered(leaf layout.Leaf, change func(*record.Record)) {
 	e.t.Helper()
 	folder := leaf.Folder(e.folder)
@@ -155,7 +155,7 @@ func (e *example) tampered(leaf layout.Leaf, change func(*record.Record)) {
 	require.NoError(e.t, atomicfile.WriteJSON(filepath.Join(folder, record.FileName), r))
 }
 
-// edit replaces a text in a file of a run, as if the run had written it so.
+// edit replaces a text in a file of a run, and updates the record.
 func (e *example) edit(leaf layout.Leaf, name, old, new string) {
 	e.t.Helper()
 	path := filepath.Join(leaf.Folder(e.folder), name)
@@ -166,7 +166,7 @@ func (e *example) edit(leaf layout.Leaf, name, old, new string) {
 	e.record(leaf, func(*record.Record) {})
 }
 
-// eachRun calls for every run of the campaign.
+// eachRun calls f for every run of the campaign.
 func (e *example) eachRun(do func(layout.Leaf)) {
 	for _, s := range []models.Scenario{models.Offline, models.Server} {
 		for _, test := range []string{layout.Performance, layout.Accuracy, compliance.Test06} {
@@ -175,7 +175,7 @@ func (e *example) eachRun(do func(layout.Leaf)) {
 	}
 }
 
-// words are a whole description: the recorded system's, with what a person adds.
+// words are a complete description: the recorded system's, and the fields that a person fills in.
 func words(t testing.TB) *describe.Description {
 	t.Helper()
 	d, err := describe.Read(filepath.Join(golden.Dir(t, "submission"), "base/closed/ExampleOrg/systems",

@@ -34,11 +34,11 @@ func plant(t testing.TB, at string) {
 	require.NoError(t, os.Symlink(outside, at))
 }
 
-// If a component of a path in a campaign is a link, the target gets into no tree.
+// If a component of a path in a campaign is a link, its target is not copied to a tree.
 func TestNoLinkOfACampaignIsFollowed(t *testing.T) {
 	for _, name := range treetest.Entries(t, campaign(t).folder) {
 		if !strings.Contains(name, "Server") && strings.Count(name, "/") > 1 {
-			continue // Offline is like it
+			continue // Offline would repeat the same checks
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -97,7 +97,7 @@ func TestNoLinkInTheOutputIsFollowed(t *testing.T) {
 	}
 }
 
-// Power files of the tree that is replaced are taken over, a link among them is not.
+// Power files of the replaced tree are copied, but links among them are not.
 func TestNoLinkOfTheReplacedTreeIsFollowed(t *testing.T) {
 	e := campaign(t)
 	r := e.build(e.options())

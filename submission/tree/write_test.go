@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestPublish: a finished tree takes the place of an old one and leaves nothing beside it, with and without the
-// exchange of names that not every file system supports.
+// TestPublish: a finished tree replaces an old one and leaves no other files, with and without the exchange of names,
+// which some file systems lack.
 func TestPublish(t *testing.T) {
 	for name, publish := range map[string]func(place) error{
 		"the first": func(p place) error {

@@ -10,9 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// Whatever a log and its scores hold: a plan keeps both ends of the log and every line of the scores, its hash is that
-// of the whole log, and what is left at any step is taken up at that step. The files themselves, each synced, are the
-// other tests' business.
+// For any log and scores, a plan keeps both ends of the log and every line of the scores, and its hash is that of the
+// whole log. A later call continues at whichever step an earlier one stopped. Other tests write real files.
 func FuzzTruncate(f *testing.F) {
 	f.Add([]byte("[\n]\n"), []byte("Results\n"))
 	f.Add([]byte(strings.Repeat("x", endSize)), []byte("hash=00\n"))
@@ -30,7 +29,7 @@ func planned(k kind, log, text []byte) (change, error) {
 	return k.plan(bytes.NewReader(log), int64(len(log)), sum(string(log)), text)
 }
 
-// truncateWhole follows a log from its first plan to the end.
+// truncateWhole applies plans to a log until none is left.
 func truncateWhole(t *testing.T, k kind, log, text []byte) {
 	c, err := planned(k, log, text)
 	if err != nil || c.state == Hashed {

@@ -41,7 +41,7 @@ func content(t testing.TB, folder string) map[string]string {
 	return files
 }
 
-// prefixes are the path itself and every folder on the way to it.
+// prefixes are the path and all its parent folders.
 func prefixes(name string) []string {
 	var all []string
 	for ; name != "."; name = filepath.Dir(name) {
@@ -106,7 +106,7 @@ func TestNoLinkInTheBackupIsFollowed(t *testing.T) {
 	}
 }
 
-// A link under the name that an unfinished file might have overwrites nothing.
+// A link at the name of an unfinished file is not followed.
 func TestLinksForUnfinishedFiles(t *testing.T) {
 	at := scored(t, "")
 	victim := filepath.Join(t.TempDir(), "victim")
@@ -124,7 +124,7 @@ func TestLinksForUnfinishedFiles(t *testing.T) {
 	require.Equal(t, "keep", string(kept))
 }
 
-// What the backup holds is read again: a disk that loses a byte costs no log.
+// The backup is read again, so that a disk fault cannot lose a log.
 func TestTheBackupIsReadBack(t *testing.T) {
 	for _, name := range []string{logName, txtName} {
 		t.Run(name, func(t *testing.T) {
@@ -150,7 +150,7 @@ func TestTheBackupIsReadBack(t *testing.T) {
 	}
 }
 
-// A tree has more logs than a process may open files: none stays open, and neither does the backup.
+// A tree has more logs than a process may open files, so all files and the backup are closed.
 func TestFilesAreClosed(t *testing.T) {
 	at := scored(t, "")
 	for _, test := range []string{"TEST07", "TEST09"} {
@@ -163,7 +163,7 @@ func TestFilesAreClosed(t *testing.T) {
 		require.NoError(t, err)
 		return len(list)
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // the collector closes what nothing refers to
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // the collector would close unreferenced files
 	before := openFiles()
 	for range 2 {
 		targets, err := Tree(context.Background(), at.root, Options{Submitter: submitter, Backup: at.backup})
@@ -173,7 +173,7 @@ func TestFilesAreClosed(t *testing.T) {
 	}
 }
 
-// A log that shrinks while it is read is an error, not a short log.
+// A log that shrinks while it is read causes an error.
 func TestALogThatShrinks(t *testing.T) {
 	for _, size := range []int{100, endSize, 20000} {
 		_, err := shorten(strings.NewReader(pattern(size)), 30000)

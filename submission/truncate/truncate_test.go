@@ -43,7 +43,7 @@ func (at tree) read(t testing.TB, name string) string {
 	return string(b)
 }
 
-// run returns the target of the tree's one log.
+// run returns the target of the tree's log.
 func (at tree) run(t testing.TB) (Target, error) {
 	t.Helper()
 	targets, err := Tree(context.Background(), at.root, Options{Submitter: submitter, Backup: at.backup})
@@ -56,7 +56,7 @@ func (at tree) run(t testing.TB) (Target, error) {
 	return Target{}, nil
 }
 
-// pattern is the recorded cases' content.
+// pattern is the content of the recorded cases.
 func pattern(size int) string {
 	b := make([]byte, size)
 	for i := range b {
@@ -73,7 +73,8 @@ func sum(s string) string {
 	return hex.EncodeToString(h[:])
 }
 
-// hashedTwice are the cases in which the organisers' tool puts a second hash into accuracy.txt. Ours refuses them.
+// hashedTwice are the cases in which the organisers' tool adds a second hash to accuracy.txt. This program refuses
+// them.
 var hashedTwice = map[string]bool{"hashed-10240": true, "hashed-large": true}
 
 func TestGoldenTruncation(t *testing.T) {
@@ -101,7 +102,7 @@ func TestGoldenTruncation(t *testing.T) {
 			if c.Before != nil {
 				at.write(t, txtName, *c.Before)
 			}
-			if c.Test == "TEST06" { // no target of ours
+			if c.Test == "TEST06" { // not a target of this program
 				_, err := Tree(context.Background(), at.root, Options{Submitter: submitter, Backup: at.backup})
 				require.Error(t, err)
 				require.Equal(t, c.Output, sum(at.read(t, logName)))
@@ -132,7 +133,7 @@ func TestGoldenTruncation(t *testing.T) {
 	}
 }
 
-// However often it is called, the hash is that of the whole log and stands there once.
+// However often it is called, the hash is that of the whole log and occurs once.
 func TestIsDoneOnce(t *testing.T) {
 	for _, test := range []string{"", "TEST07", "TEST09"} {
 		for _, size := range []int{0, 1, 4095, 4096, 9000, 10239, 10240, 30000} {
@@ -157,7 +158,7 @@ func TestIsDoneOnce(t *testing.T) {
 	}
 }
 
-// A scorer's own hash, which qwen3-vl's reference prints below its scores, is no mark of truncation.
+// A scorer's own hash, which qwen3-vl's reference prints below its scores, does not mark a log as truncated.
 func TestAScorersHashIsNoMark(t *testing.T) {
 	const scores = `{"f1": 0.7824}`
 	for _, size := range []int{100, 9000, 30000} {
@@ -175,8 +176,8 @@ func TestAScorersHashIsNoMark(t *testing.T) {
 	}
 }
 
-// A death between two steps costs nothing: the next call ends as an undisturbed one.
-func TestGoesOnAfterADeath(t *testing.T) {
+// After a crash between two steps, the next call has the same result as an undisturbed one.
+func TestContinuesAfterACrash(t *testing.T) {
 	input := pattern(30000)
 	finished := newTree(t, "")
 	finished.write(t, logName, input)
@@ -280,7 +281,7 @@ func TestInvalidOptions(t *testing.T) {
 	require.Error(t, err)
 }
 
-// A result of another client has a config.yaml and no log: there is nothing to truncate, and nothing wrong.
+// A result of another client has a config.yaml and no log: it is skipped without an error.
 func TestAnotherClientsResultIsLeftAlone(t *testing.T) {
 	at := newTree(t, "")
 	at.write(t, logName, "[]")
