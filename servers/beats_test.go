@@ -36,8 +36,8 @@ func TestBeatsOfATest(t *testing.T) {
 	}{
 		{0, 10, Beats{7, 2, 3}},
 		{1, 7, Beats{7, 2, 3}},
-		{1.5, 5.5, Beats{4, 2, 2.5}}, // from 3 to its end
-		{4.5, 6.5, Beats{2, 1, 1.5}}, // from its beginning to 6
+		{1.5, 5.5, Beats{4, 2, 2.5}}, // from 3 until the test's end
+		{4.5, 6.5, Beats{2, 1, 1.5}}, // from the test's beginning until 6
 		{2.25, 2.75, Beats{0, 0, 0.5}},
 		{7, 11, Beats{1, 0, 4}},
 	} {
@@ -60,7 +60,7 @@ func TestBeatsOfATest(t *testing.T) {
 
 	_, err = createBeats(atomicfile.Private, dir+"/none", 0)
 	require.ErrorContains(t, err, "record the heartbeats of replica 0")
-	b = &beatsFile{must(os.Open(beatsPath(dir, 3)))} // not for writing
+	b = &beatsFile{must(os.Open(beatsPath(dir, 3)))} // read-only
 	require.ErrorContains(t, b.note(second(1), second(1), nil), "record a heartbeat")
 	require.NoError(t, b.note(second(1), second(1), nil), "it is said once")
 }

@@ -50,12 +50,13 @@ func child(mode, address, model string) {
 			time.Sleep(time.Hour)
 		case "ignore":
 			signal.Ignore(syscall.SIGTERM, syscall.SIGINT)
-		// value: how the grandchild differs: not, by a session of its own, or as a stranger by an environment of its own too
+		// The value states how the grandchild differs from the child: by nothing, by its session, or (stranger) also by its
+		// environment.
 		case "fork":
 			cmd := exec.Command("sh", "-c", "trap '' TERM; while :; do sleep 0.1; done")
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: value != ""}
 			if value == "stranger" {
-				// by the first of them the tests find it
+				// The tests find the process by the variable SICK.
 				cmd.Env = []string{"SICK=" + os.Getenv("SICK"), "PATH=" + os.Getenv("PATH")}
 			}
 			if err := cmd.Start(); err != nil {
@@ -66,7 +67,7 @@ func child(mode, address, model string) {
 			fmt.Print("loading weights 1%\rloading weights 99%\r\n")
 		case "slow":
 			time.Sleep(500 * time.Millisecond)
-		case "later": // when it is told to, by a file
+		case "later": // serves once a file appears
 			go func() {
 				for _, err := os.Stat(os.Getenv("SICK") + ".end"); err != nil; _, err = os.Stat(os.Getenv("SICK") + ".end") {
 					time.Sleep(10 * time.Millisecond)
@@ -164,7 +165,7 @@ func childPlan(t testing.TB, mode string, replicas int, more ...string) *Plan {
 		Options{GPUsPerReplica: unset, Environ: append(os.Environ(), "MLPERF_GO_API_KEY=secret")})
 }
 
-// supervise starts the servers of a file and waits to be killed.
+// supervise starts the servers of a file and waits until it is killed.
 func supervise(file string) {
 	c, err := Load(file)
 	if err == nil {
@@ -180,7 +181,7 @@ func supervise(file string) {
 	select {}
 }
 
-// No process takes a signal that does not exist, and that is said; a group that has ended is none to speak of.
+// A signal that does not exist is an error. A group that has ended is not.
 func TestSignalGroup(t *testing.T) {
 	const none = syscall.Signal(200)
 	err := signalGroup(syscall.Getpgrp(), none)

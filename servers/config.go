@@ -22,7 +22,7 @@ const (
 	defaultBinary            = "python3"
 	defaultHeartbeatInterval = 5 * time.Second
 	defaultHeartbeatTimeout  = 30 * time.Second
-	// loading, compilation and graph capture take up to 20 minutes; docs/reference/engines.md#start-up
+	// Loading, compilation and graph capture take up to 20 minutes; docs/reference/engines.md#start-up.
 	defaultStartupTimeout = time.Hour
 	defaultStopTimeout    = 30 * time.Second
 )

@@ -12,8 +12,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/secret"
 )
 
-// Of the environment a record has what steers engines, and of what the file sets the names; no value that may be a
-// secret.
+// A record contains the variables that affect engines, and the names of those that the file sets. It contains no value
+// that may be a secret.
 func TestTheEnvironmentOfRecords(t *testing.T) {
 	long := strings.Repeat("x", 2000)
 	r := redactor{&secret.Redactor{}}
@@ -84,8 +84,8 @@ func TestAModelFolderInAVirtualEnvironment(t *testing.T) {
 	require.ErrorContains(t, c.SetPython(venv), "launch_command has its own program")
 }
 
-// A replica's environment in the record is what its plan sets and what its pre_start commands export,
-// which comes later.
+// The environment of a replica in the record contains the variables of its plan and those that its pre_start commands
+// export later.
 func TestTheEnvironmentOfAReplica(t *testing.T) {
 	s := &State{Plan: &Plan{Replicas: []Replica{{Env: map[string]string{"A": "1", "B": "1"}}}},
 		Replicas: []ReplicaState{{Exported: map[string]string{"B": "2", "C": "2"}}}}

@@ -62,7 +62,7 @@ func requireNothingLeft(t *testing.T, p *Plan) {
 }
 
 func TestFourReplicasAtOnce(t *testing.T) {
-	t.Setenv("CUDA_VISIBLE_DEVICES", "7") // ours; a replica sees its own alone
+	t.Setenv("CUDA_VISIBLE_DEVICES", "7") // inherited; a replica must see only its own GPUs
 	t.Setenv("FLEET_TEST_OURS", "ours")
 	p := childPlan(t, "env,slow,fork,serve", 4, "debug_mode: true", "gpus: [g0, g1, g2, g3]", "gpus_per_replica: 1")
 	var n notes
@@ -154,7 +154,7 @@ func TestServersThatDoNotServe(t *testing.T) {
 			[]string{"was not started", `the program "no-such-server" is not in the absolute folders of PATH`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			// it must come up on the busiest machine, so its time is long
+			// The server must start on the busiest machine, so it gets much time.
 			if strings.HasPrefix(c.mode, "serve") && c.more != nil {
 				t.Parallel()
 			}

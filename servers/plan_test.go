@@ -150,7 +150,7 @@ func TestFindGPUs(t *testing.T) {
 	require.Equal(t, GPUs{Vendor: "amd", IDs: []string{"0", "1"}, Note: "2 of AMD"}, findGPUs(root, hostinfo.Facts{}, nil))
 }
 
-// No GPU is given to two replicas, and each gets as many as it was promised.
+// No GPU is assigned to two replicas, and each replica gets the requested number.
 func TestGPUsAreDisjoint(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, per, have := rapid.IntRange(1, 9).Draw(t, "replicas"), rapid.IntRange(0, 4).Draw(t, "per"),

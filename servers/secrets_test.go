@@ -15,8 +15,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/secret"
 )
 
-// Wherever a secret comes from, and whatever the server does with it: neither the state nor the record, nor a message,
-// nor the end of the log that is in them, has it. The server itself has it, and prints it.
+// A secret from any source reaches the server, which prints it. Neither the state, the record, a message, nor the end
+// of the log in them contains it.
 func TestNoSecretLeavesTheServer(t *testing.T) {
 	secrets := map[string]string{}
 	hush := func(name string) string {
@@ -58,7 +58,7 @@ func TestNoSecretLeavesTheServer(t *testing.T) {
 		log, err := os.ReadFile(p.Replicas[0].Log)
 		require.NoError(t, err)
 		for name, value := range secrets {
-			if name != "flag" { // the command that got it does not exist
+			if name != "flag" { // the command that gets it does not exist
 				require.Contains(t, string(log), value, "the server has %s", name)
 			}
 			for i, text := range texts {

@@ -70,13 +70,13 @@ func TestDownSweepsWhatADeadSupervisorLeft(t *testing.T) {
 	dir := t.TempDir()
 	id := strings.Repeat("B", 26)
 	file := filepath.Join(dir, "pids")
-	// A leader that has ended, whose child is in a session of its own: the cookie alone finds it.
+	// The leader has ended, and its child has another session: only the cookie identifies the child.
 	leader := exec.Command("sh", "-c", "setsid sh -c 'echo $$ > "+file+"; trap \"\" TERM; while :; do sleep 0.1; done' &")
 	leader.Env = append(os.Environ(), cookieName+"="+cookie(id, 0))
 	require.NoError(t, leader.Run())
 	var left proc
 	require.Eventually(t, func() bool {
-		b, _ := os.ReadFile(file) // not there yet
+		b, _ := os.ReadFile(file) // the file may not exist yet
 		pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
 		if err == nil {
 			left, _ = readProc(pid)
@@ -196,14 +196,14 @@ func TestGuardSparesAnotherProcess(t *testing.T) {
 	require.NoError(t, cmd.Start())
 	defer func() {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it is killed
+		_ = cmd.Wait() // the process is killed
 	}()
 	self, ok := readProc(cmd.Process.Pid)
 	require.True(t, ok)
 	for _, start := range []uint64{self.Start + 1, self.Start} {
 		g, err := startGuard(identity{PID: self.PID, Start: start})
 		require.NoError(t, err)
-		require.NoError(t, g.life.Close()) // as when this process ends
+		require.NoError(t, g.life.Close()) // as happens when this process ends
 		require.NoError(t, g.cmd.Wait())
 		if start != self.Start {
 			require.True(t, self.alive())

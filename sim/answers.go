@@ -17,7 +17,7 @@ func hashIDs(ids []int32) uint64 {
 	return h
 }
 
-// mix is the finaliser of SplitMix64 (Steele, Lea, Flood 2014).
+// mix is the finalizer of SplitMix64 (Steele, Lea, Flood 2014).
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkStream offers 200 streamed requests of 128 tokens a second on 64 kept connections, the client in a process
-// of its own, and reports the server's CPU time per streamed event and how late its events are.
+// BenchmarkStream sends 200 streamed requests of 128 tokens a second on 64 kept connections from another process. It
+// reports the server's CPU time per streamed event and the delay of its events.
 func BenchmarkStream(b *testing.B) {
 	if addr := os.Getenv("SIM_BENCH_CLIENT"); addr != "" {
 		b.Skip("this process is the client")
@@ -101,7 +101,7 @@ func TestBenchClient(t *testing.T) {
 	t.Logf("mean TTFT %v", sum/total)
 }
 
-// BenchmarkEvent is the cost of making one event, without its write.
+// BenchmarkEvent measures the cost of building one event, without its write.
 func BenchmarkEvent(b *testing.B) {
 	s, err := New(fastConfig())
 	require.NoError(b, err)

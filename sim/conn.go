@@ -222,9 +222,9 @@ func (c *conn) body(req *http.Request) ([]byte, *apiError) {
 	return b, nil
 }
 
-// watch waits until the engine is done with r. A client that goes takes its request with it, also one that only closes
-// its sending half (docs/reference/wire-protocols.md#aborted-requests). It returns once the next request, or the end,
-// is there.
+// watch waits until the engine is done with r. If the client disconnects, or closes only its sending half, its request
+// is cancelled (docs/reference/wire-protocols.md#aborted-requests). watch returns at the next request or at the end of
+// the connection.
 func (c *conn) watch(r *reply) {
 	_, err := c.in.Peek(1)
 	if err != nil {

@@ -18,7 +18,7 @@ const maxBody = 64 << 20
 type wireRequest struct {
 	Model               *string
 	Prompts             []wirePrompt
-	List                bool // the prompts came as a list, though perhaps of one
+	List                bool // whether the prompts came as a list, perhaps of one
 	Messages            json.RawMessage
 	System              json.RawMessage // system prompt of a message or a response
 	Tools               json.RawMessage
@@ -322,7 +322,7 @@ func (c *cursor) str() bool {
 		if c.i += n + 1; c.b[c.i-1] == '"' {
 			return true
 		}
-		c.i++ // what is escaped
+		c.i++ // skip the escaped character
 	}
 }
 

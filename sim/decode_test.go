@@ -33,8 +33,8 @@ func TestDecodeRequest(t *testing.T) {
 	require.Nil(t, q.Model)
 }
 
-// FuzzDecodeRequest: the decoder never fails otherwise than with its two errors, calls exactly that no JSON which
-// encoding/json does, and reads ids as encoding/json reads them.
+// FuzzDecodeRequest: the decoder fails only with its two errors, rejects as JSON exactly what encoding/json rejects,
+// and reads ids like encoding/json.
 func FuzzDecodeRequest(f *testing.F) {
 	for _, s := range []string{`{"prompt":[1,2,3],"max_tokens":16}`, `{"prompt":[[1],[-2]]}`, `{"prompt":["a",1]}`,
 		`{"prompt":"x","a":[{},"\\"]}`,
@@ -48,9 +48,9 @@ func FuzzDecodeRequest(f *testing.F) {
 		var field *fieldError
 		switch {
 		case err == nil && !isObject:
-			t.Fatalf("%q was taken", body)
+			t.Fatalf("%q was accepted", body)
 		case errors.Is(err, errNotJSON) && isObject:
-			t.Fatalf("%q was called no JSON", body)
+			t.Fatalf("%q was rejected as JSON", body)
 		case err != nil && !errors.Is(err, errNotJSON) && !errors.As(err, &field):
 			t.Fatalf("%q: another error: %v", body, err)
 		}

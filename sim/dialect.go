@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// dialect is a kind of inference server that the simulator plays: its routes, and what they have in common.
+// dialect is a kind of inference server that the simulator plays: its routes and their common properties.
 type dialect struct {
 	version string // as the server reports it; the local part "sim" marks the simulator
 	owner   string // owned_by in the list of models
@@ -53,7 +53,7 @@ func findDialect(name string) (*dialect, error) {
 		strings.Join(Dialects(), ", "))
 }
 
-// detailBody is the error of the framework below vLLM and SGLang.
+// detailBody is an error of the web framework that vLLM and SGLang use.
 func detailBody(status int) []byte { return []byte(`{"detail":"` + http.StatusText(status) + `"}`) }
 
 func llamaNotFound(int) []byte {

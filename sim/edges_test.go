@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A token id that does not fit 31 bits is refused, as are other numbers that are no ids.
+// A token id that does not fit 31 bits is rejected, like other numbers that are not ids.
 func TestIDsThatAreRefused(t *testing.T) {
 	for id, want := range map[string]string{"2147483648": "more than 31 bits", "99999999999999999999": "more than 31 bits",
 		"-1": "negative", "1.5": "whole number"} {
@@ -24,7 +24,7 @@ func TestIDsThatAreRefused(t *testing.T) {
 	}
 }
 
-// Random answers are the same on every machine, and not one id repeated.
+// Random answers are the same on every machine, and contain different ids.
 func TestRandomAnswersAreFixed(t *testing.T) {
 	v := serve(t, func(c *Config) { c.Seed = 7 })
 	m := decode(t, v.mustPost("/v1/completions",
@@ -39,7 +39,7 @@ func TestRandomAnswersAreFixed(t *testing.T) {
 }
 
 // A server counts the time of a request from its first byte, not from the end of the one before.
-func TestTheTimeOfARequestBeginsWithIt(t *testing.T) {
+func TestTheTimeOfARequestBeginsAtItsFirstByte(t *testing.T) {
 	t.Parallel()
 	v := serve(t, nil)
 	nc, in := v.dial(`{"prompt":[1],"max_tokens":2}`)
@@ -64,7 +64,7 @@ func TestTheTimeOfARequestBeginsWithIt(t *testing.T) {
 	require.Less(t, h.GetSampleSum(), 1.5)
 }
 
-// A fault that comes before the head sends none, whether the answer would have been a stream or not.
+// With a fault before the head, no head is sent, whether the answer would be streamed or not.
 func TestFaultsBeforeTheHead(t *testing.T) {
 	for _, fields := range []string{`"stream":true`, `"stream":false`} {
 		all, _, err := wireOf(t, "stall_header", fields)

@@ -249,7 +249,7 @@ func (e *engine) step(q *sequence, now int64) {
 	heap.Fix(&e.running, q.slot)
 }
 
-// stamp keeps the time of a write with tokens, which follows.
+// stamp records the time of the following write with tokens.
 func (e *engine) stamp(r *reply, tokens int) {
 	if e.cfg.OnStreamed != nil {
 		r.writes = append(r.writes, Written{e.pace.wall(e.pace.now()), tokens})

@@ -64,7 +64,7 @@ func TestReferenceAnswers(t *testing.T) {
 	require.Len(t, ask(`[128000,4]`).TokenIDs, 8, "an unknown prompt has a random answer")
 }
 
-// TestAnswerLengths holds the rules of max_tokens, min_tokens, ignore_eos and stop ids against any combination.
+// TestAnswerLengths checks any combination of max_tokens, min_tokens, ignore_eos and stop ids against their rules.
 func TestAnswerLengths(t *testing.T) {
 	s, err := New(fastConfig())
 	require.NoError(t, err)
@@ -98,7 +98,7 @@ func TestAnswerLengths(t *testing.T) {
 	})
 }
 
-// TestSlots fills the server far beyond its slots: never more than the limit runs, and everything is answered.
+// TestSlots sends far more requests than the server has slots: never more than the limit run, and all are answered.
 func TestSlots(t *testing.T) {
 	v := serve(t, func(c *Config) {
 		c.MaxNumSeqs, c.TTFT, c.TPOT, c.OutputTokens = 3, 2*time.Millisecond, time.Millisecond, 6
@@ -116,7 +116,7 @@ func TestSlots(t *testing.T) {
 	require.Zero(t, st.Running+st.Waiting)
 }
 
-// Whoever waits longest gets the next free slot.
+// The request that has waited longest gets the next free slot.
 func TestTheQueueIsServedInOrder(t *testing.T) {
 	cfg := fastConfig()
 	cfg.MaxNumSeqs = 1
@@ -179,7 +179,8 @@ func TestKVBudget(t *testing.T) {
 	require.EqualValues(t, 80, v.Stats().PeakKVTokens)
 }
 
-// TestDisconnectFreesTheSlot: the client of the only slot goes, before and after its first token, streamed or not.
+// TestDisconnectFreesTheSlot: the client with the only slot disconnects, before and after its first token, streamed or
+// not.
 func TestDisconnectFreesTheSlot(t *testing.T) {
 	v := serve(t, func(c *Config) { c.MaxNumSeqs, c.TTFT, c.TPOT = 1, 0, time.Hour })
 	for i, stream := range []string{"true", "false", "true"} {
@@ -200,7 +201,7 @@ func TestDisconnectFreesTheSlot(t *testing.T) {
 	}
 }
 
-// TestThousandsInFlight holds 5,000 open requests on few slots.
+// TestThousandsInFlight keeps 5,000 requests open on few slots.
 func TestThousandsInFlight(t *testing.T) {
 	if testing.Short() {
 		t.Skip("5,000 connections")
@@ -227,8 +228,8 @@ func TestThousandsInFlight(t *testing.T) {
 	require.LessOrEqual(t, v.Stats().PeakRunning, int64(64))
 }
 
-// TestTimes checks the schedule from the client's side. The machine may be busy: the lower bound holds always, the
-// upper one for the best of as many attempts as it takes.
+// TestTimes checks the schedule from the client's side. The machine may be busy: every attempt must meet the lower
+// bound, and one attempt the upper bound.
 func TestTimes(t *testing.T) {
 	v := serve(t, func(c *Config) { c.TTFT, c.TPOT, c.OutputTokens = 5*time.Millisecond, 2*time.Millisecond, 20 })
 	best, bestLast := time.Hour, time.Hour
@@ -258,7 +259,7 @@ func TestTimes(t *testing.T) {
 	require.LessOrEqual(t, bestLast, 46*time.Millisecond)
 }
 
-func TestSlowReaderDoesNotHoldUpOthers(t *testing.T) {
+func TestSlowReaderDoesNotDelayOthers(t *testing.T) {
 	v := serve(t, func(c *Config) { c.OutputTokens = 100000 })
 	lazy, in := v.dial(`{"prompt":[1],"max_tokens":100000,"stream":true}`)
 	require.Eventually(t, func() bool { return v.Stats().Running == 1 || v.Stats().Served == 1 }, time.Minute,

@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// wireOf sends one request under a fault and returns all bytes until the connection ends, or until some silence
-// follows a complete answer.
+// wireOf sends one request under a fault and returns all bytes until the connection ends, or until it is silent for a
+// while after a complete answer.
 func wireOf(t *testing.T, fault, fields string) (all string, v *served, err error) {
 	v = serve(t, func(c *Config) { c.Faults = Faults{fault: 1} })
 	c, in := v.dial(`{"prompt":[1,2],"max_tokens":50,"return_token_ids":true,` + fields + `}`)
@@ -43,7 +43,7 @@ func wireOf(t *testing.T, fault, fields string) (all string, v *served, err erro
 	}
 }
 
-// saidAll reports whether nothing more is to come of an answer under a fault that leaves the connection open.
+// saidAll reports whether an answer is complete under a fault that leaves the connection open.
 func saidAll(fault, all string) bool {
 	switch fault {
 	case "stall_header":
@@ -67,7 +67,7 @@ const streamed = `"stream":true,"stream_options":{"include_usage":true}`
 func quiet(err error) bool    { return errors.Is(err, os.ErrDeadlineExceeded) }
 func wasReset(err error) bool { return errors.Is(err, syscall.ECONNRESET) }
 
-// payloads unchunks an answer's body; framed tells whether the closing chunk came.
+// payloads unchunks an answer's body; framed reports whether the closing chunk came.
 func payloads(t *testing.T, all string) (list []string, framed bool) {
 	t.Helper()
 	resp, err := http.ReadResponse(bufio.NewReader(strings.NewReader(all)), nil)
@@ -76,7 +76,7 @@ func payloads(t *testing.T, all string) (list []string, framed bool) {
 	return events(t, string(body)), err == nil
 }
 
-// TestFaultsOnTheWire looks at each fault with a raw socket. A connection that stays open is quiet afterwards.
+// TestFaultsOnTheWire checks each fault with a raw socket. A connection that stays open sends no more bytes.
 func TestFaultsOnTheWire(t *testing.T) {
 	status := func(line string) func(*testing.T, string, error) {
 		return func(t *testing.T, all string, err error) {
@@ -106,7 +106,7 @@ func TestFaultsOnTheWire(t *testing.T) {
 	middle := func(closed func(error) bool) func(*testing.T, string, error) {
 		return func(t *testing.T, all string, err error) {
 			require.True(t, closed(err), "%v", err)
-			if strings.Contains(all, "data: ") { // an RST may overtake what was sent
+			if strings.Contains(all, "data: ") { // a RST may overtake the sent bytes
 				ev, framed := payloads(t, all)
 				require.False(t, framed)
 				require.LessOrEqual(t, len(ev), 4)
@@ -281,8 +281,8 @@ func TestDie(t *testing.T) {
 	})
 }
 
-// TestFaultShares: the share of a fault is its rate, the same requests are struck every time, another seed strikes
-// others.
+// TestFaultShares: the share of requests with a fault is its rate. The same requests are struck every time, and other
+// requests with another seed.
 func TestFaultShares(t *testing.T) {
 	struck := func(seed uint64) (out []uint64) {
 		cfg := fastConfig()

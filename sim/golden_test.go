@@ -15,8 +15,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/golden"
 )
 
-// shape returns the keys of a JSON value in their order and the types of its leaves. Numbers are all alike, and so are
-// the lengths of lists of numbers or strings; lists of other things keep their members.
+// shape returns the keys of a JSON value in their order and the types of its leaves. It does not distinguish numbers,
+// or the lengths of lists of numbers or strings; other lists keep their members.
 func shape(t *testing.T, payload string) string {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(payload))
@@ -65,14 +65,14 @@ func shape(t *testing.T, payload string) string {
 	return b.String()
 }
 
-// TestGoldenRecordedShapes sends the request of every recorded case that the simulator can answer and compares status,
-// headers and, key by key, the shape of each event with what vLLM answered.
+// TestGoldenRecordedShapes sends the request of every recorded case that the simulator can answer. It compares status,
+// headers and, key by key, the shape of each event with vLLM's recorded answer.
 func TestGoldenRecordedShapes(t *testing.T) {
 	dir := golden.Dir(t, "wire-real")
 	files, err := filepath.Glob(filepath.Join(dir, "vllm-*.txt"))
 	require.NoError(t, err)
-	// What the simulator does not have: log-probabilities, stop strings, the token-in route, the router's own answer;
-	// and the metrics page, which TestMetrics covers.
+	// The simulator lacks log-probabilities, stop strings, the token-in route and the router's own answer. TestMetrics
+	// covers the metrics page.
 	without := []string{"vllm-comp-logprobs", "vllm-comp-stream-logprobs", "vllm-chat-stream-logprobs",
 		"vllm-comp-stop-id", "vllm-generate",
 		"vllm-router-comp-stream", "vllm-metrics"}
@@ -111,7 +111,7 @@ func TestGoldenRecordedShapes(t *testing.T) {
 	}
 }
 
-// TestGoldenComposedShapes does the same with the cases that were composed from vLLM's sources.
+// TestGoldenComposedShapes repeats the comparison with cases composed from vLLM's sources.
 func TestGoldenComposedShapes(t *testing.T) {
 	dir := golden.Dir(t, "wire")
 	for _, name := range []string{"vllm-completions-ids", "vllm-completions-batch", "vllm-completions-batch-stream",
@@ -129,7 +129,7 @@ func TestGoldenComposedShapes(t *testing.T) {
 			v := serve(t, func(c *Config) { c.Model, c.OutputTokens = DefaultConfig().Model, 3 })
 			status, _, got := v.ask(t, q.Method, q.Path, string(q.Body))
 			require.Equal(t, 200, status)
-			// Older releases leave system_fingerprint out of the usage event: the recorded cases decide on it.
+			// Older releases omit system_fingerprint in the usage event; the recorded cases check it.
 			compareBodies(t, dropFingerprint(string(want)), dropFingerprint(got))
 		})
 	}
@@ -143,8 +143,8 @@ func dropFingerprint(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// compareBodies compares the set of shapes, so that the number of events and their interleaving are free, and the first
-// and the last two shapes, which are not.
+// compareBodies compares the set of shapes, so that the number and order of events may differ. The first and the last
+// two shapes must be equal.
 func compareBodies(t *testing.T, want, got string) {
 	t.Helper()
 	if !strings.HasPrefix(want, "data: ") {

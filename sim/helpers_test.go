@@ -24,7 +24,7 @@ type served struct {
 	t      testing.TB
 	addr   string
 	client *http.Client
-	stop   func() error // ends Serve and gives its error; may be called twice
+	stop   func() error // ends Serve and returns its error; may be called twice
 }
 
 func fastConfig() Config {
@@ -104,7 +104,7 @@ func (v *served) get(path string) (int, string) {
 	return resp.StatusCode, string(b)
 }
 
-// choice, usage and message are what the tests read of answers and events.
+// choice, usage and message are the parts of answers and events that the tests read.
 type choice struct {
 	Index          int     `json:"index"`
 	Text           string  `json:"text"`
@@ -155,7 +155,7 @@ func events(t testing.TB, body string) []string {
 	return out
 }
 
-// joined returns ids and text of choice index of a stream, and its finish_reason.
+// joined returns the ids and the text of a stream's choice with an index, and its finish_reason.
 func joined(t testing.TB, body string, index int) (ids []int32, text, finish string) {
 	t.Helper()
 	for _, e := range events(t, body) {

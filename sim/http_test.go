@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestConnection drives one raw connection through what HTTP clients do.
+// TestConnection sends the requests of HTTP clients on one raw connection.
 func TestConnection(t *testing.T) {
 	v := serve(t, func(c *Config) { c.OutputTokens = 3 })
 	c, err := net.Dial("tcp", v.addr)
@@ -43,12 +43,12 @@ func TestConnection(t *testing.T) {
 	require.Equal(t, 200, status)
 	_, text, _ := joined(t, stream, 0)
 	require.Equal(t, text, decode(t, plain).Choices[0].Text)
-	// A body in chunks.
+	// A body with chunked transfer coding.
 	send("POST /v1/completions HTTP/1.1\r\nHost: sim\r\nContent-Type: application/json\r\nTransfer-Encoding: " +
 		"chunked\r\n\r\n7\r\n{\"promp\r\n15\r\nt\":[1],\"stream\":true}\r\n0\r\n\r\n")
 	status, _ = answer()
 	require.Equal(t, 200, status)
-	// A client that asks before it sends.
+	// A client that waits for 100 Continue.
 	send(fmt.Sprintf("POST /v1/completions HTTP/1.1\r\nHost: sim\r\nContent-Type: application/json\r\nExpect: "+
 		"100-continue\r\nContent-Length: %d\r\n\r\n", len(body)))
 	line, err := in.ReadString('\n')
@@ -58,7 +58,7 @@ func TestConnection(t *testing.T) {
 	send(body)
 	status, _ = answer()
 	require.Equal(t, 200, status)
-	// A client that wants to go.
+	// A client that asks for the end of the connection.
 	send("GET /health HTTP/1.1\r\nHost: sim\r\nConnection: close\r\n\r\n")
 	status, _ = answer()
 	require.Equal(t, 200, status)
@@ -66,7 +66,7 @@ func TestConnection(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 }
 
-// The head of a stream comes before its first token, however long that takes.
+// The head of a stream precedes its first token, however late that is.
 func TestHeadIsSentBeforeTheFirstToken(t *testing.T) {
 	v := serve(t, func(c *Config) { c.TTFT = time.Hour })
 	_, in := v.dial(`{"prompt":[1],"stream":true}`)
@@ -78,7 +78,7 @@ func TestHeadIsSentBeforeTheFirstToken(t *testing.T) {
 	require.Zero(t, v.Stats().GeneratedTokens)
 }
 
-// TestOneChunkPerEvent looks at the framing itself.
+// TestOneChunkPerEvent checks the framing of chunks.
 func TestOneChunkPerEvent(t *testing.T) {
 	v := serve(t, func(c *Config) { c.OutputTokens = 5 })
 	_, in := v.dial(`{"prompt":[1],"stream":true,"stream_options":{"include_usage":true}}`)
@@ -137,7 +137,7 @@ func TestHostileConnections(t *testing.T) {
 	require.Contains(t, raw("GET /health HTTP/1.1\r\nHost: sim\r\n\r\n"), "HTTP/1.1 200 ", "and closed when idle again")
 }
 
-// TestNoSocket serves connections that are no sockets.
+// TestNoSocket serves connections that are not sockets.
 func TestNoSocket(t *testing.T) {
 	server, client := net.Pipe()
 	s, err := New(fastConfig())

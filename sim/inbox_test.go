@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestArrivalIsTheKernels reads bytes long after they came: a late goroutine does not make a request come later.
-func TestArrivalIsTheKernels(t *testing.T) {
+// TestArrivalIsTheKernelsTime reads bytes long after their arrival: a late goroutine does not delay the recorded time.
+func TestArrivalIsTheKernelsTime(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
@@ -45,7 +45,7 @@ func TestArrivalIsTheKernels(t *testing.T) {
 		return i.arrived < after+int64(late)/2
 	}
 	require.False(t, byKernel(&unknown))
-	// The kernel begins to keep times some moments after the first socket has asked for them.
+	// The kernel starts to record times some moments after the first socket requests them.
 	require.Eventually(t, func() bool { return byKernel(&known) }, time.Minute, time.Millisecond)
 	for _, age := range []time.Duration{-time.Hour, time.Hour} { // the wall clock was set meanwhile
 		require.Zero(t, known.age(time.Now().Add(age)))

@@ -211,7 +211,7 @@ func (x *exposition) one(kind, name, help string, v float64) {
 	x.line(name, "", formatFloat(v))
 }
 
-// counter writes name_total and its twin name_created, as Python's client does.
+// counter writes name_total and name_created, as Python's client does.
 func (x *exposition) counter(name, help string, labels []string, values ...int64) {
 	x.head("counter", name+"_total", help)
 	for i, l := range labels {

@@ -32,7 +32,7 @@ func nativeCase(t *testing.T, name string) (path, request string, docs []string)
 	return q.Path, string(q.Body), documentsOf(string(body))
 }
 
-// documentsOf are the documents of a stream of events, or of lines.
+// documentsOf returns the documents of a stream of events or lines.
 func documentsOf(body string) (docs []string) {
 	for line := range strings.SplitSeq(body, "\n") {
 		if doc := strings.TrimPrefix(strings.TrimSpace(line), "data: "); doc != "" && doc != "[DONE]" {
@@ -42,7 +42,7 @@ func documentsOf(body string) (docs []string) {
 	return docs
 }
 
-// keys are the members of a document and their types.
+// keys returns the members of a document and their types.
 func keys(t *testing.T, doc string) map[string]string {
 	var fields map[string]any
 	require.NoError(t, json.Unmarshal([]byte(doc), &fields), doc)
@@ -64,8 +64,8 @@ func keys(t *testing.T, doc string) map[string]string {
 	return kinds
 }
 
-// TestGoldenNativeShapes sends the recorded requests of the native routes: every member of each recorded document is
-// there, in its type.
+// TestGoldenNativeShapes sends the recorded requests of the native routes. Every member of each recorded document must
+// be present with its type.
 func TestGoldenNativeShapes(t *testing.T) {
 	for name, plays := range map[string]string{"llamacpp-native-completion-stream": "llamacpp",
 		"rec-ollama-api-generate-ndjson": "ollama", "rec-ollama-chat-stream": "ollama", "rec-ollama-completions": "ollama",
@@ -156,7 +156,7 @@ func TestOllama(t *testing.T) {
 	require.JSONEq(t, `{"version":"0.17.4+sim"}`, version)
 }
 
-// TestNativeFaults: what a fault does to vLLM's wire it does to these, in their own words.
+// TestNativeFaults: each fault of vLLM's wire has the same effect on these protocols, in their own form.
 func TestNativeFaults(t *testing.T) {
 	for plays, of := range map[string]struct {
 		path, request string
@@ -207,8 +207,8 @@ func TestEmptyCache(t *testing.T) {
 	require.JSONEq(t, `{"success":false}`, v.mustPost("/reset_prefix_cache", ""))
 }
 
-// TestSGLangNative drives the native route: streams that repeat everything and streams that do not, batches, ids of
-// requests, limits and refusals.
+// TestSGLangNative tests the native route: streams with and without repeated tokens, batches, ids of requests, limits
+// and refusals.
 func TestSGLangNative(t *testing.T) {
 	type document struct {
 		Text string
@@ -271,7 +271,7 @@ func TestSGLangNative(t *testing.T) {
 	}
 }
 
-// TestDialects: what tells one kind of server from another, and that none has another's.
+// TestDialects: each kind of server has its distinguishing pages, and none of another kind.
 func TestDialects(t *testing.T) {
 	signs := map[string]string{"/version": `"0.32.0+sim"`, "/load": `"server_load"`, "/model_info": `"model_path"`,
 		"/get_model_info": `"model_path"`, "/server_info": `"version":"0.5.23+sim"`, "/props": `"total_slots"`,
@@ -297,8 +297,8 @@ func TestDialects(t *testing.T) {
 	require.ErrorContains(t, err, `the dialect is "tgi"; it must be one of llamacpp, ollama, sglang, vllm`)
 }
 
-// TestOpenAIOfOtherServers holds the OpenAI routes of each dialect against one another: the same answer everywhere, in
-// the server's own form (docs/reference/wire-protocols.md#differences-between-servers).
+// TestOpenAIOfOtherServers compares the OpenAI routes of all dialects: each returns the same answer in its server's
+// form (docs/reference/wire-protocols.md#differences-between-servers).
 func TestOpenAIOfOtherServers(t *testing.T) {
 	const completion = `{"model":"toy","prompt":"one two","max_tokens":3,"return_token_ids":true,"stream_options":{"include_usage":true},"stream":true}`
 	const conversation = `{"model":"toy","messages":[{"role":"user","content":"a"}],"max_tokens":3,"stream":true,"stream_options":{"include_usage":true}}`
@@ -362,7 +362,7 @@ func (v *served) faultBody(t *testing.T, name string) {
 	}
 }
 
-// TestLlamaCppClosesAfterAStream: the server announces that it keeps the connection and closes it.
+// TestLlamaCppClosesAfterAStream: the server closes the connection although it announced to keep it.
 func TestLlamaCppClosesAfterAStream(t *testing.T) {
 	v := serve(t, func(c *Config) { c.Dialect = "llamacpp" })
 	for _, stream := range []bool{false, true} {

@@ -18,7 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// known is one row of a data set by the names of its columns.
+// known is a data set's row by the names of its columns.
 type known map[string]string
 
 // Rows of each benchmark's own form. Texts are of the synthetic vocabulary; i numbers the rows.
@@ -99,7 +99,7 @@ func knownDataset(t testing.TB, row *models.Row, n int) *datasets.Dataset {
 	return d
 }
 
-// scored answers every row in the given order, writes what an accuracy log would hold, and scores it.
+// scored answers every row in the given order, writes the contents of an accuracy log, and scores them.
 func scored(t testing.TB, row *models.Row, d *datasets.Dataset, quality float64) *accuracy.Result {
 	t.Helper()
 	cfg := fastConfig()
@@ -147,14 +147,14 @@ func cutKept(samples []datasets.Sample, n int) []datasets.Sample {
 	return out
 }
 
-// scale is what a perfect score of a metric is, and how far sets of rows of different weight may be off.
+// scale is the perfect score of a metric, and the tolerated error for sets of rows of different weight.
 var scale = map[string]struct{ full, off float64 }{
 	"rouge1": {100, 1}, "rouge2": {100, 1}, "rougeL": {100, 1}, "rougeLsum": {100, 1}, "exact_match": {100, 1.5},
 	"gsm8k": {100, 1},
 	"f1":    {1, 0.01}, "overall_accuracy": {100, 1.5}, "mAP": {100, 1.5}, "normalized_single_turn_score": {100, 2},
 }
 
-// The score equals the quality that was set, for every scorer and in every order of the rows.
+// The score equals the configured quality, for every scorer and in every order of the rows.
 func TestScoreIsTheQuality(t *testing.T) {
 	for _, row := range models.Rows() {
 		if row.Scoring.Scorer == "" {
@@ -180,7 +180,7 @@ func TestScoreIsTheQuality(t *testing.T) {
 	}
 }
 
-// Any beginning of the data set has the quality too.
+// Every prefix of the data set has the same quality.
 func TestRightRowsAreSpreadEvenly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		quality, seed := rapid.Float64Range(0, 1).Draw(t, "quality"), rapid.Uint64().Draw(t, "seed")

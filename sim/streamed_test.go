@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestStreamsAreReported: OnStreamed gets the time of each token of whole streams, and nothing of other answers.
+// TestStreamsAreReported: OnStreamed receives the time of each token of whole streams, and no other answers.
 func TestStreamsAreReported(t *testing.T) {
 	reported := make(chan *Streamed, 10)
 	s := serve(t, func(c *Config) {

@@ -11,8 +11,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets"
 )
 
-// TestSpelling: however an answer is cut into events, the texts are whole characters, and together they are the
-// answer's text with U+FFFD for each broken byte.
+// TestSpelling: an answer may be cut into events anywhere. Each text consists of whole characters, and together they
+// are the answer's text with U+FFFD for each broken byte.
 func TestSpelling(t *testing.T) {
 	words := datasets.SynthVocabulary()
 	sp := newSpeller(words, 128256, 128009)

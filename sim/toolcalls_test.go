@@ -9,11 +9,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// spelled is an answer's text as it stands inside JSON.
+// spelled is an answer's text in its JSON form.
 func spelled(text string) *spelling { return &spelling{text: appendEscaped(nil, text)} }
 
-// However an answer is cut into events, its calls put together by their index are those of the whole answer, and the
-// head of each comes first.
+// An answer may be cut into events anywhere. The calls that are assembled by their index equal those of the whole
+// answer, and the head of each comes first.
 func TestCallsInParts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var calls []functionCall

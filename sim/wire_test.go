@@ -116,7 +116,7 @@ func TestLimitsOfTheAnswer(t *testing.T) {
 	}
 }
 
-// Whatever it plays, the simulator tells which data set's answers it has, if it has any.
+// Every dialect reports which data set's answers the simulator has, if any.
 func TestIdentity(t *testing.T) {
 	for _, dialect := range Dialects() {
 		for answers, want := range map[AnswerMode]string{AnswerReference: "5a", AnswerEcho: "", AnswerRandom: ""} {
