@@ -11,11 +11,11 @@ import (
 // Bins of the time axis (docs/reference/report.md#bins).
 const (
 	mostBins    = 240
-	leastPerBin = 20 // requests, below which a bin's percentiles would be single requests
+	leastPerBin = 20 // below this number of requests, a bin's percentiles would be single requests
 )
 
-// sample is one request on the time axis. Its durations are computed when they are needed: kept, they would take as
-// much memory as the log.
+// sample is one request on the time axis. Its durations are computed on demand, because they would take as much memory
+// as the log.
 type sample struct {
 	entry *ledger.Entry
 	dueNS int64 // wall clock
@@ -29,14 +29,14 @@ type timeline struct {
 	bins    int
 	gaps    []float32 // Workload.GapS; nil: a run of LoadGen
 
-	stalled bool // the stalls were looked for
+	stalled bool // whether stalls have been searched
 	found   []stall
 }
 
-// times are the durations of a request that are drawn.
+// times are the durations of a request that charts show.
 type times struct {
 	ledger.Times
-	Gap float64 // the longest between its tokens, in seconds
+	Gap float64 // the longest gap between its tokens, in seconds
 }
 
 // times returns the durations of request i. Those of a workload begin when the request was sent, as in its record.
@@ -113,7 +113,8 @@ func (l *timeline) middles() []float64 {
 	return x
 }
 
-// percentiles returns for each bin the percentiles of a duration of the requests that were due in it. NaN: none had it.
+// percentiles returns for each bin the percentiles of a duration of the requests that were due in it. NaN: no request
+// has the duration.
 func (l *timeline) percentiles(of func(*times) float64, ps ...float64) [][]float64 {
 	values := make([][]float64, l.bins)
 	for i := range l.samples {
@@ -179,7 +180,7 @@ func (l *timeline) inFlight() []float64 {
 	highest := make([]float64, l.bins)
 	now, ended, bin := 0, 0, 0
 	reach := func(b int) {
-		for ; bin < b; bin++ { // a bin begins with those of the one before
+		for ; bin < b; bin++ { // a bin starts with the requests in flight from the one before
 			highest[bin+1] = float64(now)
 		}
 	}
@@ -200,7 +201,8 @@ func (l *timeline) inFlight() []float64 {
 	return highest
 }
 
-// distribution returns the values at which a share of the requests is at or below it, with more points in the tail.
+// distribution returns, for each share of the requests, the value that this share does not exceed. The shares are
+// denser in the tail.
 func (l *timeline) distribution(of func(*times) float64) (values, shares []float64) {
 	var sorted []float64
 	for i := range l.samples {

@@ -8,9 +8,9 @@ import (
 // Thresholds for what the CPU time of this program shows about a late client
 // (docs/reference/report.md#what-limited-the-run).
 const (
-	idleCPUs   = 0.5  // of one CPU, below which the program did not use what it could
-	fullShare  = 0.8  // of its CPUs, from which on it used them up
-	sameBusy   = 0.1  // difference of the machine's load that explains nothing
+	idleCPUs   = 0.5  // share of one CPU, below which the program left CPU time unused
+	fullShare  = 0.8  // share of its CPUs, above which it used them up
+	sameBusy   = 0.1  // difference of the machine's load that is not significant
 	busyEnough = 0.75 // load of the machine that is worth a sentence
 )
 
@@ -22,8 +22,8 @@ func (r *Run) ownCPUs() float64 {
 	return math.NaN()
 }
 
-// clientCPU separates a program that did not get to run from one that used up its CPUs; "": its use is unknown.
-// stood: the program did nothing for a while, and was not just late.
+// clientCPU distinguishes a program that did not get CPU time from one that used up its CPUs; "": its use is unknown.
+// If stood, the program did nothing for a while; otherwise it was late.
 func (r diagnosis) clientCPU(when string, used float64, stood bool) string {
 	of := r.Record.Host.CPUsAllowed
 	if math.IsNaN(used) || of <= 0 {
@@ -51,7 +51,7 @@ func (r diagnosis) machineCPU() string {
 	return ""
 }
 
-// stoodWhy states what this program and its machine did while the client stood still.
+// stoodWhy states the load of this program and of its machine while the client stood still.
 func (r diagnosis) stoodWhy(pauses []stall) string {
 	used, _ := r.meanIn("client_cpu", pauses)
 	text := ""
@@ -72,8 +72,8 @@ func (r diagnosis) stoodWhy(pauses []stall) string {
 	return text
 }
 
-// meanIn returns the mean of a signal whose readings are of the time since the one before, inside and outside of some
-// pauses. NaN: no reading was there.
+// meanIn returns the mean of a signal inside and outside of some pauses. Each reading covers the time since the one
+// before. NaN: there was no reading.
 func (r diagnosis) meanIn(key string, pauses []stall) (in, out float64) {
 	line := r.line(key)
 	var sumIn, sumOut, within, without float64

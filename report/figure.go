@@ -15,7 +15,7 @@ type Figure struct {
 	Title  string
 	Look   string  // what to look for
 	X, Y   string  // axes with their units
-	Time   bool    // X is the time of the run, which such figures share when they are zoomed
+	Time   bool    // X is the time of the run; such figures are zoomed together
 	From   float64 // the range of X; not above From: that of the values
 	To     float64
 	Curves []Curve
@@ -33,13 +33,14 @@ type Limit struct {
 	Name  string
 	Value float64
 	OnX   bool
-	Far   bool // it is so far above every value that it is only named
+	Far   bool // it is so far above every value that the chart only names it
 }
 
-// farAbove is the ratio of a limit to the largest value from which on drawing it would flatten the curves.
+// farAbove is the ratio of a limit to the largest value above which a limit is not drawn, because it would flatten the
+// curves.
 const farAbove = 4
 
-// duration is a kind of latency that is drawn.
+// duration is a kind of latency that has a chart.
 type duration struct {
 	id, name string
 	unit     string
@@ -54,10 +55,10 @@ var durations = []duration{
 	{"e2e", "Time per request", "s", 1, func(t *times) float64 { return t.E2E }, "latency"},
 }
 
-// longestGap is drawn for workloads only: the log of a LoadGen test has no time of each token.
+// longestGap has a chart for workloads only: the log of a LoadGen test has no time of each token.
 var longestGap = duration{"itl", "Longest gap between tokens", "ms", 1e3, func(t *times) float64 { return t.Gap }, ""}
 
-// durations are those that the run's log has.
+// durations returns the latencies that the run's log contains.
 func (r *Run) durations() []duration {
 	if r.Workload == nil {
 		return durations
@@ -70,7 +71,7 @@ const (
 	shareAxis = "% of the requests"
 )
 
-// Charts over time without their curves, which the report and the live page draw.
+// The charts over time of the report and of the live page, without their curves.
 var (
 	ratesFigure = Figure{ID: "rates", Title: "Scheduled and answered requests", X: timeAxis, Y: "requests/s", Time: true,
 		Look: "Answers and failures that together stay below the schedule mean that a queue grows."}
@@ -202,7 +203,7 @@ func (f *Figure) nameLimits() {
 	}
 }
 
-// overTime returns the chart of a duration without its curves, whose names are percentileNames.
+// overTime returns the chart of a duration without its curves, which are named by percentileNames.
 func (d duration) overTime(tails []record.Tail) Figure {
 	return Figure{ID: d.id, Title: d.name + " over time", X: timeAxis, Y: d.unit, Time: true,
 		Look: "Curves that rise through the run mean that the rate is above what the server sustains; a single peak is an " +
@@ -210,7 +211,7 @@ func (d duration) overTime(tails []record.Tail) Figure {
 		Limits: d.limits(tails, false)}
 }
 
-// byDue states where a request is in charts of percentiles, and what these are of few requests.
+// byDue explains at which time charts of percentiles show a request, and what percentiles of few requests mean.
 const byDue = " A request is where it was due. Of less than 100 requests in a bin, p99 is the highest."
 
 var percentileNames = []string{"p50", "p90", "p99"}
@@ -274,7 +275,7 @@ func (r drawing) rates() Figure {
 	return f
 }
 
-// mostServers is how many servers have a curve of their own in the chart of failures.
+// mostServers limits the servers with a curve of their own in the chart of failures.
 const mostServers = colours
 
 // failedByServer returns the failed requests of each of several servers. It has no curve without failures.
@@ -383,8 +384,8 @@ func missedNote(g *series.Signal, missed, stood bool) (text string) {
 	return text
 }
 
-// curveOf returns a signal as a curve, and whether it has gaps: between two readings that are far apart, a line would
-// hide that nothing is known of that time. A value of the whole interval is known, as its mean.
+// curveOf returns a signal as a curve, and whether it has gaps. There is a gap between readings that are far apart,
+// because the value between them is unknown. A signal that is a mean over the interval has no gaps.
 func curveOf(name string, line *series.Line, shift, intervalS float64, ofInterval bool) (c Curve, gaps bool) {
 	c.Name = name
 	add := func(x, y float64) { c.X, c.Y = append(c.X, x+shift), append(c.Y, y) }
@@ -436,7 +437,7 @@ func (r *Run) metricsShift() float64 {
 	return r.Metrics.Started.Sub(zero).Seconds()
 }
 
-// signalLooks are what to look for in the servers' signals.
+// signalLooks explain what to look for in the servers' signals.
 var signalLooks = map[string]string{
 	"running":       "Requests that the engine computes at the same time. A flat top while others wait is its limit.",
 	"waiting":       "Requests that the engine has not begun. Growth means that the rate is above what it sustains.",

@@ -11,22 +11,22 @@ import (
 
 // When a finding is stated (docs/reference/report.md#what-limited-the-run).
 const (
-	concentrated = 0.8  // share of the failures, from which on one endpoint is their cause
-	clientShare  = 0.25 // share of the client's lag in the TTFT, from which on the client is late
-	growth       = 3    // of TTFT and of the requests in flight, from which on a queue grows
+	concentrated = 0.8  // share of the failures, above which one endpoint is their cause
+	clientShare  = 0.25 // share of the client's lag in the TTFT, above which the client is late
+	growth       = 3    // factor by which TTFT and requests in flight grow if a queue grows
 	leastQueue   = 8    // requests in flight, below which there is no queue
 )
 
 // findings returns sentences about what limited the run. l may be nil.
 func (r *Run) findings(l *timeline) []string { return diagnosis{r, l}.sentences() }
 
-// diagnosis states what limited a run.
+// diagnosis finds the limits of a run.
 type diagnosis struct {
 	*Run
 	*timeline // of the requests; nil: no request log
 }
 
-// sentences returns the failures first, then the client, pauses and the server.
+// sentences returns the sentences on failures first, then those on the client, pauses and the server.
 func (r diagnosis) sentences() []string {
 	list := r.failing()
 	if r.timeline == nil {
@@ -64,7 +64,7 @@ func (r diagnosis) slowServer() []string {
 	return []string{text + r.ownLag()}
 }
 
-// ownLag states the client's part, which was small.
+// ownLag states the client's own part of the delay.
 func (r diagnosis) ownLag() string {
 	return fmt.Sprintf(" The client's own lag was %s (p99 from due to sent).",
 		milliseconds(r.Record.Client.DispatchLagUS.P99/1e6))
@@ -123,8 +123,8 @@ func (r diagnosis) failedShares(of *record.EndpointCounts) string {
 
 func firstFew(list []string) []string { return list[:min(len(list), 3)] }
 
-// lateClient states that a large part of TTFT is the client's own. In Offline all queries are due at once. If the
-// client stood still, the sentence on that states why.
+// lateClient reports that a large part of TTFT is the client's own delay. It does not apply in Offline, where all
+// queries are due at once, or if the client stood still, which another sentence explains.
 func (r diagnosis) lateClient(stood bool) []string {
 	ttft, lag := r.Record.LatencyS.TTFT, r.Record.Client.DispatchLagUS.P99/1e6
 	if ttft == nil || ttft.P99 <= 0 || lag < clientShare*ttft.P99 || r.Record.Scenario == "Offline" {

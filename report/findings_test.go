@@ -16,7 +16,7 @@ import (
 // due is the time of request i of a test of 100 requests/s.
 func due(i int) int64 { return int64(time.Second) + int64(i)*int64(10*time.Millisecond) }
 
-// ofEntries returns a Server test of n requests. Each is sent when it is due and answered within 50 ms, until change.
+// ofEntries returns a Server test of n requests. Each is sent when it is due and answered within 50 ms. change alters each entry.
 func ofEntries(n int, change func(i int, e *ledger.Entry)) *Run {
 	log := &ledger.Test{T0NS: int64(time.Second), Origin: ledger.FromSchedule,
 		Names: ledger.Names{Reasons: []ledger.Reason{""}}}
@@ -32,7 +32,8 @@ func ofEntries(n int, change func(i int, e *ledger.Entry)) *Run {
 	return &Run{Record: rec, Requests: log}
 }
 
-// stops delays the answers, or the requests too, of two seconds from 5 s on to their end.
+// stops delays the answers that are due in the two seconds from 5 s on until their end. If client is set, it delays
+// the sending too.
 func stops(client bool) func(int, *ledger.Entry) {
 	from, to := due(500), due(700)
 	return func(_ int, e *ledger.Entry) {
@@ -49,7 +50,7 @@ func stops(client bool) func(int, *ledger.Entry) {
 	}
 }
 
-// Every cause has its sentence, and a run without any has none.
+// Every cause has its sentence, and a run without causes has none.
 func TestFindings(t *testing.T) {
 	same := func(int, *ledger.Entry) {}
 	for name, c := range map[string]struct {
@@ -75,7 +76,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// A client's lag that is most of TTFT hides whether the server keeps up.
+// If most of TTFT is the client's lag, it hides whether the server keeps up.
 func TestLateClient(t *testing.T) {
 	r := ofEntries(1000, func(int, *ledger.Entry) {})
 	r.Record.Client.DispatchLagUS.P99 = 15_000
@@ -85,7 +86,7 @@ func TestLateClient(t *testing.T) {
 	require.Empty(t, r.findings(newTimeline(r)))
 }
 
-// A replica with nearly all failures is named; failures of several are not one replica's.
+// The report names a replica with nearly all failures, and none if several replicas failed.
 func TestFailingReplica(t *testing.T) {
 	r := &Run{Record: &record.Record{Endpoints: []record.EndpointCounts{{URL: "http://a", Failed: 1}, {URL: "http://b",
 		Failed: 20, Retried: 19}}}, Failures: []*Failure{{Reason: "http_500", Count: 40, FirstS: 1, LastS: 9}}}
@@ -99,7 +100,7 @@ func TestFailingReplica(t *testing.T) {
 	require.Equal(t, []string{"Requests failed: http_500 (40, from 1.0 s to 9.0 s)."}, r.findings(nil))
 }
 
-// A line does not bridge missed readings.
+// Curves have a gap where readings were missed.
 func TestGapOfReadings(t *testing.T) {
 	line := &series.Line{TimesS: []float64{0, 1, 9, 10}, Values: []float64{1, 1, 3, 1}}
 	c, gaps := curveOf("page", line, 0, 1, false)
@@ -117,7 +118,7 @@ func TestGapOfReadings(t *testing.T) {
 	require.False(t, gaps)
 }
 
-// The failures have the name of what happened.
+// Failures are listed by the name of their cause.
 func TestPortions(t *testing.T) {
 	one := record.EndpointCounts{Failed: 70}
 	require.Equal(t, "all 70 failed requests", portion(&one, &one))
@@ -126,7 +127,7 @@ func TestPortions(t *testing.T) {
 	require.Equal(t, "all 3 repeated requests", portion(&again, &again))
 }
 
-// withLoad adds the load of the machine and of this program: of each second, after 500 ms of the first one.
+// withLoad adds the load of the machine and of this program for each second, starting 500 ms after the first request.
 func withLoad(r *Run, machine, program func(second int) float64) {
 	set := &series.Set{Scrapes: make([]series.Scrapes, 1)}
 	set.Targets, set.IntervalS = []string{"this machine"}, 1
@@ -146,7 +147,7 @@ func withLoad(r *Run, machine, program func(second int) float64) {
 
 func always(v float64) func(int) float64 { return func(int) float64 { return v } }
 
-// The CPU time of a client that stood still tells whether it got to run.
+// The CPU time of a client that stood still shows whether it got CPU time.
 func TestWhyTheClientStoodStill(t *testing.T) {
 	const stopped, used = "it did not get to run. Was it stopped, throttled", "it used them up"
 	inPause := func(in, out float64) func(int) float64 {
@@ -182,7 +183,7 @@ func TestWhyTheClientStoodStill(t *testing.T) {
 	require.Contains(t, r.findings(newTimeline(r))[0], "Over the run, it used 0.1 of its 2 CPUs: "+stopped)
 }
 
-// A client that stood still is no reason to blame the server for the rest, nor for bursts.
+// If the client stood still, the report does not attribute the other effects, or bursts, to the server.
 func TestPausesAreExplained(t *testing.T) {
 	note := func(change func(int, *ledger.Entry)) (share, look string) {
 		r := ofEntries(1000, change)

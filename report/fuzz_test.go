@@ -12,7 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// No content of a folder makes Read or WriteHTML panic, and what cannot be read is noted.
+// Read and WriteHTML panic on no folder, and note unreadable parts.
 func FuzzRead(f *testing.F) {
 	folder := folderOf(f, 200)
 	text := func(name string) []byte {
@@ -53,7 +53,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// A folder of another version is refused, and the error names both.
+// A folder of another version is rejected, and the error contains both versions.
 func TestFolderOfAnotherVersion(t *testing.T) {
 	for _, schema := range []string{"mlperf-go/run/0", "mlperf-go/run/2", ""} {
 		folder := t.TempDir()

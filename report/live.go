@@ -28,18 +28,18 @@ var liveTemplate = newTemplate(liveHTML)
 type Live struct {
 	Title    string
 	What     string // runs: "test", "sweep", ...
-	Next     string // what to do after its end
-	Run      string // identifies it in the events
+	Next     string // advice for the time after its end
+	Run      string // identifies the test in the events
 	After    int    // the page contains the events up to this one
 	Folder   string
 	Verdict  string // "RUNNING" until the test has ended
 	Headline string
 	Reasons  []record.Cause
-	Now      [][2]string // its state: name and value
-	Steps    LiveSteps   // without Head the page has no table of them
+	Now      [][2]string // state of the test: names and values
+	Steps    LiveSteps   // empty Head: the page has no table of steps
 	Figures  []Figure    // Figures of the charts with their points
 	Failures [][4]string // time, cause, endpoint, detail
-	Control  bool        // the page has a button that stops it
+	Control  bool        // whether the page has a button that stops the test
 }
 
 // LiveSteps are the steps of a campaign, the probes of a tune, the points of a sweep, or servers.
@@ -62,7 +62,7 @@ const liveAxis = "seconds since the start"
 
 // LiveCharts selects the charts of a live page.
 type LiveCharts struct {
-	Client  bool          `json:"client"`  // the client's own
+	Client  bool          `json:"client"`  // whether the page has the client's charts
 	Tails   []record.Tail `json:"tails"`   // the limits that the test must meet
 	Pages   []string      `json:"pages"`   // of the servers' metrics
 	Signals []string      `json:"signals"` // keys of the servers' signals with values
@@ -120,7 +120,7 @@ const LiveAlarm = "⚠ "
 
 func alarming(value string) bool { return strings.HasPrefix(value, LiveAlarm) }
 
-// liveView is Live with what the template needs.
+// liveView is a Live with values for the template.
 type liveView struct {
 	*Live
 	Style   template.CSS
@@ -143,7 +143,7 @@ func WriteLive(w io.Writer, p *Live) error {
 	return liveTemplate.Execute(w, &v)
 }
 
-// liveView is view with the values of the last minute, and with all limits: which are near changes while the test runs.
+// liveView is view with the values of the last minute and all limits, because limits may come near during the test.
 func (f *Figure) liveView() (figureView, error) {
 	v := figureView{Figure: *f, Anchor: f.ID, Thinned: " (the last minute)"}
 	v.Figure.Limits = append([]Limit(nil), f.Limits...)
@@ -164,7 +164,7 @@ func (f *Figure) liveView() (figureView, error) {
 	return v, nil
 }
 
-// markFar marks the limits that are so far above every value that they are not drawn.
+// markFar marks the limits that are too far above every value to be drawn.
 func (f *Figure) markFar() {
 	highest := 0.0
 	for _, c := range f.Curves {

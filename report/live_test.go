@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLiveChartsHaveEveryValueAndLimit: the page's script gets all limits, near or not, gaps as null, and one group for
+// TestLiveChartsHaveEveryValueAndLimit: the page's script gets all limits, near or far, gaps as null, and one group for
 // the charts over time, which are zoomed together. The table has the last minute.
 func TestLiveChartsHaveEveryValueAndLimit(t *testing.T) {
 	charts := LiveCharts{Client: true}

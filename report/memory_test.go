@@ -7,15 +7,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// maxPerRequest is the memory of a request between reading and drawing: its entry in a list that has grown, its
-// scheduled time and its place on the time axis. A million requests then need less than 300 MB with the garbage.
+// maxPerRequest is the memory of a request between reading and drawing: its entry in a grown list, its scheduled time
+// and its place on the time axis. A million requests then need less than 300 MB with the garbage.
 const maxPerRequest = 200 // bytes
 
 // TestMemoryPerRequest bounds what a report keeps of each request.
 func TestMemoryPerRequest(t *testing.T) {
 	held := func() uint64 {
 		runtime.GC()
-		runtime.GC() // the first one leaves what pools hold
+		runtime.GC() // the first collection only empties the pools
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		return m.HeapAlloc

@@ -2,7 +2,7 @@ package report
 
 import (
 	"crypto/sha256"
-	_ "embed" // page.html and what belongs to it
+	_ "embed" // page.html, its style and its script
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -41,7 +41,7 @@ var pageTemplate = newTemplate(pageHTML)
 // page is what the template shows.
 type page struct {
 	Title   string
-	Policy  string // the content security policy: nothing but this page's own style and script
+	Policy  string // the content security policy: only this page's own style and script
 	Style   template.CSS
 	Script  template.JS
 	Version string
@@ -79,7 +79,7 @@ type runView struct {
 	Command                 string
 }
 
-// figureView is a figure with what its part of the page needs.
+// figureView is a figure with values for its part of the page.
 type figureView struct {
 	Figure
 	Anchor  string
@@ -146,7 +146,7 @@ func (r *Run) view(number int) (runView, error) {
 	return v, nil
 }
 
-// limitViews holds LoadGen's 99th percentiles against the limits.
+// limitViews compares LoadGen's 99th percentiles with the limits.
 func (r *Run) limitViews() []limitView {
 	var list []limitView
 	for _, l := range r.Record.Limits() {
@@ -164,7 +164,7 @@ func (r *Run) limitViews() []limitView {
 
 func milliseconds(s float64) string { return short(s*1e3) + " ms" }
 
-// share states how much of the time to the first token is the client's own. l may be nil.
+// share states the client's own share of the time to the first token. l may be nil.
 func (r *Run) share(l *timeline) string {
 	ttft := r.Record.LatencyS.TTFT
 	if ttft == nil || ttft.P99 <= 0 {

@@ -53,7 +53,7 @@ func requestsOf(n int) *ledger.Test {
 	return t
 }
 
-// folderOf writes a run's folder with hostile texts in every place that a server, a data set or a user fills.
+// folderOf writes a run's folder with hostile texts in every field that a server, a data set or a user can fill.
 func folderOf(t testing.TB, n int) string {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "run")
@@ -208,7 +208,7 @@ func mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// TestDamagedFolders reads folders whose parts are missing, cut or something else.
+// TestDamagedFolders reads folders with missing, truncated or foreign parts.
 func TestDamagedFolders(t *testing.T) {
 	for _, damage := range []struct {
 		name string
@@ -249,7 +249,7 @@ func TestShortKeepsFourDigits(t *testing.T) {
 	}
 }
 
-// BenchmarkMillionRequests states time and memory of the report of a long run.
+// BenchmarkMillionRequests measures time and memory of the report of a long run.
 func BenchmarkMillionRequests(b *testing.B) {
 	folder := folderOf(b, 1_000_000)
 	b.ReportAllocs()
@@ -281,7 +281,7 @@ func TestExamplesAreCut(t *testing.T) {
 	require.Len(t, r.Failures[0].Detail, maxExample+len("..."))
 }
 
-// Failures are shares too, of all requests and of those to a server; the charts show which server had them.
+// The report states failures as shares of all requests and of those to a server. Charts show which server had them.
 func TestSharesOfFailures(t *testing.T) {
 	_, r := pageOf(t, folderOf(t, 1000))
 	r.Record.Samples.Completed = 1000
@@ -296,7 +296,7 @@ func TestSharesOfFailures(t *testing.T) {
 	require.InDelta(t, 1, mean(f.Curves[1].Y), 0.1, "one of a hundred requests, of which there are a hundred a second")
 }
 
-// Charts of servers have the units of the client's.
+// Charts of servers use the units of the client's charts.
 func TestUnitsOfSignals(t *testing.T) {
 	for _, g := range series.Signals {
 		unit, scale := SignalUnit(&g)
@@ -314,7 +314,7 @@ func TestUnitsOfSignals(t *testing.T) {
 	}
 }
 
-// TestInterruptedCounts: what an interruption cancelled is no failure.
+// TestInterruptedCounts: requests that an interruption cancelled are not failures.
 func TestInterruptedCounts(t *testing.T) {
 	r := &record.Record{Verdict: record.Interrupted, Samples: record.SampleCounts{Issued: 100, Failed: 25,
 		FailedByReason: map[ledger.Reason]int64{ledger.FailCancelled: 20, ledger.FailReset: 5}}}

@@ -29,7 +29,7 @@ type Run struct {
 	Failures []*Failure   // by cause, the most frequent first
 	Config   string       // config.yaml
 	Notes    []string     // what could not be read
-	Workload *Workload    // nil: the run is one of LoadGen
+	Workload *Workload    // nil: a run of LoadGen
 }
 
 // Failure is a cause of failed and repeated requests.
@@ -63,12 +63,12 @@ func (f *Failure) ByEndpoint() []row {
 const (
 	maxConfig       = 1 << 20 // bytes
 	maxFailureLine  = 64 << 10
-	maxExample      = 300 // bytes of each text of an example; the file has the whole
+	maxExample      = 300 // bytes of each text of an example; the file has the whole text
 	maxFailures     = 1_000_000
 	maxFailureTimes = 100_000
 	maxReasons      = 200
 
-	maxFailedEndpoints = 100 // that are counted for a reason
+	maxFailedEndpoints = 100 // endpoints whose failures are counted, for each reason
 )
 
 // Read reads a run's folder. Only a folder without a readable record is an error.
@@ -105,7 +105,7 @@ func (r *Run) AddMetrics(folder string) {
 	})
 }
 
-// note reads one part, and notes why it cannot be shown.
+// note reads one part, or records why it cannot be shown.
 func (r *Run) note(part string, read func() error) {
 	err := read()
 	switch {

@@ -10,7 +10,7 @@ import (
 // When a pause is a stall (docs/reference/report.md#what-limited-the-run).
 const (
 	leastStallS = 0.5
-	stallRatio  = 10 // a stall is so much longer than the 95th percentile of the times between answers
+	stallRatio  = 10 // a stall is at least this many times the 95th percentile of the times between answers
 	leastGaps   = 100
 )
 
@@ -18,8 +18,8 @@ const (
 type stall struct {
 	fromNS, toNS int64
 	flight       int // requests that were in flight throughout
-	due, sent    int // requests that were due in it, and those of them that were sent in it
-	late         int // those that were sent after it
+	due, sent    int // requests that were due in the stall, and those of them that were sent in it
+	late         int // requests that were sent after it
 }
 
 func (s *stall) seconds() float64 { return float64(s.toNS-s.fromNS) / 1e9 }
@@ -27,7 +27,7 @@ func (s *stall) seconds() float64 { return float64(s.toNS-s.fromNS) / 1e9 }
 // client reports whether the client stood still: it sent less than half of what was due.
 func (s *stall) client() bool { return s.due > 0 && 2*s.sent < s.due }
 
-// stalls states when no answer came. stood reports whether the client itself stood still.
+// stalls states when no answer arrived. stood reports whether the client itself stood still.
 func (r diagnosis) stalls() (list []string, stood bool) {
 	client := r.clientStalls()
 	var server, unknown []stall
@@ -74,7 +74,7 @@ func longest(list []stall) *stall {
 	return best
 }
 
-// when returns when: for 2.1 s at 41.3 s of the charts, or how often and when the longest.
+// when describes the time of stalls: for 2.1 s at 41.3 s of the charts, or how often and when the longest.
 func (l *timeline) when(list []stall) string {
 	at := longest(list)
 	text := fmt.Sprintf("for %s s at %.1f s", rounded(at.seconds()), l.at(at.fromNS))
@@ -88,7 +88,7 @@ func (l *timeline) when(list []stall) string {
 	return fmt.Sprintf("%d times, %s s together, the longest %s", len(list), rounded(sum), text)
 }
 
-// findStalls returns the stalls, which it looks for once.
+// findStalls returns the stalls. It searches for them once.
 func (l *timeline) findStalls() []stall {
 	if !l.stalled {
 		l.stalled, l.found = true, l.searchStalls()
@@ -127,7 +127,7 @@ func (l *timeline) searchStalls() []stall {
 	return slices.DeleteFunc(list, func(s stall) bool { return s.flight == 0 && !s.client() })
 }
 
-// count counts the requests of each stall. The edges of a stall do not count: what was due there is late by a little.
+// count counts the requests of each stall, without those due near its edges, which are late by little.
 func (l *timeline) count(list []stall) {
 	if len(list) == 0 {
 		return
@@ -154,7 +154,7 @@ func (l *timeline) count(list []stall) {
 	}
 }
 
-// ended returns when a request ended; one that did not is in flight for ever.
+// ended returns when a request ended. A request without an end is in flight for ever.
 func ended(e *ledger.Entry) int64 {
 	if e.DoneNS == 0 {
 		return 1<<63 - 1

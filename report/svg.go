@@ -62,10 +62,10 @@ func (f *Figure) SVG() template.HTML {
 	return template.HTML(b.String()) //nolint:gosec // foreign texts are escaped above
 }
 
-// colours is the number of colours in page.css; further curves begin again.
+// colours is the number of colours in page.css, which further curves use again.
 const colours = 8
 
-// failedCurve is the name of a curve of failures, which has the colour of what failed and is dotted.
+// failedCurve is the name of a curve of failures, which is dotted and has the colour of failures.
 const failedCurve = "failed"
 
 // curveClass returns the class of the i-th curve of a figure in page.css.
@@ -87,7 +87,7 @@ func path(c *Curve, toX, toY func(float64) float64) string {
 		}
 		fmt.Fprintf(&b, "%c%.1f %.1f", pen, toX(c.X[i]), toY(v))
 		if pen == 'M' {
-			b.WriteString("h.01") // a point alone is visible through its round ends
+			b.WriteString("h.01") // its round ends make a single point visible
 		}
 		pen = 'L'
 	}
@@ -128,7 +128,7 @@ func (f *Figure) axes() (x, y axis) {
 	return x, y
 }
 
-// raise ends an axis with a mark that is not below its values.
+// raise ends an axis with a mark at or above its largest value.
 func (a *axis) raise() {
 	n := len(a.marks)
 	if n < 2 {
@@ -141,7 +141,7 @@ func (a *axis) raise() {
 	}
 }
 
-// near returns the limits that are drawn.
+// near returns the limits that the chart draws.
 func (f *Figure) near() []Limit {
 	return slices.DeleteFunc(slices.Clone(f.Limits), func(l Limit) bool { return l.Far })
 }

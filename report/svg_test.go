@@ -12,7 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/ledger"
 )
 
-// labelled returns the places of marks by their texts: pattern has a place and the text.
+// labelled returns the places of marks by their texts. pattern matches a place and a text.
 func labelled(t *testing.T, svg, pattern string) map[string]float64 {
 	t.Helper()
 	places := map[string]float64{}
@@ -32,7 +32,7 @@ func TestFarLimitsAreMarked(t *testing.T) {
 	require.Equal(t, []bool{false, true}, []bool{f.Limits[0].Far, f.Limits[1].Far})
 }
 
-// A limit's name says its value, and where it is if it is not in the chart.
+// A limit's name contains its value, and states if the limit is not in the chart.
 func TestNamesOfLimits(t *testing.T) {
 	f := Figure{X: "queries in flight in 1000", Y: "ms", Curves: []Curve{{X: []float64{1, 2, 9},
 		Y: []float64{5, 4, math.NaN()}}}, Limits: []Limit{{Name: "a", Value: 6}, {Name: "b", Value: farAbove*5 + 1},
@@ -49,7 +49,7 @@ func TestNamesOfLimits(t *testing.T) {
 	require.Equal(t, "e 1 s", f.Limits[0].Name)
 }
 
-// The percentiles of a bin are of its own requests, in whatever order they came.
+// The percentiles of a bin are those of its own requests, in whatever order these came.
 func TestPercentilesOfBins(t *testing.T) {
 	l := &timeline{bins: 2, endS: 10}
 	entries := make([]ledger.Entry, 6)
@@ -71,8 +71,8 @@ func TestPercentilesOfBins(t *testing.T) {
 	require.Equal(t, [][]float64{{40, 8}, {50, 8}}, l.percentiles(took, .5, 1))
 }
 
-// Values, marks and limits share one scale: it begins at the lower left, larger values are further up and right, and
-// everything is inside the axes. A value that is missing leaves a gap.
+// Values, marks and limits share one scale. It begins at the lower left, larger values are further up or right, and
+// everything is inside the axes. A missing value leaves a gap.
 func TestFiguresAreDrawnToScale(t *testing.T) {
 	f := Figure{X: "<s>", Y: "a & b", Curves: []Curve{
 		{Name: "a", X: []float64{0, 10, 20, 30, 40}, Y: []float64{0, 100, math.NaN(), 50, 25}},
@@ -101,7 +101,7 @@ func TestFiguresAreDrawnToScale(t *testing.T) {
 	require.Contains(t, ys, "200")
 }
 
-// The highest mark is not below the values, and charts over time have one range.
+// The highest mark is at or above the values, and charts over time have the same range.
 func TestAxesEndAboveTheValues(t *testing.T) {
 	f := Figure{Time: true, From: -1, To: 12, Curves: []Curve{{X: []float64{2, 3}, Y: []float64{5.3, 5.2}}}}
 	x, y := f.axes()
@@ -118,10 +118,10 @@ func TestAxesEndAboveTheValues(t *testing.T) {
 	require.Zero(t, list[1].To)
 }
 
-// A burst within a bin counts, and so does what is still in flight from bins before.
+// The highest number in flight includes bursts within a bin and requests from earlier bins.
 func TestHighestInFlight(t *testing.T) {
 	l := &timeline{bins: 4, endS: 4}
-	for _, at := range [][2]int64{{100, 1800}, {200, 300}, {210, 310}, {2100, 0}} { // ms; 0: no end
+	for _, at := range [][2]int64{{100, 1800}, {200, 300}, {210, 310}, {2100, 0}} { // times in ms; 0: no end
 		l.samples = append(l.samples, sample{entry: &ledger.Entry{IssuedNS: at[0] * 1e6, DoneNS: at[1] * 1e6}})
 	}
 	require.Equal(t, []float64{3, 1, 1, 1}, l.inFlight())

@@ -40,7 +40,7 @@ func OfAnswers(path string) (*Report, error) {
 
 func (r *Report) fail(reason string) { r.Failures[bounded(r.Failures, reason)]++ }
 
-// maxWords bounds the different words of a file that are counted by themselves. This program writes at most 256.
+// maxWords bounds the different words of a file with a count of their own. This program writes at most 256.
 const maxWords = 256
 
 // bounded returns the word, or "other" if the counts are full.

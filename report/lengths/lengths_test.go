@@ -111,7 +111,7 @@ output characters: 2 3 4 5 5
 ratio of characters: 2 0.5 1.0835 1.667 1.667
 `, figures(r))
 
-	// Without ids a tokenizer counts.
+	// Without ids the tokenizer counts.
 	row = rowOf(t, "generic")
 	path = write(t, "set.jsonl", `{"input": "a b c d", "output": "e f"}`)
 	r, _, err = OfDataset(path, datasets.ForRow(row), row, func(text string) int { return len(strings.Fields(text)) })
@@ -124,7 +124,7 @@ ratio of characters: 2 0.5 1.0835 1.667 1.667
 	require.ErrorAs(t, err, &fault)
 }
 
-// Memory does not grow with the file: 40 MB of prompts pass through a few.
+// Memory does not grow with the file: 40 MB of prompts are read in small pieces.
 func TestOfDatasetStreams(t *testing.T) {
 	const rows, kept = 20_000, 16 << 20
 	prompt := strings.Repeat("word ", 400)

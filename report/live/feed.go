@@ -32,7 +32,7 @@ type event struct {
 	text []byte
 }
 
-// feed collects what viewers see. It is an Observer of tests.
+// feed collects the events and state that viewers receive. It is an Observer of tests.
 type feed struct {
 	mu      sync.Mutex
 	run     string // identifies the charts; other charts need another page
@@ -43,9 +43,9 @@ type feed struct {
 	first   int         // number of ticks[0]; the first is 1
 	outer   [][2]string // rows of the state before those of the test
 	now     []byte
-	nows    int // how often now has changed
+	nows    int // number of changes of now
 	steps   []byte
-	changes int // how often steps has changed
+	changes int // number of changes of steps
 	end     []byte
 	changed chan struct{} // closed at the next change
 }
@@ -241,7 +241,7 @@ func failureRow(f run.Failure, started time.Time) [4]string {
 	return [4]string{secondsText(f.At.Sub(started).Seconds()), reason, f.Endpoint, foreign.Line(f.Detail, maxText)}
 }
 
-// alarmed marks the value of a state that asks for a look.
+// alarmed marks a state's value as one that needs attention.
 func alarmed(on bool, value string) string {
 	if on {
 		return report.LiveAlarm + value
@@ -280,7 +280,7 @@ func (f *feed) snapshot() *report.Live {
 	return &page
 }
 
-// cursor is how far a viewer is.
+// cursor is the position of a viewer in the events.
 type cursor struct {
 	run  string // the test that the viewer sees
 	tick int    // number of the last tick that it has

@@ -45,8 +45,8 @@ type follower struct {
 	offset float64 // s from the axis of the child to the parent's
 }
 
-// read reads events until the child or ctx ends. A child that cannot be read, or not yet, is no error: its own output
-// shows why.
+// read reads events until the child or ctx ends. It is no error if the child's page cannot be read: the child's own
+// output shows why.
 func (f *follower) read(ctx context.Context, client *http.Client) {
 	url := fmt.Sprintf("http://localhost/events?after=%d", f.after)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
@@ -55,7 +55,7 @@ func (f *follower) read(ctx context.Context, client *http.Client) {
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		f.after = 0 // the child is gone: the next one has numbers of its own
+		f.after = 0 // the child is gone, and the next one has its own numbers
 		return
 	}
 	defer response.Body.Close()
@@ -78,7 +78,7 @@ func (f *follower) read(ctx context.Context, client *http.Client) {
 	}
 }
 
-// event passes one event on.
+// event passes an event to the feed.
 func (f *follower) event(name, id string, data []byte) {
 	switch name {
 	case "now":
@@ -100,11 +100,11 @@ func (f *follower) event(name, id string, data []byte) {
 		}
 		f.change(func() { f.pass(number, t) })
 	case "end":
-		f.after = 0 // the next child has numbers of its own
+		f.after = 0 // the next child has its own numbers
 	}
 }
 
-// pass adds a child's tick at its place on the parent's axis.
+// pass adds a child's tick to the parent's axis.
 func (f *follower) pass(number int, t tick) {
 	if f.after == 0 {
 		now := 0.0

@@ -19,7 +19,7 @@ func readings(page int, at time.Time, values map[string]float64) run.ServerSigna
 	return run.ServerSignals{Number: page, Page: "http://" + string(rune('a'+page)), At: at, Values: values}
 }
 
-// TestServers: the signals of each page have a value a second on the client's axis, which is held for a while.
+// TestServers: the signals of each page have a value each second on the client's axis. A value is repeated for a while.
 func TestServers(t *testing.T) {
 	s, p := start(t, Options{})
 	before := s.run
@@ -54,7 +54,7 @@ func TestServers(t *testing.T) {
 	require.Len(t, last.Curves[1].Y, len(s.ticks))
 }
 
-// TestManyServers: more pages than colours have one curve together.
+// TestManyServers: if there are more pages than colours, they share one curve.
 func TestManyServers(t *testing.T) {
 	s, p := start(t, Options{NoClient: true})
 	now := run.Progress{Elapsed: 2 * time.Second, EndedUntil: p.started.Add(2 * time.Second)}
@@ -80,7 +80,7 @@ func onlyServers(values map[string][]number) map[string][]number {
 	return only
 }
 
-// TestProbesFollowEachOther: the second probe's seconds are behind the first's, and nothing is counted twice.
+// TestProbesFollowEachOther: the second probe's seconds follow the first's, and no request is counted twice.
 func TestProbesFollowEachOther(t *testing.T) {
 	s, p := start(t, Options{})
 	s.Progress(p.until(2100 * time.Millisecond))
@@ -97,7 +97,7 @@ func TestProbesFollowEachOther(t *testing.T) {
 	require.InDelta(t, 100, float64(s.ticks[3].Values["rates"][0]), 3, "issued")
 }
 
-// TestFollow: a parent shows its children's tests one behind the other, with their limits, failures and states.
+// TestFollow: a parent shows its children's tests in sequence, with their limits, failures and states.
 func TestFollow(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "page.sock")
 	parent, _ := start(t, Options{What: "campaign"})

@@ -21,7 +21,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// played makes the Progress of a test with rate requests a second, each of 100 ms with a first token after 20 ms.
+// played returns the Progress of a test with rate requests a second. Each takes 100 ms, with a first token after 20 ms.
 type played struct {
 	started time.Time
 	rate    int
@@ -50,7 +50,7 @@ func (p *played) until(at time.Duration) run.Progress {
 		}
 		if p.sent%10 == 9 {
 			e.Reason = 1
-			if len(now.Failures) < 20 { // as many as a run passes on
+			if len(now.Failures) < 20 { // a run passes on at most 20
 				now.Failures = append(now.Failures, run.Failure{At: time.Unix(0, e.DoneNS), Reason: "reset", Endpoint: "http://a",
 					Detail: "<script>alert(1)</script>\nnext line"})
 			}
@@ -168,7 +168,7 @@ func TestPercentilesOfASecond(t *testing.T) {
 	}
 }
 
-// TestLateLook: a look that comes after several seconds finishes each of them, and one that was skipped none.
+// TestLateLook: a look after several seconds finishes each of them, and leaves no second out.
 func TestLateLook(t *testing.T) {
 	s, p := start(t, Options{})
 	s.Progress(p.until(500 * time.Millisecond))
@@ -186,7 +186,7 @@ func TestLateLook(t *testing.T) {
 	require.Contains(t, string(s.ticks[5].text), `"ttft":[null,null,null]`)
 }
 
-// TestReconnect: several viewers, one of which comes back and receives exactly what it missed.
+// TestReconnect: of several viewers one reconnects, and receives exactly the events that it missed.
 func TestReconnect(t *testing.T) {
 	s, p := start(t, Options{})
 	s.Progress(p.until(2100 * time.Millisecond))
@@ -227,7 +227,7 @@ func TestReconnect(t *testing.T) {
 	}
 }
 
-// TestHistoryIsBounded: of a long test the last hour is kept, and another test's viewers are told to load the page.
+// TestHistoryIsBounded: the last hour of a long test is kept, and viewers of another test must load the page again.
 func TestHistoryIsBounded(t *testing.T) {
 	s, p := start(t, Options{})
 	s.Progress(p.until(time.Second))
@@ -260,7 +260,7 @@ func get(t *testing.T, method, url string, header map[string]string) (int, strin
 	return resp.StatusCode, string(text)
 }
 
-// TestStop: only a request with the token and from the page itself stops the test.
+// TestStop: only a request from the page itself, with the token, stops the test.
 func TestStop(t *testing.T) {
 	stopped := 0
 	s, _ := start(t, Options{Stop: func() { stopped++ }})
@@ -293,7 +293,7 @@ func TestStop(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, code, "without --live-control nothing stops a test")
 }
 
-// TestHosts: the page is read by an address or a name that the user chose.
+// TestHosts: the page can be read by address or by the name that the user chose.
 func TestHosts(t *testing.T) {
 	s, _ := start(t, Options{Address: "localhost:0"})
 	s.host = "gpu-box"
@@ -315,7 +315,7 @@ func TestHosts(t *testing.T) {
 	require.True(t, strings.HasPrefix(loopback.URL(), "http://127.0.0.1:"), loopback.URL())
 }
 
-// TestPage: the page has its charts and failures as text, and its policy.
+// TestPage: the page contains its charts and failures as text, and has its policy.
 func TestPage(t *testing.T) {
 	s, p := start(t, Options{Title: "a <b> c", Folder: `run"folder`})
 	s.Waiting("waiting for <i>http://a</i>")
@@ -342,7 +342,7 @@ func TestPage(t *testing.T) {
 	require.Contains(t, text, "the server is gone")
 }
 
-// TestViewersAreBounded: more viewers than allowed are refused, and one that leaves makes room.
+// TestViewersAreBounded: viewers above the limit are rejected, and a viewer that leaves makes room.
 func TestViewersAreBounded(t *testing.T) {
 	s, _ := start(t, Options{})
 	var all []*viewer
@@ -359,7 +359,7 @@ func TestViewersAreBounded(t *testing.T) {
 	view(t, s, "", "").next("now")
 }
 
-// BenchmarkProgress is the work of two updates a second at a rate of requests.
+// BenchmarkProgress measures the work of two updates a second at a rate of requests.
 func BenchmarkProgress(b *testing.B) {
 	for _, rate := range []int{5000, 180_000} {
 		b.Run(strconv.Itoa(rate)+"/s", func(b *testing.B) {
@@ -385,7 +385,7 @@ func BenchmarkProgress(b *testing.B) {
 	}
 }
 
-// processorTime is that of this process in ns: the time that passes includes the work of others.
+// processorTime returns the processor time of this process in ns: elapsed time includes the work of others.
 func processorTime(b *testing.B) int64 {
 	b.Helper()
 	var u unix.Rusage

@@ -8,8 +8,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/report"
 )
 
-// mostExact bounds the values of a second whose percentiles are exact. Of more, they are within the 0.8 % of a
-// ledger.Histogram: sorting 180,000 requests took 3 % of a core.
+// mostExact is the largest number of values in a second whose percentiles are exact. Above it, percentiles have the 0.8
+// % error of a ledger.Histogram: sorting 180,000 requests took 3 % of a core.
 const mostExact = 1000
 
 // second collects the requests that ended in one second.
@@ -53,7 +53,7 @@ func (d *durations) add(v float64) {
 	}
 }
 
-// batch returns the values in buckets, where those that follow must go too.
+// batch returns the values in buckets, and puts later values there too.
 func (d *durations) batch() *ledger.Batch {
 	if d.many == nil {
 		d.many = new(ledger.Batch)
@@ -67,7 +67,7 @@ func (d *durations) batch() *ledger.Batch {
 
 func nanoseconds(s float64) int64 { return int64(s*1e9 + 0.5) }
 
-// percentiles returns percentiles in units of which scale make a second; NaN of no values.
+// percentiles returns percentiles in units of 1/scale seconds; NaN without values.
 func (d *durations) percentiles(scale float64, shares ...float64) []number {
 	list := make([]number, len(shares))
 	if d.many == nil {

@@ -37,10 +37,10 @@ func (n *number) UnmarshalJSON(text []byte) error {
 type tick struct {
 	AtS      float64             `json:"at_s"` // its middle, since the test started
 	Values   map[string][]number `json:"values"`
-	Failures [][4]string         `json:"failures,omitempty"` // as report.Live has them
+	Failures [][4]string         `json:"failures,omitempty"` // in the form of report.Live
 }
 
-// state is what is known of a moment.
+// state is the known state of a test at one moment.
 type state struct{ atS, issued, inFlight float64 }
 
 // between interpolates two states.
@@ -52,13 +52,13 @@ func between(a, b state, atS float64) state {
 	return state{atS, a.issued + share*(b.issued-a.issued), a.inFlight + share*(b.inFlight-a.inFlight)}
 }
 
-// seconds divides what tests follow each other into seconds. It is not safe for concurrent use.
+// seconds divides the time of consecutive tests into seconds. It is not safe for concurrent use.
 type seconds struct {
 	started time.Time // of the first test
 	next    bool      // the next Progress is the first of a test
 	offset  float64   // s from started to the start of the test
 	before  float64   // requests of the tests before it
-	base    int       // seconds before the start of a test that other processes count
+	base    int       // seconds before the start of a test that other processes have counted
 	window
 	states   []state // of each Progress since edge
 	edge     state   // at the end of the last finished second
@@ -66,7 +66,7 @@ type seconds struct {
 	servers  servers
 }
 
-// begin places a test on the axis of the one before it. The time between them has no seconds.
+// begin appends a test to the axis. The time between tests has no seconds.
 func (s *seconds) begin(p *run.Progress) {
 	s.next = false
 	if s.started.IsZero() {
@@ -100,7 +100,7 @@ func (s *seconds) add(p *run.Progress) (finished []tick) {
 	return finished
 }
 
-// note keeps what is known of the moment of a Progress.
+// note records the state at the moment of a Progress.
 func (s *seconds) note(p *run.Progress) {
 	for _, f := range p.Failures {
 		s.failures = append(s.failures, failureRow(f, s.started))

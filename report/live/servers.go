@@ -17,19 +17,19 @@ const (
 	heldLeast     = 3 * time.Second
 )
 
-// servers turns the readings of metrics pages into a value a second.
+// servers converts the readings of metrics pages to one value a second.
 type servers struct {
 	numbers []int // of the pages in run.ServerSignals, ascending
 	pages   map[int]*pageState
 	signals []string // keys that have had a value, in the order of series.Signals
 }
 
-// pageState is what is known of a page.
+// pageState is the state of a page.
 type pageState struct {
 	name    string
-	coming  []run.ServerSignals // after now
+	coming  []run.ServerSignals // readings after now
 	now     run.ServerSignals
-	between time.Duration // the last two readings
+	between time.Duration // time between the last two readings
 }
 
 func (s *servers) add(readings []run.ServerSignals) {
@@ -87,7 +87,7 @@ func (s *servers) fill(values map[string][]number, end time.Time) {
 	}
 }
 
-// move makes the last reading before a time the present one.
+// move advances to the last reading before a time.
 func (p *pageState) move(end time.Time) {
 	for len(p.coming) > 0 && !p.coming[0].At.After(end) {
 		if !p.now.At.IsZero() {

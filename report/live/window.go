@@ -2,19 +2,19 @@ package live
 
 import "time"
 
-// window has the seconds that have not ended.
+// window contains the seconds that have not ended.
 type window struct {
-	open []*second // from the second that ends next
-	done int       // seconds before open
+	open []*second // starting with the second that ends next
+	done int       // number of seconds before open
 }
 
-// mostOpen bounds the seconds that have not ended: a clock that is set forward makes no more of them.
+// mostOpen bounds the seconds in open, in case the clock is set forward.
 const mostOpen = 600
 
 // at returns the second that contains a time after the start.
 func (w *window) at(after time.Duration) *second { return w.number(int(after / time.Second)) }
 
-// number returns a second by its number: one of open, because those before are finished.
+// number returns a second by its number. A finished second is replaced by the first open one.
 func (w *window) number(n int) *second {
 	i := min(max(n-w.done, 0), mostOpen)
 	for len(w.open) <= i {
