@@ -2,7 +2,7 @@ package compare
 
 import "math"
 
-// mostCells bounds the values from which the length of blocks is chosen: a longer series is averaged.
+// mostCells bounds the values from which the length of blocks is computed. A longer series is averaged.
 const mostCells = 20_000
 
 // blockLength returns how many neighbours of a series form a block, so that blocks are nearly independent: the rule
@@ -15,7 +15,7 @@ func blockLength(values []float64) int {
 	return max(politisWhite(averaged(values, cell))*cell, least, 1)
 }
 
-// averaged returns the means of as many neighbours; NaN counts as nothing.
+// averaged returns the means of groups of neighbours; NaN is ignored.
 func averaged(values []float64, cell int) []float64 {
 	if cell <= 1 {
 		return values
@@ -90,8 +90,8 @@ func covariances(values []float64) func(lag int) float64 {
 	}
 }
 
-// exceeds is the series from which the blocks of a quantile follow: 1 where a value is above it. The error of a
-// quantile is to first order that of this series' mean.
+// exceeds is the series that determines the blocks of a quantile: 1 where a value is above it. To first order, the
+// error of a quantile is that of this series' mean.
 func exceeds(values []float64, p float64) []float64 {
 	sorted := present(values)
 	if len(sorted) == 0 {

@@ -11,13 +11,13 @@ import (
 
 // The bounds of the bootstrap (docs/explanation/comparison.md).
 const (
-	mostBlocks     = 400    // longer blocks are also right, and bound the work for a run of a million requests
-	fewestBlocks   = 20     // below them the interval would not be one of its confidence
-	fewestBeyond   = 10     // blocks with values beyond a quantile, below which its estimate hangs on a few moments
+	mostBlocks     = 400    // bounds the work for a run of a million requests; longer blocks are valid too
+	fewestBlocks   = 20     // with fewer blocks, the interval would not have its confidence
+	fewestBeyond   = 10     // blocks with values beyond a quantile; with fewer, the estimate depends on a few moments
 	mostThresholds = 1024   // values at which a quantile is counted exactly
 	mostResamples  = 20_000 // for 20 resamples beyond each end of the interval
 	minResamples   = 2000
-	bootstrapSeed  = 0x6d6c7065 // fixed: the same folders show the same interval
+	bootstrapSeed  = 0x6d6c7065 // fixed, so that the same folders result in the same interval
 )
 
 // Interval is a confidence interval of a relative change: 0.05 is 5 % more.
@@ -32,11 +32,11 @@ type Interval struct {
 // statistic is a figure of a run that is divided into blocks.
 type statistic interface {
 	blocks() int
-	at(weights []uint16) float64 // of a resample in which each block appears so many times
+	at(weights []uint16) float64 // at returns the figure of a resample that contains each block weights times
 }
 
-// bootstrap returns the interval of b/a-1 at a confidence, from resampled blocks. paired draws the same blocks of
-// both.
+// bootstrap returns the interval of b/a-1 at a confidence, from resampled blocks. If paired, each resample draws the
+// same blocks of both.
 func bootstrap(a, b statistic, confidence float64, paired bool) (*Interval, error) {
 	k := min(a.blocks(), b.blocks())
 	switch {
@@ -77,10 +77,10 @@ func draw(random *rand.Rand, weights []uint16) {
 	}
 }
 
-// expanded returns the share of resamples to cut off for a tail of a normal interval: the expanded percentile
-// interval (T. Hesterberg, What Teachers Should Know about the Bootstrap, The American Statistician 69, 2015,
-// section 3.3), which corrects that few blocks vary less than the run that they were taken from, and are
-// distributed like Student's t.
+// expanded returns the share of resamples to cut off for a tail of a normal interval. This is the expanded percentile
+// interval (T. Hesterberg, What Teachers Should Know about the Bootstrap, The American Statistician 69, 2015, section
+// 3.3). It corrects two effects: few blocks vary less than the run from which they were taken, and they are distributed
+// like Student's t.
 func expanded(tail float64, blocks int) float64 {
 	k := float64(blocks)
 	return normal(-math.Sqrt(k/(k-1)) * studentT(1-tail, k-1))
@@ -106,7 +106,7 @@ type quantile struct {
 	atMost     [][]uint32 // by block: how many of its values are at most each threshold
 }
 
-// newQuantile divides values into blocks of a length. NaN: no value at that place.
+// newQuantile divides values into blocks of a length. NaN marks a missing value.
 func newQuantile(values []float64, p float64, length int) (*quantile, error) {
 	q := &quantile{p: p, thresholds: thresholds(values, p, length)}
 	if len(q.thresholds) == 0 {
@@ -156,8 +156,8 @@ func present(values []float64) []float64 {
 // index is the place of a quantile among n sorted values.
 func index(n int, p float64) int { return min(int(float64(n)*p), n-1) }
 
-// thresholds returns the values among which resamples look for their quantile: all of a short run, otherwise those
-// within eight standard errors of it.
+// thresholds returns the values among which resamples search their quantile: all of a short run, otherwise those within
+// eight standard errors of it.
 func thresholds(values []float64, p float64, length int) []float64 {
 	sorted := present(values)
 	n := len(sorted)
@@ -226,7 +226,8 @@ func (r *ratio) at(weights []uint16) float64 {
 	return above / below
 }
 
-// residuals is the series from which the blocks of a ratio follow: its relative error is to first order their sum.
+// residuals is the series that determines the blocks of a ratio. To first order, the relative error of the ratio is the
+// sum of the series.
 func residuals(above, below []float64) []float64 {
 	a, b := 0.0, 0.0
 	for i := range above {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// latencies returns log-normal values whose logarithms have an autocorrelation, as those of a server with a queue.
+// latencies returns log-normal values whose logarithms are autocorrelated, like those of a server with a queue.
 func latencies(random *rand.Rand, n int, correlation float64) []float64 {
 	values, x := make([]float64, n), random.NormFloat64()
 	for i := range values {
@@ -28,9 +28,9 @@ func quantileInterval(t *testing.T, a, b []float64, p, confidence float64) *Inte
 
 func includes(i *Interval, change float64) bool { return i.Low <= change && change <= i.High }
 
-// Two runs of the same server differ at 95 % in about 5 % of the cases (of 150 pairs: 8, 9, 8, 7 of 91). Of 60
-// pairs more than 7 would differ by chance once in 70 times; the seeds are fixed. No interval at all is not a
-// difference.
+// At 95 %, two runs of the same server differ in about 5 % of the cases (of 150 pairs: 8, 9, 8, 7 of 91). By chance,
+// more than 7 of 60 pairs would differ once in 70 times; the seeds are fixed. A pair without an interval does not
+// differ.
 func TestSameServerIsRarelyDifferent(t *testing.T) {
 	const pairs = 60
 	for _, c := range []struct{ p, correlation float64 }{{0.5, 0}, {0.5, 0.8}, {0.99, 0}, {0.99, 0.8}} {
@@ -68,7 +68,7 @@ func TestKnownShiftIsFound(t *testing.T) {
 	require.GreaterOrEqual(t, found, 17)
 }
 
-// Requests of the same prompts vary together, so that pairs show a small shift that others hide.
+// Requests with the same prompts vary together, so that pairs show a small shift that unpaired runs do not.
 func TestPairsShowSmallerShifts(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 3))
 	a := latencies(random, 2000, 0.3)
@@ -85,7 +85,7 @@ func TestPairsShowSmallerShifts(t *testing.T) {
 	require.Less(t, paired.High-paired.Low, (apart.High-apart.Low)/2)
 }
 
-// The quantile of the drawn blocks is the one that sorting their values gives.
+// The quantile of the drawn blocks equals that of their sorted values.
 func TestQuantileOfAResample(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 4))
 	for range 50 {

@@ -14,7 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// A campaign's accuracy test has the scores of the step after it, and its audits are named.
+// A campaign's accuracy test shows the scores of the following step, and its audits are named.
 func TestCampaignShowsScoresAndNamesAudits(t *testing.T) {
 	folder := t.TempDir()
 	steps := ""

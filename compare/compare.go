@@ -83,9 +83,9 @@ type Row struct {
 	Verdict  Verdict   `json:"verdict"`
 	Why      string    `json:"why,omitempty"` // why the row is not judged
 
-	higher   bool // is better
-	asked    bool // it follows from the target rate
-	decisive bool // the gate does not pass without an interval
+	higher   bool // whether higher is better
+	asked    bool // whether it follows from the target rate
+	decisive bool // whether the gate fails without an interval
 	interval func(confidence float64) (*Interval, error)
 }
 
@@ -126,8 +126,8 @@ func label(i int) string {
 	return "#" + strconv.Itoa(i+1)
 }
 
-// addPairs pairs the results of two sources. Single results are always a pair, so that it is stated why they are
-// not ranked; others are paired by benchmark, scenario and test, and by system if there are several.
+// addPairs pairs the results of two sources. Two single results are always paired, so that the report states why they
+// are not ranked. Others are paired by benchmark, scenario and test, and by system if there are several.
 func (r *Report) addPairs(base, other *Source, o Settings) {
 	paired := map[*Result]bool{}
 	for _, b := range other.Results {
@@ -192,7 +192,7 @@ func newPair(labelA, labelB string, a, b *Result, o Settings) *Pair {
 	return p
 }
 
-// judgeAll judges rows with a confidence of all their intervals together.
+// judgeAll judges rows with a common confidence of all their intervals.
 func judgeAll(rows []*Row, confidence float64) {
 	tests := 0.0
 	for _, row := range rows {
@@ -240,7 +240,7 @@ func (p *Pair) addRows(o Settings) {
 			switch {
 			case row.Base == nil || row.Other == nil:
 				row.Why = "not measured"
-			case !equalLoad: // the pair has a note
+			case !equalLoad: // the pair has a note about it
 			case !logs:
 				row.Why = "no request logs"
 			default:
@@ -283,7 +283,7 @@ func (p *Pair) addResult() {
 	p.Rows = append(p.Rows, row)
 }
 
-// tuneInterval combines the intervals of two tunes: the change is within it if both rates are within theirs.
+// tuneInterval combines the intervals of two tunes: the change is within it if both rates are within their intervals.
 func tuneInterval(a, b *Result) (*Interval, error) {
 	if !(a.Low > 0 && b.Low > 0 && a.High >= a.Low && b.High >= b.Low) || math.IsInf(a.High, 0) || math.IsInf(b.High, 0) {
 		return nil, fmt.Errorf("a tune has no interval")
@@ -321,7 +321,7 @@ func (row *Row) judge(confidence float64) {
 	}
 }
 
-// loss is by how much a row got worse at least; negative where it may have become better.
+// loss is the least possible loss of a row; negative if the row may be better.
 func (row *Row) loss() float64 {
 	if row.higher {
 		return -row.Interval.High
@@ -329,8 +329,8 @@ func (row *Row) loss() float64 {
 	return row.Interval.Low
 }
 
-// judge answers the regression test: it passes if every pair is ranked, every result has an interval or follows from
-// its target rate, and nothing is worse by more than the threshold for certain.
+// judge performs the regression test. It passes if every pair is ranked, every result has an interval or follows from
+// its target rate, and no row is certainly worse by more than the threshold.
 func (r *Report) judge(threshold float64) *Gate {
 	g := &Gate{Threshold: threshold, Failures: []string{}}
 	fail := func(format string, args ...any) { g.Failures = append(g.Failures, fmt.Sprintf(format, args...)) }
@@ -374,7 +374,7 @@ func (p *Pair) ungated(result *Row, threshold float64) string {
 	return ""
 }
 
-// failure states by how much a row is worse, if that is more than the threshold for certain; otherwise it is empty.
+// failure describes the loss of a row that is certainly worse than the threshold allows; otherwise it is empty.
 func (row *Row) failure(threshold float64) string {
 	if row.Interval == nil || row.loss() <= max(threshold, 0) {
 		return ""

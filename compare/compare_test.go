@@ -90,7 +90,7 @@ func TestGateFindsARegression(t *testing.T) {
 	require.Equal(t, Worse, tolerated.Pairs[0].Rows[1].Verdict, "the threshold is the gate's alone")
 }
 
-// A run against itself: every interval is of width 0, because the same requests are drawn of both.
+// A run compared with itself: every interval has width 0, because the same requests of both are drawn.
 func TestRunAgainstItself(t *testing.T) {
 	a := resultOf(rand.New(rand.NewPCG(2, 12)), 3000, 1)
 	r := Compare([]*Source{sourceOf(a), sourceOf(a)}, Settings{Gate: true, Percentiles: []float64{50, 99, 99.9}})
@@ -105,7 +105,7 @@ func TestRunAgainstItself(t *testing.T) {
 	require.Contains(t, r.Pairs[0].Rows[3].Why, "of neighbouring requests, and 10 are needed")
 }
 
-// In Offline the rate is of equal pieces of the run's time.
+// In Offline the rate is that of equal pieces of the run's time.
 func TestOfflineRate(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 13))
 	offline := func(slower float64) *Result {
@@ -168,7 +168,7 @@ func TestOtherRulesAreNotRanked(t *testing.T) {
 	}
 }
 
-// Tests of two kinds are both named, and a row without an interval is not called anything but unknown.
+// Tests of two kinds are both named, and a row without an interval is called unknown.
 func TestTextOfAPair(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 15))
 	a, b := resultOf(random, 100, 1), resultOf(random, 100, 1)
@@ -279,7 +279,7 @@ func TestRunFolders(t *testing.T) {
 	require.NotContains(t, page.String(), "<script")
 }
 
-// Text of servers and users stays text on the page and on the terminal's line.
+// Text from servers and users stays text on the page and in the terminal.
 func TestForeignText(t *testing.T) {
 	a, b := resultOf(rand.New(rand.NewPCG(7, 17)), 50, 1), resultOf(rand.New(rand.NewPCG(8, 17)), 50, 1)
 	b.Benchmark, b.Accelerator, b.Accuracy, b.Reasons, b.State = hostile, hostile, hostile, []string{hostile}, Invalid
@@ -295,7 +295,7 @@ func TestForeignText(t *testing.T) {
 	require.NotEmpty(t, textOf(t, r))
 }
 
-// What is missing or damaged is marked, and the rest is shown.
+// Missing and damaged parts are marked, and the rest is shown.
 func TestDamagedFolders(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 18))
 	good := read(t, folderOf(t, random, 1))
@@ -379,7 +379,7 @@ func TestTunes(t *testing.T) {
 	require.Equal(t, []string{"D is NOT CONFIRMED"}, []string{strings.TrimSuffix(r.Pairs[2].NotRanked[0], " ()")})
 }
 
-// Trees of several rounds: the seeds in their logs decide by which rules they are read.
+// The rules for reading a tree are those of the round whose seeds its logs contain.
 func TestTrees(t *testing.T) {
 	base := filepath.Join(golden.Dir(t, "submission"), "base")
 	s := read(t, base)
@@ -425,7 +425,7 @@ func TestTrees(t *testing.T) {
 	require.Contains(t, strings.Join(read(t, older).Notes, "\n"), "a link out of the tree")
 }
 
-// No content of a folder makes Read or Compare panic.
+// Read and Compare panic on no folder.
 func FuzzRead(f *testing.F) {
 	folder := folderOf(f, rand.New(rand.NewPCG(20, 20)), 1)
 	text := func(name string) []byte {
@@ -460,7 +460,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// The columns of a table have the names of their folders, if these differ and there is room.
+// The columns of a table are headed by the names of their folders, if these differ and fit.
 func TestHeadings(t *testing.T) {
 	for _, c := range []struct{ a, b, wantA, wantB string }{
 		{"results/monday", "x/tuesday/", "A monday", "B tuesday"}, {"one/run", "two/run", "A", "B"},

@@ -1,7 +1,7 @@
 package compare
 
 import (
-	_ "embed" // the content of the page
+	_ "embed" // the page's template
 	"html/template"
 	"io"
 

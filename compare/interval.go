@@ -21,7 +21,7 @@ func intervalOfQuantile(a, b []float64, p, confidence float64, paired bool) (*In
 	return bootstrap(qa, qb, confidence, paired)
 }
 
-// flow is what a run delivered over time: amounts and the seconds that they took.
+// flow is the output of a run over time: amounts and the seconds that they took.
 type flow struct{ amounts, seconds []float64 }
 
 // intervalOfRate returns the interval of the change of a rate.
@@ -35,7 +35,7 @@ func intervalOfRate(a, b flow, confidence float64, paired bool) (*Interval, erro
 	return bootstrap(newRatio(a.amounts, a.seconds, la), newRatio(b.amounts, b.seconds, lb), confidence, paired)
 }
 
-// difference is the series from which the blocks of pairs follow: what both runs share, such as long prompts, cancels.
+// difference is the series that determines the blocks of pairs. Common causes, such as long prompts, cancel each other.
 func difference(a, b []float64) []float64 {
 	out := make([]float64, min(len(a), len(b)))
 	for i := range out {

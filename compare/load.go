@@ -5,17 +5,17 @@ import (
 	"math"
 )
 
-// keptUp is the share of the scheduled rate from which on a server kept up with its load. The rest is the
-// time that the last answers take after the last query.
+// keptUp is the share of the scheduled rate above which a server kept up with its load. The last answers, after the
+// last query, take the rest of the time.
 const keptUp = 0.9
 
-// leastLonger is the share from which on a difference in the length of answers is noted.
+// leastLonger is the share above which a difference in the length of answers is noted.
 const leastLonger = 0.01
 
-// answered is how a server answered the load of a Server test, from LoadGen's keys.
+// answered contains the rates of a Server test, from LoadGen's keys.
 type answered struct{ target, scheduled, completed float64 } // queries/s
 
-// load returns how the load of a Server test was answered; false: not such a test, or unknown.
+// load returns the rates of a Server test; false: it is not such a test, or they are unknown.
 func (r *Result) load() (s answered, ok bool) {
 	for key, to := range map[string]*float64{"effective_target_qps": &s.target,
 		"result_scheduled_samples_per_sec": &s.scheduled, "result_completed_samples_per_sec": &s.completed} {
@@ -26,8 +26,8 @@ func (r *Result) load() (s answered, ok bool) {
 	return s, r.Mode == "performance"
 }
 
-// noteLoad notes what a Server result follows from. It reports whether both servers kept up:
-// their results then follow from the target rate, and show no limit of a server.
+// noteLoad notes what a Server result depends on. It reports whether both servers kept up. If so, their results follow
+// from the target rate, and show no limit of a server.
 func (p *Pair) noteLoad() (asked bool) {
 	a, okA := p.Base.load()
 	b, okB := p.Other.load()
@@ -54,7 +54,7 @@ func (p *Pair) noteLoad() (asked bool) {
 	return !behindA && !behindB
 }
 
-// lowerTarget reports whether the other server was asked for less than the base.
+// lowerTarget reports whether the other server had a lower target rate than the base.
 func (p *Pair) lowerTarget() bool {
 	a, okA := p.Base.load()
 	b, okB := p.Other.load()
@@ -74,7 +74,7 @@ func (r *Result) answerTokens() float64 {
 	return 0
 }
 
-// noteAnswers notes another length of the answers: it alone changes tokens per second.
+// noteAnswers notes a difference in the length of answers, because it changes tokens per second by itself.
 func (p *Pair) noteAnswers() {
 	a, b := p.Base.answerTokens(), p.Other.answerTokens()
 	if a == 0 || b == 0 || math.Abs(b/a-1) < leastLonger {

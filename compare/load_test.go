@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// asked returns a Server result at a target with the rates that LoadGen reports.
+// asked returns a Server result at a target rate with the rates that LoadGen reports.
 func asked(random *rand.Rand, n int, target, completed, tokens float64) *Result {
 	r := resultOf(random, n, 1)
 	value := completed * tokens
@@ -18,7 +18,7 @@ func asked(random *rand.Rand, n int, target, completed, tokens float64) *Result 
 	return r
 }
 
-// A result that follows from the target rate is neither better nor worse, and does not decide the gate.
+// A result that follows from the target rate is neither better nor worse, and does not affect the gate.
 func TestResultThatFollowsFromTheTarget(t *testing.T) {
 	random := rand.New(rand.NewPCG(30, 1))
 	compare := func(a, b *Result) *Report {

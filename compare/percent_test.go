@@ -10,7 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/ledger"
 )
 
-// Percentiles of a record are compared where there is no request log, those with digits behind the point too.
+// Without a request log the percentiles of the record are compared, those with decimals too.
 func TestPercentilesOfRecords(t *testing.T) {
 	result := func(p999 float64) *Result {
 		value := 100.0

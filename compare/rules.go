@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// rule is a condition under which figures mean the same.
+// rule is a condition for comparing the figures of two results.
 type rule struct {
 	name string
 	of   func(*Result) string // "": unknown, which is not a difference
 }
 
-// rules are the conditions that two ranked results share.
+// rules are the conditions under which two results are ranked.
 var rules = []rule{
 	{"test", func(r *Result) string { return r.Mode }},
 	{"benchmark", func(r *Result) string { return r.Benchmark }},
@@ -65,10 +65,10 @@ func refusals(a, b *Result, labelA, labelB string) []string {
 	return list
 }
 
-// shownHash is how much of a hash identifies it to a reader.
+// shownHash is the length to which a hash is shortened.
 const shownHash = 12
 
-// short cuts a hash.
+// short shortens a hash.
 func short(v string) string {
 	if len(v) == 64 && strings.Trim(v, "0123456789abcdef") == "" {
 		return v[:shownHash] + "…"
@@ -84,8 +84,8 @@ type Difference struct {
 	Other string `json:"other"`
 }
 
-// differences returns the settings that differ, in the order of the base. A group that one result lacks shows
-// nothing about its settings. LoadGen's own settings repeat those of config.yaml.
+// differences returns the settings that differ, in the order of the base. It skips groups that one result lacks.
+// LoadGen's own settings repeat those of config.yaml.
 func differences(a, b *Result) []Difference {
 	has := func(r *Result, group string) bool {
 		return slices.ContainsFunc(r.settings, func(s setting) bool { return s.group == group })

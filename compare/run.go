@@ -39,7 +39,7 @@ func readRunFolder(_ context.Context, s *Source, folder string, _ Options) error
 	return nil
 }
 
-// readRun reads a run's folder. Without a readable record the run is CRASHED, and has what LoadGen's logs contain.
+// readRun reads a run's folder. Without a readable record the run is CRASHED, and has the results in LoadGen's logs.
 func readRun(s *Source, folder string) *Result {
 	r := &Result{Folder: folder, State: Crashed, Reasons: []string{}, tails: map[tail]float64{}}
 	r.readConfig(s, folder)
@@ -108,7 +108,7 @@ func number(v any) (float64, bool) {
 	return f, err == nil && f-f == 0
 }
 
-// fill takes the facts of a record.
+// fill copies the facts of a record.
 func (r *Result) fill(rec *record.Record) {
 	r.State = State(rec.Verdict)
 	for _, c := range rec.Reasons {
@@ -155,7 +155,7 @@ func scores(metrics []accuracy.Metric, rehearsal bool) string {
 	return strings.Join(words, ", ")
 }
 
-// addFacts adds what the record has of servers and machine to the settings.
+// addFacts adds the servers and the machine in the record to the settings.
 func (r *Result) addFacts(rec *record.Record) {
 	add := func(group, name, value string) {
 		if value != "" {
@@ -204,7 +204,7 @@ func limitText(limits map[string]time.Duration) string {
 	return strings.Join(words, ", ")
 }
 
-// configuredLimits returns the limits of a Server test: those that were judged, or the settings.
+// configuredLimits returns the limits of a Server test: the judged limits, or those of the settings.
 func (r *Result) configuredLimits(rec *record.Record) string {
 	limits := map[string]time.Duration{}
 	for _, t := range rec.Tails {

@@ -156,7 +156,7 @@ func readCampaign(_ context.Context, s *Source, folder string, _ Options) error 
 	var audits []string
 	for _, o := range outcomes {
 		switch {
-		case o.Score != nil && len(s.Results) > 0: // a score follows its accuracy test
+		case o.Score != nil && len(s.Results) > 0: // the score follows its accuracy test
 			last := s.Results[len(s.Results)-1]
 			if last.Scenario == string(o.Step.Scenario) && last.Mode == string(o.Step.Mode()) {
 				last.Accuracy = scores(o.Score.Metrics, o.Score.Rehearsal)
@@ -199,7 +199,7 @@ func readTune(_ context.Context, s *Source, folder string, _ Options) error {
 		switch {
 		case !found.Confirmed:
 			r.State, r.Reasons = NotConfirmed, []string{found.Why}
-		case r.State != Valid: // it was removed, replaced or damaged since
+		case r.State != Valid: // the run was removed, replaced or damaged since
 			r.Reasons = append([]string{"the run that confirmed the rate is not valid, or not there"}, r.Reasons...)
 			r.State = NotConfirmed
 		}

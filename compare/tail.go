@@ -35,7 +35,7 @@ var loadgenPercentiles = []float64{0.5, 0.9, 0.95, 0.97, 0.99, 0.999}
 // DefaultPercentiles are compared unless the settings name others.
 var DefaultPercentiles = []float64{50, 99}
 
-// values returns a measure of each request in the order in which the requests were due; NaN where it has none.
+// values returns a measure of each request in the order in which the requests were due; NaN: the request has no value.
 func (m *measure) values(t *ledger.Test) []float64 {
 	values := make([]float64, len(t.Entries))
 	for i := range t.Entries {
@@ -75,7 +75,7 @@ func commonRequests(a, b *ledger.Test) int {
 	return n
 }
 
-// amount is what an answer counts: its tokens, or 1.
+// amount returns the number of an answer's tokens, or 1.
 func amount(e *ledger.Entry, tokens bool) float64 {
 	switch {
 	case !e.Succeeded():
@@ -86,8 +86,8 @@ func amount(e *ledger.Entry, tokens bool) float64 {
 	return 1
 }
 
-// inOrder returns the flow of the first n requests in the order of the schedule. The seconds of a request are by
-// how much it moved the time of the last answer so far, so that their sum is the duration of the run.
+// inOrder returns the flow of the first n requests in the order of the schedule. The seconds of a request are those by
+// which it delayed the end of the run so far, so that their sum is the duration of the run.
 func inOrder(t *ledger.Test, n int, tokens bool) flow {
 	f := flow{make([]float64, n), make([]float64, n)}
 	if n == 0 {
@@ -104,7 +104,7 @@ func inOrder(t *ledger.Test, n int, tokens bool) flow {
 	return f
 }
 
-// mostPieces is into how many pieces the time of a run is divided for the interval of its rate, at most.
+// mostPieces bounds the pieces into which the time of a run is divided for the interval of its rate.
 const mostPieces = 2000
 
 // inPieces returns the flow of a run whose requests are all due at its start: the answers of equal pieces of its
@@ -134,8 +134,8 @@ func inPieces(t *ledger.Test, tokens bool) flow {
 	return f
 }
 
-// rateInterval returns the interval of the change of a rate. In Server the schedule is a part of the rate and no
-// noise: its seeds are fixed, so that equal requests are drawn together where the runs have them.
+// rateInterval returns the interval of the change of a rate. In Server the schedule determines a part of the rate,
+// which is not noise because the seeds are fixed. Equal requests of both runs are therefore drawn together.
 func rateInterval(a, b *Result, tokens bool, confidence float64) (*Interval, error) {
 	if a.Scenario == "Offline" {
 		return intervalOfRate(inPieces(a.requests, tokens), inPieces(b.requests, tokens), confidence, false)

@@ -190,7 +190,7 @@ func (p *Pair) rowsUnder(a, b string) string {
 	return out.String()
 }
 
-// notes are those of the pair, and why rows are not judged, each once.
+// notes returns those of the pair and the reasons why rows are not judged, each once.
 func (p *Pair) notes() []string {
 	list := append([]string{}, p.Notes...)
 	var reasons []string

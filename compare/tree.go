@@ -23,11 +23,11 @@ import (
 // Limits on what is read of a tree, in addition to those of the check.
 const (
 	maxDescription = 4 << 20 // bytes of a system's description or of measurements
-	mostRules      = 5       // rules that are named for an invalid result
+	mostRules      = 5       // number of rules named for an invalid result
 )
 
-// readTree reads the results of a submission tree. Its validity is that of the official checker's rules for its
-// round.
+// readTree reads the results of a submission tree. The official checker's rules for its round decide whether a result
+// is valid.
 func readTree(ctx context.Context, s *Source, root string, o Options) error {
 	round := cmp.Or(o.Round, roundOf(root))
 	if round == "" {
@@ -140,8 +140,8 @@ func rulesOf(report *check.Report, path string) []string {
 	return rules
 }
 
-// addDescription adds the fields of a JSON file to the settings, and returns them. A file that cannot be read has
-// none.
+// addDescription adds the fields of a JSON file to the settings, and returns them. It returns none if the file cannot
+// be read.
 func (r *Result) addDescription(root, path, group string) map[string]any {
 	text, err := atomicfile.ReadBelow(root, filepath.FromSlash(path), maxDescription)
 	if err != nil {

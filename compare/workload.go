@@ -9,7 +9,7 @@ type Requests struct {
 	OK      []bool
 	Tokens  []float64            // of successful answers; 0 of others
 	Latency map[string][]float64 // by metric, in seconds; NaN: the request has none
-	StartNS int64                // first sending
+	StartNS int64                // time of the first sending
 }
 
 // WorkloadRow returns the row of a figure of two runs of a workload: a percentile of a latency, such as 0.99, or with
@@ -70,8 +70,8 @@ func (g *Gate) AddWorkload(name string, why []string, rows []*Row) {
 	}
 }
 
-// flow returns what a run delivered over time. The seconds of a request are by how much it moved the time of the last
-// answer so far.
+// flow returns the output of a run over time. The seconds of a request are those by which it delayed the end of the run
+// so far.
 func (r *Requests) flow(rate string) flow {
 	f := flow{make([]float64, len(r.Seq)), make([]float64, len(r.Seq))}
 	last := r.StartNS

@@ -40,7 +40,7 @@ func TestWorkloadRows(t *testing.T) {
 	require.Contains(t, judged("itl", a, a).Why, "each request has several values of it")
 }
 
-// A failed request counts in no rate, and the time until its end is part of the run.
+// Rates do not include failed requests, but the time until their end is part of the run.
 func TestFlowOfFailures(t *testing.T) {
 	r := &Requests{Seq: []int{0, 1, 2}, EndNS: []int64{1e9, 3e9, 2e9}, OK: []bool{true, false, true},
 		Tokens: []float64{4, 0, 6}}
