@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf-go/internal/ordering"
 	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 	"github.com/mlperf-go/mlperf-go/models"
@@ -216,7 +217,7 @@ func (t *tally) subsets() []Subset {
 		}
 		out = append(out, g.Subset)
 	}
-	slices.SortFunc(out, func(a, b Subset) int { return strings.Compare(a.Name, b.Name) })
+	ordering.Sort(out, func(a, b Subset) int { return strings.Compare(a.Name, b.Name) })
 	if len(out) == 1 && out[0].Name == "" {
 		return nil
 	}

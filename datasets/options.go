@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf-go/internal/ordering"
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
@@ -175,7 +176,7 @@ func override(o Options) ([]models.Column, error) {
 		columns[at].Name, columns[at].Aliases, columns[at].Required = name, nil, true
 	}
 	// An overriding name must not match another column's alias.
-	slices.SortStableFunc(columns, func(a, b models.Column) int {
+	ordering.Sort(columns, func(a, b models.Column) int {
 		return cmp.Compare(o.Overrides[b.Role], "") - cmp.Compare(o.Overrides[a.Role], "")
 	})
 	return columns, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/mlperf-go/mlperf-go/internal/ordering"
 	"github.com/mlperf-go/mlperf-go/run/probe"
 )
 
@@ -98,7 +99,7 @@ func (a Arrangement) feed(items []item, replicas int, place func(index, replica 
 // longestFirst returns the items by length. Equal ones keep their order.
 func longestFirst(items []item) []item {
 	sorted := slices.Clone(items)
-	slices.SortStableFunc(sorted, func(a, b item) int { return cmp.Compare(b.length, a.length) })
+	ordering.Sort(sorted, func(a, b item) int { return cmp.Compare(b.length, a.length) })
 	return sorted
 }
 

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
+	"github.com/mlperf-go/mlperf-go/internal/ordering"
 	"github.com/mlperf-go/mlperf-go/internal/plot"
 	"github.com/mlperf-go/mlperf-go/internal/plural"
 )
@@ -134,7 +134,7 @@ func (s *State) WritePlot(to io.Writer) error {
 				outcomes = append(outcomes, o)
 			}
 		}
-		slices.SortFunc(outcomes, func(a, b *Outcome) int { return a.Size - b.Size })
+		ordering.Sort(outcomes, func(a, b *Outcome) int { return a.Size - b.Size })
 		mean, low, high := plot.Curve{Name: string(how), Points: true}, plot.Curve{Name: string(how) + ", low"},
 			plot.Curve{Name: string(how) + ", high"}
 		tails := plot.Curve{Name: string(how), Points: true}

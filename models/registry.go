@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/ordering"
 )
 
 // rows is the registry in listing order.
@@ -23,7 +25,7 @@ func register(more ...*Row) {
 		}
 		return 0
 	}
-	slices.SortFunc(rows, func(a, b *Row) int { return cmp.Or(last(a)-last(b), strings.Compare(a.Name, b.Name)) })
+	ordering.Sort(rows, func(a, b *Row) int { return cmp.Or(last(a)-last(b), strings.Compare(a.Name, b.Name)) })
 }
 
 // Rows returns every row of the registry in listing order. Callers must not change the rows, which are shared.

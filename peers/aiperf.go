@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/ordering"
 )
 
 // aiperfSchema is the schema_version of the JSON (aiperf/common/models/export_models.py).
@@ -211,7 +213,7 @@ func aiperfErrors(failed []*Request) []object {
 		details.add("message", reason)
 		list = append(list, object{{"error_details", details}, {"count", counts[reason]}})
 	}
-	slices.SortStableFunc(list, func(a, b object) int { return cmp.Compare(b[1].value.(int), a[1].value.(int)) })
+	ordering.Sort(list, func(a, b object) int { return cmp.Compare(b[1].value.(int), a[1].value.(int)) })
 	return list
 }
 

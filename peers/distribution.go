@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/mlperf-go/mlperf-go/internal/ordering"
 )
 
 // weighted is a value with its weight.
@@ -33,7 +35,7 @@ func fromValues(list []weighted, count int) distribution {
 		count = int(math.RoundToEven(total))
 	}
 	sorted := slices.Clone(list)
-	slices.SortStableFunc(sorted, func(a, b weighted) int { return cmp.Compare(a.value, b.value) })
+	ordering.Sort(sorted, func(a, b weighted) int { return cmp.Compare(a.value, b.value) })
 	merged := sorted[:1]
 	for _, v := range sorted[1:] {
 		if last := &merged[len(merged)-1]; last.value == v.value {
@@ -128,7 +130,7 @@ const (
 
 // mergeTimes sorts events and merges those within mergeWithin of the first of a group. value: time in s.
 func mergeTimes(events []weighted) []weighted {
-	slices.SortStableFunc(events, func(a, b weighted) int { return cmp.Compare(a.value, b.value) })
+	ordering.Sort(events, func(a, b weighted) int { return cmp.Compare(a.value, b.value) })
 	var merged []weighted
 	for _, e := range events {
 		if n := len(merged); n > 0 && e.value <= merged[n-1].value+mergeWithin {

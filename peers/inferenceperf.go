@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/mlperf-go/mlperf-go/internal/ordering"
 )
 
 // perfPercentiles are the default percentiles of inference-perf's reports.
@@ -198,7 +200,7 @@ func perfLabels(failed []*Request) object {
 		counts[perfLabel(r.Failure)]++
 	}
 	names := slices.Sorted(maps.Keys(counts))
-	slices.SortStableFunc(names, func(a, b string) int { return counts[b] - counts[a] })
+	ordering.Sort(names, func(a, b string) int { return counts[b] - counts[a] })
 	o := object{}
 	for _, name := range names {
 		o.add(name, object{{"count", counts[name]}, {"messages", []string{}}})

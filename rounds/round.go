@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mlperf-go/mlperf-go/internal/ordering"
+
 	"gopkg.in/yaml.v3"
 
 	"github.com/mlperf-go/mlperf-go/models"
@@ -169,7 +171,7 @@ func read(folder fs.FS) ([]*Round, error) {
 		}
 		list = append(list, r)
 	}
-	slices.SortFunc(list, func(a, b *Round) int { return slices.Compare(a.number(), b.number()) })
+	ordering.Sort(list, func(a, b *Round) int { return slices.Compare(a.number(), b.number()) })
 	return list, nil
 }
 

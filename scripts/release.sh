@@ -88,7 +88,7 @@ for arch in $arches; do
       vendor/golang.org/x/text/... vendor/golang.org/x/net/...; do
       lean+=("-gcflags=$package=-l")
     done
-    # Functions begin at multiples of 16 bytes, as they do on arm64 anyway: 0.3 MB less (docs/reference/measurements.md).
+    # Functions begin at multiples of 16 bytes (docs/reference/measurements.md, "Size of the program").
     go build "${lean[@]}" -tags urfave_cli_no_docs -o "$out/mlperf-go" -ldflags "-s -w -buildid= -funcalign=16 -linkmode=external -extld=$CXX
       -X github.com/mlperf-go/mlperf-go/run/record.version=$version
       -extldflags '-B$stubs -L$stubs -static-libstdc++ -static-libgcc -Wl,--build-id=none,--gc-sections,--exclude-libs,ALL $work/compat.o -lresolv -lpthread'" \

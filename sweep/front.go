@@ -2,7 +2,8 @@ package sweep
 
 import (
 	"cmp"
-	"slices"
+
+	"github.com/mlperf-go/mlperf-go/internal/ordering"
 )
 
 // markFront marks the points of the Pareto front: no other point has both more tokens per second for each user and
@@ -15,7 +16,7 @@ func markFront(points []Point) {
 			order = append(order, &points[i])
 		}
 	}
-	slices.SortStableFunc(order, func(a, b *Point) int {
+	ordering.Sort(order, func(a, b *Point) int {
 		return cmp.Or(cmp.Compare(b.PerUser, a.PerUser), cmp.Compare(b.PerAccelerator, a.PerAccelerator))
 	})
 	best := 0.0

@@ -3,6 +3,8 @@ package tune
 import (
 	"math"
 	"slices"
+
+	"github.com/mlperf-go/mlperf-go/internal/ordering"
 )
 
 // Arrival is one query of a probe.
@@ -73,7 +75,7 @@ func partsByDensity(deltas []int64, answer int64) []stretch {
 		last.to, last.density = i+1, max(last.density, density)
 	}
 	parts = slices.DeleteFunc(parts, func(s stretch) bool { return s.from == s.to })
-	slices.SortStableFunc(parts, func(a, b stretch) int {
+	ordering.Sort(parts, func(a, b stretch) int {
 		switch {
 		case a.density > b.density:
 			return -1

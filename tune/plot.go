@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/mlperf-go/mlperf-go/internal/ordering"
 	"github.com/mlperf-go/mlperf-go/internal/plot"
 )
 
@@ -21,7 +22,7 @@ func (s *State) Plot(w io.Writer) error {
 	probes := slices.DeleteFunc(slices.Clone(s.Probes), func(p Probe) bool {
 		return p.Kind != Rate && p.Kind != Reference || p.Spoiled != ""
 	})
-	slices.SortStableFunc(probes, func(a, b Probe) int { return cmp.Compare(a.Rate, b.Rate) })
+	ordering.Sort(probes, func(a, b Probe) int { return cmp.Compare(a.Rate, b.Rate) })
 	charts := make([]plot.Chart, len(s.Goal.Limits))
 	for i, l := range s.Goal.Limits {
 		limit := l.Limit.Seconds()

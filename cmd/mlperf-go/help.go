@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/mlperf-go/mlperf-go/internal/ordering"
+
 	"github.com/urfave/cli/v2"
 )
 
@@ -209,7 +211,7 @@ func groups(c *cli.Command) []flagGroup {
 		list[at].flags = append(list[at].flags, f)
 	}
 	rank := func(g flagGroup) int { return slices.Index([]string{"", campaignGroup}, g.name) }
-	slices.SortStableFunc(list, func(a, b flagGroup) int {
+	ordering.Sort(list, func(a, b flagGroup) int {
 		if rank(a) < 0 || rank(b) < 0 { // the command's own groups come first, the others stay in their order
 			return cmp.Compare(rank(b), rank(a))
 		}

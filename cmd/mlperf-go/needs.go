@@ -3,6 +3,8 @@ package main
 import (
 	"slices"
 
+	"github.com/mlperf-go/mlperf-go/internal/ordering"
+
 	"go.uber.org/zap"
 
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
@@ -19,7 +21,7 @@ func writeNeeds(p page, all needs.Table, end error) {
 	t.row("needs", "state", "found")
 	isMissing := func(c needs.Check) bool { return c.State == needs.Missing }
 	missingFirst := slices.Clone(all)
-	slices.SortStableFunc(missingFirst, func(a, b needs.Check) int {
+	ordering.Sort(missingFirst, func(a, b needs.Check) int {
 		switch {
 		case isMissing(a) == isMissing(b):
 			return 0

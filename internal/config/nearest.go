@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/mlperf-go/mlperf-go/internal/ordering"
 )
 
 // longestWord is the maximum length of a word that Nearest compares, in bytes, because the comparison takes quadratic
@@ -38,7 +40,7 @@ func Nearest(word string, candidates []string) []string {
 			hits = append(hits, hit{c, longestWord + d, off})
 		}
 	}
-	slices.SortStableFunc(hits, func(a, b hit) int {
+	ordering.Sort(hits, func(a, b hit) int {
 		return cmp.Or(a.distance-b.distance, a.off-b.off)
 	})
 	var names []string

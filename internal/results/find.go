@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/ordering"
 )
 
 // The limits of FindRuns. A run of a campaign is four folders below Root: model, time, scenario and mode.
@@ -53,7 +55,7 @@ func findRuns(folder string, most, left int) []string {
 			}
 		}
 	}
-	slices.SortFunc(runs, func(a, b found) int {
+	ordering.Sort(runs, func(a, b found) int {
 		return cmp.Or(b.ended.Compare(a.ended), cmp.Compare(a.folder, b.folder))
 	})
 	var folders []string

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/ordering"
 )
 
 // plan is the message from the parent to the child.
@@ -77,7 +79,7 @@ func newPlan(root string, p *Program, l *Limits, without []wall) (*plan, error) 
 			return nil, err
 		}
 	}
-	slices.SortFunc(pl.Binds, func(a, b bind) int { return strings.Compare(a.Path, b.Path) })
+	ordering.Sort(pl.Binds, func(a, b bind) int { return strings.Compare(a.Path, b.Path) })
 	pl.Rlimits = map[int]uint64{
 		rlimitCPU: uint64(math.Ceil(max(l.CPU, time.Second).Seconds())), rlimitFSize: uint64(l.Space), rlimitCore: 0,
 		rlimitNProc:  uint64(l.Processes),

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mlperf-go/mlperf-go/internal/ordering"
 )
 
 const (
@@ -43,7 +45,7 @@ func (r *Redactor) Add(values ...string) {
 			}
 		}
 	}
-	slices.SortStableFunc(r.values, func(a, b string) int { return len(b) - len(a) })
+	ordering.Sort(r.values, func(a, b string) int { return len(b) - len(a) })
 }
 
 // forms returns the spellings of a value: plain, in JSON, in a URL.

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mlperf-go/mlperf-go/internal/ordering"
 )
 
 // Inventory holds what a system description needs beyond Facts. A field is empty if its value was not found.
@@ -119,7 +120,7 @@ func caches(root string) []Cache {
 			all = append(all, c)
 		}
 	}
-	slices.SortFunc(all, func(a, b Cache) int { return cmp.Or(a.Level-b.Level, strings.Compare(a.Type, b.Type)) })
+	ordering.Sort(all, func(a, b Cache) int { return cmp.Or(a.Level-b.Level, strings.Compare(a.Type, b.Type)) })
 	return all
 }
 

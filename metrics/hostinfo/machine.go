@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/mlperf-go/mlperf-go/internal/ordering"
 )
 
 // Machine describes a machine and the limits of this process beyond Facts. Empty fields were not found.
@@ -146,7 +148,7 @@ func nodes(root string) []NUMANode {
 		}
 		all = append(all, n)
 	}
-	slices.SortFunc(all, func(a, b NUMANode) int { return a.Number - b.Number })
+	ordering.Sort(all, func(a, b NUMANode) int { return a.Number - b.Number })
 	return all
 }
 

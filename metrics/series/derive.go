@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/mlperf-go/mlperf-go/internal/ordering"
 )
 
 // Rate returns the growth per second of a cumulative series between each time and the one before it. The first is NaN,
@@ -40,7 +42,7 @@ type Bucket struct {
 // bound. It is NaN without any value.
 func Quantile(p float64, buckets []Bucket) float64 {
 	buckets = slices.Clone(buckets)
-	slices.SortFunc(buckets, func(a, b Bucket) int {
+	ordering.Sort(buckets, func(a, b Bucket) int {
 		if a.UpperBound < b.UpperBound {
 			return -1
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
+	"github.com/mlperf-go/mlperf-go/internal/ordering"
 	"github.com/mlperf-go/mlperf-go/internal/plot"
 )
 
@@ -89,7 +90,7 @@ func Parts(counts map[string]int) []Part {
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		parts = append(parts, Part{cmp.Or(foreign.Line(name, 40), "none"), counts[name]})
 	}
-	slices.SortStableFunc(parts, func(a, b Part) int { return b.Count - a.Count })
+	ordering.Sort(parts, func(a, b Part) int { return b.Count - a.Count })
 	return parts
 }
 

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf-go/internal/ordering"
 	"github.com/mlperf-go/mlperf-go/internal/statefile"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run/needs"
@@ -120,6 +120,6 @@ func fromRuns(folder string) (*State, error) {
 	if len(s.Steps) == 0 {
 		return nil, fmt.Errorf("%s holds no campaign: it has neither %s nor a run", folder, layout.StateName)
 	}
-	slices.SortFunc(s.Steps, func(a, b *Entry) int { return strings.Compare(a.ID, b.ID) })
+	ordering.Sort(s.Steps, func(a, b *Entry) int { return strings.Compare(a.ID, b.ID) })
 	return s, nil
 }

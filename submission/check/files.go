@@ -8,10 +8,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
+
+	"github.com/mlperf-go/mlperf-go/internal/ordering"
 )
 
 // files opens files in a root folder by slash-separated names. Links are followed inside the root, but never out of it,
@@ -134,7 +135,7 @@ func (f files) entries(folder string, limit int) ([]fs.DirEntry, error) {
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	ordering.Sort(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return entries, err
 }
 

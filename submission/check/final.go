@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf16"
 
+	"github.com/mlperf-go/mlperf-go/internal/ordering"
 	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
@@ -35,12 +36,12 @@ func (r *Report) FinalReport(w io.Writer, o FinalOptions) error {
 	for _, one := range t.rows {
 		entries = append(entries, t.entry(one, o))
 	}
-	slices.SortStableFunc(entries, func(a, b finalEntry) int {
+	ordering.Sort(entries, func(a, b finalEntry) int {
 		return cmp.Or(strings.Compare(a.category, b.category), strings.Compare(a.availability, b.availability),
 			strings.Compare(a.submitter, b.submitter), strings.Compare(a.unique, b.unique))
 	})
 	assignIDs(entries, o)
-	slices.SortStableFunc(entries, func(a, b finalEntry) int {
+	ordering.Sort(entries, func(a, b finalEntry) int {
 		return cmp.Or(strings.Compare(a.id, b.id), strings.Compare(a.used, b.used),
 			strings.Compare(a.scenario, b.scenario), strings.Compare(a.unit, b.unit))
 	})
@@ -50,7 +51,7 @@ func (r *Report) FinalReport(w io.Writer, o FinalOptions) error {
 // WriteIDs writes the table of numbers in the format of the organisers' ids.json.
 func WriteIDs(w io.Writer, ids map[string]int) error {
 	names := sortedKeys(ids)
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(ids[a], ids[b]) })
+	ordering.Sort(names, func(a, b string) int { return cmp.Compare(ids[a], ids[b]) })
 	var pairs []pair
 	for _, n := range names {
 		pairs = append(pairs, pair{n, json.RawMessage(strconv.Itoa(ids[n]))})

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/ordering"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 	"github.com/mlperf-go/mlperf-go/submission/treefs"
 )
@@ -55,7 +56,7 @@ func list(ctx context.Context, tree *os.Root, submitter string) ([]file, error) 
 	if len(l.problems) > 0 {
 		return nil, &Refusal{l.problems}
 	}
-	slices.SortFunc(l.files, func(a, b file) int { return strings.Compare(a.path, b.path) })
+	ordering.Sort(l.files, func(a, b file) int { return strings.Compare(a.path, b.path) })
 	return l.files, nil
 }
 

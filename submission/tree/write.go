@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf-go/internal/ordering"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
@@ -162,7 +164,7 @@ func (w *writer) prune(ctx context.Context, part *os.Root) error {
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(dirs, func(a, b string) int { return strings.Compare(b, a) })
+	ordering.Sort(dirs, func(a, b string) int { return strings.Compare(b, a) })
 	for _, d := range dirs {
 		_ = part.Remove(d) // fails if the folder is not empty, as intended
 	}

@@ -9,10 +9,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/ordering"
 )
 
 // Limits of lists and walks.
@@ -44,7 +44,7 @@ func read(dir *os.Root) ([]fs.DirEntry, error) {
 	if len(entries) > maxEntries {
 		return nil, fmt.Errorf("the folder %s has more than %d entries", dir.Name(), maxEntries)
 	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	ordering.Sort(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return entries, nil
 }
 

@@ -7,9 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/ordering"
 )
 
 // The keys of a recorded trace (inference_perf/datagen/replay/otel_trace_to_replay_graph.py); the attributes are those
@@ -72,7 +73,7 @@ func readOTel(text []byte, o *Options) (*raw, error) {
 		}
 		talks = append(talks, c)
 	}
-	slices.SortStableFunc(talks, func(a, b talk) int { return cmp.Compare(a.start, b.start) })
+	ordering.Sort(talks, func(a, b talk) int { return cmp.Compare(a.start, b.start) })
 	link(talks)
 	for _, c := range talks {
 		s.calls = append(s.calls, c.rawCall)

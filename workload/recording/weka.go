@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/mlperf-go/mlperf-go/internal/ordering"
 )
 
 // The keys of a Weka trace (inference_perf/datagen/replay/weka_trace_replay_datagen.py).
@@ -110,7 +112,7 @@ func (w *wekaReader) entry(e *wekaEntry, agent int) error {
 
 // link finds the call that each one continues: the last of its agent that had ended, or the session's own.
 func (w *wekaReader) link() []rawCall {
-	slices.SortStableFunc(w.calls, func(a, b wekaCall) int { return cmp.Compare(a.start, b.start) })
+	ordering.Sort(w.calls, func(a, b wekaCall) int { return cmp.Compare(a.start, b.start) })
 	byAgent := make([][]int, w.agents+1)
 	latest := func(agent int, start float64) int {
 		for _, k := range slices.Backward(byAgent[agent]) {

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/ordering"
 )
 
 // Bounds of a log.
@@ -484,7 +486,7 @@ func categorize(lines []line, list []category) []Category {
 	for _, c := range list {
 		spans = append(spans, c.spans(lines)...)
 	}
-	slices.SortStableFunc(spans, func(a, b span) int { return a.from.Compare(b.from) })
+	ordering.Sort(spans, func(a, b span) int { return a.from.Compare(b.from) })
 	var out []Category
 	var reached time.Time
 	for i, s := range spans {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf-go/internal/ordering"
+
 	"gopkg.in/yaml.v3"
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
@@ -174,7 +176,7 @@ func pairsOf(m map[string]any) []Pair {
 	for key, v := range m {
 		pairs = append(pairs, Pair{key, yamlText(v)})
 	}
-	slices.SortFunc(pairs, func(a, b Pair) int { return strings.Compare(a.Key, b.Key) })
+	ordering.Sort(pairs, func(a, b Pair) int { return strings.Compare(a.Key, b.Key) })
 	return pairs
 }
 
