@@ -101,6 +101,7 @@ const (
 	ProfileName = "profile.yaml"
 	FailedName  = "failures.jsonl"
 	SummaryName = "summary.txt"
-	MadeUpName  = "made-up" // folder of a rehearsal's data
+	MarkerName  = "traffic_complete.yaml" // marks the end of the traffic
+	MadeUpName  = "made-up"               // folder of a rehearsal's data
 	lockName    = ".bench.lock"
 )

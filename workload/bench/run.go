@@ -36,7 +36,7 @@ import (
 
 // written are the files that a run replaces in its folder.
 var written = []string{RecordName, eventlog.FileName, ProfileName, FailedName, SummaryName, record.ReportName,
-	record.MetricsName}
+	record.MetricsName, MarkerName}
 
 // rewritten are further files of a folder. They need not be removed first: each run writes them anew.
 var rewritten = []string{record.MachineName, record.ServersName}
@@ -303,6 +303,7 @@ func (t *trial) run(ctx context.Context) (*Record, error) {
 	t.metrics.Start(ctx)
 	stop := t.watch()
 	outcome, broken := t.engine.Run(ctx)
+	t.markEnd(outcome)
 	stop()
 	metrics, notes := t.metrics.Stop()
 	t.notes = append(t.notes, notes...)

@@ -20,6 +20,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/kube/target"
 	"github.com/mlperf-go/mlperf-go/kube/testcluster"
 	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/workload/bench"
 	"github.com/mlperf-go/mlperf-go/workload/contract"
 	"github.com/mlperf-go/mlperf-go/workload/shard"
@@ -248,6 +249,16 @@ func TestFoundServer(t *testing.T) {
 	r, err := bench.Read(filepath.Join(output, "found_0", "run"))
 	require.NoError(t, err)
 	require.EqualValues(t, 20, r.Measured.Total.Requests.OK)
+	require.Equal(t, record.CacheEmptied, r.Endpoints[0].PrefixCache)
+	text, err = os.ReadFile(filepath.Join(output, "found_0", "run", bench.MarkerName))
+	require.NoError(t, err)
+	require.Contains(t, string(text), `experiment_id: "found"`)
+	logs, err := filepath.Glob(filepath.Join(output, "logs", "inference-perf-found-*.log"))
+	require.NoError(t, err)
+	require.Len(t, logs, 1)
+	text, err = os.ReadFile(logs[0])
+	require.NoError(t, err)
+	require.Contains(t, string(text), `LLMDBENCH_EVENT_V1 traffic_complete experiment_id="found" final_stage_id=0`)
 
 	code, _, errs = kube(append(args, "-p", bed+","+bed)...)
 	require.Equal(t, 2, code, errs)
