@@ -16,7 +16,8 @@ import (
 // due is the time of request i of a test of 100 requests/s.
 func due(i int) int64 { return int64(time.Second) + int64(i)*int64(10*time.Millisecond) }
 
-// ofEntries returns a Server test of n requests. Each is sent when it is due and answered within 50 ms. change alters each entry.
+// ofEntries returns a Server test of n requests. Each is sent when it is due and answered within 50 ms.
+// change alters each entry.
 func ofEntries(n int, change func(i int, e *ledger.Entry)) *Run {
 	log := &ledger.Test{T0NS: int64(time.Second), Origin: ledger.FromSchedule,
 		Names: ledger.Names{Reasons: []ledger.Reason{""}}}

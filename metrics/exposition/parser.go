@@ -35,7 +35,7 @@ const (
 
 // Series describes one time series of a page.
 type Series struct {
-	Name   string            // as the page has it: of a histogram x also x_bucket, x_sum and x_count
+	Name   string            // as on the page: a histogram x also has x_bucket, x_sum and x_count
 	Family string            // the name in the "# TYPE" line
 	Kind   Kind              // of the family
 	Labels map[string]string // nil: no labels
@@ -62,7 +62,7 @@ type Parser struct {
 	values []float64
 }
 
-// place is the series of a line, or a "# TYPE" line.
+// place is a line's series, or a "# TYPE" line.
 type place struct {
 	text string // the line up to the value
 	id   int
@@ -122,8 +122,8 @@ func (p *Parser) line(number int, line []byte) error {
 	return nil
 }
 
-// placed returns the series that the line of this number contained last time, if it still does. Servers write their
-// series in the same order, so this saves most look-ups.
+// placed returns the series that the line with this number contained last time, if it still does. Servers write their
+// series in the same order, so this avoids most look-ups.
 func (p *Parser) placed(number int, line []byte) *place {
 	if number >= len(p.places) {
 		return nil
@@ -137,7 +137,7 @@ func (p *Parser) placed(number int, line []byte) *place {
 	return at
 }
 
-// place notes which series a line contains, which it adds if it is new.
+// place records which series a line contains, and adds a new one.
 func (p *Parser) place(number int, text string) (*place, error) {
 	id, known := p.ids[text]
 	if !known {
@@ -149,7 +149,7 @@ func (p *Parser) place(number int, text string) (*place, error) {
 	return p.keep(number, place{text, id}), nil
 }
 
-// keep notes what a line contains, for the next page.
+// keep records what a line contains, for the next page.
 func (p *Parser) keep(number int, at place) *place {
 	if number >= MaxSeries {
 		return &at
@@ -159,7 +159,7 @@ func (p *Parser) keep(number int, at place) *place {
 	return &p.places[number]
 }
 
-// comment notes the kind that a "# TYPE name kind" line declares. Other comments mean nothing.
+// comment records the kind that a "# TYPE name kind" line declares. Other comments are ignored.
 func (p *Parser) comment(number int, line []byte) {
 	if !bytes.HasPrefix(line, []byte("# TYPE ")) ||
 		number < len(p.places) && p.places[number].text == string(line) {
@@ -235,7 +235,7 @@ func (p *Parser) add(text string) (int, error) {
 	return id, nil
 }
 
-// key returns a text that only equal series share.
+// key returns a text that is the same for equal series only.
 func (s *Series) key() string {
 	var b strings.Builder
 	b.WriteString(s.Name)

@@ -16,7 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/golden"
 )
 
-// page is as vLLM writes it, with blanks, escapes and a time stamp where the format allows them.
+// page is written like vLLM's, with all blanks, escapes and time stamps that the format allows.
 const page = `# HELP vllm:num_requests_running Number of requests in model execution batches.
 # TYPE vllm:num_requests_running gauge
 vllm:num_requests_running{engine="0",model_name="a \"b\" {c} d\\"} 3.0
@@ -77,7 +77,7 @@ func TestParseFollowsSeriesOverPages(t *testing.T) {
 	require.Equal(t, 5.0, values[2])
 }
 
-// The kind of a series is what the page declares when it first appears, whatever the same line declared before.
+// The kind of a series is the one that the page declares when the series first appears.
 func TestParseFollowsKindsOverPages(t *testing.T) {
 	p := NewParser()
 	for _, text := range []string{"# TYPE a counter\na 1\n", "# TYPE a counter\na 2\n", "# TYPE b gauge\nb 1\nc 1\n",
@@ -93,7 +93,8 @@ func TestParseFollowsKindsOverPages(t *testing.T) {
 	require.Equal(t, want, kinds)
 }
 
-// A page's values follow the names of its series, even where a line's name only looks like the last page's.
+// A page's values belong to the names on its own lines, even if a name resembles that of the same line on the last
+// page.
 func TestParseFollowsNamesOfOneLength(t *testing.T) {
 	p := NewParser()
 	_, err := p.Parse([]byte("a{x=\"1\"} 1\na{x=\"2\"} 2\nb 3\n"))
@@ -184,7 +185,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// bigPage has about the size of vLLM's.
+// bigPage has about the size of vLLM's page.
 func bigPage() []byte {
 	var b bytes.Buffer
 	for h := range 25 {

@@ -12,7 +12,7 @@ import (
 // amdVendor is AMD's number on the PCI bus.
 const amdVendor = "0x1002"
 
-// maxFile bounds a file of /sys, which has a few bytes.
+// maxFile bounds a file of /sys; a real one has a few bytes.
 const maxFile = 4 << 10
 
 // findAMD lists the GPUs of the amdgpu driver. Its files and their units are described in the kernel's documentation
@@ -66,7 +66,7 @@ func number(folder, name string) float64 {
 	return float64(n)
 }
 
-// firstLine returns the first line of a file, or nothing.
+// firstLine returns the first line of a file, or "".
 func firstLine(folder, name string) string {
 	f, err := os.Open(filepath.Join(folder, name))
 	if err != nil {

@@ -19,7 +19,7 @@ func plant(t *testing.T, root string, files map[string]string) {
 	}
 }
 
-// TestAMD reads a made-up tree of /sys with two GPUs of AMD's, one of another vendor, and a connector.
+// TestAMD reads a made-up tree of /sys with two GPUs from AMD, one from another vendor, and a connector.
 func TestAMD(t *testing.T) {
 	root := t.TempDir()
 	const card = "sys/class/drm/card1/device/"

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// library is NVIDIA's library on a machine with two GPUs, as the driver would have it: few machines that run this test
-// have one. GPU 1 does not measure its energy.
+// library simulates NVIDIA's library on a machine with two GPUs, because few machines that run this test have any. GPU
+// 1 does not measure its energy.
 func library(init nvml.Return) *mock.Interface {
 	return &mock.Interface{
 		InitFunc:           func() nvml.Return { return init },

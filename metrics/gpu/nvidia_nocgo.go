@@ -2,5 +2,5 @@
 
 package gpu
 
-// openNVIDIA finds no GPU: cgo opens NVIDIA's library.
+// openNVIDIA finds no GPU, because NVIDIA's library is opened through cgo.
 func openNVIDIA() (devices []device, closeLibrary func()) { return nil, func() {} }

@@ -48,7 +48,7 @@ type device struct {
 	read     func() reading
 }
 
-// maxGPUs bounds the list if a driver is broken.
+// maxGPUs bounds the list in case a driver is broken.
 const maxGPUs = 1024
 
 // Source reads the GPUs. It has one owner.

@@ -17,8 +17,8 @@ type Clocks struct {
 	MonotonicNS int64 `json:"monotonic_ns"` // since boot, without the time asleep
 }
 
-// clockTries is the number of attempts to read the pair. The closest pair counts, because a thread may lose its CPU
-// between two reads.
+// clockTries is the number of attempts to read both clocks. The two closest readings count, because a thread may lose
+// its CPU between two reads.
 const clockTries = 16
 
 // ReadClocks reads both clocks at the same moment, to well under a microsecond on an idle CPU.

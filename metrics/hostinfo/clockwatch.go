@@ -32,7 +32,7 @@ func WatchClocks() (*ClockWatch, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watching the wall clock: no timer: %w", err)
 	}
-	// it must be armed to be cancelled
+	// Only an armed timer is cancelled by a step of the clock.
 	far := unix.ItimerSpec{Value: unix.NsecToTimespec(start.WallNS + int64(10*365*24*time.Hour))}
 	if err := unix.TimerfdSettime(fd, unix.TFD_TIMER_ABSTIME|unix.TFD_TIMER_CANCEL_ON_SET, &far, nil); err != nil {
 		_ = unix.Close(fd)

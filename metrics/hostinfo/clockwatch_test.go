@@ -22,8 +22,8 @@ func TestClockWatchOfAQuietClock(t *testing.T) {
 	require.False(t, Stepped(drift), drift)
 }
 
-// A step that is taken back before the end is seen all the same. It moves the machine's own clock, so it is asked for
-// by name.
+// A step that is reversed before the end is detected too. The test moves the machine's own clock, so it needs a
+// variable.
 func TestClockWatchOfAStepTakenBack(t *testing.T) {
 	if os.Getenv("TEST_CLOCK_STEPS") == "" {
 		t.Skip("moves the machine's clock by 20 ms and back: set TEST_CLOCK_STEPS=1")
@@ -49,7 +49,7 @@ func stepClock(t *testing.T, by time.Duration) {
 	}
 }
 
-// Of several readings the one that took least time counts, and the wall clock is taken to be read in its middle.
+// Of several readings the quickest counts, and the wall clock is assumed to be read in its middle.
 func TestTheClosestPairCounts(t *testing.T) {
 	widths := []int64{90, 50, 70, 10, 30}
 	readings := 0
@@ -92,8 +92,8 @@ func TestAStepOfJustTheLimitIsNone(t *testing.T) {
 	}
 }
 
-// The watch compares the clocks whenever its timer reports something, and not only in the end. A timer that fails makes
-// the watch fail.
+// The watch compares the clocks at each report of its timer, and not only at the end. A timer that fails makes the
+// watch fail.
 func TestClockWatchLooksWhenItsTimerReports(t *testing.T) {
 	now, err := ReadClocks()
 	require.NoError(t, err)
@@ -113,7 +113,7 @@ func TestClockWatchLooksWhenItsTimerReports(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrClosed)
 }
 
-// The largest drift counts, back as well as forward, and keeps its sign.
+// The largest drift counts, backward or forward, and keeps its sign.
 func TestClockWatchKeepsTheLargestDrift(t *testing.T) {
 	now, err := ReadClocks()
 	require.NoError(t, err)

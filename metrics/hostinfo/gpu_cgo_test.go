@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// gpuLibrary is NVIDIA's library on a machine with so many GPUs, as the driver would have it: few machines that run
-// this test have one. refused are the calls that it answers with an error.
+// gpuLibrary simulates NVIDIA's library on a machine with n GPUs, because few machines that run this test have any. It
+// answers the calls in refused with an error.
 func gpuLibrary(count int, refused ...string) *mock.Interface {
 	answer := func(call string) nvml.Return {
 		for _, r := range refused {

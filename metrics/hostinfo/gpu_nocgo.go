@@ -4,7 +4,7 @@ package hostinfo
 
 import "errors"
 
-// nvidia needs cgo to open the library.
+// nvidia fails, because the library is opened through cgo.
 type nvidia struct{}
 
 func (nvidia) list() ([]GPU, string, error) {

@@ -34,7 +34,7 @@ func gpuTable(lib nvml.Interface) (rows []GPUDevice, cuda string) {
 	return rows, cuda
 }
 
-// gpuRow asks one GPU for everything; what it refuses stays empty.
+// gpuRow asks one GPU for all figures. Those that it does not report stay empty.
 func gpuRow(device nvml.Device, i int) GPUDevice {
 	a := describeAccelerator(device)
 	g := GPUDevice{Index: i, MaxClockMHz: a.ClockMHz, PCIeGen: a.PCIeGen, PCIeLanes: a.PCIeLane, NVLinks: a.NVLinks}

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// gpuList is a machine with these GPUs.
+// gpuList is a machine's list of GPUs.
 type gpuList struct {
 	gpus   []GPU
 	driver string
@@ -53,7 +53,7 @@ func TestCollectThisMachine(t *testing.T) {
 	}
 }
 
-// machine lays out the files of another machine.
+// machine writes the files of another machine.
 func machine(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -106,7 +106,7 @@ func TestFreeBytes(t *testing.T) {
 
 func TestRaiseNoFile(t *testing.T) {
 	if os.Getenv("HOSTINFO_LIMIT_TEST") == "" {
-		// Limits are the process's: a child of our own takes them.
+		// Limits belong to the process: a child inherits them.
 		exe, err := os.Executable()
 		require.NoError(t, err)
 		cmd := exec.Command(exe, "-test.run=^TestRaiseNoFile$")
@@ -161,13 +161,13 @@ func TestSampler(t *testing.T) {
 		}()
 		<-ready
 	}
-	require.Eventually(t, func() bool { // by the sampler itself: Read would look too
+	require.Eventually(t, func() bool { // the sampler itself must see it, because Read would look too
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return s.threads > 10
 	}, time.Minute, time.Millisecond)
 	close(release)
-	// CPU time of our own and of a child, and a collection.
+	// CPU time of this process and of a child, and a collection.
 	for used := 0.; used < .02; {
 		p, err := s.Read()
 		require.NoError(t, err)
@@ -200,8 +200,8 @@ func TestSampler(t *testing.T) {
 	require.GreaterOrEqual(t, again.CPUS(), p.CPUS())
 }
 
-// A large parent is not the child's memory: the kernel's own count has it so.
-func TestTheParentsMemoryIsNotOurs(t *testing.T) {
+// A large parent's memory is not the child's, although the kernel's own count includes it.
+func TestTheParentsMemoryIsNotCounted(t *testing.T) {
 	const child = "HOSTINFO_TEST_CHILD"
 	if os.Getenv(child) != "" {
 		s, err := StartSampler(time.Hour)
@@ -216,7 +216,7 @@ func TestTheParentsMemoryIsNotOurs(t *testing.T) {
 	for i := 0; i < len(ballast); i += os.Getpagesize() {
 		ballast[i] = 1
 	}
-	cmd := exec.Command(os.Args[0], "-test.run=^TestTheParentsMemoryIsNotOurs$")
+	cmd := exec.Command(os.Args[0], "-test.run=^TestTheParentsMemoryIsNotCounted$")
 	cmd.Env = append(os.Environ(), child+"=1")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
@@ -229,7 +229,7 @@ func TestTheParentsMemoryIsNotOurs(t *testing.T) {
 	require.Less(t, bytes, int64(large))
 }
 
-// Every part of a process's figures is what it used since the start, in seconds.
+// All figures of a process are those since the start, in seconds.
 func TestFiguresSinceTheStart(t *testing.T) {
 	require.InDelta(t, 7, Process{CPUUserS: 1, CPUSystemS: 2, ChildrenCPUS: 4}.CPUS(), 0)
 	require.InDelta(t, 2.5, since(syscall.Timeval{Sec: 5, Usec: 250000}, syscall.Timeval{Sec: 2, Usec: 750000}), 1e-9)
@@ -255,7 +255,7 @@ func TestFiguresSinceTheStart(t *testing.T) {
 	require.InDelta(t, now.self.Maxrss<<10, p.RSSMaxBytes, float64(now.self.Maxrss<<10)/2)
 }
 
-func TestWhatHistogramsGrewBy(t *testing.T) {
+func TestGrowthOfHistograms(t *testing.T) {
 	bounds := []float64{0, 1, 2, math.Inf(1)}
 	start := &metrics.Float64Histogram{Counts: []uint64{1, 1, 0}, Buckets: bounds}
 	g := grown(&metrics.Float64Histogram{Counts: []uint64{4, 2, 0}, Buckets: bounds}, start)

@@ -88,7 +88,7 @@ func number(s string) int {
 	return n
 }
 
-// maxDevices bounds the list if /sys is damaged.
+// maxDevices bounds the list in case /sys is damaged.
 const maxDevices = 4096
 
 // entries returns the names in a folder of /sys that belong to physical devices: they contain a device link.

@@ -22,7 +22,7 @@ func RaiseNoFile(want uint64) (NoFile, error) {
 	}
 	n := NoFile{Before: l.Cur, Now: l.Cur, Hard: l.Max}
 	if l.Cur < l.Max {
-		// Through package syscall: it then keeps the raised limit for child processes too.
+		// Package syscall makes child processes inherit the raised limit too.
 		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: l.Max, Max: l.Max}); err != nil {
 			return n, fmt.Errorf("raising the limit of open files from %d to %d: %w", l.Cur, l.Max, err)
 		}

@@ -152,8 +152,8 @@ func nodes(root string) []NUMANode {
 	return all
 }
 
-// kept are the variables that change how a server, a client or a GPU behaves. Others are not stored: they may be
-// anybody's. LD_PRELOAD and PYTHONPATH change the programs themselves.
+// kept are the variables that change how a server, a client or a GPU behaves. LD_PRELOAD and PYTHONPATH change the
+// programs themselves. Other variables are not stored, because they may contain anything.
 var kept = []string{"PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES",
 	"NVIDIA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ROCM_PATH", "OMP_NUM_THREADS",
 	"PYTHONPATH", "PYTHONUNBUFFERED", "TORCH_CUDA_ARCH_LIST", "VLLM_NO_USAGE_STATS", "GOMAXPROCS", "GOGC", "GOMEMLIMIT",

@@ -19,7 +19,7 @@ type Process struct {
 	CPUSystemS      float64 `json:"cpu_system_s"`
 	ChildrenCPUS    float64 `json:"children_cpu_s"` // user and system of children that have ended and were waited for
 	RSSMaxBytes     int64   `json:"rss_max_bytes"`
-	RSSAnonMaxBytes int64   `json:"rss_anon_max_bytes"` // largest part of it that no file backs, seen by the sampler
+	RSSAnonMaxBytes int64   `json:"rss_anon_max_bytes"` // largest anonymous part of it, seen by the sampler
 	ThreadsMax      int     `json:"threads_max"`        // largest number seen by the sampler
 	GCPauses        uint64  `json:"gc_pauses"`
 	GCPauseMaxS     float64 `json:"gc_pause_max_s"` // upper end of the longest pause's bucket
@@ -47,10 +47,10 @@ type Sampler struct {
 	anon    int64 // bytes
 }
 
-// usage is a reading of the counters that only grow.
+// usage is a reading of the counters, which only grow.
 type usage struct {
 	self, children syscall.Rusage
-	runtime        [len(runtimeMetrics)]*metrics.Float64Histogram // nil: this version of Go lacks it
+	runtime        [len(runtimeMetrics)]*metrics.Float64Histogram // nil: the runtime of this version of Go lacks it
 }
 
 // runtimeMetrics are histograms of the Go runtime, in s.

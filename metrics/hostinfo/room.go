@@ -72,7 +72,7 @@ func CheckRoom(r Room) error {
 }
 
 // checkPIDs compares the limits of this process's control group, and of those above it, with the threads that a test
-// needs. They apply to root too. root is /; the tests have another one.
+// needs. They apply to root too. root is /, except in tests.
 func checkPIDs(root string, need uint64) error {
 	hierarchies := map[string]string{"": "sys/fs/cgroup", "pids": "sys/fs/cgroup/pids"} // version 2, and 1
 	for line := range strings.Lines(string(read(root, "proc/self/cgroup"))) {
@@ -83,7 +83,7 @@ func checkPIDs(root string, need uint64) error {
 		for group := filepath.Clean("/" + parts[2]); ; group = filepath.Dir(group) {
 			limit, err := strconv.ParseUint(text(root, hierarchies[parts[1]], group, "pids.max"), 10, 64)
 			used, errUsed := strconv.ParseUint(text(root, hierarchies[parts[1]], group, "pids.current"), 10, 64)
-			if err == nil && errUsed == nil && used+need > limit { // no limit is the word max
+			if err == nil && errUsed == nil && used+need > limit { // "max" is no number: no limit
 				return fmt.Errorf("the limit of the control group's processes and threads (pids.max) is %d, %d of them in "+
 					"use, but the test needs %d: raise it (docker run --pids-limit, TasksMax in the service)", limit, used,
 					used+need)
@@ -115,8 +115,8 @@ func (l limit) check(has uint64, r Room) error {
 		has/l.unit, l.unitName, inUse, (need+l.unit-1)/l.unit, l.raise)
 }
 
-// Spare memory below which a process soon dies: the Go runtime takes address space by 64 MiB, and a thread of C code by
-// 128 MiB.
+// With less spare memory than this, a process soon dies: the Go runtime takes address space by 64 MiB, and a thread of
+// C code by 128 MiB.
 const (
 	spareAddressSpace = 160 << 20
 	spareData         = 48 << 20
@@ -176,7 +176,7 @@ func roomLeft(statm string, limitOf func(resource int) uint64) error {
 
 // userThreads returns the number of the user's threads that this process can see.
 func userThreads() uint64 {
-	tasks, _ := filepath.Glob("/proc/[0-9]*/task/[0-9]*") // the pattern is good
+	tasks, _ := filepath.Glob("/proc/[0-9]*/task/[0-9]*") // the pattern is valid
 	n := uint64(0)
 	for _, task := range tasks {
 		var s syscall.Stat_t

@@ -34,7 +34,7 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// CheckRoom reads the limits of this process.
+// CheckRoom uses the limits of this process.
 func TestCheckRoom(t *testing.T) {
 	var old unix.Rlimit
 	require.NoError(t, unix.Getrlimit(unix.RLIMIT_FSIZE, &old))
@@ -76,7 +76,7 @@ func TestCheckPIDs(t *testing.T) {
 	}
 }
 
-// Only limits of memory that are set are compared while a test runs.
+// During a test only the limits of memory that are set are compared.
 func TestRoomLimited(t *testing.T) {
 	for resource, want := range map[int]bool{unix.RLIMIT_AS: true, unix.RLIMIT_DATA: true, unix.RLIMIT_FSIZE: false,
 		unix.RLIMIT_NPROC: false, -1: false} {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The shares are those of the time since the reading before, without the time in which CPUs waited.
+// Shares cover the time since the previous reading, without the time in which CPUs were idle.
 func TestSource(t *testing.T) {
 	root := t.TempDir()
 	write := func(text string) {

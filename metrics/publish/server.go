@@ -19,7 +19,7 @@ import (
 type Sample struct {
 	Name    string
 	Help    string
-	Counter bool // else a gauge
+	Counter bool // false: a gauge
 	Value   float64
 }
 
@@ -31,7 +31,7 @@ type Server struct {
 	page    atomic.Pointer[[]Sample]
 }
 
-// How long a client may take, and the size of its header.
+// How long a client may take, and how large its header may be.
 const (
 	clientTimeout = 5 * time.Second
 	maxHeader     = 16 << 10 // bytes

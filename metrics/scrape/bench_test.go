@@ -20,11 +20,11 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 )
 
-// exporterKey makes the test binary serve as many exporters as its value says.
+// exporterKey makes the test binary serve a number of exporters.
 const exporterKey = "TEST_EXPORTERS"
 
-// vllmPage writes a page of the size and forms of vLLM 0.32.0: 505 series in 67 KB. As long as requests come, each
-// reading changes about every third value.
+// vllmPage writes a page like vLLM 0.32.0's: 505 series in 67 KB. While requests come, about every third value changes
+// with each reading.
 func vllmPage(w io.Writer, n int64) {
 	family := func(name, kind string) {
 		fmt.Fprintf(w, "# HELP vllm:%s Histogram, counter or gauge of %s, in its base unit.\n# TYPE vllm:%s %s\n",
@@ -55,7 +55,7 @@ func vllmPage(w io.Writer, n int64) {
 	}
 }
 
-// serveExporters serves pages, each at a port of its own, until its parent ends, and prints their addresses.
+// serveExporters serves pages, each at its own port, until its parent ends, and prints their addresses.
 func serveExporters(count string) {
 	var reading atomic.Int64
 	n := 0
@@ -76,7 +76,7 @@ func serveExporters(count string) {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// BenchmarkReadings is the work of reading 64 pages of vLLM each second, which another process serves.
+// BenchmarkReadings measures the work of reading 64 pages of vLLM each second from another process.
 func BenchmarkReadings(b *testing.B) {
 	const pagesRead, interval = 64, time.Second
 	exporters := exec.CommandContext(b.Context(), os.Args[0])
@@ -108,7 +108,7 @@ func BenchmarkReadings(b *testing.B) {
 	b.ReportMetric(float64(outcomes[0].Series), "series")
 }
 
-// processorTime is that of this process in ns: the time that passes includes the work of others.
+// processorTime returns the processor time of this process in ns: elapsed time includes the work of others.
 func processorTime(b *testing.B) int64 {
 	b.Helper()
 	var u unix.Rusage

@@ -78,8 +78,8 @@ type page struct {
 	scrapes int
 	failed  int
 	cause   error // first failure
-	lost    error // of writing, which ends the page's recording
-	series  int   // that were seen
+	lost    error // error of writing, which ends the page's recording
+	series  int   // number of series so far
 	latest  series.Latest
 }
 
@@ -177,7 +177,7 @@ func (p *page) values(ctx context.Context) (known []exposition.Series, values []
 	return p.parser.Series(), values, err
 }
 
-// read gets the page into p.body.
+// read fetches the page into p.body.
 func (p *page) read(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no whole page came in %v", timeout))
 	defer cancel()
@@ -189,7 +189,7 @@ func (p *page) read(ctx context.Context) error {
 		request.Header.Set("Authorization", "Bearer "+p.APIKey)
 	}
 	request.Header.Set("Accept", "text/plain;version=0.0.4")
-	request.Header.Set("Accept-Encoding", "identity") // unpacking costs more here than reading
+	request.Header.Set("Accept-Encoding", "identity") // here unpacking costs more than reading
 	response, err := p.Client.Do(request)
 	if err != nil {
 		return cause(ctx, err)

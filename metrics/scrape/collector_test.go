@@ -80,8 +80,8 @@ func TestCollectorFollowsEachReplica(t *testing.T) {
 	}
 }
 
-// TestBadPages reads pages that are no metrics. Each is a failed scrape with its cause, and the good replica beside
-// them loses nothing.
+// TestBadPages reads pages that are not metrics. Each is a failed scrape with its cause, and the good replica beside
+// them loses no reading.
 func TestBadPages(t *testing.T) {
 	text := func(s string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, s) }
@@ -125,7 +125,7 @@ func TestBadPages(t *testing.T) {
 	}
 }
 
-// TestSlowAndAbsentServers stops while a page is slow: the collector never waits for longer than the time limit.
+// TestSlowAndAbsentServers stops while a page is slow: the collector waits no longer than the time limit.
 func TestSlowAndAbsentServers(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
@@ -162,8 +162,8 @@ func pages(urls []string) []Target {
 	return list
 }
 
-// BenchmarkReplicas states the processor time of scraping 64 replicas once; a run that scrapes each second spends it
-// each second. The servers are part of the process, so the time includes their side.
+// BenchmarkReplicas measures the processor time of scraping 64 replicas once, which a run spends each second. The
+// servers are part of the process, so the time includes their side.
 func BenchmarkReplicas(b *testing.B) {
 	var text strings.Builder
 	for i := range 1000 {

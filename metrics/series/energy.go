@@ -38,7 +38,7 @@ func Energy(set *Set) (joules float64) {
 	return joules
 }
 
-// growth returns how much a counter grew, over absent values and restarts.
+// growth returns how much a counter grew. It bridges absent values and restarts.
 func growth(values []float64) (total float64) {
 	last := math.NaN()
 	for _, v := range values {

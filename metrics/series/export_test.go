@@ -71,7 +71,7 @@ func TestExportRejectsOtherFormats(t *testing.T) {
 	require.ErrorContains(t, Export(&bytes.Buffer{}, "xml", &Set{}), `unknown format "xml"; use csv, json, openmetrics`)
 }
 
-// brief takes so many bytes and then fails.
+// brief accepts a number of bytes and then fails.
 type brief struct{ left int }
 
 var errFull = errors.New("the disk is full")
@@ -84,12 +84,12 @@ func (b *brief) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// An export that is not written whole is an error, wherever it breaks off.
-func TestExportsThatBreakOff(t *testing.T) {
+// An export that is not written completely is an error, wherever it stops.
+func TestInterruptedExports(t *testing.T) {
 	known := []exposition.Series{{Name: "a_total", Family: "a_total", Kind: exposition.Counter},
 		{Name: "b", Family: "b", Kind: exposition.Gauge}}
 	values := make([]float64, len(known))
-	set := record(t, t.TempDir(), 1, slices.Repeat([]scrape{{known, values, nil}}, 600)) // more than a buffer holds
+	set := record(t, t.TempDir(), 1, slices.Repeat([]scrape{{known, values, nil}}, 600)) // more than the buffer's size
 	for _, format := range []string{CSV, JSON, OpenMetrics} {
 		var whole bytes.Buffer
 		require.NoError(t, Export(&whole, format, set))

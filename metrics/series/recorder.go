@@ -16,7 +16,7 @@ import (
 // Schema is the name and the version of the file format.
 const Schema = "mlperf-go/metrics/1"
 
-// scrapesPerBlock bounds memory, and what a crash loses: ten scrapes of 1,000 series take 80 KB.
+// scrapesPerBlock bounds memory and the loss in a crash: ten scrapes of 1,000 series take 80 KB.
 const scrapesPerBlock = 10
 
 // Header is the first line of the file.
@@ -57,7 +57,7 @@ type target struct {
 // column is one series of a target.
 type column struct {
 	id      int64
-	carried float64    // last value of the blocks before
+	carried float64    // last value of earlier blocks
 	values  []optional // of this block
 }
 
@@ -135,7 +135,7 @@ type block struct {
 	Values  map[int64][]optional `json:"values,omitempty"`
 }
 
-// optional is a number that NaN makes absent, which JSON writes as null.
+// optional is a number that is absent if it is NaN. JSON has null for it.
 type optional float64
 
 // append writes the shortest text that reads back as the same number.
@@ -150,7 +150,7 @@ func (v optional) append(text []byte) []byte {
 	return strconv.AppendFloat(text, f, 'g', -1, 64)
 }
 
-// mostWhole is above the counts that are written digit by digit: most values of a page are such counts.
+// mostWhole is the limit below which counts are written digit by digit: most values of a page are such counts.
 const mostWhole = 1_000_000_000
 
 // UnmarshalJSON reads a number or null.
@@ -182,7 +182,7 @@ func (r *Recorder) write(t *target) error {
 }
 
 // line returns the block of the gathered scrapes as JSON, and carries the columns. It is valid until the next call.
-// encoding/json took a quarter of the work that a reading of a page is.
+// encoding/json took a quarter of the work of reading a page.
 func (t *target) line() ([]byte, error) {
 	head := block{Target: t.number, TimesMS: t.timesMS}
 	if slices.ContainsFunc(t.errors, func(text string) bool { return text != "" }) {
@@ -221,7 +221,7 @@ func (c *column) append(text []byte) []byte {
 	return append(text, ']')
 }
 
-// carry takes over the last value of the block, and reports whether any scrape returned another than the one before it.
+// carry keeps the last value of the block, and reports whether any value of the block differs from the one before it.
 func (c *column) carry(errors []string) (changed bool) {
 	for i, v := range c.values {
 		if errors[i] == "" && !same(float64(v), c.carried) {

@@ -18,7 +18,7 @@ import (
 
 var nan = math.NaN()
 
-// record writes scrapes, one a second for each target in turn, and reads them back.
+// record writes scrapes, one a second for each target in turn, and reads the file.
 func record(t require.TestingT, dir string, targets int, scrapes []scrape) *Set {
 	path := filepath.Join(dir, "server.jsonl.zst")
 	started := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -71,8 +71,8 @@ func TestRecorderKeepsGapsAndLateSeries(t *testing.T) {
 	require.False(t, set.Torn)
 }
 
-// TestAStartThatNoFileCanHold: the first line has no year above 9999 (RFC 3339). Nothing stays of such a file.
-func TestAStartThatNoFileCanHold(t *testing.T) {
+// TestAStartThatCannotBeWritten: RFC 3339 has no year above 9999, so the first line fails and the file is removed.
+func TestAStartThatCannotBeWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.jsonl.zst")
 	late := time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)
 	r, err := Create(atomicfile.Shared, path, late, time.Second, []string{"a"})
@@ -83,7 +83,7 @@ func TestAStartThatNoFileCanHold(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// TestWhatIsReadEqualsWhatWasWritten tries random scrapes of two targets over several blocks.
+// TestWhatIsReadEqualsWhatWasWritten writes random scrapes of two targets over several blocks.
 func TestWhatIsReadEqualsWhatWasWritten(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -118,7 +118,7 @@ func TestWhatIsReadEqualsWhatWasWritten(t *testing.T) {
 	})
 }
 
-func TestReadKeepsWhatIsAskedFor(t *testing.T) {
+func TestReadKeepsSelectedSeries(t *testing.T) {
 	dir := t.TempDir()
 	record(t, dir, 1, []scrape{{[]exposition.Series{gauge("a"), gauge("b")}, []float64{1, 2}, nil}})
 	set, err := Read(filepath.Join(dir, "server.jsonl.zst"), func(s *Series) bool { return s.Name == "b" })
@@ -248,7 +248,7 @@ func TestSignals(t *testing.T) {
 	require.Equal(t, Stats{Mean: 4, Max: 5, Last: 5}, stats)
 }
 
-// TestLatest compares the signals of scrapes as they come with those of the whole record.
+// TestLatest compares the signals of single scrapes with those of the whole record.
 func TestLatest(t *testing.T) {
 	known := []exposition.Series{{Name: "other", Kind: exposition.Gauge},
 		{Name: "vllm:num_requests_running", Kind: exposition.Gauge, Labels: map[string]string{"engine": "0"}},

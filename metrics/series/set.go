@@ -202,7 +202,7 @@ func (r *reader) block(text []byte) error {
 	return nil
 }
 
-// append adds a block. Without a column each successful scrape returned the value before it.
+// append adds a block. If the block has no column, each successful scrape returned the value before it.
 func (s *Series) append(before int, errors []string, column []optional) {
 	for len(s.Values) < before { // scrapes before the series appeared
 		s.Values = append(s.Values, math.NaN())

@@ -18,7 +18,7 @@ type Signal struct {
 	over  []string // of a ratio: the names of the denominator
 	scale float64  // from the unit of the series to Unit; 0: they are the same
 
-	Client bool // it is of the machine on which the client runs, not of a server
+	Client bool // whether it belongs to the machine of the client
 }
 
 // combine is how the series of a signal become one line.
@@ -109,7 +109,7 @@ func (g *Signal) Of(set *Set, target int) Line {
 	case ratioRates:
 		line.Values = sum(len(times), found, rates(times))
 		for i, whole := range sum(len(times), named(g.over), rates(times)) {
-			line.Values[i] /= whole // NaN while nothing is asked
+			line.Values[i] /= whole // NaN while no requests are counted
 		}
 	case quantile99:
 		line.Values = quantiles(0.99, times, found)
@@ -157,7 +157,7 @@ func sum(n int, list []*Series, of func(*Series) []float64) []float64 {
 	return total
 }
 
-// quantiles returns the quantile of what each interval added to a histogram, over all its label sets.
+// quantiles returns the quantile of each interval's new observations in a histogram, over all its label sets.
 func quantiles(p float64, timesS []float64, buckets []*Series) []float64 {
 	line := make([]float64, len(timesS))
 	for i := range line {

@@ -30,8 +30,7 @@ func seriesOf(target int, name, le string, values ...float64) *Series {
 		Series: exposition.Series{Name: name, Labels: map[string]string{"le": le}}}
 }
 
-// Each signal combines two series of one target, and two targets, by its kind. Its unit may be another than that of the
-// series.
+// Each kind of signal combines two series of one target, and two targets. Its unit may differ from that of the series.
 func TestEachSignal(t *testing.T) {
 	inUnit := map[string]float64{"gpu_memory": 1e-9, "gpu_clock": 1e-6}
 	for i := range Signals {
@@ -85,7 +84,7 @@ func requireNear(t *testing.T, want, got []float64, name string) {
 	}
 }
 
-// The mean of gauges is that of the values present at the time: a series that is late or absent does not count as 0.
+// The mean of gauges covers the values present at the time: a late or absent series does not count as 0.
 func TestMeanOfPresentGauges(t *testing.T) {
 	const name = "vllm:kv_cache_usage_perc"
 	g := Signals[slices.IndexFunc(Signals, func(g Signal) bool { return g.Key == "kv_cache" })]
@@ -94,7 +93,7 @@ func TestMeanOfPresentGauges(t *testing.T) {
 	requireNear(t, []float64{0.5, 0.6, 0.7, nan}, g.Of(set, 0).Values, name)
 }
 
-// A quantile lies within the bucket that holds it, grows with its share, and leaves its argument as it is.
+// A quantile lies within its bucket, grows with its share, and does not change its argument.
 func TestQuantileByDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 6).Draw(t, "buckets")
