@@ -80,8 +80,8 @@ type item struct {
 	length int // tokens, estimated
 }
 
-// feed returns the queries of an arrangement. place receives the replica of a sample before it is sent; nil: the
-// client chooses.
+// feed returns the queries of an arrangement. place receives the replica of a sample before the sample is sent; nil:
+// the client chooses.
 func (a Arrangement) feed(items []item, replicas int, place func(index, replica int)) probe.Feed {
 	switch a.How {
 	case Batch:
@@ -107,7 +107,7 @@ func longestFirst(items []item) []item {
 type line struct {
 	items  []item
 	size   int  // of the window or of the batch
-	whole  bool // a batch: nothing is sent until all before has ended
+	whole  bool // whether it is a batch: no item is sent until all earlier ones have ended
 	sent   int
 	ended  int
 	opened int // items that may be sent, of a batch

@@ -10,8 +10,8 @@ import (
 
 var everyWay = append(Batching([]int{1, 3, 64}, []int{1, 3, 64}), Partitions(2)...)
 
-// Every sample is sent exactly once, by any arrangement, for any number of samples and replicas and in whatever order
-// the answers come. No replica ever has more requests in flight than its window.
+// Every arrangement sends every sample exactly once, for any number of samples and replicas and any order of the
+// answers. No replica has more requests in flight than its window.
 func TestEverySampleOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := rapid.SampledFrom(everyWay).Draw(t, "arrangement")
@@ -99,7 +99,7 @@ func TestBatchesWait(t *testing.T) {
 	require.True(t, w.Ready())
 }
 
-// A replica that is done takes over from the one that has the most left.
+// A replica that is done takes items from the one with the most left.
 func TestStealing(t *testing.T) {
 	items := make([]item, 9)
 	for i := range items {

@@ -16,7 +16,7 @@ type Figures struct {
 	Samples          int       `json:"samples"`
 	SamplesPerS      float64   `json:"samples_per_s"`
 	OutputTokensPerS float64   `json:"output_tokens_per_s"`
-	TailS            float64   `json:"idle_tail_s"`   // how much longer the end took than at the rate of the middle
+	TailS            float64   `json:"idle_tail_s"`   // by how much the last tenth of the tokens took longer
 	KVCacheMean      *float64  `json:"kv_cache_mean"` // share in use, 0 to 1; null: unknown, see serve
 	KVCacheMax       *float64  `json:"kv_cache_max"`
 	Preemptions      *float64  `json:"preemptions"` // of all servers together
@@ -64,7 +64,7 @@ func measure(entries []ledger.Entry, replicas int) Figures {
 // tailShare is the part of the tokens at the beginning and at the end that the rate of the middle leaves out.
 const tailShare = 0.1
 
-// tail returns for how many seconds longer the last tenth of the tokens took than a tenth of the others: the time that
+// tail returns how many seconds longer the last tenth of the tokens took than a tenth of the others: the time in which
 // the servers were not full. Tokens count when their answer ends.
 func tail(entries []ledger.Entry) float64 {
 	order := slices.Clone(entries)
@@ -93,11 +93,11 @@ func tail(entries []ledger.Entry) float64 {
 	return max(0, time.Duration(end-to).Seconds()-(total-after)*perToken)
 }
 
-// leastReadings is how many readings of the servers' metrics a trial needs: fewer may miss that it was busy.
+// leastReadings is how many readings of the servers' metrics a trial needs. Fewer readings may miss its busy time.
 const leastReadings = 4
 
-// serve adds what the servers reported about themselves. It reports whether that was read often enough: figures of too
-// few readings stay absent.
+// serve adds the servers' metrics of the trial. It reports whether there were enough readings; otherwise the figures
+// stay absent.
 func (f *Figures) serve(set *series.Set) (enough bool) {
 	enough = true
 	for i := range series.Signals {
@@ -122,7 +122,7 @@ func (f *Figures) serve(set *series.Set) (enough bool) {
 	return enough
 }
 
-// missent returns a sample that was not sent exactly once, and how often it was; ok is true without such a sample.
+// missent returns a sample that was not sent exactly once, and how often it was; ok is true if there is none.
 func missent(entries []ledger.Entry, samples int) (index, times int, ok bool) {
 	seen := make([]int, samples)
 	for i := range entries {

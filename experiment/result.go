@@ -14,11 +14,11 @@ type Interval struct {
 }
 
 // student are the 97.5 % quantiles of Student's t distribution for 1 to 30 degrees of freedom (NIST/SEMATECH e-Handbook
-// of Statistical Methods, 1.3.6.7.2). For more degrees the last one is a little too wide.
+// of Statistical Methods, 1.3.6.7.2). For more degrees the last value is used, which is slightly too large.
 var student = []float64{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
 	2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042}
 
-// interval returns the mean of values; nil without any. One value has no interval: its ends are the mean.
+// interval returns the mean of values with its interval; nil without values. The interval of one value is the value.
 func interval(values []float64) *Interval {
 	n := float64(len(values))
 	if n == 0 {
@@ -43,7 +43,7 @@ type Outcome struct {
 	Arrangement
 	Name             string    `json:"name"`
 	Trials           int       `json:"trials"`
-	Spoiled          string    `json:"spoiled"` // why it has no trial that counts; empty: it has
+	Spoiled          string    `json:"spoiled"` // why no trial counts; empty: one does
 	SamplesPerS      *Interval `json:"samples_per_s"`
 	OutputTokensPerS *Interval `json:"output_tokens_per_s"`
 	TailS            *Interval `json:"idle_tail_s"` // of all replicas together: their mean
@@ -76,7 +76,7 @@ func (s *State) finish() {
 	r.Advice = s.advice()
 }
 
-// of returns a figure of the trials of an arrangement that count and have it.
+// of returns a figure of an arrangement's trials that count and have the figure.
 func (s *State) of(arrangement int, figure func(*Trial) *float64) (values []float64) {
 	for i := range s.Trials {
 		if t := &s.Trials[i]; t.Arrangement == arrangement && t.counts() {
@@ -117,8 +117,8 @@ func (s *State) tailOf(t *Trial) *float64 {
 	return &mean
 }
 
-// versus returns by which share an arrangement had more samples/s than another, over the rounds that have both: they
-// were measured one after the other, so a drift of the server hardly changes their ratio.
+// versus returns by which share an arrangement had more samples/s than another, over the rounds that contain both.
+// These were measured one after the other, so a drift of the server hardly changes their ratio.
 func (s *State) versus(a, b int) *Interval {
 	rates := map[int][2]float64{}
 	for i := range s.Trials {
@@ -183,7 +183,7 @@ func (s *State) advice() string {
 	return text + "."
 }
 
-// second returns how far the next best arrangement was behind.
+// second returns the distance to the second best arrangement.
 func (s *State) second() string {
 	next := -1
 	for a := range s.Result.Outcomes {
@@ -199,7 +199,7 @@ func (s *State) second() string {
 		s.versus(next, s.Result.Best).percent())
 }
 
-// phrase returns the words of an arrangement as an object of "Send".
+// phrase returns the words of an arrangement after "Send".
 func (o *Outcome) phrase() string {
 	switch o.How {
 	case AllAtOnce:

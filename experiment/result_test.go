@@ -81,7 +81,7 @@ func TestAdvice(t *testing.T) {
 	require.Contains(t, s.Result.Advice, "against all at once, with which the server preempted 40 requests in each pass.")
 }
 
-// validate holds a state against its schema, reads it back, and writes every view.
+// validate checks a state against its schema, reads it again, and writes every view.
 func validate(t *testing.T, s *State) {
 	t.Helper()
 	form, err := schematest.Compile("experiment.schema.json", schema.Experiment)
@@ -109,7 +109,7 @@ func TestReplicasInTheTable(t *testing.T) {
 	require.Regexp(t, `(?m)^work stealing +2 +6 +0 +1$`, table.String())
 }
 
-// A resumed experiment repeats what did not count, in the order that the first process would have used.
+// A resumed experiment repeats trials that do not count, in the first process's order.
 func TestContinues(t *testing.T) {
 	three := []Arrangement{{How: AllAtOnce}, {Window, 64}, {Batch, 64}}
 	whole := &State{Arrangements: three, Repeats: 4, Seed: 3}
@@ -179,7 +179,7 @@ func TestFigures(t *testing.T) {
 	require.Equal(t, [2]int{4, 2}, [2]int{index, times})
 }
 
-// A folder may hold any experiment.json: it is read, or rejected.
+// A folder may contain any experiment.json: it is read or rejected.
 func FuzzState(f *testing.F) {
 	for _, s := range []*State{
 		measured(OfflineBatching, Batching([]int{4, 2}, []int{8}), []float64{1, 2, 3, 4, 5}),
@@ -202,7 +202,8 @@ func FuzzState(f *testing.F) {
 	})
 }
 
-// A pass with too few readings of a server's metrics has no figures of it, rather than those of an idle server.
+// A pass with too few readings of a server's metrics has no figures of the server, because they would look like those
+// of an idle server.
 func TestFewReadingsHaveNoFigures(t *testing.T) {
 	const name = "vllm:kv_cache_usage_perc"
 	for n := 1; n <= leastReadings; n++ {

@@ -52,11 +52,11 @@ var owner = child.Owner{What: "experiment", File: ".experiment.lock", Busy: exit
 	Access: atomicfile.Shared,
 	Hint:   "Wait for its end, or choose another --output-dir"}
 
-// made are the settings that an experiment makes itself, or that only name its folder.
+// made are the settings that an experiment sets itself, or that only name its folder.
 var made = map[string]bool{"output-dir": true, "resume": true, "force": true, "offline-strategy": true,
 	"metrics-interval": true, "concurrency": true}
 
-// meaningless are the settings of a run that an experiment could only ignore, with what to do instead.
+// meaningless are the settings of a run that would have no effect in an experiment, with advice.
 var meaningless = [][2]string{
 	{"concurrency", "Use --windows or --window"}, {"offline-strategy", "Leave it out: the strategies are compared"},
 	{"batch-size", "Use --batches"}, {"target-qps", "Leave it out"}, {"min-duration", "Use --samples and --repeats"},
@@ -185,7 +185,7 @@ func (x *experimenter) run(ctx context.Context) error {
 			x.state.finish()
 			return errors.Join(x.save(), x.state.writeViews(x.Folder, x.access()))
 		}
-		if cause := context.Cause(ctx); cause != nil { // it may have come when the last trial had just ended
+		if cause := context.Cause(ctx); cause != nil { // a signal may have come when the last trial had just ended
 			return fmt.Errorf("the experiment was ended: %w", cause)
 		}
 		if !warm {
@@ -207,7 +207,7 @@ func (x *experimenter) run(ctx context.Context) error {
 	}
 }
 
-// warmUp sends all samples once, which does not count: engines compile and caches fill at the first pass.
+// warmUp sends all samples once. It does not count, because engines compile and caches fill in the first pass.
 func (x *experimenter) warmUp(ctx context.Context) error {
 	a := x.Arrangements[0]
 	x.Observer.Begins(a.Name(), 0, x.Repeats)
@@ -232,7 +232,7 @@ func (x *experimenter) note(text string) {
 	}
 }
 
-// mostRepeats is how often a trial is repeated that does not count.
+// mostRepeats is how often a trial that does not count is repeated.
 const mostRepeats = 2
 
 // settled performs a trial, and repeats it after a failure.
@@ -271,7 +271,7 @@ func (x *experimenter) trial(ctx context.Context, round, a int) (*Trial, error) 
 		return nil, err
 	}
 	t.Figures = measure(sent.Data.Entries, len(x.state.Replicas))
-	if set, err := series.Read(pages, series.IsSignal); lost == nil && err == nil { // else its figures are absent
+	if set, err := series.Read(pages, series.IsSignal); lost == nil && err == nil { // otherwise its figures are absent
 		if !t.serve(set) {
 			x.note(fmt.Sprintf("a pass was too short for %d readings of the servers' metrics, so it has no KV cache and no "+
 				"preemptions; give more --samples or a shorter --metrics-interval", leastReadings))
@@ -285,7 +285,7 @@ func (x *experimenter) trial(ctx context.Context, round, a int) (*Trial, error) 
 		trialFile{"mlperf-go/probe/1", "experiment", *t}))
 }
 
-// trialName is the file of a trial: no reader of runs takes its folder for one.
+// trialName is the file of a trial. Readers of runs do not accept its folder as a run.
 const trialName = "probe.json"
 
 type trialFile struct {
@@ -302,7 +302,7 @@ func (a Arrangement) label() string {
 	return string(a.How) + "-" + strconv.Itoa(a.Size)
 }
 
-// judge notes why a trial does not count: by the rules of a run, or because a sample was not sent exactly once.
+// judge records why a trial does not count: by the rules of a run, or because a sample was not sent exactly once.
 func (x *experimenter) judge(t *Trial, sent *run.Probe) {
 	t.Spoiled = append(t.Spoiled, sent.Causes...)
 	if len(t.Spoiled) > 0 && sent.Spoiled != "" {
@@ -360,7 +360,7 @@ func (x *experimenter) follow(l *probe.Load, over <-chan struct{}) {
 	}
 }
 
-// left returns about how long the rest takes: as long per trial as those that were measured.
+// left estimates the remaining time from the duration of the measured trials.
 func (x *experimenter) left() time.Duration {
 	total := 0.0
 	for i := range x.state.Trials {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// After a signal no further trial is announced, although the last one had ended by itself: the observer, which is nil,
+// After a signal no further trial is announced, even if the last one has ended by itself: the observer, which is nil,
 // is not called.
 func TestNoTrialBeginsAfterASignal(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())

@@ -6,8 +6,8 @@ import (
 
 var _ probe.Feed = (*shares)(nil)
 
-// divide returns the items of each replica, in the order in which it gets them. Each item is in one share, whatever the
-// numbers are, and equal arguments have equal results. Stealing begins with the pieces of Contiguous.
+// divide returns the items of each replica in their order. Each item is in exactly one share, and equal arguments have
+// equal results. Stealing starts with the pieces of Contiguous.
 func divide(how How, items []item, replicas int) [][]item {
 	list := make([][]item, replicas)
 	switch how {
@@ -43,7 +43,7 @@ type shares struct {
 	place   func(index, replica int)
 	flight  []int // by replica
 	replica []int // of each query, by its number
-	turn    int   // replica that is asked first
+	turn    int   // replica to ask first
 	left    int
 }
 
@@ -61,7 +61,7 @@ func (s *shares) Ready() bool {
 	return ok
 }
 
-// next returns a replica that has room, and work of its own or of another.
+// next returns a replica with room, and with work of its own or of another.
 func (s *shares) next() (replica int, ok bool) {
 	for i := range s.rest {
 		r := (s.turn + i) % len(s.rest)

@@ -53,7 +53,7 @@ type Trial struct {
 
 func (t *Trial) counts() bool { return len(t.Spoiled) == 0 }
 
-// failed reports whether a server failed at the trial: it would fail again.
+// failed reports whether a server failed at the trial, and would therefore fail again.
 func (t *Trial) failed() bool {
 	return slices.ContainsFunc(t.Spoiled, func(c record.Cause) bool { return c.Code == record.CodeFailedSamples })
 }
@@ -86,29 +86,28 @@ func (s *State) check() error {
 	return nil
 }
 
-// same reports whether two experiments measure the same.
+// same reports whether two experiments have the same terms.
 func (s *State) same(o *State) bool {
 	return s.Experiment == o.Experiment && s.Model == o.Model && slices.Equal(s.Settings, o.Settings) &&
 		s.Samples == o.Samples && s.Seed == o.Seed && s.Repeats == o.Repeats &&
 		slices.Equal(s.Arrangements, o.Arrangements) && len(s.Replicas) == len(o.Replicas)
 }
 
-// terms are what same compares, as flags.
+// terms returns the settings that same compares, as flags.
 func (s *State) terms() []string {
 	return append(slices.Clone(s.Settings), "--model="+s.Model, fmt.Sprintf("experiment=%v", s.Experiment),
 		fmt.Sprintf("samples=%d", s.Samples), fmt.Sprintf("seed=%v", s.Seed), fmt.Sprintf("--repeats=%d", s.Repeats),
 		fmt.Sprintf("replicas=%d", len(s.Replicas)), fmt.Sprintf("arrangements=%v", s.Arrangements))
 }
 
-// continues takes over the trials of an earlier process that count.
+// continues copies the valid trials of an earlier process.
 func (s *State) continues(before *State) {
 	s.Started = before.Started
 	s.Trials = slices.DeleteFunc(slices.Clone(before.Trials), func(t Trial) bool { return !t.counts() })
 }
 
-// next returns the next trial. Each round has every arrangement once. Its order changes from round to round, so that a
-// drift of the server meets all of them alike. An arrangement at
-// which a server failed is not tried again.
+// next returns the next trial. Each round has every arrangement once, in changing order, so that a drift of the server
+// affects all of them alike. An arrangement at which a server failed is not tried again.
 func (s *State) next() (round, arrangement int, more bool) {
 	for round := range s.Repeats {
 		for _, a := range s.order(round) {

@@ -32,7 +32,7 @@ const goodRecord = `{"schema":"mlperf-go/run/1","verdict":"INVALID",
 "loadgen":{"valid":false,
 "result":{"result_token_throughput":3,"result_min_queries_met":true,"effective_target_qps":1}}}`
 
-// runFolder makes the folder of a test.
+// runFolder writes the folder of a test.
 func runFolder(t testing.TB, rec, config string) string {
 	folder := filepath.Join(t.TempDir(), "one")
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, record.LogFolder), 0o700))
@@ -89,7 +89,7 @@ func TestArtifactPath(t *testing.T) {
 	}
 }
 
-// tracker answers as a tracking server would, and notes what it was told. answers[route] replaces a route's answer.
+// tracker answers like a tracking server, and records what it receives. answers[route] replaces a route's answer.
 type tracker struct {
 	sync.Mutex
 	told    map[string][]string // bodies by route
@@ -137,7 +137,7 @@ func text(code int, body string) http.HandlerFunc {
 	}
 }
 
-// Every file is sent with its bytes, but the program's own and what a link leads to.
+// Every file is sent with its content, except the program's own and the targets of links.
 func TestUpload(t *testing.T) {
 	k, s := start(t, Credentials{User: "u", Password: "p"}, nil)
 	folder := runFolder(t, goodRecord, "model: m\n")
@@ -184,7 +184,7 @@ func TestUpload(t *testing.T) {
 	require.Equal(t, r.End.UnixMilli(), end.End)
 }
 
-// A run that the server took only in part is marked.
+// A run that the server accepted only in part is marked.
 func TestPartialUploadIsMarked(t *testing.T) {
 	for route, answer := range map[string]http.HandlerFunc{
 		"runs/log-batch": text(500, `{"error_code":"INTERNAL_ERROR","message":"no \u001b[31mspace"}`),
@@ -216,8 +216,8 @@ func TestInterruptedUploadIsMarked(t *testing.T) {
 	require.Contains(t, k.told["runs/update"][0], `"FAILED"`)
 }
 
-// TestStrangeServers: answers of servers that are no tracking servers, or not honest ones, are errors that say so.
-func TestStrangeServers(t *testing.T) {
+// TestAnswersOfOtherServers: wrong answers, and those of servers that are not tracking servers, are reported as errors.
+func TestAnswersOfOtherServers(t *testing.T) {
 	endless := func(w http.ResponseWriter, _ *http.Request) {
 		for line := make([]byte, 1<<20); ; {
 			if _, err := w.Write(line); err != nil {

@@ -40,9 +40,9 @@ type Run struct {
 	Tags       map[string]string
 	Params     map[string]string
 	Metrics    map[string]float64
-	Folder     string // whose files are sent
-	Flat       bool   // without the folders in it
-	NoFiles    bool   // none are sent
+	Folder     string // folder of the files to send
+	Flat       bool   // whether files in its subfolders are left out
+	NoFiles    bool   // whether no file is sent
 	Children   []*Run
 }
 
@@ -130,8 +130,8 @@ func readWorkload(folder string) (*Run, error) {
 	return r, nil
 }
 
-// readCampaign reads the folder of a campaign. Its tests are runs of their own, and its parameters contain the states
-// of its steps.
+// readCampaign reads the folder of a campaign. Its tests are separate runs, and its parameters contain the states of
+// its steps.
 func readCampaign(folder string) (*Run, error) {
 	text, err := atomicfile.ReadBelow(folder, layout.StateName, maxRecord)
 	if err != nil {
@@ -209,7 +209,7 @@ func (r *Run) flatten(key string, value any, depth int) {
 	}
 }
 
-// element names an element of a list: by what it calls itself, or else by its number.
+// element names an element of a list by its own name, or else by its number.
 func element(value any, i int) string {
 	if m, ok := value.(map[string]any); ok {
 		for _, key := range []string{"name", "what"} {
@@ -247,7 +247,7 @@ func (r *Run) verdict(v record.Verdict, reasons []record.Cause) {
 	}
 }
 
-// settings makes parameters of the effective settings. The file contains no secrets.
+// settings converts the effective settings to parameters. The file contains no secrets.
 func (r *Run) settings(file string) error {
 	text, err := atomicfile.ReadBelow(r.Folder, file, maxConfig)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -266,7 +266,7 @@ func (r *Run) settings(file string) error {
 			r.Params[key] = fmt.Sprint(v)
 		default:
 			text, err := json.Marshal(v)
-			if err != nil { // a map with keys that are no text
+			if err != nil { // a map with keys that are not text
 				text = fmt.Append(nil, v)
 			}
 			r.Params[key] = string(text)

@@ -128,7 +128,7 @@ func (s *Server) send(ctx context.Context, method, path string, body io.Reader, 
 	}
 	if response.StatusCode != http.StatusOK {
 		r := &refusal{Status: response.StatusCode}
-		if json.Unmarshal(text, r) != nil { // of a proxy, perhaps
+		if json.Unmarshal(text, r) != nil { // perhaps an answer of a proxy
 			r.Message = string(text)
 		}
 		return r
@@ -171,7 +171,7 @@ func (s *Server) experiment(ctx context.Context, name string) (string, error) {
 		ID string `json:"experiment_id"`
 	}
 	err = s.post(ctx, "experiments/create", map[string]string{"name": name}, &made)
-	if is(err, "RESOURCE_ALREADY_EXISTS") { // somebody was faster
+	if is(err, "RESOURCE_ALREADY_EXISTS") { // another client was faster
 		return find()
 	}
 	if err == nil && made.ID == "" {

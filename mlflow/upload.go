@@ -18,8 +18,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
-// Bounds of MLflow (mlflow/utils/validation.py). Parameters could have 6,000 characters since 2.8; 500 is what older
-// servers take.
+// Bounds of MLflow (mlflow/utils/validation.py). Since 2.8, parameters may have 6,000 characters; older servers accept
+// 500.
 const (
 	paramsPerBatch  = 100
 	metricsPerBatch = 1000
@@ -38,7 +38,7 @@ type Sent struct {
 	Name     string `json:"name"`
 	ID       string `json:"run_id"`
 	URL      string `json:"url"`
-	Existed  bool   `json:"existed"` // it was there already, and nothing was sent
+	Existed  bool   `json:"existed"` // whether it was there already, so that nothing was sent
 	Files    int    `json:"files"`
 	Bytes    int64  `json:"bytes"`
 	Children []Sent `json:"children,omitempty"`
@@ -88,7 +88,7 @@ func (s *Server) upload(ctx context.Context, experiment string, r *Run, parent s
 	return sent, nil
 }
 
-// find returns the id of a run with the digest that was sent whole, or "".
+// find returns the id of a completely sent run with the digest, or "".
 func (s *Server) find(ctx context.Context, experiment, digest, parent string) (string, error) {
 	filter := fmt.Sprintf("tags.`%s` = '%s' and attributes.status != 'FAILED' and attributes.status != 'RUNNING'",
 		digestTag, digest)
@@ -108,7 +108,7 @@ func (s *Server) find(ctx context.Context, experiment, digest, parent string) (s
 	return found.Runs[0].Info.ID, nil
 }
 
-// create makes a run with everything of it. One that fails on the way is marked.
+// create creates a run with all its data. It marks a run that fails on the way.
 func (s *Server) create(ctx context.Context, experiment string, r *Run, parent string, sent *Sent) error {
 	tags := maps.Clone(r.Tags)
 	if tags == nil {
@@ -133,7 +133,7 @@ func (s *Server) create(ctx context.Context, experiment string, r *Run, parent s
 		return fmt.Errorf("%s is not a tracking server of MLflow: it made a run without an id", s.url)
 	}
 	if err := s.fill(ctx, here, r, sent); err != nil {
-		// The user may have ended the upload, which is not to hide that it is not whole.
+		// Even if the user has ended the upload, the run must be marked as incomplete.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
 		return errors.Join(err, s.end(ctx, here.ID, "FAILED", time.Now()))
@@ -145,7 +145,7 @@ func (s *Server) end(ctx context.Context, id, status string, at time.Time) error
 	return s.post(ctx, "runs/update", map[string]any{"run_id": id, "status": status, "end_time": milliseconds(at)}, nil)
 }
 
-// milliseconds is MLflow's form of a time. A record without one has the year 1, which no server takes.
+// milliseconds is MLflow's form of a time. A record without a time has the year 1, which servers reject.
 func milliseconds(t time.Time) int64 { return max(0, t.UnixMilli()) }
 
 // fill sends parameters, metrics and files.
@@ -166,7 +166,7 @@ func (s *Server) fill(ctx context.Context, here info, r *Run, sent *Sent) error 
 	return s.files(ctx, here, r, sent)
 }
 
-// pairs are the entries in order, with values as long as the server takes them.
+// pairs returns the entries in order, with values of the length that the server accepts.
 func pairs(of map[string]string, longest int) []pair {
 	list := []pair{}
 	for _, key := range slices.Sorted(maps.Keys(of)) {
@@ -175,7 +175,7 @@ func pairs(of map[string]string, longest int) []pair {
 	return list
 }
 
-// cut shortens a text to a number of characters, and shows that it did.
+// cut shortens a text to a number of characters, and marks the cut.
 func cut(text string, most int) string {
 	if runes := []rune(text); len(runes) > most {
 		return string(runes[:most-1]) + "…"
@@ -191,7 +191,8 @@ type metric struct {
 	Step      int     `json:"step"`
 }
 
-// metrics are the figures in order. Values that are no numbers are left out: a server's database may refuse them.
+// metrics returns the figures in order. It omits values that are not numbers, because a server's database may reject
+// them.
 func metrics(r *Run) []metric {
 	list := []metric{}
 	for _, key := range slices.Sorted(maps.Keys(r.Metrics)) {
@@ -202,7 +203,7 @@ func metrics(r *Run) []metric {
 	return list
 }
 
-// name makes a key that every server takes: letters, digits, and _ - . / and spaces.
+// name returns a key that every server accepts: letters, digits, and _ - . / and spaces.
 func name(key string) string {
 	key = strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("_-./ ", c) {
@@ -265,8 +266,8 @@ func (s *Server) file(ctx context.Context, root *os.Root, path, base string) (in
 	return facts.Size(), s.send(ctx, "PUT", artifactsAPI+strings.Join(parts, "/"), f, facts.Size(), nil)
 }
 
-// artifactPath returns where a server keeps the files of a run that it takes itself: mlflow-artifacts:/1/id/artifacts
-// is 1/id/artifacts. With another scheme, clients write to that storage themselves.
+// artifactPath returns where a server keeps a run's files if clients send them to the server:
+// mlflow-artifacts:/1/id/artifacts is 1/id/artifacts. With another scheme, clients write to that storage themselves.
 func artifactPath(uri string) (string, error) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "mlflow-artifacts" || u.Host != "" {

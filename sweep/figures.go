@@ -45,14 +45,14 @@ type Figures struct {
 
 	RequestsPerS     float64 `json:"requests_per_s"` // answers that ended in the window
 	OutputTokensPerS float64 `json:"output_tokens_per_s"`
-	PerAccelerator   float64 `json:"output_tokens_per_s_per_accelerator"` // of all of them if their number is not known
+	PerAccelerator   float64 `json:"output_tokens_per_s_per_accelerator"` // of the system if their number is unknown
 	PerUser          float64 `json:"output_tokens_per_s_per_user"`        // 1 / median TPOT; 0: not measured
 
 	TTFT *ledger.Stats `json:"ttft_s"`
 	TPOT *ledger.Stats `json:"tpot_s"`
 	E2E  *ledger.Stats `json:"e2e_s"`
 
-	Met          *float64 `json:"met_share"`      // of the queries; null: nothing is limited
+	Met          *float64 `json:"met_share"`      // share of the queries that met every limit; null: there are no limits
 	GoodputPerS  *float64 `json:"goodput_per_s"`  // queries of the window that met every limit
 	DispatchLagS float64  `json:"dispatch_lag_s"` // 99th percentile of scheduled to sent: the client's own delay
 }
@@ -98,7 +98,8 @@ func Measure(data *ledger.Test, w Window, limits Limits, accelerators int) Figur
 	return f
 }
 
-// limited returns the times that limits apply to. An answer of one token has no time per token, and meets every limit.
+// limited returns the latencies that limits apply to. An answer of one token has no time per token, and meets every
+// limit.
 func limited(e *ledger.Entry, due int64) ledger.Times {
 	t := ledger.TimesOf(e, due)
 	if math.IsNaN(t.TPOT) && e.OutputTokens == 1 {
@@ -107,8 +108,8 @@ func limited(e *ledger.Entry, due int64) ledger.Times {
 	return t
 }
 
-// tokens returns how many output tokens of an answer the server sent in the window: between its first and its last
-// token they count as evenly spread.
+// tokens returns how many output tokens of an answer the server sent in the window. They are assumed to be spread
+// evenly between the first and the last token.
 func (w Window) tokens(e *ledger.Entry) float64 {
 	if !e.Succeeded() {
 		return 0
@@ -126,7 +127,7 @@ func (w Window) tokens(e *ledger.Entry) float64 {
 	return float64(e.OutputTokens) * w.overlap(first, last) / time.Duration(last-first).Seconds()
 }
 
-// overlap returns for how many seconds of the window a span lasts.
+// overlap returns how many seconds of a span are in the window.
 func (w Window) overlap(fromNS, toNS int64) float64 {
 	return max(0, time.Duration(min(toNS, w.ToNS)-max(fromNS, w.FromNS)).Seconds())
 }

@@ -27,7 +27,7 @@ func markFront(points []Point) {
 	}
 }
 
-// bestGoodput returns the point with the highest goodput; nil: nothing is limited, or no query met the limits.
+// bestGoodput returns the point with the highest goodput; nil: there are no limits, or no query met them.
 func bestGoodput(points []Point) *Point {
 	var best *Point
 	for i := range points {
@@ -46,7 +46,7 @@ func bestGoodput(points []Point) *Point {
 // (docs/reference/loadgen.md#validity).
 const metShare = 0.99
 
-// highestWithin returns the point with the highest load at which that share does; nil: at no load.
+// highestWithin returns the point with the highest load at which metShare is reached; nil: no load.
 func highestWithin(points []Point) (highest *Point) {
 	for i := range points {
 		p := &points[i]

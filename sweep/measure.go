@@ -22,11 +22,11 @@ type bench struct {
 
 // Settings of a measurement.
 const (
-	deviations  = 6       // that the number of arrivals may be above its mean: it is then cut to the time
+	deviations  = 6       // of the number of arrivals above its mean: a rate has so many queries at most
 	maxQueries  = 1 << 22 // of one point: their entries fill half a GiB
 	idleAnswers = 4       // measured before the first point
 	settleTimes = 2       // times of an idle answer before the window begins
-	cooling     = 0.5     // of the window's length, for which the load goes on at most after it
+	cooling     = 0.5     // of the window's length: the load goes on at most so long after it
 	lookEvery   = 20 * time.Millisecond
 	showEvery   = 500 * time.Millisecond
 )
@@ -50,7 +50,7 @@ func (b *bench) idle(ctx context.Context) (time.Duration, *run.Probe, error) {
 }
 
 // phases are the parts of one measurement: the load begins, settles, is counted, and goes on until the counted answers
-// are there.
+// have arrived.
 type phases struct {
 	kind     Kind
 	flight   int
@@ -62,11 +62,11 @@ type phases struct {
 	ended    int    // so far
 	before   int    // of them, before the window
 	slowest  time.Duration
-	finished bool // nothing more is to be issued
+	finished bool // whether no more queries are issued
 }
 
-// plan returns the phases of a load. The window of a rate is known before; that of a concurrency ends when enough
-// answers have.
+// plan returns the phases of a load. The window of a rate is known in advance; that of a concurrency ends when enough
+// answers have arrived.
 func (n Length) plan(kind Kind, load float64, idle time.Duration) *phases {
 	p := &phases{kind: kind, queries: n.Queries, window: seconds(n.Duration), longest: seconds(n.Longest),
 		warmup: max(seconds(n.WarmupS), settleTimes*idle)}
@@ -88,7 +88,7 @@ func (p *phases) issue() time.Duration {
 // about returns about how long the measurement takes.
 func (p *phases) about(load float64, idle time.Duration) time.Duration {
 	window := p.window
-	if p.kind == Concurrency && idle > 0 { // as long as every answer takes as long as an idle one
+	if p.kind == Concurrency && idle > 0 { // assumes that every answer takes as long as an idle server's
 		window = max(window, min(time.Duration(float64(p.queries)/load*float64(idle)), p.longest))
 	}
 	return p.warmup + window + 2*idle
@@ -105,7 +105,7 @@ func (p *phases) most(load float64, idle time.Duration) int {
 	return int(min(maxQueries, load+float64(p.queries)+load*faster*longest.Seconds()/max(idle.Seconds(), 1e-4)))
 }
 
-// look decides what is next, at a time of the wall clock.
+// look chooses the next phase at a time of the wall clock.
 func (p *phases) look(startNS, nowNS int64) {
 	since := time.Duration(nowNS - startNS)
 	switch {
@@ -166,7 +166,7 @@ func (b *bench) measure(ctx context.Context, kind Kind, load float64, n Length, 
 	if err != nil {
 		return nil, Window{}, err
 	}
-	if kind == Rate { // known before, and perhaps without a query at its end
+	if kind == Rate { // known in advance, and perhaps without a query at its end
 		p.counted.FromNS = l.StartNS() + int64(p.warmup)
 		p.counted.ToNS = p.counted.FromNS + int64(p.window)
 	}
@@ -206,7 +206,7 @@ func (b *bench) follow(l *probe.Load, p *phases, load float64, over <-chan struc
 	}
 }
 
-// progress returns what a user sees of the point in progress.
+// progress returns the progress of the current point for a user.
 func (b *bench) progress(p *phases, l *probe.Load, load float64) run.Progress {
 	var g run.Progress
 	b.client.Look(&g)

@@ -11,10 +11,10 @@ import (
 // Settings of a sweep that chooses its loads.
 const (
 	growth        = 2.0  // from one load to the next
-	leastGain     = 1.1  // of tokens per second; less is no growth
-	slower        = 1.5  // median time of a whole answer: the load only lengthens the queue
+	leastGain     = 1.1  // of tokens per second; less is not growth
+	slower        = 1.5  // factor of the median time of a whole answer: the load only lengthens the queue
 	idleShare     = 0.5  // queries in flight on average at the first rate
-	mostSpoiled   = 2    // loads in a row that the server failed at
+	mostSpoiled   = 2    // loads in a row at which the server failed
 	digitsOfRates = 1000 // rates are rounded to three digits
 )
 
@@ -31,8 +31,8 @@ func (s *State) next() (load float64, more bool, why string) {
 	return 0, false, "every load of the list was measured"
 }
 
-// nextAuto doubles the load until the server answers no more per second and takes longer for each answer. Then it
-// measures once between the last two loads, where the knee is.
+// nextAuto doubles the load until the server no longer answers more per second, and takes longer for each answer. It
+// then measures once between the last two loads, where the knee is.
 func (s *State) nextAuto() (load float64, more bool, why string) {
 	most := float64(MaxConcurrency)
 	load = 1
@@ -78,7 +78,7 @@ func (s *State) knee(low, high float64) (load float64, more bool, why string) {
 	return 0, false, fmt.Sprintf("the server is saturated at %s", s.Load.Text(high))
 }
 
-// throughput is what saturates: tokens, or answers if tokens are not counted.
+// throughput returns the figure that saturates: tokens, or answers if tokens are not counted.
 func (p *Point) throughput() float64 {
 	if p.OutputTokensPerS > 0 {
 		return p.OutputTokensPerS

@@ -21,7 +21,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/sim"
 )
 
-// events notes what a sweep reports.
+// events records the reports of a sweep.
 type events struct {
 	begun   []float64
 	number  []int
@@ -53,10 +53,10 @@ func options(t *testing.T, url, model, folder string, e *events, loads ...float6
 		Length: Length{WarmupS: .05, Duration: .2, Queries: 5, Longest: 2}}
 }
 
-// inChild marks the process that TestRun starts, because LoadGen reads one configuration per process.
+// inChild marks a process that TestRun starts, because LoadGen reads one configuration per process.
 const inChild = "SWEEP_TEST_CHILD"
 
-// A sweep measures its loads in the order of the list and keeps them in that of the loads.
+// A sweep measures its loads in the order of the list, and stores them in the order of the loads.
 func TestRun(t *testing.T) {
 	if os.Getenv(inChild) == "" {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestRun$")
@@ -104,7 +104,7 @@ func loads(s *State) (list []float64) {
 	return list
 }
 
-// After a signal no further load is announced, although the last one had ended by itself.
+// After a signal no further load is announced, even if the last one has ended by itself.
 func TestNoLoadBeginsAfterASignal(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	stopped := errors.New("stopped")

@@ -69,9 +69,9 @@ type Result struct {
 	Stopped string   `json:"stopped"` // why no further load was measured
 	Counted int      `json:"counted"` // points
 	Spoiled int      `json:"spoiled"`
-	Front   []int    `json:"front"`        // indices of points
-	Best    *Goodput `json:"best_goodput"` // null: nothing is limited, or no query met the limits
-	// the highest load at which 99 % of the queries met the limits; null: at no load
+	Front   []int    `json:"front"`        // indices of points on the Pareto front
+	Best    *Goodput `json:"best_goodput"` // null: there are no limits, or no query met them
+	// the highest load at which 99 % of the queries met the limits; null: no load
 	Within *Goodput `json:"highest_within_limits"`
 }
 
@@ -116,13 +116,13 @@ func (s *State) continues(before *State) {
 	s.Points = slices.DeleteFunc(slices.Clone(before.Points), func(p Point) bool { return !p.counts() })
 }
 
-// same reports whether two sweeps measure the same.
+// same reports whether two sweeps have the same terms.
 func (s *State) same(o *State) bool {
 	return s.Model == o.Model && s.Scenario == o.Scenario && slices.Equal(s.Settings, o.Settings) && s.Load == o.Load &&
 		s.Length == o.Length && s.Limits == o.Limits && s.Accelerators == o.Accelerators
 }
 
-// terms are what same compares, as flags.
+// terms returns the settings that same compares, as flags.
 func (s *State) terms() []string {
 	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 	list := append(slices.Clone(s.Settings), "--model="+s.Model, "--scenario="+s.Scenario, "--load="+string(s.Load),
@@ -151,7 +151,7 @@ func (s *State) add(p *Point) {
 	markFront(s.Points)
 }
 
-// at returns the point of a load; nil: it has none.
+// at returns the point of a load; nil: the load was not measured.
 func (s *State) at(load float64) *Point {
 	for i := range s.Points {
 		if math.Abs(s.Points[i].Load-load) <= load*sameLoad {
@@ -161,10 +161,10 @@ func (s *State) at(load float64) *Point {
 	return nil
 }
 
-// sameLoad is the share by which two loads differ at most that are the same.
+// sameLoad is the largest relative difference of two loads that count as the same.
 const sameLoad = 1e-9
 
-// finish notes how the sweep ended.
+// finish records how the sweep ended.
 func (s *State) finish(why string) {
 	r := &Result{Stopped: why, Front: []int{}}
 	for i := range s.Points {

@@ -48,10 +48,10 @@ var owner = child.Owner{What: "sweep", File: ".sweep.lock", Busy: exit.CodeSweep
 	Access: atomicfile.Shared,
 	Hint:   "Wait for its end, or choose another --output-dir"}
 
-// made are the settings that a sweep makes itself, or that only name its folder.
+// made are the settings that a sweep sets itself, or that only name its folder.
 var made = map[string]bool{"target-qps": true, "output-dir": true, "resume": true, "force": true}
 
-// meaningless are the settings of a run that a sweep could only ignore, with what to do instead.
+// meaningless are the settings of a run that would have no effect in a sweep, with advice.
 var meaningless = [][2]string{
 	{"target-qps", "Use --rates"}, {"concurrency", "Use --concurrencies"},
 	{"min-duration", "Use --point-duration"}, {"min-queries", "Use --point-queries"},
@@ -191,7 +191,7 @@ func (s *sweeper) run(ctx context.Context) error {
 			s.state.finish(why)
 			return errors.Join(s.save(), s.state.writeViews(s.Folder, s.access()))
 		}
-		if cause := context.Cause(ctx); cause != nil { // it may have come when the last point had just ended
+		if cause := context.Cause(ctx); cause != nil { // a signal may have come when the last point had just ended
 			return fmt.Errorf("the sweep was ended: %w", cause)
 		}
 		s.Observer.Begins(load, number, len(s.state.Values), s.about(load))
@@ -212,11 +212,11 @@ func (s *sweeper) run(ctx context.Context) error {
 	}
 }
 
-// mostRepeats is how often a point is repeated that something else than its load has spoiled.
+// mostRepeats is how often a point is repeated that was not spoiled by its load.
 const mostRepeats = 2
 
-// settled measures one load, and again if neither the server nor the client failed at it: after a step of the clock,
-// for example.
+// settled measures one load, and again if it was spoiled by neither the server nor the client, for example by a step of
+// the clock.
 func (s *sweeper) settled(ctx context.Context, load float64) (*Point, error) {
 	for n := 0; ; n++ {
 		p, err := s.point(ctx, load)
@@ -246,7 +246,7 @@ func (s *sweeper) idle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if took <= 0 || overloads(p.Causes) { // a step of the clock, for example, spoils no estimate
+	if took <= 0 || overloads(p.Causes) { // other causes, such as a step of the clock, spoil no estimate
 		return exit.Environment(exit.CodeIdle, "Repair the cause: `mlperf-go preflight` asks the server single questions",
 			"the server cannot answer one query at a time: %s", p.Spoiled)
 	}
@@ -254,7 +254,7 @@ func (s *sweeper) idle(ctx context.Context) error {
 	return s.save()
 }
 
-// recover waits until the endpoints answer again after a spoiled point, and the rest of its queries is gone.
+// recover waits until the endpoints answer again after a spoiled point, and until the rest of its queries has ended.
 func (s *sweeper) recover(ctx context.Context) error {
 	if _, more, _ := s.state.next(); !more {
 		return nil
@@ -298,7 +298,7 @@ func (s *sweeper) point(ctx context.Context, load float64) (*Point, error) {
 		pointFile{"mlperf-go/probe/1", "probe", *p}))
 }
 
-// pointFile is the probe.json of a point: no reader of runs takes it for one.
+// pointFile is the probe.json of a point. Readers of runs do not accept it as a run.
 type pointFile struct {
 	Schema string `json:"schema"`
 	Kind   string `json:"kind"`

@@ -25,8 +25,9 @@ func entry(issued, first, last int64) ledger.Entry {
 		ReadableNS: last * s, DoneNS: last * s, OutputTokens: 10, InputTokens: 5}
 }
 
-// The window is from 10 s to 20 s. By hand: of four queries two are due in it (11 and 14), two end in it (the first and
-// the second). Tokens: the first sent 3 of its 9 seconds of tokens in it, the second all, the third half.
+// The window is from 10 s to 20 s. By hand: two of four queries are due in it (11 and 14), and two end in it (the first
+// and the second). The first sent its tokens over 9 s, 3 of them in the window; the second sent all in it, and the
+// third half.
 func TestMeasureByHand(t *testing.T) {
 	data := &ledger.Test{Origin: ledger.FromIssue, Entries: []ledger.Entry{
 		entry(3, 4, 13),   // 9 s of tokens, 3 of them in the window
@@ -54,7 +55,7 @@ func TestMeasureByHand(t *testing.T) {
 	require.Zero(t, Measure(data, Window{20 * s, 20 * s}, Limits{}, 0))
 }
 
-// A failed query is within no limit, and its tokens do not count.
+// A failed query meets no limit, and its tokens do not count.
 func TestMeasureFailures(t *testing.T) {
 	failed := entry(11, 12, 13)
 	failed.Reason = 1
@@ -66,7 +67,7 @@ func TestMeasureFailures(t *testing.T) {
 	require.InDelta(t, 0.1, f.RequestsPerS, 1e-9)
 }
 
-// point is a measured point with given tokens/s per user and in all, and a median answer time.
+// point is a measured point with the given tokens/s per user and in total, and a median answer time.
 func point(load, user, all, answer float64, spoiled ...record.Code) Point {
 	p := Point{Load: load, Folder: "points/x", Started: time.Unix(0, 0).UTC(), Spoiled: []record.Cause{},
 		Figures: Figures{WindowS: 10, Queries: 100, RequestsPerS: all / 10, OutputTokensPerS: all, PerAccelerator: all,
@@ -84,7 +85,7 @@ func TestFrontByHand(t *testing.T) {
 		point(4, 80, 170, 1),                           // worse than the one before in both
 		point(8, 60, 400, 1, record.CodeFailedSamples), // the best, but spoiled
 		point(16, 50, 300, 1),
-		point(32, 50, 290, 1), // as fast for a user, and less in all
+		point(32, 50, 290, 1), // equal for a user, and lower in total
 		point(64, 0, 900, 1),  // without a time per token
 	}
 	markFront(points)
@@ -120,7 +121,7 @@ func TestGoodputByHand(t *testing.T) {
 	require.Contains(t, st.Sentence(), "The highest goodput is 2.7 queries/s at 4 in flight, where 90 % of the queries")
 }
 
-// A query meets a limit up to the limit itself, and misses one on a time that it does not have.
+// A query meets a limit up to the limit itself, and misses a limit on a latency that it does not have.
 func TestQueriesThatMeetTheLimits(t *testing.T) {
 	nan := math.NaN()
 	limits := Limits{TTFT: 2 * time.Second, TPOT: 100 * time.Millisecond}
@@ -153,8 +154,8 @@ func state(points ...Point) *State {
 	return st
 }
 
-// An automatic sweep of a server that answers at most 40 tokens/s: two queries in flight double the tokens, the next
-// ones only wait.
+// An automatic sweep of a server that answers at most 40 tokens/s: two queries in flight double the tokens, and further
+// queries only wait.
 func TestAuto(t *testing.T) {
 	st := state()
 	st.Auto = true
@@ -237,7 +238,8 @@ func TestListsAndResume(t *testing.T) {
 	require.False(t, again.same(st))
 }
 
-// The phases of a closed loop: settled after the warm-up and a turn of all queries, counted until there are enough.
+// The phases of a closed loop: settled after the warm-up and one answer to each query in flight, counted until there
+// are enough answers.
 func TestPhasesOfAClosedLoop(t *testing.T) {
 	n := Length{WarmupS: 1, Duration: 2, Queries: 30, Longest: 10}
 	p := n.plan(Concurrency, 4, 100*time.Millisecond)
@@ -305,7 +307,7 @@ func TestEmptyViews(t *testing.T) {
 	validate(t, st)
 }
 
-// validate holds a state against schema/sweep.schema.json, and reads it back.
+// validate checks a state against schema/sweep.schema.json, and reads it again.
 func validate(t *testing.T, st *State) {
 	t.Helper()
 	form, err := schematest.Compile("sweep.schema.json", schema.Sweep)
@@ -320,7 +322,7 @@ func validate(t *testing.T, st *State) {
 	require.Equal(t, st.Points, back.Points)
 }
 
-// A folder may hold any sweep.json: it is read, or rejected.
+// A folder may contain any sweep.json: it is read or rejected.
 func FuzzState(f *testing.F) {
 	st := state(point(1, 100, 100, 1), point(2, 1, 1, 1, record.CodeClientLag))
 	st.finish("it is over")

@@ -295,7 +295,7 @@ func (s *State) frontCurves(each func(x, y func(*Point) float64, name string, on
 	}
 }
 
-// drawn returns a limit to draw, or none.
+// drawn returns the limit to draw, or none.
 func drawn(limit time.Duration) []plot.Limit {
 	if limit <= 0 {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// A cell has four digits and no exponent, in the unit of its column; what was not measured is empty.
+// A cell has four digits without an exponent, in the unit of its column. It is empty if there is no measurement.
 func TestFiguresOfATable(t *testing.T) {
 	for v, want := range map[float64]string{0: "0", 0.000012345: "0.00001234", 0.5: "0.5", 12.3456: "12.35",
 		999.96: "1000", 1000: "1000", 123456.7: "123457"} {
@@ -29,7 +29,7 @@ func TestFiguresOfATable(t *testing.T) {
 	require.Empty(t, of(nil, tail, 1))
 }
 
-// The sentence names the points, and says that none met the limits only if there are limits.
+// The sentence names the points. It states that none met the limits only if there are limits.
 func TestSentence(t *testing.T) {
 	st := state(point(1, 100, 100, 1), point(8, 50, 400, 1), point(64, 10, 900, 1, record.CodeClientLag))
 	const fastest = "The highest throughput is 400 output tokens/s at 8 in flight."
@@ -54,7 +54,7 @@ func TestSentence(t *testing.T) {
 	require.Equal(t, met+" The sweep ended because it is over.", st.Sentence())
 }
 
-// The line below the table explains the asterisk, and is there only with one. Columns are two spaces apart if all fit.
+// A line below the table explains the asterisk if there is one. Columns are two spaces apart if all fit.
 func TestTableExplainsTheFront(t *testing.T) {
 	table := func(st *State) string {
 		var b strings.Builder
@@ -71,7 +71,7 @@ func TestTableExplainsTheFront(t *testing.T) {
 	require.Contains(t, table(st), "both per accelerator and per user")
 }
 
-// Lines break between words, before the table's width; a word that is longer has its own line.
+// Lines break between words, before the table's width. A longer word has its own line.
 func TestFold(t *testing.T) {
 	word := strings.Repeat("é", tableWidth)
 	require.Equal(t, "a\n"+word+"\nb c", fold(" a "+word+"  b\nc"))
@@ -82,7 +82,7 @@ func TestFold(t *testing.T) {
 	require.Equal(t, long, fold(long))
 }
 
-// A chart of a latency has its limit as a line, and no other.
+// Only the chart of a limited latency has the limit as a line.
 func TestPlotDrawsLimits(t *testing.T) {
 	limits := func(l Limits) int {
 		st := state(point(1, 100, 100, 1), point(2, 90, 180, 1))
@@ -101,7 +101,7 @@ func TestPlotDrawsLimits(t *testing.T) {
 	require.Equal(t, []plot.Limit{{Name: "limit", Value: 0.05}}, drawn(50*time.Millisecond))
 }
 
-// A point's length has bounds, of which both ends are allowed.
+// A point's length has bounds, and both bounds are allowed.
 func TestCheckBoundsTheLength(t *testing.T) {
 	check := func(n Length, accelerators int) error {
 		c := config.New(config.RunSettings())
