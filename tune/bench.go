@@ -18,11 +18,11 @@ type bench struct {
 	client   *run.ProbeClient
 	observer run.Observer
 	goal     *Goal
-	order    *probe.Order // of the samples of the closed loops
-	next     int          // place in LoadGen's order where the next probe begins, if servers remember prompts
+	order    *probe.Order // order of the samples in closed loops
+	next     int          // place in LoadGen's order where the next probe starts, if servers keep their prefix caches
 }
 
-// newBench returns a bench that goes on where so many probes of an earlier process ended.
+// newBench returns a bench that continues after this many probes of an earlier process.
 func newBench(c *run.ProbeClient, o run.Observer, g *Goal, probes int) *bench {
 	next := probes * samplesOfProbe
 	return &bench{client: c, observer: o, goal: g, order: probe.NewOrder(c.SampleSeed(), c.Samples(), next),
@@ -33,8 +33,8 @@ func newBench(c *run.ProbeClient, o run.Observer, g *Goal, probes int) *bench {
 const samplesOfProbe = 997
 
 // sent returns the samples of arrivals. Each is the sample that a run at this rate sends with that query, so that the
-// answers are as long as the run's. If a server keeps its prefix cache between two probes, the order begins elsewhere
-// in each probe: the server would remember the prompts.
+// answers are as long as the run's. If a server keeps its prefix cache between two probes, each probe starts at another
+// place of the order, so that no prompt is in the cache.
 func (b *bench) sent(arrivals []Arrival, queries int) []int {
 	shift := 0
 	if !b.client.RepeatsPrompts() {
@@ -49,12 +49,12 @@ func (b *bench) sent(arrivals []Arrival, queries int) []int {
 	return list
 }
 
-// measured is what a step measured, with the probe behind it.
+// measured is the measurement of a step with the data of its probe.
 type measured struct {
 	Measured
 	data    *ledger.Test
 	spoiled string
-	lag     bool // the client itself spoiled it
+	lag     bool // whether the client itself spoiled it
 }
 
 // measure performs a step. It returns when the server has answered everything, so that the next step finds it idle.
@@ -64,7 +64,7 @@ func (b *bench) measure(ctx context.Context, step Step) (*measured, error) {
 	var arrivals []Arrival
 	rate, err := step.Rate, error(nil)
 	if step.Concurrency > 0 {
-		n := step.Queries + step.Concurrency // the last ones keep the server busy until enough have ended
+		n := step.Queries + step.Concurrency // the last queries keep the server busy until enough have ended
 		arrivals = everyCounted(n)
 		l, err = probe.New(nil, b.order.Next(n), step.Concurrency, b.client.Shards())
 		rate = 1
@@ -90,7 +90,7 @@ func (b *bench) measure(ctx context.Context, step Step) (*measured, error) {
 	return m, nil
 }
 
-// send sends a load through the client and notes what it measured.
+// send sends a load through the client and records the measurement.
 func (b *bench) send(ctx context.Context, l *probe.Load, step Step, m *measured, meter *Meter) error {
 	over, decided := make(chan struct{}), make(chan Decision, 1)
 	figures := newFigures(b.goal, step)
@@ -118,7 +118,7 @@ func (b *bench) send(ctx context.Context, l *probe.Load, step Step, m *measured,
 	return nil
 }
 
-// isLag reports whether the client itself spoiled a measurement: its own delay, not the server's.
+// isLag reports whether the client's own delay, and not the server, spoiled a measurement.
 func isLag(causes []record.Cause) bool {
 	return slices.ContainsFunc(causes, func(c record.Cause) bool { return c.Code == record.CodeClientLag })
 }
@@ -134,7 +134,7 @@ func (b *bench) show(l *probe.Load) {
 	b.observer.Progress(g)
 }
 
-// figures are the medians of a step, and the answers per second of a closed loop.
+// figures returns the medians of a step, and the answers per second of a closed loop.
 type figures struct {
 	step         Step
 	tail         float64 // the percentile that is limited

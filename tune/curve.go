@@ -7,15 +7,15 @@ const (
 	rateSteps  = 400
 	slopeSteps = 24
 	leastSlope = 10.0  // change of the log-odds of a late query by the logarithm of the rate
-	mostSlope  = 400.0 // 4 per percent: a queue that fills
+	mostSlope  = 400.0 // 4 per percent: a queue that grows without bound
 )
 
-// far is how many times the bearable share an observation may exceed before only its direction counts: the logistic
-// form holds near the threshold, and must not be bent by a probe far above it.
+// far is how many times the bearable share an observation may exceed before only its direction counts. The logistic
+// form is valid near the threshold, and a probe far above it must not distort the fit.
 const far = 6.0
 
-// stray is the probability that a count has nothing to do with its rate, such as after a disturbance of the server. It
-// bounds how much one count weighs against all others. LoadGen's early stopping is wrong with the same probability.
+// stray is the probability that a count is unrelated to its rate, for example after a disturbance of the server. It
+// bounds the weight of one count against all others. LoadGen's early stopping is wrong with the same probability.
 const stray = 0.01
 
 // Grid is what the posterior is computed on: rates and slopes, both on a logarithmic scale.
@@ -53,11 +53,11 @@ type Curve struct {
 // Prior is what the closed loops tell of the highest valid rate before the first probe. The lowest rate of all limits
 // counts.
 type Prior struct {
-	Low, Likely, High float64 // it lies probably between Low and Likely, less so up to High, and hardly elsewhere
-	Limits            int     // how many
+	Low, Likely, High float64 // probably from Low to Likely, less probably up to High, hardly elsewhere
+	Limits            int     // number of limits
 }
 
-// How likely a rate is, in proportion to one between Low and Likely.
+// Relative probabilities of a rate, in proportion to one between Low and Likely.
 const (
 	lessLikely = 0.15
 	unlikely   = 0.02
@@ -91,7 +91,8 @@ func NewCurve(g *Grid, prior Prior) *Curve {
 	return c
 }
 
-// late returns the share of late queries at a rate, if the i-th rate is the highest valid one and k the slope.
+// late returns the share of late queries at a rate, if the grid's i-th rate is the highest valid one and its k-th slope
+// the slope.
 func (c *Curve) late(rate float64, i, k int) float64 {
 	odds := c.logShare[i] + c.slopes[k]*math.Log(rate/c.rates[i])
 	return 1 / (1 + math.Exp(-max(-30, min(30, odds))))
@@ -120,8 +121,8 @@ func (c *Curve) Add(rate float64, queries int, late, bursts float64) {
 	}
 }
 
-// divergence is by how much less likely a share of late queries is under the probability p than under itself: the
-// logarithm for each query.
+// divergence is the loss of log-likelihood per query if the probability p explains a share of late queries instead of
+// the share itself.
 func divergence(seen, p float64) float64 {
 	d := -(1 - seen) * math.Log((1-p)/(1-seen))
 	if seen > 0 {
@@ -157,7 +158,7 @@ func (c *Curve) posterior() *[rateSteps][slopeSteps]float64 {
 	return w
 }
 
-// above returns, for each rate of the grid, the probability that the highest valid rate is at least that.
+// above returns, for each rate of the grid, the probability that the highest valid rate is not below it.
 func (c *Curve) above() [rateSteps]float64 {
 	w, sum := c.posterior(), 0.0
 	var out [rateSteps]float64

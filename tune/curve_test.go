@@ -24,8 +24,8 @@ func certain(i, k int) *Curve {
 	return c
 }
 
-// A known curve predicts runs as often valid as drawn ones are. A run whose late queries come in bursts is less
-// certain.
+// A known curve predicts valid runs as often as drawn runs are valid. The prediction is less certain if late queries
+// come in bursts.
 func TestValidOfAKnownCurve(t *testing.T) {
 	const i, k, queries, share, runs = rateSteps / 2, 0, 20_000, 0.01, 4000
 	c, rng := certain(i, k), rand.New(rand.NewPCG(1, 2))
@@ -47,7 +47,7 @@ func TestValidOfAKnownCurve(t *testing.T) {
 	require.Greater(t, c.Valid(rate, queries, share, 10), 2*c.Valid(rate, queries, share, share*queries))
 }
 
-// The distance of a share from a probability is 0 for the same one, grows to both sides, and is finite without late
+// The divergence of a share from an equal probability is 0. It grows in both directions, and is finite without late
 // queries.
 func TestDivergence(t *testing.T) {
 	require.InDelta(t, 0, divergence(0.1, 0.1), 1e-12)
@@ -59,15 +59,15 @@ func TestDivergence(t *testing.T) {
 	}
 }
 
-// Too few late queries raise the expected threshold, too many lower it; a run of no queries says nothing. Far above the
-// bearable share only the direction counts.
+// Too few late queries raise the expected threshold, too many lower it, and a run without queries has no effect. Far
+// above the bearable share only the direction counts.
 func TestAddMovesTheCurve(t *testing.T) {
 	bearable := func(float64) float64 { return 0.01 }
 	grid := NewGrid(10, 100, bearable)
 	const middle, queries, bursts = rateSteps / 2, 10_000, 50
 	after := func(queries int, late float64) [rateSteps]float64 {
 		c := NewCurve(grid, anywhere)
-		before := c.above() // the weights are cached: Add has to drop them
+		before := c.above() // the weights are cached: Add must drop them
 		require.InDelta(t, 1, before[0], 1e-9)
 		for range 3 { // one count alone may be stray
 			c.Add(grid.rates[middle], queries, late, bursts)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The answers per second of a closed loop count from a third of its answers on, when it has settled.
+// The answers per second of a closed loop count from the first third of its answers on, when it has settled.
 func TestFiguresOfAStep(t *testing.T) {
 	goal := &Goal{Percentile: 0.9, Limits: []Limit{{TTFT, time.Second}}}
 	for concurrency, want := range map[int]float64{1: 2, 8: 2, 0: 0} {

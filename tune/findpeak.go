@@ -31,7 +31,7 @@ const (
 	PeakSchema = "mlperf-go/find-peak/1"
 )
 
-// peakKind is the kind of a search's folder: no reader of runs takes it for one.
+// peakKind is the kind of a search's folder. Readers of runs do not accept it as a run.
 const peakKind = "find-peak"
 
 // PeakReason is why the result of a search by LoadGen cannot be submitted.
@@ -108,7 +108,7 @@ func FindPeak(ctx context.Context, o Options, seen func(*mllog.Peak)) (*Peak, er
 		return nil, err
 	}
 	s, err := ReadPeak(o.Folder)
-	if errors.Is(err, statefile.ErrNone) { // the search never began
+	if errors.Is(err, statefile.ErrNone) { // the search has not begun
 		if cause := context.Cause(ctx); cause != nil {
 			return nil, fmt.Errorf("the search was ended: %w", cause)
 		}
@@ -124,7 +124,7 @@ func FindPeak(ctx context.Context, o Options, seen func(*mllog.Peak)) (*Peak, er
 	return s, s.finish(ctx, &o, end)
 }
 
-// checkPeak rejects what LoadGen cannot search, and what would make it search for ever.
+// checkPeak rejects tests that LoadGen cannot search, or would search for ever.
 func checkPeak(o *Options) error {
 	p := o.Plan
 	switch c := p.Config; {
@@ -146,7 +146,7 @@ func checkPeak(o *Options) error {
 	return nil
 }
 
-// errBudget ends the process of a search.
+// errBudget is the cause of the end of a search's process.
 var errBudget = errors.New("the budget is over")
 
 // lookAtPeak is how often the log of a search is read.
@@ -187,15 +187,15 @@ func (o *Options) search(ctx context.Context, lock *child.Lock, seen func(*mllog
 	return end, err
 }
 
-// madeForPeak are the settings that a search makes for its process: the target rate is the user's.
+// madeForPeak are the settings that a search sets for its process. The target rate is the user's.
 var madeForPeak = func() map[string]bool {
 	of := maps.Clone(made)
 	delete(of, "target-qps")
 	return of
 }()
 
-// finish adds what LoadGen logged to the state, and writes it. An error means that the search did not end by itself
-// or with its budget.
+// finish adds the results in LoadGen's log to the state, and writes it. An error means that the search ended neither by
+// itself nor with its budget.
 func (s *Peak) finish(ctx context.Context, o *Options, end child.Ended) error {
 	found, err := mllog.ReadPeak(filepath.Join(o.Folder, record.LogFolder))
 	if err != nil {

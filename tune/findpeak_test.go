@@ -20,15 +20,15 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// The lines of LoadGen's log that a search leaves.
+// The lines of a search in LoadGen's log.
 const (
 	foundOne = "generic_message FindPeakPerformance: Found peak performance field: 0.75"
 	tooHigh  = "error_runtime FindPeakPerformance: Initial lower bound does not satisfy performance constraints, msg: " +
 		"Reduce target QPS."
 )
 
-// How a search ends follows from its process, its log, the budget and what cancelled it, in this order of precedence:
-// cancelled, found, a start that fails, the budget, any other end of the process.
+// The end of a search follows from its process, its log, the budget and the cause of its cancellation. The order of
+// precedence is: cancelled, found, a failed start, the budget, any other end of the process.
 func TestEndOfAPeak(t *testing.T) {
 	enough := errors.New("enough")
 	for name, c := range map[string]struct {

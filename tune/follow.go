@@ -7,7 +7,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/probe"
 )
 
-// value returns what LoadGen compares with a limit (docs/reference/loadgen.md#validity).
+// value returns the latency that LoadGen compares with a limit (docs/reference/loadgen.md#validity).
 func value(l *probe.Load, e probe.End, of Limit) time.Duration {
 	switch of.Metric {
 	case TTFT:
@@ -19,8 +19,8 @@ func value(l *probe.Load, e probe.End, of Limit) time.Duration {
 	}
 }
 
-// follow feeds the meter every few milliseconds with queries that ended, until done is closed or the meter decides, and
-// calls stop then. It returns the decision. show is called twice a second and at the end.
+// follow passes the queries that ended to the meter every few milliseconds, until done is closed or the meter decides.
+// It then calls stop, and returns the decision. It calls show twice a second and at the end.
 func follow(l *probe.Load, m *Meter, decides bool, done <-chan struct{},
 	seen func(e probe.End, values []time.Duration), show func()) Decision {
 	tick := time.NewTicker(lookEvery)

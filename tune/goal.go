@@ -29,11 +29,11 @@ type Limit struct {
 
 // Goal is what a run of the full length must meet to be VALID.
 type Goal struct {
-	Offline    bool          `json:"offline,omitempty"`   // it has no limits: the highest throughput is sought
+	Offline    bool          `json:"offline,omitempty"`   // there are no limits: the tune seeks the highest throughput
 	InFlight   int           `json:"in_flight,omitempty"` // in Offline: requests in flight; 0: the search finds the number
 	Percentile float64       `json:"percentile"`          // of the queries that must meet each limit
 	Limits     []Limit       `json:"limits"`
-	Load       schedule.Load `json:"load"`       // of the full-length run; QPS is the search's
+	Load       schedule.Load `json:"load"`       // of the full-length run; the search chooses QPS
 	Confidence float64       `json:"confidence"` // of each decision, and of the interval
 }
 
@@ -58,7 +58,7 @@ func (g *Goal) equal(o *Goal) bool {
 		slices.Equal(g.Limits, o.Limits) && g.Load == o.Load && g.Confidence == o.Confidence
 }
 
-// terms are what a tune that continues must have in common with the one before, as flags where there are some.
+// terms returns the settings that a continued tune must share with the earlier one, as flags where possible.
 func (s *State) terms() []string {
 	g, load := &s.Goal, s.Goal.Load
 	list := append(slices.Clone(s.Settings), "--model="+s.Model, "--scenario="+s.Scenario,
@@ -75,17 +75,17 @@ func (s *State) terms() []string {
 	return list
 }
 
-// missed reports whether a load has exceeded a limit so often that no lower percentile than the limited one would meet
-// it: more than half of its queries, and more than a run may have.
+// missed reports whether a load has exceeded a limit so often that no lower percentile could meet it: with more than
+// half of its queries, and more than a run may have.
 func (g *Goal) missed(c Count) bool {
 	const half = 0.5
 	return float64(c.Late) > max(half, 1-g.Percentile)*float64(c.Queries)
 }
 
-// maxLimits is how many limits a meter can mark.
+// maxLimits is how many limits a meter can track.
 const maxLimits = 8
 
-// check rejects a goal that no search can have.
+// check rejects a goal that is invalid for a search.
 func (g *Goal) check() error {
 	switch {
 	case !(g.Percentile > 0 && g.Percentile < 1):

@@ -9,8 +9,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/schedule"
 )
 
-// A goal has a percentile, a confidence, limits and a run of a length that a search can have.
-func TestGoalsThatNoSearchCanHave(t *testing.T) {
+// The percentile, the confidence, the limits and the length of a goal's run must be in range.
+func TestInvalidGoals(t *testing.T) {
 	goal := func(change func(g *Goal)) error {
 		g := &Goal{Percentile: 0.99, Confidence: 0.9, Limits: make([]Limit, 1)}
 		change(g)
@@ -48,7 +48,7 @@ func TestGoalsThatNoSearchCanHave(t *testing.T) {
 	}
 }
 
-// A tune that continues with other settings is refused in the words of flags.
+// The error for a tune that continues with other settings lists them as flags.
 func TestTermsAreFlags(t *testing.T) {
 	s := &State{Settings: []string{"--ttft-limit=500ms"}, Model: "m", Scenario: "Server", Goal: Goal{Percentile: 0.99,
 		Confidence: 0.95, Limits: []Limit{{TTFT, 500 * time.Millisecond}, {Answer, time.Second}},

@@ -12,16 +12,16 @@ type Arrival struct {
 	AtNS    int64 // after the probe's start
 	Query   int   // of the full-length run
 	Part    int   // of the schedule; 0 is the hardest
-	Counted bool  // false: it only brings the server to the state in which a long run would find it
+	Counted bool  // false: it only brings the server to its state in a long run
 }
 
 // Lengths of the parts of a probe, in times of a whole answer.
 const (
-	memory  = 4 // how long a server remembers a burst: its queue drains slower than one answer takes
+	memory  = 4 // how long a server is affected by a burst: its queue drains more slowly than one answer takes
 	part    = 2 // of the schedule
 	leadIn  = 1 // before each part
 	fill    = 5 // before the first part, when the server is still empty
-	pause   = 2 // after each part: the run would recover from it before the next
+	pause   = 2 // after each part, because the run would recover before the next
 	leastNS = 100e6
 )
 
@@ -87,7 +87,7 @@ func partsByDensity(deltas []int64, answer int64) []stretch {
 	return parts
 }
 
-// everyCounted returns arrivals of a closed loop: all count, and none has a time.
+// everyCounted returns the arrivals of a closed loop: all count, and none has a time.
 func everyCounted(n int) []Arrival {
 	list := make([]Arrival, n)
 	for i := range list {

@@ -22,7 +22,7 @@ func burst() (deltas []int64, dense int) {
 	return deltas, dense
 }
 
-// The densest part comes first, behind a lead-in that fills the server, and every part keeps its own gaps.
+// The densest part comes first, after a lead-in that loads the server, and every part keeps its own gaps.
 func TestTheHardestPartComesFirst(t *testing.T) {
 	const answer = int64(1e9)
 	deltas, dense := burst()
@@ -66,7 +66,7 @@ func TestTheHardestPartComesFirst(t *testing.T) {
 	require.Equal(t, list[:25], Hardest(deltas, answer, 25))
 }
 
-// Answers that take no time to speak of have parts of a length that can be measured.
+// If answers take hardly any time, the parts are still long enough to be measured.
 func TestPartsOfQuickAnswers(t *testing.T) {
 	deltas, _ := burst()
 	require.Equal(t, Hardest(deltas, leastNS, 100), Hardest(deltas, 1, 100))

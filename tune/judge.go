@@ -46,7 +46,7 @@ func (j *Judge) Look(queries, late int) Decision {
 	switch {
 	case late > j.bearable:
 		return WouldFail
-	case queries >= j.full: // the whole run, by LoadGen's own rule
+	case queries >= j.full: // the whole run is judged by LoadGen's own rule
 		return WouldPass
 	}
 	if j.looks++; earlystop.AtMost(queries, late, j.share) < math.Ldexp(j.alpha, -j.looks) {
@@ -58,5 +58,5 @@ func (j *Judge) Look(queries, late int) Decision {
 // Hopeless reports whether so many queries are late that the probe can end within a part.
 func (j *Judge) Hopeless(late int) bool { return late > hopeless*max(j.bearable, 1) }
 
-// hopeless is how many times the bearable number of late queries ends a probe at once.
+// hopeless is the multiple of the bearable late queries at which a probe ends at once.
 const hopeless = 4

@@ -12,12 +12,12 @@ import (
 )
 
 func TestJudge(t *testing.T) {
-	const full = 20_000 // of which LoadGen bears 167 late ones
+	const full = 20_000 // LoadGen accepts 167 late queries of them
 	for _, c := range []struct {
 		queries, late int
 		want          Decision
 	}{
-		{300, 0, Neither}, // too few, whatever they show
+		{300, 0, Neither}, // too few queries for a decision
 		{600, 0, WouldPass},
 		{2000, 16, Neither},
 		{10_000, 50, WouldPass},
@@ -34,7 +34,7 @@ func TestJudge(t *testing.T) {
 	require.Equal(t, WouldPass, short.Look(500, 0))
 }
 
-// Each look spends half of the error that is left.
+// Each look may use half of the remaining error.
 func TestLooksShareTheError(t *testing.T) {
 	j := NewJudge(0.99, 20_000, 0.95)
 	sum := 0.0
@@ -82,8 +82,8 @@ func TestMeterTakesAnyOrder(t *testing.T) {
 	require.Equal(t, 4, m.Counts()[0].Queries)
 }
 
-// The late queries of the rest of a schedule, by hand: the easier half of the parts goes on falling as from the harder
-// half to it, in two parts by seven tenths.
+// The late queries in the rest of a schedule, computed by hand. The number goes on falling from part to part as it fell
+// from the harder half of the parts to the easier one; with only two parts it falls by usualFall.
 func TestExtrapolate(t *testing.T) {
 	for name, c := range map[string]struct {
 		late, queries []int
@@ -107,7 +107,7 @@ func TestExtrapolate(t *testing.T) {
 	}
 }
 
-// A probe that passed fails after all, if queries that were in flight then are late.
+// A probe that passed fails after all if queries that were still in flight are late.
 func TestTheLastAnswersCount(t *testing.T) {
 	g := &Goal{Percentile: 0.99, Confidence: 0.95, Limits: []Limit{{TTFT, time.Second}},
 		Load: schedule.Load{Seed: 1, MinQueries: 1000}}

@@ -17,7 +17,7 @@ type Meter struct {
 	sizes    []int   // counted queries of each part
 	counts   []int   // those that have ended
 	lates    [][]int // by limit and part: the late ones among them
-	looked   int     // parts at the end of which the judges were asked
+	looked   int     // parts after which the judges have decided
 }
 
 // NewMeter returns the meter of a probe at a rate.
@@ -63,7 +63,7 @@ func (m *Meter) Ended(seq int, values []time.Duration) {
 	}
 }
 
-// look asks the judges at the end of a part.
+// look lets the judges decide at the end of a part.
 func (m *Meter) look() {
 	for i, j := range m.judges {
 		said := j.Look(sum(m.counts[:m.looked]), sum(m.lates[i][:m.looked]))
@@ -73,8 +73,8 @@ func (m *Meter) look() {
 	}
 }
 
-// leastParts is how many parts a probe needs to pass: late queries come in bursts, and the densest part of the schedule
-// need not contain the worst.
+// leastParts is how many parts a probe needs to pass. Late queries come in bursts, and the worst burst need not be in
+// the densest part of the schedule.
 const leastParts = 2
 
 func sum(counts []int) (n int) {
@@ -112,8 +112,8 @@ func (m *Meter) Final(decision Decision) Decision {
 
 // Count is the outcome of a probe against one limit.
 type Count struct {
-	Queries int `json:"queries"` // that counted and ended
-	Late    int `json:"late"`    // of them
+	Queries int `json:"queries"` // queries that counted and ended
+	Late    int `json:"late"`    // late ones among them
 	// Full is the number of late queries to expect in a run of the full length.
 	Full float64 `json:"full"`
 }
@@ -127,21 +127,21 @@ func (m *Meter) Counts() []Count {
 	return counts
 }
 
-// usualFall is the share of late queries in a part over that in the part before it, which is harder, if two parts
-// cannot tell it.
+// usualFall is the ratio of late queries in a part to those in the harder part before it. It is used if two parts are
+// too few to measure it.
 const usualFall = 0.7
 
-// extrapolate adds to the late queries of a probe's parts, the hardest first, those that the easier rest of the
-// schedule would have: the number falls from part to part.
+// extrapolate adds the expected late queries in the easier rest of the schedule to those in a probe's parts, the
+// hardest first. The number falls from part to part.
 func extrapolate(late, queries []int, full int) float64 {
 	n := len(late)
-	for n > 0 && queries[n-1] == 0 { // parts that were not begun
+	for n > 0 && queries[n-1] == 0 { // skip parts that have not begun
 		n--
 	}
 	if n == 0 {
 		return 0
 	}
-	if n > 1 && queries[n-1] < queries[n-2]/2 { // a part that was hardly begun
+	if n > 1 && queries[n-1] < queries[n-2]/2 { // skip a part that has hardly begun
 		n--
 	}
 	half := (n + 1) / 2

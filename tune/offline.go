@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// Settings of a search in Offline, which only measures how fast the server answers if it always has work.
+// Settings of a search in Offline, which measures how fast the server answers while it always has requests.
 const (
-	offlineStep  = 2    // of the requests in flight
-	offlineGain  = 1.03 // of answers per second by twice as many; less is no growth
+	offlineStep  = 2    // factor of the requests in flight
+	offlineGain  = 1.03 // factor of answers per second with twice as many; less is not growth
 	settledLoops = 3    // closed loops at the best number in flight: mean and interval
-	mostLoops    = 6    // until three in a row agree: a server may still be warming up
-	loopShare    = 60   // of a full-length run is a closed loop, by the fastest before it
+	mostLoops    = 6    // until three in a row agree, because a server may still be warming up
+	loopShare    = 60   // divisor: a closed loop is this part of a full-length run at the fastest rate so far
 	shortestLoop = time.Second
-	slack        = 1.1 // of the expected QPS, in the samples of an Offline run (docs/reference/loadgen.md#query-counts)
+	slack        = 1.1 // factor of the expected QPS for the number of samples (docs/reference/loadgen.md#query-counts)
 )
 
-// nextOffline returns the next step in Offline. It doubles the requests in flight until the server answers no more per
-// second, repeats the best number of them, and confirms the mean by a run of the full length.
+// nextOffline returns the next step in Offline. It doubles the requests in flight until the server no longer answers
+// more per second, repeats the best number of them, and confirms the mean by a run of the full length.
 func (s *Search) nextOffline() Step {
 	if c := s.last(Confirm); c != nil && c.Valid {
 		low, high, _ := s.throughput()
@@ -38,7 +38,7 @@ func (s *Search) nextOffline() Step {
 	return s.confirmOffline()
 }
 
-// loop returns a closed loop that lasts long enough to be measured.
+// loop returns a closed loop that is long enough to be measured.
 func (s *Search) loop(level int) Step {
 	answers := 0.0
 	for _, m := range s.measured {
@@ -60,7 +60,7 @@ func (s *Search) lastLoops() []float64 {
 	return rates[max(0, len(rates)-settledLoops):]
 }
 
-// growing returns the next number of requests in flight, until one brings no growth.
+// growing returns the next number of requests in flight, until a number brings no growth.
 func (s *Search) growing() (level int, more bool) {
 	if n := s.goal.InFlight; n > 0 {
 		return n, len(s.loops(n)) == 0
@@ -78,8 +78,8 @@ func (s *Search) growing() (level int, more bool) {
 	}
 }
 
-// confirmOffline returns the run of the full length. A server that was faster than expected ends it before LoadGen's
-// minimum duration, and the next run expects what that one achieved.
+// confirmOffline returns the run of the full length. If the server is faster than expected, the run ends before
+// LoadGen's minimum duration, and the next run expects the measured rate.
 func (s *Search) confirmOffline() Step {
 	_, _, mean := s.throughput()
 	if rates := s.lastLoops(); !s.settled() {
@@ -114,7 +114,7 @@ func (s *Search) loops(level int) (rates []float64) {
 	return rates
 }
 
-// best returns the first closed loop with the most answers per second: later ones repeat it.
+// best returns the first closed loop with the most answers per second. Later loops repeat it.
 func (s *Search) best() *Measured {
 	var best *Measured
 	seen := map[int]bool{}

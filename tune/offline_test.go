@@ -14,7 +14,7 @@ func offlineGoal() *Goal {
 		Load: schedule.Load{Seed: officialSeed, MinDuration: 600 * time.Second, MinQueries: 5000}}
 }
 
-// A server with 256 slots of 128 tokens at 20 ms answers at most 100 per second, however many are in flight.
+// A server with 256 slots and 128 tokens of 20 ms answers at most 100 requests per second, however many are in flight.
 func TestOfflineFindsTheThroughput(t *testing.T) {
 	for seed := range uint64(10) {
 		o, steps, _ := searchVirtually(shapes[0], offlineGoal(), seed)
@@ -28,7 +28,7 @@ func TestOfflineFindsTheThroughput(t *testing.T) {
 	}
 }
 
-// A user's own number of requests in flight is kept, and measured three times.
+// The user's number of requests in flight is kept, and measured three times.
 func TestOfflineKeepsTheUsersWindow(t *testing.T) {
 	g := offlineGoal()
 	g.InFlight = 64
@@ -39,8 +39,8 @@ func TestOfflineKeepsTheUsersWindow(t *testing.T) {
 	require.Len(t, steps, 1+settledLoops+1)
 }
 
-// offline searches with closed loops of given answers per second, by requests in flight, and confirming runs of given
-// answers per second.
+// offline runs a search. Its closed loops have the given answers per second, by requests in flight, and so have its
+// confirming runs.
 func offline(loops func(level int) float64, runs ...float64) (*Outcome, int) {
 	s, confirms := NewSearch(offlineGoal()), 0
 	for step := s.Next(); step.Kind != Finished; step = s.Next() {
@@ -78,7 +78,7 @@ func TestOfflineOutcomes(t *testing.T) {
 	calls := 0
 	o, _ = offline(func(level int) float64 {
 		calls++
-		if calls <= 6 { // until the throughput grows no more
+		if calls <= 6 { // the throughput has not stopped growing
 			return steady(level)
 		}
 		return steady(level) / float64(1+calls%2)
@@ -90,7 +90,7 @@ func TestOfflineOutcomes(t *testing.T) {
 	calls = 0
 	o, _ = offline(func(level int) float64 {
 		calls++
-		if calls == 5 { // the first one at 128
+		if calls == 5 { // the first loop with 128
 			return 60
 		}
 		return steady(level)
@@ -106,7 +106,7 @@ func TestStudentWithTwoDegrees(t *testing.T) {
 	}
 }
 
-// Other percentiles than the 99th are limits too: a run may have half of its queries late, or more.
+// If other percentiles than the 99th are limited, half of a run's queries may be late, or more.
 func TestPercentilesOfGenericModels(t *testing.T) {
 	for _, percentile := range []float64{0.3, 0.5, 0.9} {
 		g := shapes[0].goal()

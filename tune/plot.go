@@ -10,7 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/plot"
 )
 
-// crowded is how many times the limit a chart shows: a probe far above the highest valid rate would flatten the rest.
+// crowded is the highest value that a chart shows, as a multiple of the limit. A probe far above the highest valid rate
+// would flatten the rest.
 const crowded = 3
 
 // Plot writes the tails of the probes against their rates as SVG, a chart for each limit. In Offline it draws the

@@ -14,7 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// The result of a confirmed tune names the run that confirmed it: neither an invalid run nor a valid probe.
+// The result of a confirmed tune names the confirming run, and neither an invalid run nor a valid probe.
 func TestResultNamesTheConfirmingRun(t *testing.T) {
 	probe := func(kind Kind, folder string, valid bool, took time.Duration) Probe {
 		return Probe{Measured: Measured{Kind: kind, Valid: valid, Took: took, Tails: []float64{0.1}}, Folder: folder}
@@ -39,8 +39,8 @@ func TestResultNamesTheConfirmingRun(t *testing.T) {
 	}
 }
 
-// A run that the client itself made INVALID measures nothing, also if LoadGen saw its limits missed: the search must
-// not take the client's limit for the server's.
+// A run that the client itself made INVALID measures nothing, even if LoadGen reports missed limits: the search must
+// not mistake the client's limit for the server's.
 func TestAConfirmationThatTheClientSpoiled(t *testing.T) {
 	tn := &tuner{state: &State{Goal: Goal{Percentile: 0.99, Limits: []Limit{{TTFT, time.Second}}}}}
 	late := record.Cause{Code: record.CodeLoadGenInvalid, Text: "LoadGen: INVALID"}
@@ -61,7 +61,7 @@ func TestAConfirmationThatTheClientSpoiled(t *testing.T) {
 	}
 }
 
-// If the client remains too late, the tune ends with what it knows of the server, and reports whose limit it met.
+// If the client remains too late, the tune ends with the results so far, and reports that the limit is the client's.
 func TestTheClientsOwnLimitEndsATune(t *testing.T) {
 	s := NewSearch(offlineGoal())
 	for step := s.Next(); s.count(Saturate) < 3; step = s.Next() {
@@ -73,7 +73,7 @@ func TestTheClientsOwnLimitEndsATune(t *testing.T) {
 	require.Zero(t, o.High, "the server's limit is unknown")
 }
 
-// What is shown of the rest: a few probes and a confirming run, until one is valid.
+// The remaining time shown is that of a few probes and a confirming run, until a run is valid.
 func TestTimeThatIsLeft(t *testing.T) {
 	g := shape{ttft: 2, tpot: 0.1}.goal()
 	tn := &tuner{search: NewSearch(g), state: &State{Goal: *g},

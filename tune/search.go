@@ -11,9 +11,9 @@ type Kind string
 
 // The steps of a search, in the order of their first occurrence.
 const (
-	Idle      Kind = "idle"      // one query at a time: the latencies that no rate can lower
-	Saturate  Kind = "saturate"  // a closed loop: how much the server can answer at all
-	Reference Kind = "reference" // always the same load: does the server drift?
+	Idle      Kind = "idle"      // one query at a time: the lowest latencies, whatever the rate
+	Saturate  Kind = "saturate"  // a closed loop: the server's capacity
+	Reference Kind = "reference" // always the same load, to detect drift of the server
 	Rate      Kind = "rate"      // LoadGen's schedule at a rate
 	Confirm   Kind = "confirm"   // a LoadGen run of the full length
 	Finished  Kind = "finished"
@@ -22,9 +22,9 @@ const (
 // Step is what to measure next.
 type Step struct {
 	Kind        Kind
-	Rate        float64       // of Reference, Rate and Confirm, in queries per second
+	Rate        float64       // queries per second of Reference, Rate and Confirm
 	Concurrency int           // of Idle and Saturate
-	Queries     int           // at most
+	Queries     int           // maximum
 	Answer      time.Duration // of Reference and Rate: how long an answer takes under load
 	InFlight    int           // of Confirm in Offline: requests in flight
 }
@@ -58,26 +58,26 @@ const (
 	firstConcurrency = 16
 	concurrencyStep  = 4
 	mostConcurrency  = 16384
-	saturatedGain    = 1.15 // of answers per second by four times the concurrency
-	aboveCapacity    = 1.1  // a run ends before its queue is endless, and the capacity is a short measurement
-	leastShare       = 1e-3 // of the capacity: the lowest rate that it looks for
+	saturatedGain    = 1.15 // factor of answers per second with four times the concurrency
+	aboveCapacity    = 1.1  // a run ends before its queue is endless, and the measurement of the capacity is short
+	leastShare       = 1e-3 // share of the capacity: the lowest rate that the search tries
 	belowCapacity    = 0.3
-	referenceShare   = 0.5 // of the capacity
+	referenceShare   = 0.5 // share of the capacity
 	referenceQueries = 64
-	shortRun         = 1000 // queries: a run that is not longer is probed whole, since it bears next to no late query
-	memoryShare      = 0.01 // of a full-length run: a server remembers a burst for at least as long
+	shortRun         = 1000 // queries: a shorter run is probed as a whole, because it may have hardly any late query
+	memoryShare      = 0.01 // share of a full-length run, for which a server is affected by a burst at least
 	probesBetween    = 3    // between two reference probes
-	noticeableDrift  = 0.05 // of the pace; above it the interval is wider
+	noticeableDrift  = 0.05 // share of the pace, above which the interval is wider
 	mostDrift        = 0.3
 	percent          = 100
-	probeShare       = 0.25  // of a full-length run, that one undecided probe may take
-	likelyShare      = 0.85  // of the answers per second of a closed loop that just meets all limits
-	probeBursts      = 3.0   // independent bursts of late queries that a barely valid run has: so much a probe is worth
-	runBursts        = 30.0  // and so much a run
-	closeEnough      = 0.99  // confirmed rate over the median of the highest valid one
-	leastConfirmed   = 0.98  // of the median: a rate further below is not tried, whatever its chance
-	mostConfirmed    = 0.983 // of the median: nearer to it, the noise of a run decides whether it is valid
-	stepDown         = 0.99  // least step below an INVALID run
+	probeShare       = 0.25  // share of a full-length run that one undecided probe may take
+	likelyShare      = 0.85  // share of the answers per second of a closed loop that just meets all limits
+	probeBursts      = 3.0   // weight of a probe: independent bursts of late queries in a barely valid one
+	runBursts        = 30.0  // weight of a run, likewise
+	closeEnough      = 0.99  // share of the median that a confirmed rate must reach
+	leastConfirmed   = 0.98  // share of the median: lower rates are not tried, whatever their chance
+	mostConfirmed    = 0.983 // share of the median: nearer to it, the noise of a run decides whether it is valid
+	stepDown         = 0.99  // least factor below an INVALID run
 	mostProbes       = 7
 	mostConfirms     = 4
 	validChance      = 0.88 // of a confirmation
@@ -159,7 +159,7 @@ func (s *Search) Next() Step {
 	return s.narrow()
 }
 
-// shown returns a time in seconds as a duration of four digits or fewer, in the unit of the limits beside it.
+// shown returns a time in seconds as a duration with at most four digits, in the unit of the limits beside it.
 func shown(seconds float64) time.Duration {
 	d := time.Duration(seconds * float64(time.Second))
 	for unit := time.Microsecond; ; unit *= 10 {
@@ -169,7 +169,7 @@ func shown(seconds float64) time.Duration {
 	}
 }
 
-// hopeless returns the limit that even an idle server misses; -1: none.
+// hopeless returns the limit that even an idle server misses; -1: it misses none.
 func (s *Search) hopeless(idle *Measured) int {
 	for i, c := range idle.Counts {
 		if s.goal.missed(c) {
@@ -179,7 +179,7 @@ func (s *Search) hopeless(idle *Measured) int {
 	return -1
 }
 
-// saturate raises the concurrency until the server answers no more per second, or misses a limit half the time.
+// saturate raises the concurrency until the server no longer answers more per second, or misses a limit half the time.
 func (s *Search) saturate() (Step, bool) {
 	if s.curves != nil {
 		return Step{}, false
@@ -209,14 +209,15 @@ func (s *Search) saturate() (Step, bool) {
 	return Step{Kind: Saturate, Concurrency: level, Queries: level * 3}, true
 }
 
-// unsaturated ends a search on a server that answers more per second with every more in flight.
+// unsaturated ends a search on a server that answers more per second with each increase of requests in flight.
 func (s *Search) unsaturated(level int, answers float64) Step {
 	return s.finish(&Outcome{Rate: answers, Low: answers, Why: fmt.Sprintf("the server was not "+
 		"saturated by %d requests in flight, with which it answered %.4g per second", level, answers)})
 }
 
 // atLimit returns the answers per second at which the median of a closed loop reaches the first limit. Between a loop
-// that met all limits and a saturated one, the median and the time of a query grow in line with the requests in flight.
+// that met all limits and a saturated one, it interpolates linearly: the median and the time of a query grow with the
+// requests in flight.
 func (s *Search) atLimit(met, full *Measured) float64 {
 	way := 1.0
 	for i, l := range s.goal.Limits {
@@ -226,11 +227,11 @@ func (s *Search) atLimit(met, full *Measured) float64 {
 		}
 	}
 	between := func(low, high float64) float64 { return low + way*(high-low) }
-	lasts := func(m *Measured) float64 { return float64(m.Concurrency) / m.Answers } // a query, by Little's law
+	lasts := func(m *Measured) float64 { return float64(m.Concurrency) / m.Answers } // time of a query, by Little's law
 	return between(float64(met.Concurrency), float64(full.Concurrency)) / between(lasts(met), lasts(full))
 }
 
-// draw makes the grid from a rate on.
+// draw creates the grid, starting at a rate.
 func (s *Search) draw(low float64) {
 	s.grid = NewGrid(low, s.capacity*aboveCapacity, func(rate float64) float64 {
 		return Bearable(s.goal.Percentile, s.goal.Queries(rate))
@@ -260,7 +261,7 @@ func (s *Search) fit() {
 	}
 }
 
-// memory returns how long the server remembers a burst at a rate: as long as an answer takes, and longer near its
+// memory returns how long a burst affects the server at a rate: as long as an answer takes, and longer near its
 // capacity, where queues drain slowly.
 func (s *Search) memory(rate float64) time.Duration {
 	return max(s.answer, time.Duration(memoryShare*float64(s.goal.Duration(rate))))
@@ -305,7 +306,7 @@ func (s *Search) reference(confirming bool) (Step, bool) {
 	return Step{Kind: Reference, Rate: rate, Queries: referenceQueries, Answer: s.answer}, true
 }
 
-// narrow probes at the median of the highest valid rate until the rate to confirm is close to it.
+// narrow returns probes at the median of the highest valid rate until the rate to confirm is close to it.
 func (s *Search) narrow() Step {
 	if c := s.last(Confirm); c != nil && c.Valid {
 		low, high, _ := s.Interval()
@@ -329,7 +330,7 @@ func (s *Search) narrow() Step {
 		Answer: s.memory(median)}
 }
 
-// bound returns the highest rate worth a measurement: 1 % below the lowest at which a full-length run was INVALID.
+// bound returns the highest rate worth a measurement: 1 % below the lowest rate at which a full-length run was INVALID.
 func (s *Search) bound() float64 {
 	bound := math.Inf(1)
 	for _, m := range s.measured {
@@ -371,7 +372,7 @@ func (s *Search) Interval() (low, high float64, ok bool) {
 	return low, high, true
 }
 
-// overBudget returns the outcome of a search that has no time for its next step.
+// overBudget returns the outcome of a search without time for its next step.
 func (s *Search) overBudget(budget time.Duration, step Step, about time.Duration) *Outcome {
 	o := &Outcome{Why: fmt.Sprintf("the budget of %v is over: the next step (%s) would take about %v", budget, step.Kind,
 		about.Round(time.Second))}
@@ -381,8 +382,8 @@ func (s *Search) overBudget(budget time.Duration, step Step, about time.Duration
 	return o
 }
 
-// clientLimit returns the outcome of a search whose client cannot measure the next step: a limit of this machine, which
-// must not be read as the server's.
+// clientLimit returns the outcome of a search whose next step the client cannot measure. The limit is this machine's,
+// and must not be mistaken for the server's.
 func (s *Search) clientLimit(step Step, why string) *Outcome {
 	o := &Outcome{Why: fmt.Sprintf("the client itself is the limit (%s): %s", step, why)}
 	if low, high, ok := s.Interval(); ok {
@@ -422,7 +423,7 @@ func (s *Search) quantile(p float64) float64 {
 // candidate returns the highest rate at which a full-length run is valid with validChance.
 func (s *Search) candidate() float64 {
 	grid := &s.grid.rates
-	low, high := 0, rateSteps-1 // the chance falls with the rate
+	low, high := 0, rateSteps-1 // the chance falls as the rate rises
 	for low < high {
 		mid := (low + high + 1) / 2
 		chance := 1.0

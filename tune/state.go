@@ -20,7 +20,7 @@ const (
 // Schema names the form of tune.json; docs/explanation/tuning.md describes it.
 const Schema = "mlperf-go/tune/1"
 
-// probeKind is the kind of a probe's folder: no reader of runs takes it for one.
+// probeKind is the kind of a probe's folder. Readers of runs do not accept it as a run.
 const probeKind = "probe"
 
 // State is tune.json.
@@ -33,7 +33,7 @@ type State struct {
 	Goal     Goal      `json:"goal"`
 	Started  time.Time `json:"started"`
 	Updated  time.Time `json:"updated"`
-	SpentS   float64   `json:"spent_s"` // measuring, over all processes
+	SpentS   float64   `json:"spent_s"` // time spent measuring, over all processes
 	Probes   []Probe   `json:"probes"`
 	Result   *Result   `json:"result"` // null while the tune goes on
 }
@@ -44,7 +44,7 @@ type Probe struct {
 	Folder  string    `json:"folder"` // below the tune's
 	Started time.Time `json:"started"`
 	Spoiled string    `json:"spoiled,omitempty"`    // why it does not count
-	Lag     bool      `json:"client_lag,omitempty"` // the client was too late: its limit, not the server's
+	Lag     bool      `json:"client_lag,omitempty"` // whether the client was too late: its limit, not the server's
 	Low     float64   `json:"low,omitempty"`        // of the highest valid rate, after this step
 	High    float64   `json:"high,omitempty"`
 }
@@ -53,7 +53,7 @@ type Probe struct {
 type Result struct {
 	TargetQPS float64 `json:"target_qps"`          // the confirmed rate, or the best guess
 	Low       float64 `json:"low"`                 // interval of the highest valid rate
-	High      float64 `json:"high"`                // 0: unknown, such as for a server that was never saturated
+	High      float64 `json:"high"`                // 0: unknown, for example if the server was never saturated
 	InFlight  int     `json:"in_flight,omitempty"` // in Offline: the --concurrency of the run
 	Confirmed bool    `json:"confirmed"`
 	Run       string  `json:"run,omitempty"`         // folder of the confirming run, below the tune's
@@ -78,7 +78,7 @@ func (s *State) check() error {
 	}
 	for i, p := range s.Probes {
 		if p.Spoiled != "" {
-			continue // it may have measured nothing, and no search computes with it
+			continue // a spoiled probe may have measured nothing, and the search does not use it
 		}
 		if err := p.check(len(s.Goal.Limits)); err != nil {
 			return fmt.Errorf("its probe %d: %w", i, err)
@@ -87,7 +87,7 @@ func (s *State) check() error {
 	return nil
 }
 
-// check rejects a measurement that no step can have made: a search computes with it.
+// check rejects a measurement that no step can have made, because a search computes with it.
 func (m *Measured) check(limits int) error {
 	known := false
 	for _, k := range []Kind{Idle, Saturate, Reference, Rate, Confirm} {

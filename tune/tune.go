@@ -55,7 +55,7 @@ var owner = child.Owner{What: "tune", File: ".tune.lock", Busy: exit.CodeTuneRun
 	Access: atomicfile.Shared,
 	Hint:   "Wait for its end, or choose another --output-dir"}
 
-// made are the settings that a tune makes for its confirming runs.
+// made are the settings that a tune sets for its confirming runs.
 var made = map[string]bool{"target-qps": true, "output-dir": true, "resume": true, "force": true, "mode": true,
 	"live": true, "live-control": true, "serve-metrics": true}
 
@@ -103,8 +103,8 @@ func Run(ctx context.Context, o Options) (*State, error) {
 	return t.state, errors.Join(err, client.Close())
 }
 
-// suggest sets what the probes need: a rate, in Server enough queries for a verdict, and in Offline no bound of the
-// client but that of each closed loop.
+// suggest sets the defaults that the probes need: a rate, in Server enough queries for a verdict, and in Offline no
+// limit of the client except that of each closed loop.
 func (t *tuner) suggest() error {
 	from := plan.ProgramOrigin("found by tune")
 	if err := t.lengthen(); err != nil {
@@ -116,8 +116,8 @@ func (t *tuner) suggest() error {
 	return t.Plan.Suggest(from, "concurrency", "0")
 }
 
-// lengthen raises the least number of queries to what early stopping needs. Otherwise short runs would be INVALID below
-// a rate that has nothing to do with the server.
+// lengthen raises the least number of queries to the number that early stopping needs. Otherwise short runs would be
+// INVALID at rates that the server can serve.
 func (t *tuner) lengthen() error {
 	p := t.Plan
 	is, least := p.Config.Int("min-queries"), p.LeastQueries()
@@ -127,11 +127,11 @@ func (t *tuner) lengthen() error {
 	p.Adjusted = append(p.Adjusted, fmt.Sprintf("min-queries is raised from %d to %d: with fewer, LoadGen's early "+
 		"stopping makes every run INVALID", is, least))
 	from := plan.ProgramOrigin("least for LoadGen's early stopping")
-	from.Layer = p.Config.Origin("min-queries").Layer // the user's own number is replaced too
+	from.Layer = p.Config.Origin("min-queries").Layer // so that it replaces the user's own number too
 	return p.Config.Set("min-queries", strconv.Itoa(least), from)
 }
 
-// check rejects what cannot be tuned.
+// check rejects settings that cannot be tuned.
 func (t *tuner) check() error {
 	p := t.Plan
 	switch {
@@ -213,12 +213,12 @@ func (t *tuner) begin(client *run.ProbeClient, before *State) error {
 			t.search.Observe(t.state.Probes[i].Measured)
 		}
 	}
-	t.bench = newBench(client, t.Observer, &t.state.Goal, len(before.Probes)) // not the prompts of the first probe again
+	t.bench = newBench(client, t.Observer, &t.state.Goal, len(before.Probes)) // behind earlier prompts
 	return nil
 }
 
-// settings returns the settings of the runs as flags. Of the endpoints only the number counts: a server that was
-// started again may have another address.
+// settings returns the settings of the runs as flags. It includes only the number of endpoints, because a restarted
+// server may have another address.
 func (t *tuner) settings() []string {
 	except := maps.Clone(made)
 	except["endpoint"] = true
@@ -239,7 +239,7 @@ func (t *tuner) run(ctx context.Context, client *run.ProbeClient, before *State)
 		if t.Budget > 0 && t.spent()+about > t.Budget {
 			return t.end(t.search.overBudget(t.Budget, step, about))
 		}
-		if cause := context.Cause(ctx); cause != nil { // it may have come when the last step had just ended
+		if cause := context.Cause(ctx); cause != nil { // a signal may have come when the last step had just ended
 			return fmt.Errorf("the tune was ended: %w", cause)
 		}
 		t.Observer.Begins(step, about)
@@ -357,7 +357,7 @@ func (t *tuner) confirm(ctx context.Context, step Step) (*Probe, error) {
 	if err != nil {
 		return nil, err
 	}
-	if end.Code == exit.CodeKilled || end.Code == exit.CodeEndpoint { // not by this tune: nothing was measured
+	if end.Code == exit.CodeKilled || end.Code == exit.CodeEndpoint { // ended from outside: nothing was measured
 		p.Measured = Measured{Kind: Confirm, Rate: step.Rate, Counts: make([]Count, len(t.state.Goal.Limits))}
 		p.Spoiled = "the confirming run: " + end.Why
 		p.Took = time.Since(p.Started)
@@ -400,7 +400,7 @@ func (t *tuner) confirmed(step Step, r *record.Record) (Measured, string) {
 			return m, fmt.Sprintf("the confirming run was INVALID: %s", cause.Text)
 		}
 	}
-	if !worst { // LoadGen saw one late query more than this program is certain of
+	if !worst { // LoadGen counted one late query more than this program is certain of
 		n := t.state.Goal.Queries(step.Rate)
 		for i := range m.Counts {
 			m.Counts[i].Full = max(m.Counts[i].Full, Bearable(t.state.Goal.Percentile, n)*float64(n)+1)
@@ -426,7 +426,7 @@ func (t *tuner) about(step Step) time.Duration {
 	return (fill + leastParts*(part+leadIn) + 1) * answer
 }
 
-// left returns about how long the rest of the tune takes: a few more probes, and the confirming run.
+// left estimates the time of the rest of the tune: a few more probes, and the confirming run.
 func (t *tuner) left() time.Duration {
 	if t.search.Outcome() != nil || t.search.grid == nil && !t.offline() {
 		return 0
@@ -436,7 +436,7 @@ func (t *tuner) left() time.Duration {
 	}
 	rate := t.search.guess()
 	if t.offline() {
-		if rate == 0 { // nothing was in flight yet
+		if rate == 0 { // nothing has been in flight yet
 			return 0
 		}
 		return t.about(Step{Kind: Confirm, Rate: rate})

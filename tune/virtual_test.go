@@ -18,10 +18,10 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/schedule"
 )
 
-// A virtual server answers queries in virtual time. Each shape has another reason for which its latencies grow.
+// A virtual server answers queries in virtual time. In each shape, latencies grow for another reason.
 type shape struct {
 	name       string
-	ttft, tpot float64 // limits in s; 0: none
+	ttft, tpot float64 // limits in s; 0: no limit
 	slots      int     // sequences that run at the same time
 	base, per  float64 // s for a token: base + per*running
 	noise      float64 // deviation of the speed, as a share; it changes every 5 s
@@ -36,7 +36,7 @@ var shapes = []shape{
 	{name: "noisy", ttft: 2, tpot: 0.1, slots: 4096, base: 0.02, per: 0.0001, noise: 0.04, meanTokens: 128, spread: 0.6},
 }
 
-// virtual is one server: its randomness goes on from probe to probe.
+// virtual is one server. Its random sequence continues from probe to probe.
 type virtual struct {
 	shape
 	rng *rand.Rand
@@ -74,7 +74,7 @@ type engine struct {
 
 func (e *engine) perToken() float64 { return (e.base + e.per*float64(len(e.active))) / e.speed }
 
-// until runs the engine to a time, or to the next end if that is earlier, which it returns.
+// until runs the engine to a time, or to the next end if that is earlier, and returns the reached time.
 func (e *engine) until(t float64) *sequence {
 	for {
 		if e.at >= e.speedUntil {
@@ -122,8 +122,8 @@ func (v *virtual) engine() *engine { return &engine{virtual: v, speed: 1, speedU
 
 const officialSeed = 16159082839903944936
 
-// otherLengths is how much the answers of a probe differ in length from those of the run at the same place, as the
-// deviation of the logarithm: a probe sends another sample of about the same expected length.
+// otherLengths is the deviation of the logarithm of answers' lengths between a probe and the run at the same place,
+// because a probe sends another sample of about the same expected length.
 const otherLengths = 0.02
 
 // length returns the tokens of the answer to a query of the run, whose samples come in LoadGen's order.
@@ -132,14 +132,14 @@ func (v *virtual) length(query int, other float64) float64 {
 	return max(2, math.Round(math.Exp(fixed+other*v.rng.NormFloat64())*v.meanTokens))
 }
 
-// outcome is one query's end.
+// outcome is the end of one query.
 type outcome struct {
 	seq        int
 	at         float64 // when it ended
 	ttft, tpot float64
 }
 
-// serve offers arrivals, and calls ended with each end; if that returns false, no further query is issued.
+// serve processes arrivals, and calls ended at each end. If ended returns false, no further query is issued.
 func (v *virtual) serve(arrivals []Arrival, other float64, ended func(o outcome) bool) {
 	e := v.engine()
 	more := true
@@ -219,7 +219,7 @@ func (v *virtual) confirm(g *Goal, step Step, m *Measured) {
 	m.Valid = valid(g, m.Counts)
 }
 
-// send serves arrivals, and counts and judges them as bench does.
+// send serves arrivals, and counts and judges them like bench.
 func (v *virtual) send(g *Goal, step Step, m *Measured, arrivals []Arrival, other float64) {
 	meter := NewMeter(g, step.Rate, arrivals)
 	values := make([][]time.Duration, len(g.Limits))
@@ -282,7 +282,7 @@ func (v *virtual) closed(g *Goal, step Step, m *Measured) {
 	v.now += e.at
 }
 
-// tuneVirtually runs a search to its end, and returns also its measurements and the virtual time in s.
+// tuneVirtually runs a search to its end, and also returns its measurements and the virtual time in s.
 func tuneVirtually(sh shape, seed uint64) (*Outcome, []Measured, float64) {
 	return searchVirtually(sh, sh.goal(), seed)
 }
@@ -320,14 +320,14 @@ func highestValid(sh shape, runs int) float64 {
 	return low
 }
 
-// tally is what the tunes of one shape came to.
+// tally contains the results of the tunes of one shape.
 type tally struct {
 	tunes, confirmed, within, confirms, failed int
 	farthest                                   float64 // from the highest valid rate, as a share
 	seconds                                    float64
 }
 
-// firstSeed is the first of the tunes behind the figures. The search was adjusted on lower seeds.
+// firstSeed is the first seed of the tunes in the published figures. The search was adjusted on lower seeds.
 const firstSeed = 5000
 
 func tuneShape(sh shape, tunes int) tally {
@@ -356,21 +356,21 @@ func tuneShape(sh shape, tunes int) tally {
 	return c
 }
 
-// bisection is how long a search without probes would take: full-length runs until the rate is known to 1 % of the
-// capacity, with the answers after the last query.
+// bisection is the duration of a search without probes: full-length runs, with the answers after the last query, until
+// the rate is known to 1 % of the capacity.
 func bisection(g *Goal, capacity float64) float64 {
 	const runs, answers = 7, 10 // 2^7 > 100
 	return runs * (g.Duration(capacity).Seconds() + answers)
 }
 
-// plainSweep is how long a sweep by full-length runs would take: rates 3 % apart, which is how near a tune should come,
-// from half of the capacity on.
+// plainSweep is the duration of a sweep by full-length runs: from half of the capacity on, at rates 3 % apart, which is
+// the intended accuracy of a tune.
 func plainSweep(g *Goal, capacity float64) float64 {
 	const runs, answers = 24, 10 // 1.03^24 > 2
 	return runs * (g.Duration(capacity).Seconds() + answers)
 }
 
-// TestVirtualTunes searches in virtual time with the code that decides in a real tune. TUNE_BENCH=N does it for N
+// TestVirtualTunes searches in virtual time with the code that decides in a real tune. TUNE_BENCH=N searches with N
 // seeds: 50 for the figures of docs/explanation/tuning.md, and a few in make bench.
 func TestVirtualTunes(t *testing.T) {
 	tunes := 4
@@ -397,7 +397,7 @@ func TestVirtualTunes(t *testing.T) {
 	}
 }
 
-// No rate meets a limit that the idle server misses, and the search ends there.
+// If the idle server misses a limit, no rate meets it, and the search ends.
 func TestHopelessLimit(t *testing.T) {
 	sh := shapes[0]
 	sh.ttft = 0.01
@@ -407,7 +407,7 @@ func TestHopelessLimit(t *testing.T) {
 	require.Len(t, steps, 1)
 }
 
-// A server that answers everything at once is never saturated.
+// A server that answers all requests at once is never saturated.
 func TestNeverSaturated(t *testing.T) {
 	sh := shape{name: "endless", ttft: 10, tpot: 1, slots: math.MaxInt, base: 0.02, meanTokens: 10}
 	o, _, _ := tuneVirtually(sh, 1)
@@ -415,7 +415,7 @@ func TestNeverSaturated(t *testing.T) {
 	require.Contains(t, o.Why, "the server was not saturated by")
 }
 
-// The search is a function of what was measured: told the same again, it takes the same step.
+// The search is a function of its measurements: after the same ones it takes the same step.
 func TestSearchContinuesFromItsMeasurements(t *testing.T) {
 	g := shapes[0].goal()
 	_, steps, _ := tuneVirtually(shapes[0], 3)
@@ -429,14 +429,14 @@ func TestSearchContinuesFromItsMeasurements(t *testing.T) {
 	require.Equal(t, Finished, again.Next().Kind)
 }
 
-// A run of the full length counts for more independent bursts than a probe of its hardest part: the same late queries
-// leave a narrower interval.
+// A run of the full length counts for more independent bursts than a probe of its hardest part, so the same late
+// queries result in a narrower interval.
 func TestARunIsWorthMoreThanAProbe(t *testing.T) {
 	width := func(kinds ...Kind) float64 {
 		s := NewSearch(shape{ttft: 2, tpot: 0.1}.goal())
 		s.capacity, s.met = 100, 100
 		for _, k := range kinds {
-			full := 0.01 * float64(s.goal.Queries(50)) // as many as a valid run may have
+			full := 0.01 * float64(s.goal.Queries(50)) // as many late queries as a valid run may have
 			s.measured = append(s.measured, Measured{Kind: k, Rate: 50, Counts: []Count{{Full: full}, {Full: full}}})
 		}
 		s.draw(10)
@@ -447,8 +447,8 @@ func TestARunIsWorthMoreThanAProbe(t *testing.T) {
 	require.Less(t, width(Rate), width(Reference), "a reference probe tells of drift only")
 }
 
-// Between two closed loops the requests in flight, the median and the time of a query grow in line: at half of the way
-// 200 requests in flight take 3.5 s each.
+// Between two closed loops, the median and the time of a query grow linearly with the requests in flight: half-way, 200
+// requests in flight take 3.5 s each.
 func TestThroughputAtTheLimit(t *testing.T) {
 	s := NewSearch(&Goal{Limits: []Limit{{TTFT, time.Minute}, {TPOT, 2 * time.Second}}})
 	met := &Measured{Concurrency: 100, Answers: 50, Medians: []float64{1, 1}}
