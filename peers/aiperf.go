@@ -23,7 +23,7 @@ var aiperfStats = []string{"avg", "min", "max", "sum", "p1", "p5", "p10", "p25",
 // aiperfMetric is a metric of requests.
 type aiperfMetric struct {
 	tag, header, unit string
-	scale             float64 // units per unit of the function
+	scale             float64 // units per unit that of returns
 	of                func(*Request) (float64, bool)
 }
 
@@ -67,7 +67,7 @@ var aiperfMetrics = []aiperfMetric{
 	}},
 }
 
-// aiperfLatency ends with the last event that brought tokens.
+// aiperfLatency ends with the last event that contained tokens.
 func aiperfLatency(r *Request) (float64, bool) { return seconds(r.lastNS() - r.startNS()), true }
 
 func inverse(v float64, ok bool) (float64, bool) { return ratio(1, v), ok && v > 0 }
@@ -149,7 +149,7 @@ func aiperfRun(results map[string]aiperfResult, answered, failed []*Request) {
 	one("total_token_throughput", "Total Token Throughput", "tokens/sec", float64(input+output)/duration)
 }
 
-// value returns a statistic; ok is false where the metric has none of that name.
+// value returns a statistic; ok is false if the metric has none with that name.
 func (r *aiperfResult) value(stat string) (v float64, ok bool) {
 	if r.values == nil {
 		return r.scalar, stat == "avg"
@@ -221,7 +221,7 @@ func aiperfErrors(failed []*Request) []object {
 func aiperfCSV(results map[string]aiperfResult) ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
-	w.UseCRLF = true // as Python's csv module
+	w.UseCRLF = true // like Python's csv module
 	rows := [][]string{append([]string{"Metric"}, aiperfStats...)}
 	system := [][]string{{}, {"Metric", "Value"}}
 	for _, tag := range slices.Sorted(maps.Keys(results)) {
@@ -248,7 +248,7 @@ func aiperfCSV(results map[string]aiperfResult) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// aiperfNumber writes counts without and other numbers with two decimals.
+// aiperfNumber formats counts without decimals and other numbers with two.
 func aiperfNumber(v float64, unit string) string {
 	if unit == "requests" || unit == aiperfTokens {
 		return strconv.FormatFloat(v, 'f', 0, 64)

@@ -18,7 +18,7 @@ type distribution struct {
 	count  int
 }
 
-// noWeight is the sum of weights below which all values count the same.
+// noWeight is the sum of weights below which all values have the same weight.
 const noWeight = 1e-6
 
 // fromValues merges equal values and turns weights into probabilities. count is the number of observations; below 0 it
@@ -45,7 +45,7 @@ func fromValues(list []weighted, count int) distribution {
 		}
 	}
 	merged = slices.DeleteFunc(merged, func(v weighted) bool { return v.weight <= 0 })
-	if total <= noWeight { // none of them counts: they weigh the same
+	if total <= noWeight { // all have the same weight
 		total = float64(len(merged))
 		for i := range merged {
 			merged[i].weight = 1
@@ -72,7 +72,7 @@ var guidePercentiles = []struct {
 }{{"p001", .001}, {"p01", .01}, {"p05", .05}, {"p10", .1}, {"p25", .25}, {"p50", .5}, {"p75", .75}, {"p90", .9},
 	{"p95", .95}, {"p99", .99}, {"p999", .999}}
 
-// at returns the first value up to which the probabilities reach a share: no interpolation.
+// at returns the first value at which the cumulated probability reaches a share, without interpolation.
 func (d *distribution) at(share float64) float64 {
 	sum := 0.0
 	for _, v := range d.values {
@@ -101,7 +101,7 @@ func (d *distribution) deviation() float64 {
 	return math.Sqrt(sum)
 }
 
-// object is the distribution as the JSON has it.
+// object returns the distribution in its JSON form.
 func (d *distribution) object() object {
 	mode, most := 0.0, 0.0
 	for _, v := range d.values {
@@ -123,7 +123,7 @@ func (d *distribution) object() object {
 
 // Bounds of the distributions over time.
 const (
-	mergeWithin  = 1e-4       // s, within which events are one
+	mergeWithin  = 1e-4       // s; closer events are merged
 	mostTimings  = 20_000_000 // events of a rate, above which it is left out
 	shortestLast = 1e-6       // s, of the last event
 )
@@ -142,8 +142,8 @@ func mergeTimes(events []weighted) []weighted {
 	return merged
 }
 
-// ratesOf is the distribution of a rate over time: each event has the time from half way to the one before to half way
-// to the next. The list is sorted in place.
+// ratesOf returns the distribution of a rate over time. Each event has the time from half-way to the previous event to
+// half-way to the next. The list is sorted in place.
 func ratesOf(events []weighted, start, end float64) distribution {
 	times := mergeTimes(append(events, weighted{start, 0}, weighted{end, 0}))
 	if len(times) <= 1 {
@@ -168,8 +168,8 @@ func ratesOf(events []weighted, start, end float64) distribution {
 	return fromValues(rates, int(math.RoundToEven(sum)))
 }
 
-// concurrencyOf is the distribution of the number of intervals that are open, over the time from start to end, between
-// which all of them lie.
+// concurrencyOf returns the distribution of the number of open intervals over the time from start to end, which
+// contains all intervals.
 func concurrencyOf(intervals [][2]float64, start, end float64) distribution {
 	var changes []weighted
 	for _, i := range intervals {

@@ -10,7 +10,7 @@ import (
 // guideReport is the version of guidellm's report whose keys are written (guidellm/benchmark/schemas/report.py).
 const guideReport = 2
 
-// guideStatus are the groups of requests that guidellm keeps apart, and their sum.
+// guideStatus are guidellm's groups of requests, and their sum.
 var guideStatus = []struct {
 	name string
 	is   func(*Request) bool
@@ -81,7 +81,7 @@ func newGuideBenchmark(l *Log, e *Export, index int, requests []*Request) *guide
 	return b
 }
 
-// each makes a distribution with one value per request, which is 0 where it has none: so guidellm counts.
+// each returns a distribution with one value per request, 0 for requests without a value, as guidellm counts.
 func each(of func(*Request) float64) func([]*Request) distribution {
 	return func(group []*Request) distribution {
 		list := make([]weighted, len(group))
@@ -92,7 +92,7 @@ func each(of func(*Request) float64) func([]*Request) distribution {
 	}
 }
 
-// timed are the metrics of single requests.
+// timed returns the metrics of single requests.
 func (b *guideBenchmark) timed() []guideMetric {
 	latency := func(r *Request) float64 { return seconds(r.endNS() - r.startNS()) }
 	list := []guideMetric{{key: "request_latency", group: "Request Latency", unit: "Sec", of: each(latency)}}
@@ -110,7 +110,7 @@ func (b *guideBenchmark) timed() []guideMetric {
 		guideMetric{key: "inter_token_latency_ms", group: "Inter Token Latency", unit: "ms", of: guideITL})
 }
 
-// guideTTFT leaves out requests whose first token is unknown.
+// guideTTFT omits requests whose first token is unknown.
 func guideTTFT(group []*Request) distribution {
 	var list []weighted
 	for _, r := range group {
@@ -121,7 +121,7 @@ func guideTTFT(group []*Request) distribution {
 	return fromValues(list, -1)
 }
 
-// guideTPOT counts from the sending, so that it contains the first token, and is weighted by the number of tokens.
+// guideTPOT starts at the sending, so that it includes the first token, and is weighted by the number of tokens.
 func guideTPOT(group []*Request) distribution {
 	list := make([]weighted, len(group))
 	for i, r := range group {
@@ -131,7 +131,7 @@ func guideTPOT(group []*Request) distribution {
 	return fromValues(list, -1)
 }
 
-// guideITL is what others call TPOT, weighted by the number of gaps.
+// guideITL is the metric that others call TPOT, weighted by the number of gaps.
 func guideITL(group []*Request) distribution {
 	list := make([]weighted, len(group))
 	for i, r := range group {
@@ -141,7 +141,7 @@ func guideITL(group []*Request) distribution {
 	return fromValues(list, -1)
 }
 
-// rates are the metrics over time, and the counts of tokens.
+// rates returns the metrics over time, and the counts of tokens.
 func (b *guideBenchmark) rates(e *Export) []guideMetric {
 	timings := 0
 	for _, r := range b.requests {
@@ -191,7 +191,7 @@ func (b *guideBenchmark) concurrency(group []*Request) distribution {
 	return concurrencyOf(intervals, b.start, b.end)
 }
 
-// promptTiming counts a prompt at the first token.
+// promptTiming counts a prompt at its first token.
 func promptTiming(r *Request, list []weighted) []weighted {
 	at := r.FirstTokenNS
 	if at == 0 {
@@ -200,8 +200,8 @@ func promptTiming(r *Request, list []weighted) []weighted {
 	return append(list, weighted{seconds(at), float64(r.InputTokens)})
 }
 
-// outputTimings spreads the tokens after the first evenly over the events after the first, in time and number, as
-// guidellm does, which keeps no time of each event either.
+// outputTimings spreads the tokens after the first evenly over the later events, in time and number. guidellm does the
+// same, because it keeps no time of each event.
 func outputTimings(r *Request, list []weighted) []weighted {
 	events := r.events()
 	if events <= 1 || r.OutputTokens <= 1 {
@@ -231,7 +231,7 @@ func (b *guideBenchmark) counts() object {
 	return o
 }
 
-// strategy is how requests were issued, by guidellm's names.
+// strategy returns guidellm's name for how requests were issued.
 func (s Stage) strategy() string {
 	switch {
 	case s.Poisson:
@@ -277,7 +277,7 @@ func (b *guideBenchmark) object() object {
 
 func (b *guideBenchmark) id() string { return b.log.ID + "-" + strconv.Itoa(b.index) }
 
-// scheduler has what the log contains of the client.
+// scheduler returns the log's figures about the client.
 func (b *guideBenchmark) scheduler() object {
 	var late, times float64
 	for _, r := range b.requests {

@@ -15,10 +15,10 @@ type guideTable struct {
 	rows  [][]string
 }
 
-// csvGroups are the groups with columns of their own for each metric, in the order of the columns.
+// csvGroups are the groups that have their own columns for each metric, in the order of the columns.
 var csvGroups = []int{0, 2, 1} // of guideStatus
 
-// add adds a benchmark. Columns are those of the first, as guidellm writes them.
+// add adds a benchmark. The columns are those of the first benchmark, as in guidellm.
 func (t *guideTable) add(b *guideBenchmark) {
 	var heads [][3]string
 	var row []string
@@ -72,7 +72,7 @@ func (t *guideTable) add(b *guideBenchmark) {
 func (t *guideTable) text() ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
-	w.UseCRLF = true // as Python's csv module
+	w.UseCRLF = true // like Python's csv module
 	for line := range 3 {
 		var row []string
 		for _, head := range t.heads {

@@ -120,7 +120,7 @@ func perfSuccesses(answered []*Request, duration float64, tokenTimes bool) objec
 		{"image", none("count", "pixels", "bytes", "aspect_ratio")},
 		{"video", none("count", "frames", "pixels", "bytes", "aspect_ratio")},
 		{"audio", none("count", "seconds", "bytes")},
-		// Readers of files up to version 0.6.1, such as llm-d-benchmark's converter, read prompt_len, newer ones
+		// Readers of files up to version 0.6.1, such as llm-d-benchmark's converter, use prompt_len; newer ones use
 		// prompt_tokens.
 		{"prompt_len", perfStats(newSample(answered, inputTokens))},
 		{"prompt_tokens", perfTokens(answered, inputTokens)},
@@ -140,7 +140,7 @@ func perfNTPOT(r *Request) (float64, bool) {
 	return ratio(seconds(r.endNS()-r.startNS()), float64(r.OutputTokens)), true
 }
 
-// perfTTFT needs two events: an answer in one piece is no stream for it.
+// perfTTFT omits answers in one event, which are not streams for inference-perf.
 func perfTTFT(r *Request) (float64, bool) {
 	v, ok := firstToken(r)
 	return v, ok && r.events() > 1
@@ -151,7 +151,7 @@ func perfTPOT(r *Request) (float64, bool) {
 	return v, ok && r.events() > 1
 }
 
-// perfStats is null of nothing.
+// perfStats returns null for an empty sample.
 func perfStats(s sample) any {
 	if len(s) == 0 {
 		return nil
@@ -180,7 +180,7 @@ func perfTokens(requests []*Request, of func(*Request) (float64, bool)) object {
 var perfStatus = map[string]string{"429": "Rate Limit", "500": "Internal Server Error", "502": "Bad Gateway",
 	"503": "Service Unavailable", "504": "Gateway Timeout"}
 
-// perfLabel is the label of a failure: of an HTTP status, a timeout, a connection, or its own code.
+// perfLabel returns the label of a failure: for an HTTP status, a timeout, a connection, or its own code.
 func perfLabel(failure string) string {
 	status, isStatus := strings.CutPrefix(failure, "http_")
 	switch {

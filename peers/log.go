@@ -10,19 +10,19 @@ import (
 // Request is what happened to one request. Times are wall clock in ns since 1970; 0: it did not happen, or was not
 // recorded.
 type Request struct {
-	DueNS        int64   // when it was to be sent
+	DueNS        int64   // when it was due
 	SentNS       int64   // its last byte was written
 	FirstByteNS  int64   // of the answer
 	FirstTokenNS int64   // of a stream
-	LastTokenNS  int64   // of a stream
-	EndNS        int64   // the answer ended, or failed
-	TokenNS      []int64 // when each event with tokens arrived; nil: not recorded
-	Events       int     // of a stream, that brought tokens; 0: not recorded
+	LastTokenNS  int64   // last token of a stream
+	EndNS        int64   // end of the answer, or of the failed request
+	TokenNS      []int64 // arrival of each event with tokens; nil: not recorded
+	Events       int     // events of a stream that contained tokens; 0: not recorded
 	InputTokens  int     // 0: unknown
 	OutputTokens int
 	Failure      string // cause; empty: success
-	Cancelled    bool   // by the client, which is no error of the server
-	Stage        int    // index into Log.Stages
+	Cancelled    bool   // whether the client ended it, which is not an error of the server
+	Stage        int    // index in Log.Stages
 }
 
 // Log is the input of every format.
@@ -98,7 +98,7 @@ func (r *Request) ok() bool { return r.EndNS != 0 && r.Failure == "" && !r.Cance
 // incomplete reports whether the request was ended by the client.
 func (r *Request) incomplete() bool { return r.EndNS == 0 || r.Cancelled }
 
-// startNS is from where every client here counts: the sending, or when it was due if nothing was sent.
+// startNS returns the time from which all these clients count: the sending, or when it was due if nothing was sent.
 func (r *Request) startNS() int64 {
 	if r.SentNS != 0 {
 		return r.SentNS
@@ -106,10 +106,10 @@ func (r *Request) startNS() int64 {
 	return r.DueNS
 }
 
-// endNS is the end of the request, or its start if it has none.
+// endNS returns the end of the request, or its start if it has none.
 func (r *Request) endNS() int64 { return max(r.EndNS, r.startNS()) }
 
-// lastNS is the last token, or the end of an answer that was no stream.
+// lastNS returns the time of the last token, or the end of an answer that was not streamed.
 func (r *Request) lastNS() int64 {
 	if r.LastTokenNS != 0 {
 		return r.LastTokenNS
@@ -117,7 +117,7 @@ func (r *Request) lastNS() int64 {
 	return r.endNS()
 }
 
-// events is the number of events with tokens: one per token where it was not recorded.
+// events returns the number of events with tokens; one per token if it was not recorded.
 func (r *Request) events() int {
 	switch {
 	case r.FirstTokenNS == 0:
@@ -174,12 +174,12 @@ func all(*Request) bool { return true }
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
-// note adds what the log lacks.
+// note adds a note about missing data.
 func (e *Export) note(format string, args ...any) {
 	e.Notes = append(e.Notes, fmt.Sprintf(format, args...))
 }
 
-// noteTokenTimes notes what follows from a log without the time of each token.
+// noteTokenTimes notes the effects of a log without the time of each token.
 func (e *Export) noteTokenTimes(l *Log, follows string) {
 	if l.isStream() && !l.hasTokenTimes() {
 		e.note("the log has no time of each token: %s", follows)

@@ -42,7 +42,7 @@ func hand() *Log {
 	return l
 }
 
-// withoutTokenTimes is a log as a run leaves it.
+// withoutTokenTimes is a log in the form that a run writes.
 func withoutTokenTimes() *Log {
 	l := hand()
 	for i := range l.Requests {
@@ -224,7 +224,7 @@ func TestAIPerf(t *testing.T) {
 }
 
 func TestGuideLLM(t *testing.T) {
-	for _, l := range []*Log{hand(), withoutTokenTimes()} { // guidellm keeps no time of each token either
+	for _, l := range []*Log{hand(), withoutTokenTimes()} { // guidellm does not keep the time of each token
 		files, _ := convert(t, "guidellm", l)
 		got := values(t, files["benchmarks.json"])
 		requireValues(t, got, "benchmarks/0", map[string]float64{"duration": 1, "config/strategy/rate": 10,
@@ -232,18 +232,18 @@ func TestGuideLLM(t *testing.T) {
 		requireValues(t, got, "benchmarks/0/metrics", map[string]float64{
 			"request_totals/successful": 3, "request_totals/errored": 1, "request_totals/incomplete": 0,
 			"request_totals/total": 4,
-			// the value at which the share is reached, not interpolated
+			// the value at which the share is reached, without interpolation
 			"request_latency/successful/median": 0.41, "request_latency/successful/percentiles/p99": 0.8,
 			"request_latency/successful/mean": 1.42 / 3, "request_latency/errored/mean": 0.1,
 			"request_latency/total/count":              4,
 			"request_dispatch_delay/successful/max":    0.05,
 			"time_to_first_token_ms/successful/median": 100, "time_to_first_token_ms/successful/percentiles/p90": 200,
-			// from the sending, with the first token, weighted by tokens
+			// from the sending, including the first token, weighted by tokens
 			"time_per_output_token_ms/successful/mean": 162.5, "time_per_output_token_ms/successful/median": 100,
 			// weighted by gaps
 			"inter_token_latency_ms/successful/mean": 180, "inter_token_latency_ms/successful/count": 5,
 			"inter_token_latency_ms/successful/std_dev": 97.979590,
-			// over time: each end has the time from half way to the end before to half way to the next
+			// over time: each end has the time from half-way to the previous end to half-way to the next
 			"requests_per_second/successful/mean": 3, "requests_per_second/successful/max": 1 / 0.205,
 			"requests_per_second/successful/count": 3,
 			"request_concurrency/successful/mean":  1.42, "request_concurrency/successful/median": 1,
@@ -272,7 +272,7 @@ func TestGuideLLM(t *testing.T) {
 	}
 }
 
-// TestCancelled: what the client ended is incomplete in guidellm, and neither answered nor an error.
+// TestCancelled: guidellm counts requests that the client ended as incomplete, neither as answered nor as errors.
 func TestCancelled(t *testing.T) {
 	l := hand()
 	l.Requests[3].Failure, l.Requests[3].Cancelled = "cancelled", true
@@ -287,7 +287,7 @@ func TestCancelled(t *testing.T) {
 	requireValues(t, got, "", map[string]float64{"request_count/avg": 2, "request_error_rate/avg": 0})
 }
 
-// TestNothingSucceeded: every format has a file for it.
+// TestNothingSucceeded: every format writes a file without answers.
 func TestNothingSucceeded(t *testing.T) {
 	l := hand()
 	l.Requests = l.Requests[3:]

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The percentiles of a distribution are the shares that their keys name.
+// The percentiles of a distribution have the shares in their keys.
 func TestPercentilesOfADistribution(t *testing.T) {
 	list := make([]weighted, 1000)
 	for i := range list {

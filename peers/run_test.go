@@ -10,7 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// TestFromRun: the times of a request log, which count from the first issue, become those of the clock.
+// TestFromRun: the times of a request log count from the first issue, and are converted to clock times.
 func TestFromRun(t *testing.T) {
 	const t0 = int64(24 * 3600e9)
 	issued := time.Date(2026, 11, 23, 9, 0, 0, 250e6, time.UTC)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// vllmPercentiles are written for each metric. Its default is p99 alone.
+// vllmPercentiles are written for each metric. vLLM's default is p99 alone.
 var vllmPercentiles = []float64{50, 90, 95, 99}
 
 // writeVLLM writes the result file of `vllm bench serve --save-result`: scalars in ms, rates per second of the time
@@ -67,12 +67,12 @@ func vllmMetric(o *object, name string, s sample) {
 	}
 }
 
-// firstToken is the time from the sending to the first token.
+// firstToken returns the time from the sending to the first token.
 func firstToken(r *Request) (float64, bool) {
 	return seconds(r.FirstTokenNS - r.startNS()), r.FirstTokenNS != 0
 }
 
-// vllmTPOT leaves answers of one token out. The time ends with the last event that brought tokens.
+// vllmTPOT omits answers of one token. The time ends with the last event that contained tokens.
 func vllmTPOT(r *Request) (float64, bool) {
 	if r.FirstTokenNS == 0 || r.OutputTokens < 2 {
 		return 0, false
@@ -87,7 +87,7 @@ func tokens(requests []*Request) (input, output int) {
 	return input, output
 }
 
-// busiestSecond is the largest number of events in a second, counted from the first start.
+// busiestSecond returns the largest number of events in a second, counted from the first start.
 func busiestSecond(requests []*Request) int {
 	start, _ := extent(requests)
 	counts, most := map[int64]int{}, 0
@@ -101,7 +101,7 @@ func busiestSecond(requests []*Request) int {
 	return most
 }
 
-// mostAtOnce is the largest number of requests that touch the same second, counted from the first start.
+// mostAtOnce returns the largest number of requests that overlap the same second, counted from the first start.
 func mostAtOnce(requests []*Request) int {
 	start, _ := extent(requests)
 	changes := map[int64]int{} // by second
@@ -117,7 +117,7 @@ func mostAtOnce(requests []*Request) int {
 	return most
 }
 
-// rateText is the rate, or "inf" for none, as JSON has no infinity.
+// rateText returns the rate, or "inf" for no limit, because JSON has no infinity.
 func rateText(s Stage) any {
 	if s.RatePerS == 0 {
 		return "inf"
@@ -125,7 +125,7 @@ func rateText(s Stage) any {
 	return s.RatePerS
 }
 
-// burstiness is 1 for random arrivals.
+// burstiness returns 1 for random arrivals.
 func burstiness(s Stage) any {
 	if s.Poisson || s.RatePerS == 0 {
 		return 1.0

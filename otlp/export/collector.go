@@ -16,7 +16,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
-// scope names this package as what made the spans and metrics.
+// scope names this package as the source of the spans and metrics.
 const scope = "github.com/mlperf-go/mlperf-go/otlp/export"
 
 // Collector is a receiver of OTLP.
@@ -79,7 +79,8 @@ func (c *Collector) Close(ctx context.Context) error {
 	return errors.Join(c.traces.Shutdown(ctx), c.metrics.Shutdown(ctx))
 }
 
-// refusals keeps the first error that the SDK reports to the process alone, such as a receiver that takes a part only.
+// refusals keeps the first error that the SDK reports only to the process, for example if a receiver accepts only a
+// part.
 type refusals struct {
 	mu  sync.Mutex
 	err error
@@ -99,7 +100,7 @@ func (r *refusals) first() error {
 	return r.err
 }
 
-// resource names what measured, and adds OTEL_RESOURCE_ATTRIBUTES.
+// resource describes the program that measured, and adds OTEL_RESOURCE_ATTRIBUTES.
 func (c *Collector) resource(r *Run) *resource.Resource {
 	own := resource.NewSchemaless(append(r.names(), attribute.String("service.name", "mlperf-go"),
 		attribute.String("service.version", text(strings.TrimSpace(r.Record.Tool.Version))),

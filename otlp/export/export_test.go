@@ -52,7 +52,7 @@ var (
 	folder string
 )
 
-// madeRun returns the folder of a run with failed requests and the server's metrics, which is made once.
+// madeRun returns the folder of a run with failed requests and the server's metrics. The run is made once.
 func madeRun(t *testing.T) string {
 	t.Helper()
 	program(t)
@@ -88,7 +88,7 @@ func send(t *testing.T, to *receiver, folder string, spans int) *Sent {
 	return sent
 }
 
-// The spans are those of the run's log: ids, times, parents and outcomes.
+// The spans agree with the run's log: ids, times, parents and outcomes.
 func TestSpans(t *testing.T) {
 	dir, to := madeRun(t), newReceiver(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-team=inference")
@@ -151,7 +151,7 @@ func requireSpan(t *testing.T, log *ledger.Test, e *ledger.Entry, s *traces.Span
 	require.InDelta(t, e.FirstTokenNS-due, int64(first-s.StartTimeUnixNano), 1)
 }
 
-// Every number of the metrics is the record's.
+// Every number in the metrics equals the record's.
 func TestMetrics(t *testing.T) {
 	dir, to := madeRun(t), newReceiver(t)
 	sent := send(t, to, dir, 0)
@@ -191,7 +191,7 @@ func TestSecrets(t *testing.T) {
 	require.NotContains(t, string(to.bytes), "prompt")
 }
 
-// A sample of the requests is spread over the run, and failed requests are in it beyond that.
+// The sample of requests is spread over the run. Failed requests have spans in addition.
 func TestSample(t *testing.T) {
 	dir, to := madeRun(t), newReceiver(t)
 	send(t, to, dir, 30)
@@ -211,7 +211,7 @@ func TestSample(t *testing.T) {
 	require.Equal(t, to.spans[0].SpanId, again.spans[0].SpanId, "the same run has the same ids")
 }
 
-// A receiver that refuses spans, or everything, is an error with its reason.
+// If a receiver rejects spans, or everything, the error contains its reason.
 func TestRefusal(t *testing.T) {
 	r, err := Read(madeRun(t))
 	require.NoError(t, err)
@@ -232,7 +232,7 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// A workload becomes the same figures.
+// A workload results in the same figures.
 func TestWorkload(t *testing.T) {
 	dir, to := filepath.Join(t.TempDir(), "run"), newReceiver(t)
 	t.Setenv("MLPERF_GO_API_KEY", apiKey)

@@ -51,7 +51,7 @@ type moment struct {
 	reason string
 	in     int64
 	out    int64
-	took   []float64 // by latency; nil: it did not succeed
+	took   []float64 // latencies by index; nil: the request did not succeed
 	ended  bool
 }
 
@@ -249,7 +249,7 @@ type signalLine struct {
 	line   series.Line
 }
 
-// signals returns those that the servers published.
+// signals returns the signals that the servers published.
 func (r *Run) signals() (list []signalLine) {
 	if r.Metrics == nil {
 		return nil

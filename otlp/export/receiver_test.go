@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// receiver is a receiver of OTLP over HTTP, made of the official messages.
+// receiver is a receiver of OTLP over HTTP that parses the official messages.
 type receiver struct {
 	mu       sync.Mutex
 	url      string
@@ -110,7 +110,7 @@ func (r *receiver) takeMetrics(body []byte) (proto.Message, error) {
 	return &metricsservice.ExportMetricsServiceResponse{}, nil
 }
 
-// attributes returns the values of attributes by name, as Go's own types.
+// attributes returns the values of attributes by name, as Go types.
 func attributes(list []*common.KeyValue) map[string]any {
 	m := map[string]any{}
 	for _, a := range list {
@@ -134,7 +134,7 @@ func attributes(list []*common.KeyValue) map[string]any {
 	return m
 }
 
-// sum returns the last value of each series of a counter by its only attribute, and checks that none ever fell.
+// sum returns the last value of each series of a counter by its only attribute, and checks that no value falls.
 func (r *receiver) sum(t *testing.T, name, by string) map[string]int64 {
 	t.Helper()
 	last := map[string]int64{}

@@ -69,7 +69,7 @@ func (r *Run) limits() {
 // trace returns the id of the run's trace, and root the id of its first span.
 func (r *Run) trace() (id trace.TraceID) {
 	copy(id[:], r.digest[:])
-	id[0] |= 1 // an id of zeros is forbidden
+	id[0] |= 1 // an id must not be all zeros
 	return id
 }
 
@@ -85,7 +85,7 @@ func span(seq int32) (id trace.SpanID) {
 	return id
 }
 
-// instance names the run among others of the same service.
+// instance returns a name of the run that is unique in the service.
 func (r *Run) instance() string { return fmt.Sprintf("%x", r.digest[:8]) }
 
 // server returns the address of the endpoint that answered a request; "": unknown.
@@ -101,7 +101,7 @@ func (r *Run) server(e *ledger.Entry) string {
 	return ""
 }
 
-// address returns an URL without user and password, and other names as they are.
+// address returns a URL without user and password, and any other name unchanged.
 func address(text string) string {
 	u, err := url.Parse(text)
 	switch {

@@ -18,10 +18,10 @@ import (
 const (
 	spanBatch  = 512
 	moreFailed = 100 // failed requests that have a span in addition to the sample
-	textRunes  = 200 // of a text that came from elsewhere
+	textRunes  = 200 // of a text from another program
 )
 
-// sampling decides which requests have a span: one in every, and the first failed ones.
+// sampling decides which requests have a span: every n-th, and the first failed ones.
 type sampling struct{ every, failed int }
 
 func newSampling(requests, most int) sampling {
@@ -44,7 +44,7 @@ func (s *sampling) take(i int, failed bool) bool {
 	return false
 }
 
-// ids is the SDK's source of ids. They come from the run.
+// ids is the SDK's source of ids, which are derived from the run.
 type ids struct{}
 
 type idsKey struct{}
@@ -78,7 +78,7 @@ func (b *batches) OnEnd(s sdk.ReadOnlySpan)                   { b.spans = append
 func (b *batches) Shutdown(context.Context) error             { return nil }
 func (b *batches) ForceFlush(context.Context) error           { return nil }
 
-// flush sends the gathered spans, if they are at least so many.
+// flush sends the gathered spans if there are at least as many as least.
 func (b *batches) flush(ctx context.Context, least int) {
 	if b.err != nil || len(b.spans) < max(least, 1) {
 		return
@@ -113,8 +113,8 @@ func (c *Collector) spans(ctx context.Context, r *Run, most int) (int, error) {
 	return b.sent, b.err
 }
 
-// request makes the span of a request, from when it was due to the end of its answer. One that never ended lasts until
-// the run's end.
+// request creates the span of a request, from when it was due to the end of its answer. A request without an end lasts
+// until the run's end.
 func (r *Run) request(ctx context.Context, tracer trace.Tracer, e *ledger.Entry, dueNS int64) {
 	end := r.end
 	if e.DoneNS != 0 {
@@ -200,7 +200,7 @@ func (r *Run) names() (list []attribute.KeyValue) {
 	return list
 }
 
-// text returns a text of the record as valid UTF-8 of bounded length: protobuf takes no other.
+// text returns a text of the record as valid UTF-8 of bounded length, as protobuf requires.
 func text(s string) string {
 	return strings.ToValidUTF8(foreign.Line(strings.ToValidUTF8(s, "?"), textRunes), "?")
 }

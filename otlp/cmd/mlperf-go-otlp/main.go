@@ -75,10 +75,10 @@ func mainCode(ctx context.Context, args []string, stdout, stderr io.Writer) int 
 func print(to io.Writer, v any) {
 	encoder := json.NewEncoder(to)
 	encoder.SetIndent("", "  ")
-	_ = encoder.Encode(v) // the exit code states whether the runs were sent
+	_ = encoder.Encode(v) // the exit code reports whether the runs were sent
 }
 
-// send reads every run before it sends the first.
+// send reads all runs before it sends the first.
 func send(ctx context.Context, o *options) (sent []*export.Sent, err error) {
 	var runs []*export.Run
 	for _, folder := range o.runs {
