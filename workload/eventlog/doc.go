@@ -7,8 +7,10 @@
 //
 //	end, err := eventlog.Read(path, func(h *eventlog.Header, r *eventlog.Request) error { ... })
 //
-// The file is a series of zstd frames, one every half second, each with whole records. So after a crash a reader
-// gets everything up to the last frame, and the missing end record shows that the run crashed. The memory of Writer
+// The file is a series of blocks of requests, at least one every half second. So after a crash a reader gets
+// everything up to the last whole block, and the missing end record shows that the run crashed. The bytes of a request
+// are short because most of its members equal those of the request before it; a general compression saves little more
+// and costs more time than all else here (docs/reference/measurements.md#a-workload-and-a-run). The memory of Writer
 // and Read does not depend on the number of requests. The comments of record.go define the bytes.
 //
 // The package prints nothing and imports internal/crash only.

@@ -80,6 +80,23 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	require.Equal(t, &End{Complete: true, Requests: 3000}, end)
 }
 
+// A request needs few bytes, if it differs from the one before it only in its number and its times.
+func TestRequestsAreShort(t *testing.T) {
+	const n = 10_000
+	list := make([]Request, n)
+	for i := range list {
+		at := start + int64(i)*7000
+		list[i] = Request{Seq: i, AskedOutput: 8, OutputTokens: 8, DueNS: at, ReadyNS: at, SentNS: at + 20_000,
+			FirstByteNS: at + 2e6, EndNS: at + 2e6 + 900, Events: []Event{{at + 2e6, 8}}, Finish: "length"}
+	}
+	path := write(t, list)
+	file, err := os.Stat(path)
+	require.NoError(t, err)
+	require.Less(t, file.Size(), int64(20*n))
+	got, _ := read(t, path)
+	require.Equal(t, list, got)
+}
+
 // Answers of more events than a batch of the reader has room for are read whole, those before and after them too.
 func TestLongAnswersAreRead(t *testing.T) {
 	requests := someRequests(600)
@@ -114,7 +131,7 @@ func TestAFileIsNotOverwritten(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrExist)
 }
 
-// A file that was cut anywhere has the requests of its whole frames and no end.
+// A file that was cut anywhere has the requests of its whole blocks and no end.
 func TestCutFileIsReadAndMarked(t *testing.T) {
 	requests := someRequests(5000)
 	data, err := os.ReadFile(write(t, requests))
@@ -210,7 +227,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	require.NoError(t, w.Close(End{}))
-	const room = 4 * holdAtMost // pending, the part being written, its frame, the encoder
+	const room = 3 * holdAtMost // pending, and the part being written
 	require.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(room))
 	got := 0
 	_, err = Read(path, func(*Header, *Request) error { got++; return nil })
@@ -240,14 +257,15 @@ func FuzzReadFrom(f *testing.F) {
 
 func FuzzDecode(f *testing.F) {
 	for _, q := range someRequests(3) {
-		f.Add(appendRequest(nil, &q, start))
+		f.Add(appendRequest(nil, &q, &Request{}, start))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
+		last := Request{Seq: 7, OutputTokens: 3, DueNS: start + 5, EndNS: start + 9, Finish: "length", Slow: true}
 		var q, again Request
-		if q.decode(b, start) != nil {
+		if (&cursor{b: b}).request(&q, &last, start) != nil {
 			return
 		}
-		require.NoError(t, again.decode(appendRequest(nil, &q, start), start))
+		require.NoError(t, (&cursor{b: appendRequest(nil, &q, &last, start)}).request(&again, &last, start))
 		require.Equal(t, q, again)
 	})
 }

@@ -11,12 +11,13 @@ import (
 	"os"
 	"sync"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/mlperf-go/mlperf-go/internal/crash"
 )
 
-const mostRecord = 64 << 20 // bytes of one record
+const (
+	mostRecord = 64 << 20 // bytes of one record
+	readAtOnce = 4 * blockBytes
+)
 
 // Read calls each with every request of a file. The request is valid until each returns. The result is the end record;
 // nil: the file has none, because the program that wrote it was killed or is still running.
@@ -35,13 +36,8 @@ func Read(path string, each func(h *Header, r *Request) error) (*End, error) {
 
 // ReadFrom is Read of an open file. Another goroutine decodes while each runs.
 func ReadFrom(from io.Reader, each func(h *Header, r *Request) error) (*End, error) {
-	d, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
-		zstd.WithDecoderMaxWindow(holdAtMost))
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	p := &parser{in: bufio.NewReaderSize(d, 256<<10), empty: make(chan *batch, batches), full: make(chan *batch, batches)}
+	p := &parser{in: bufio.NewReaderSize(from, readAtOnce),
+		empty: make(chan *batch, batches), full: make(chan *batch, batches)}
 	for range batches {
 		p.empty <- &batch{arena: make([]Event, 0, batchEvents)}
 	}
@@ -84,7 +80,9 @@ type batch struct {
 type parser struct {
 	in          *bufio.Reader
 	header      *Header
-	body        []byte // of a record that is longer than the buffer of in
+	block       cursor  // requests that were read and not decoded
+	last        Request // of block
+	body        []byte  // of a record that is longer than the buffer of in
 	empty, full chan *batch
 }
 
@@ -129,6 +127,11 @@ func (p *parser) fill(b *batch) {
 // record reads records until a request. Without one, the log has ended.
 func (p *parser) record(r *Request) (isRequest bool, _ *End, _ error) {
 	for {
+		if len(p.block.b) > 0 {
+			err := p.block.request(r, &p.last, p.header.StartNS)
+			p.last.follow(r)
+			return err == nil, nil, err
+		}
 		kind, body, err := p.next()
 		switch {
 		case err == nil:
@@ -146,9 +149,8 @@ func (p *parser) record(r *Request) (isRequest bool, _ *End, _ error) {
 			if kind != kindHeader || json.Unmarshal(body, p.header) != nil || p.header.Schema != Schema {
 				return false, nil, errHeader
 			}
-		case kind == kindRequest:
-			err := r.decode(body, p.header.StartNS)
-			return err == nil, nil, err
+		case kind == kindRequests:
+			p.block, p.last = cursor{b: body}, Request{}
 		case kind == kindEnd:
 			e := &End{}
 			return false, e, json.Unmarshal(body, e)

@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"math"
@@ -90,10 +91,10 @@ type End struct {
 
 const mostEvents = 1 << 22 // of one request
 
-// numbers returns the counts of a request in the order of the file.
-func (r *Request) numbers() [11]*int {
-	return [...]*int{&r.Seq, &r.Stage, &r.Session, &r.Turn, &r.Group, &r.AskedInput, &r.AskedOutput, &r.InputTokens,
-		&r.OutputTokens, &r.Endpoint, &r.Retries}
+// numbers returns the counts of a request except Seq, those that change most often first.
+func (r *Request) numbers() [10]*int {
+	return [...]*int{&r.InputTokens, &r.OutputTokens, &r.AskedInput, &r.AskedOutput, &r.Session, &r.Turn, &r.Group,
+		&r.Stage, &r.Endpoint, &r.Retries}
 }
 
 // times returns the stamps of a request in the order of the file.
@@ -101,35 +102,69 @@ func (r *Request) times() [6]*int64 {
 	return [...]*int64{&r.DueNS, &r.ReadyNS, &r.SentNS, &r.FirstByteNS, &r.VisibleNS, &r.EndNS}
 }
 
-// appendRequest appends the bytes of a request. Each time is the difference to the last one that there is.
-func appendRequest(dst []byte, r *Request, startNS int64) []byte {
-	for _, n := range r.numbers() {
-		dst = appendInt(dst, int64(*n))
+// The bytes of a request begin with what differs from the request before it: one bit for each of numbers, for each of
+// times that only one of them has, and for the words and flags.
+const (
+	timeBit = 1 << 10
+	wordBit = timeBit << 6
+)
+
+// differs returns the bits of a request after another one.
+func (r *Request) differs(last *Request) (bits uint64) {
+	n, before := r.numbers(), last.numbers()
+	for i := range n {
+		bits |= bit(*n[i] != *before[i], 1<<i)
 	}
-	last := startNS
-	for _, at := range r.times() {
-		if *at == 0 {
-			dst = append(dst, 0)
-			continue
+	at, then := r.times(), last.times()
+	for i := range at {
+		bits |= bit((*at[i] != 0) != (*then[i] != 0), timeBit<<i)
+	}
+	return bits | bit(r.Reason != last.Reason || r.Finish != last.Finish || r.flags() != last.flags(), wordBit)
+}
+
+// appendRequest appends the bytes of a request, which the one before it in its block shortens. The first time is the
+// difference to that of the last request, each other time to the one before it, each event to the one before it or to
+// the first byte.
+func appendRequest(dst []byte, r, last *Request, startNS int64) []byte {
+	bits := r.differs(last)
+	dst = appendInt(appendUint(dst, bits), int64(r.Seq-last.Seq))
+	before := last.numbers()
+	for i, n := range r.numbers() {
+		if bits>>i&1 != 0 {
+			dst = appendInt(dst, int64(*n-*before[i]))
 		}
-		dst = appendInt(append(dst, 1), *at-last)
-		last = *at
+	}
+	from := cmp.Or(last.DueNS, startNS)
+	for _, at := range r.times() {
+		if *at != 0 {
+			dst = appendInt(dst, *at-from)
+			from = *at
+		}
 	}
 	dst = appendUint(dst, uint64(len(r.Events)))
-	last = startNS
+	from = cmp.Or(r.FirstByteNS, startNS)
 	for i := range r.Events {
 		e := &r.Events[i]
-		gap := e.AtNS - last
-		last = e.AtNS
+		gap := e.AtNS - from
+		from = e.AtNS
 		if e.Tokens == 1 {
 			dst = appendInt(dst, gap<<1)
 			continue
 		}
 		dst = appendUint(appendInt(dst, gap<<1|1), uint64(e.Tokens))
 	}
+	if bits&wordBit == 0 {
+		return dst
+	}
 	dst = append(appendUint(dst, uint64(len(r.Reason))), r.Reason...)
 	dst = append(appendUint(dst, uint64(len(r.Finish))), r.Finish...)
 	return appendUint(dst, r.flags())
+}
+
+// follow makes a request the last one. Its events are not kept.
+func (r *Request) follow(next *Request) {
+	*r = *next
+	r.Events = nil
 }
 
 // appendUint is binary.AppendUvarint; most numbers have one byte.
@@ -163,7 +198,7 @@ func bit(is bool, flag uint64) uint64 {
 
 var errRecord = errors.New("a record is damaged")
 
-// cursor reads the bytes of one record. What it returns after a fault means nothing.
+// cursor reads the bytes of one block. What it returns after a fault means nothing.
 type cursor struct {
 	b   []byte
 	bad bool
@@ -220,44 +255,61 @@ func (c *cursor) text(before string) string {
 	return string(of)
 }
 
-// decode fills a request, whose events are reused.
-func (r *Request) decode(b []byte, startNS int64) error {
-	reason, finish := r.Reason, r.Finish
-	*r = Request{Events: r.Events[:0]}
-	c := cursor{b: b}
-	for _, n := range r.numbers() {
-		v := c.varint()
-		if v > math.MaxInt32*1024 || v < math.MinInt32 {
-			return errRecord
-		}
-		*n = int(v)
-	}
-	last := startNS
-	for _, at := range r.times() {
-		if c.atMost(1) == 1 {
-			last += c.varint()
-			*at = last
+// request fills a request, whose events are reused, with the one after last.
+func (c *cursor) request(r, last *Request, startNS int64) error {
+	events := r.Events[:0]
+	*r = *last
+	bits := c.atMost(wordBit<<1 - 1)
+	r.Seq = c.count(r.Seq)
+	for i, n := range r.numbers() {
+		if bits>>i&1 != 0 {
+			*n = c.count(*n)
 		}
 	}
-	n := c.atMost(min(mostEvents, uint64(len(c.b))))
-	last = startNS
-	for range n {
-		v := c.varint()
-		e := Event{AtNS: last + v>>1, Tokens: 1}
-		if v&1 == 1 {
-			e.Tokens = int(c.atMost(math.MaxInt32))
+	from := cmp.Or(last.DueNS, startNS)
+	for i, at := range r.times() {
+		if (*at != 0) == (bits&(timeBit<<i) != 0) {
+			*at = 0
+			continue
 		}
-		last = e.AtNS
-		if c.bad {
-			return errRecord
-		}
-		r.Events = append(r.Events, e)
+		from += c.varint()
+		*at = from
 	}
-	r.Reason, r.Finish = c.text(reason), c.text(finish)
-	flags := c.atMost(flagCancelled | flagLeaver | flagSlow)
-	r.Cancelled, r.Leaver, r.Slow = flags&flagCancelled != 0, flags&flagLeaver != 0, flags&flagSlow != 0
-	if c.bad || len(c.b) > 0 {
+	r.Events = c.events(events, cmp.Or(r.FirstByteNS, startNS))
+	if bits&wordBit != 0 {
+		r.Reason, r.Finish = c.text(r.Reason), c.text(r.Finish)
+		flags := c.atMost(flagCancelled | flagLeaver | flagSlow)
+		r.Cancelled, r.Leaver, r.Slow = flags&flagCancelled != 0, flags&flagLeaver != 0, flags&flagSlow != 0
+	}
+	if c.bad {
 		return errRecord
 	}
 	return nil
+}
+
+// count reads a count as its difference to another one.
+func (c *cursor) count(before int) int {
+	v := int64(before) + c.varint()
+	if v > math.MaxInt32*1024 || v < math.MinInt32 {
+		c.bad = true
+		return 0
+	}
+	return int(v)
+}
+
+// events appends the events of a request.
+func (c *cursor) events(dst []Event, from int64) []Event {
+	for range c.atMost(min(mostEvents, uint64(len(c.b)))) {
+		v := c.varint()
+		e := Event{AtNS: from + v>>1, Tokens: 1}
+		if v&1 == 1 {
+			e.Tokens = int(c.atMost(math.MaxInt32))
+		}
+		from = e.AtNS
+		if c.bad {
+			break
+		}
+		dst = append(dst, e)
+	}
+	return dst
 }

@@ -9,40 +9,39 @@ import (
 	"sync"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/mlperf-go/mlperf-go/internal/crash"
 )
 
 // Schema is the first word of a file.
-const Schema = "mlperf-go/events/1"
+const Schema = "mlperf-go/events/2"
 
 // FileName is the name of the file in a run's folder.
-const FileName = "events.bin.zst"
+const FileName = "events.bin"
 
 // Kinds of records.
 const (
-	kindHeader  = 'H'
-	kindRequest = 'R'
-	kindEnd     = 'E'
+	kindHeader   = 'H'
+	kindRequests = 'R' // a block
+	kindEnd      = 'E'
 )
 
 const (
 	flushEvery = 500 * time.Millisecond
 	flushAt    = 256 << 10
+	blockBytes = 64 << 10
 	holdAtMost = 8 << 20 // a slower disk makes Add wait
 )
 
 // Writer appends records to a file. Its methods may be called from any goroutine.
 type Writer struct {
 	file    *os.File
-	encoder *zstd.Encoder
 	startNS int64
 
 	mu      sync.Mutex
 	changed sync.Cond // of every field below
 	pending []byte    // whole records that are not written
-	scratch []byte
+	block   []byte    // requests that are not in pending
+	last    Request   // in block
 	count   int64
 	closing bool
 	err     error
@@ -56,19 +55,14 @@ func Create(path string, h Header) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
-		zstd.WithWindowSize(flushAt*2))
-	if err != nil {
-		return nil, err
-	}
 	h.Schema = Schema
 	text, err := json.Marshal(h)
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{file: f, encoder: encoder, startNS: h.StartNS, done: make(chan struct{}), wake: make(chan struct{}, 1)}
+	w := &Writer{file: f, startNS: h.StartNS, done: make(chan struct{}), wake: make(chan struct{}, 1)}
 	w.changed.L = &w.mu
-	if _, err := f.Write(encoder.EncodeAll(appendRecord(nil, kindHeader, text), nil)); err != nil {
+	if _, err := f.Write(appendRecord(nil, kindHeader, text)); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	go w.run()
@@ -77,8 +71,7 @@ func Create(path string, h Header) (*Writer, error) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// appendRecord appends kind, length, checksum and body. The checksum of a frame comes too late for a reader that
-// streams.
+// appendRecord appends kind, length, checksum and body.
 func appendRecord(dst []byte, kind byte, body []byte) []byte {
 	dst = binary.AppendUvarint(append(dst, kind), uint64(len(body)))
 	dst = binary.LittleEndian.AppendUint32(dst, crc32.Checksum(body, castagnoli))
@@ -95,13 +88,24 @@ func (w *Writer) Add(r *Request) error {
 	if w.err != nil {
 		return w.err
 	}
-	w.scratch = appendRequest(w.scratch[:0], r, w.startNS)
-	w.pending = appendRecord(w.pending, kindRequest, w.scratch)
+	w.block = appendRequest(w.block, r, &w.last, w.startNS)
+	w.last.follow(r)
 	w.count++
+	if len(w.block) > blockBytes {
+		w.seal()
+	}
 	if len(w.pending) > flushAt {
 		w.notify()
 	}
 	return nil
+}
+
+// seal ends the block. Each can be read without those before it.
+func (w *Writer) seal() {
+	if len(w.block) > 0 {
+		w.pending = appendRecord(w.pending, kindRequests, w.block)
+		w.block, w.last = w.block[:0], Request{}
+	}
 }
 
 func (w *Writer) notify() {
@@ -116,6 +120,7 @@ func (w *Writer) Close(e End) error {
 	w.mu.Lock()
 	e.Requests = w.count
 	text, err := json.Marshal(e)
+	w.seal()
 	if err == nil {
 		w.pending = appendRecord(w.pending, kindEnd, text)
 	}
@@ -134,26 +139,26 @@ func (w *Writer) Close(e End) error {
 	return w.err
 }
 
-// run compresses and writes what is pending: one frame at a time.
+// run writes what is pending.
 func (w *Writer) run() {
 	defer crash.Catch()
 	defer close(w.done)
 	tick := time.NewTicker(flushEvery)
 	defer tick.Stop()
-	var own, frame []byte
+	var own []byte
 	for {
 		select {
 		case <-tick.C:
 		case <-w.wake:
 		}
 		w.mu.Lock()
+		w.seal()
 		own, w.pending = w.pending, own[:0]
 		closing, failed := w.closing, w.err != nil
 		w.changed.Broadcast()
 		w.mu.Unlock()
 		if len(own) > 0 && !failed {
-			frame = w.encoder.EncodeAll(own, frame[:0])
-			if _, err := w.file.Write(frame); err != nil {
+			if _, err := w.file.Write(own); err != nil {
 				w.mu.Lock()
 				w.err = err
 				w.changed.Broadcast()

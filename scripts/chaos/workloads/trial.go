@@ -90,7 +90,7 @@ func (t *trial) begun() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.started {
-		_, err := os.Stat(filepath.Join(t.results(), "events.bin.zst"))
+		_, err := os.Stat(filepath.Join(t.results(), "events.bin"))
 		t.started = err == nil
 	}
 	return t.started
