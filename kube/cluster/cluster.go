@@ -60,7 +60,7 @@ func Connect(kubeconfig, name string) (*Cluster, error) {
 // New returns the access that a configuration describes.
 func New(config *rest.Config) (*Cluster, error) {
 	config = rest.CopyConfig(config)
-	// The default of 5 requests a second delays a launch of many pods by its own client.
+	// The default of 5 requests a second would delay a launch of many pods in the client.
 	config.QPS, config.Burst = 50, 100
 	config.UserAgent = FieldManager
 	client, err := kubernetes.NewForConfig(config)
@@ -74,7 +74,7 @@ func New(config *rest.Config) (*Cluster, error) {
 	return &Cluster{config: config, Client: client, Dynamic: dyn, Namespace: metav1.NamespaceDefault}, nil
 }
 
-// resources are the kinds that Apply and Delete know: a table instead of a discovery request for each start.
+// resources are the kinds for Apply and Delete. The table saves a discovery request at each start.
 var resources = map[string]struct {
 	schema.GroupVersionResource
 	global bool
@@ -142,8 +142,8 @@ func (c *Cluster) ApplyShared(ctx context.Context, all []runtime.Object) error {
 	return nil
 }
 
-// namespaceExists reports whether the service accounts of a namespace can be listed, which users without rights to
-// namespaces can ask.
+// namespaceExists reports whether the service accounts of a namespace can be listed. Users without rights to namespaces
+// can make this request.
 func (c *Cluster) namespaceExists(ctx context.Context, name string) bool {
 	_, err := c.Client.CoreV1().ServiceAccounts(name).List(ctx, metav1.ListOptions{Limit: 1})
 	return err == nil

@@ -41,7 +41,7 @@ func Explain(err error, format string, args ...any) error {
 	return exit.Environment(Access, "", "%s: %w", doing, plain{err})
 }
 
-// plain is an error whose text may come from a server and reaches a terminal.
+// plain is an error whose text may come from a server and be shown in a terminal.
 type plain struct{ error }
 
 func (p plain) Error() string { return foreign.Line(p.error.Error(), 800) }

@@ -13,7 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
-// TestExplain lists the answers of an API server with their class and what to do.
+// TestExplain lists the answers of an API server with their class and remedy.
 func TestExplain(t *testing.T) {
 	pods := schema.GroupResource{Resource: "pods"}
 	for name, c := range map[string]struct {

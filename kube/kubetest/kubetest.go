@@ -69,7 +69,7 @@ func Namespace(t testing.TB, c *testcluster.Cluster) string {
 		return r
 	}, t.Name())), namespaces.Add(1))
 	t.Cleanup(func() {
-		c.Client().CoreV1().Namespaces().Delete(context.Background(), name, metav1.DeleteOptions{}) // if it was made
+		c.Client().CoreV1().Namespaces().Delete(context.Background(), name, metav1.DeleteOptions{}) // if it was created
 	})
 	return name
 }

@@ -65,7 +65,7 @@ func (p *program) collect(c *cli.Context, id string) error {
 	return p.show(result)
 }
 
-// debug starts pods that run no command, and prints how their user starts it.
+// debug starts pods that run no command, and prints how the user can start it.
 func (cmd runCommand) debug(ctx context.Context, access *cluster.Cluster, o launch.Options, l *objects.Launch) error {
 	o.Launch, o.Wait, o.Keep = *l, 0, true
 	var names []string

@@ -30,8 +30,8 @@ func pageCommands(t *testing.T, page string) (lines []string) {
 	return lines
 }
 
-// pageArguments returns the arguments of a command of a page, with the words of the table replaced, and with more flags
-// behind the name of the command.
+// pageArguments returns the arguments of a command of a page. It replaces the words of the table, and adds flags behind
+// the name of the command.
 func pageArguments(line string, words map[string]string, flags ...string) []string {
 	all := strings.Fields(line)
 	for i, word := range all {
@@ -42,8 +42,8 @@ func pageArguments(line string, words map[string]string, flags ...string) []stri
 	return slices.Concat(all[:1], flags, all[1:])
 }
 
-// TestPage runs every command of the page about load from many nodes. Two models would be two servers, so that the
-// command with both is a dry run, and no node has the taint of the other dry run.
+// TestPage runs every command of the page about load from many nodes. The command with two models is a dry run, because
+// it would need two servers. The command with a toleration is one too, because no node has the taint.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	tc := kubetest.Cluster(t)
@@ -54,7 +54,7 @@ func TestPage(t *testing.T) {
 		"registry.example/mlperf-go:1": kubetest.ImageName,
 		"http://vllm.serving:8000":     kubetest.Simulator(t), "chat.yaml": write(t, own)}
 	startServer(t, tc, stack, "vllm-0")
-	left := func(flags ...string) { // what an earlier launcher left
+	left := func(flags ...string) { // the remains of an earlier launcher
 		line := "run -w chat.yaml -U http://vllm.serving:8000 -p bench --image registry.example/mlperf-go:1"
 		code, _, errs := kube(pageArguments(line, words, append(flags, small...)...)...)
 		require.LessOrEqual(t, code, 1, errs)
@@ -62,7 +62,7 @@ func TestPage(t *testing.T) {
 	prepare := map[string]func(){
 		"collect -p bench ID": func() { left("--id", "one", "--wait-timeout", "0") },
 		"collect -p bench --pvc NAME --image registry.example/mlperf-go:1 ID": func() {
-			left("--id", "one", "--pvc", "workload-pvc", "--pvc-size", "1Gi") // it waits for the end of the first one's pod
+			left("--id", "one", "--pvc", "workload-pvc", "--pvc-size", "1Gi") // waits for the end of the first launch's pod
 		},
 	}
 	for _, line := range pageCommands(t, "kube.md") {

@@ -20,10 +20,10 @@ import (
 type watcher struct {
 	*program
 	server *live.Server // nil without --live
-	page   *shard.Page  // of the present run
+	page   *shard.Page  // page of the current run
 	line   time.Time    // of the last line
 	runs   int
-	worst  *bench.Record // the last that is not VALID, or the last
+	worst  *bench.Record // the last run that is not VALID, or the last one
 }
 
 // watch opens the page.
@@ -58,7 +58,7 @@ func checkLive(c *cli.Context) error {
 	return nil
 }
 
-// begin starts the next run, whose charts are after those of the one before.
+// begin starts the next run, whose charts follow those of the previous one.
 func (w *watcher) begin(r contract.Rendered) {
 	if w.server == nil {
 		return
@@ -82,7 +82,7 @@ func (w *watcher) Progress(p shard.Progress) {
 	w.notify(progressLine(&p))
 }
 
-// result notes the verdict of a run.
+// result records the verdict of a run.
 func (w *watcher) result(r *bench.Record) {
 	if w.worst == nil || r.Verdict != record.Valid || w.worst.Verdict == record.Valid {
 		w.worst = r

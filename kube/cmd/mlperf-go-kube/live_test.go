@@ -20,7 +20,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/shard"
 )
 
-// TestLiveAddress serves the page until the end of a launch that the cluster refuses, and rejects bad addresses.
+// TestLiveAddress serves the page until a launch ends that the cluster rejects. It also rejects bad addresses.
 func TestLiveAddress(t *testing.T) {
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/version" {
@@ -43,7 +43,7 @@ func TestLiveAddress(t *testing.T) {
 	}
 }
 
-// TestPageOfTwoRuns shows two runs of shards one after the other, and the verdict of the worse one.
+// TestPageOfTwoRuns shows two runs of shards in sequence, and the verdict of the worse one.
 func TestPageOfTwoRuns(t *testing.T) {
 	server, err := live.Start(live.Options{Address: "127.0.0.1:0", What: "workload"})
 	require.NoError(t, err)

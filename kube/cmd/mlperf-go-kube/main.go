@@ -22,7 +22,7 @@ import (
 
 func main() { os.Exit(mainCode(os.Args, os.Stdout, os.Stderr)) }
 
-// program is what all commands share.
+// program contains the environment that all commands share.
 type program struct {
 	stdout, stderr io.Writer
 	json, quiet    bool
@@ -68,7 +68,7 @@ func (p *program) app() *cli.App {
 	}
 }
 
-// missingValue reports a flag whose value was forgotten, which the flag parser would not notice.
+// missingValue reports a flag without its value, which the flag parser would not notice.
 func missingValue(app *cli.App, args []string) error {
 	known := slices.Clone(app.Flags)
 	for _, c := range app.Commands {

@@ -51,7 +51,7 @@ func (cmd nopCommand) run(c *cli.Context) error {
 		return err
 	}
 	if !c.IsSet("name") {
-		s.Name += "-nop" // a server of the plain name may be at work
+		s.Name += "-nop" // a server of the plain name may be running
 	}
 	if !c.IsSet("replicas") {
 		s.Replicas = 1

@@ -15,8 +15,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/startup"
 )
 
-// engineFiles are an engine that writes the log of a vLLM server with the load format of its arguments, and then serves
-// as the simulator. It ends at once where the command before it has not run, or where it is not to write a full log.
+// engineFiles are an engine that writes the log of a vLLM server with the load format in its arguments, and then serves
+// as the simulator. It ends at once if the command before it has not run, or if full logging is off.
 var engineFiles = map[string]string{
 	"engine": `while [ $# -gt 0 ]; do
   case $1 in --port) port=$2;; --load-format) format=$2;; esac
@@ -39,8 +39,8 @@ exec /usr/local/bin/mlperf-go sim --listen 0.0.0.0:$port
 (APIServer pid=10) INFO 01-01 00:00:33 [launcher.py:36] Route: /metrics, Methods: GET
 `}
 
-// TestNop reports the start of a server in a pod for each load format of the contract, with a command that runs before
-// the server.
+// TestNop reports the start of a server in a pod for each load format of the contract. A command runs before the
+// server.
 func TestNop(t *testing.T) {
 	t.Parallel()
 	tc := kubetest.Cluster(t)
@@ -105,7 +105,7 @@ func TestNop(t *testing.T) {
 	requireNoServer(t, tc, ns)
 }
 
-// TestNopObjects prints what nop starts: one pod that logs everything, under a name of its own.
+// TestNopObjects prints the objects of nop: one pod with full logging and its own name.
 func TestNopObjects(t *testing.T) {
 	t.Setenv("LLMDBENCH_VLLM_COMMON_VLLM_LOAD_FORMAT", "tensorizer")
 	t.Setenv("LLMDBENCH_VLLM_STANDALONE_PREPROCESS", "source a.sh ; b.py")

@@ -34,11 +34,11 @@ func placementOf(c *cli.Context) (p objects.Placement, err error) {
 	return p, nil
 }
 
-// effects are what a taint does; a toleration without one is of all.
+// effects are the effects of a taint; a toleration without one applies to all.
 var effects = []corev1.TaintEffect{"", corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule,
 	corev1.TaintEffectNoExecute}
 
-// tolerationOf reads the notation of `kubectl taint`. Without a value, any value is tolerated.
+// tolerationOf parses the notation of `kubectl taint`. Without a value, any value is tolerated.
 func tolerationOf(text string) (corev1.Toleration, error) {
 	taint, effect, _ := strings.Cut(text, ":")
 	key, value, hasValue := strings.Cut(taint, "=")

@@ -36,18 +36,18 @@ func product(options []option, f func(args []string)) {
 	})
 }
 
-// secretValues are in the environment of the launcher, and must be in no object.
+// secretValues are in the environment of the launcher, and must not be in any object.
 var secretValues = map[string]string{"HF_TOKEN": "hf_launchersowntoken", "MLPERF_GO_API_KEY": "launchersownkey",
 	"VLLM_API_KEY": "launchersownvllmkey"}
 
-// placing are options of the pods of every command.
+// placing are placement options of the pods of every command.
 var placing = []option{{"", "--secret-env HF_TOKEN=hf:token --secret-env MLPERF_GO_API_KEY=server:key"},
 	{"", "--node-selector pool=x --toleration gpu --toleration a=b:NoExecute --pull-secret registry"},
 	{"", "--fs-group 0"}}
 
-// TestEveryCombination prints the objects of every combination of the options that change them. Each object is what the
-// API server would accept without a warning, and each pod fits the restricted Pod Security Standard by the cluster's
-// own checks.
+// TestEveryCombination prints the objects of every combination of the options that change them. The API server would
+// accept each object without a warning, and each pod passes the cluster's own checks of the restricted Pod Security
+// Standard.
 func TestEveryCombination(t *testing.T) {
 	for name, value := range secretValues {
 		t.Setenv(name, value)
@@ -57,7 +57,7 @@ func TestEveryCombination(t *testing.T) {
 	for name, c := range map[string]struct {
 		command string
 		options []option
-		at      int // combinations
+		at      int // number of combinations
 	}{
 		"run": {"run -p stack,bench --id x --image example/mlperf-go:1 -w " + profile, append([]option{
 			{"", "-k claim", "-k claim --storage-class fast --pvc-size 3Gi --results-dir /results"},
@@ -80,7 +80,7 @@ func TestEveryCombination(t *testing.T) {
 			n := 0
 			product(c.options, func(args []string) {
 				n++
-				// flags first: a campaign's own are behind those of the launcher
+				// Flags come first: a campaign's own follow those of the launcher.
 				line := append(strings.Fields(c.command), append(args, "--dry-run")...)
 				code, out, errs := kube(line...)
 				require.Zero(t, code, "%v: %s", line, errs)
@@ -91,13 +91,13 @@ func TestEveryCombination(t *testing.T) {
 	}
 }
 
-// checkObjects decodes the objects of a dry run and checks each of them, and what they say about each other.
+// checkObjects decodes the objects of a dry run, and checks each of them and the references between them.
 func checkObjects(t *testing.T, line, text string) {
 	t.Helper()
 	for _, value := range secretValues {
 		require.NotContains(t, text, value, line)
 	}
-	seen := map[string]bool{} // kind/name of the objects so far: what an object refers to is applied before it
+	seen := map[string]bool{} // kind/name of the objects so far: objects are applied before those that refer to them
 	jobs := 0
 	for _, document := range strings.Split(text, "\n---\n") {
 		var kind metav1.PartialObjectMetadata
@@ -161,7 +161,7 @@ func checkJob(t *testing.T, line string, j *batchv1.Job, seen map[string]bool) {
 		slices.Contains(j.Spec.Template.Spec.Containers[0].Args, "$(JOB_COMPLETION_INDEX)/8"), line)
 }
 
-// checkPod checks a pod by itself, and that everything it refers to was applied before, or is the user's.
+// checkPod checks a pod, and that every object it refers to was applied before or belongs to the user.
 func checkPod(t *testing.T, line string, p *corev1.PodTemplateSpec, seen map[string]bool) {
 	t.Helper()
 	for _, r := range restrictedStandard.EvaluatePod(api.LevelVersion{Level: api.LevelRestricted,
@@ -197,7 +197,7 @@ func checkPod(t *testing.T, line string, p *corev1.PodTemplateSpec, seen map[str
 	checkVariables(t, line, c)
 }
 
-// checkVariables checks that the variables have different names, and that secrets are references.
+// checkVariables checks that variables have different names, and that secrets are references.
 func checkVariables(t *testing.T, line string, c *corev1.Container) {
 	t.Helper()
 	variables := map[string]string{}

@@ -105,14 +105,14 @@ func (cmd runCommand) run(c *cli.Context) error {
 		return err
 	}
 	if c.Bool("debug") {
-		launches = launches[:1] // pods to look around in; their user starts the command
+		launches = launches[:1] // pods for debugging, in which the user starts the command
 		launches[0].Idle = true
 	}
 	if c.Bool("dry-run") {
 		if _, err := cmd.aim(c, nil, v, list, launches); err != nil {
 			return err
 		}
-		all := launches[0].Shared() // those of the others are the same
+		all := launches[0].Shared() // the other launches share the same objects
 		for _, l := range launches {
 			all = append(all, l.Own()...)
 		}
@@ -180,7 +180,7 @@ func (cmd runCommand) launch(c *cli.Context, access *cluster.Cluster, o launch.O
 	return cmd.show(result)
 }
 
-// spread runs one load in several pods.
+// spread sends one load from several pods.
 func (cmd runCommand) spread(ctx context.Context, access *cluster.Cluster, o launch.Options, p contract.Rendered,
 	w *watcher) error {
 	w.begin(p)
@@ -231,7 +231,7 @@ func (p *program) printObjects(all []runtime.Object) error {
 	return err
 }
 
-// launchOf makes a launch without a profile from the flags of `run`.
+// launchOf returns a launch without a profile from the flags of `run`.
 func launchOf(c *cli.Context) (*objects.Launch, error) {
 	l, err := podsOf(c)
 	if err != nil {
@@ -251,7 +251,7 @@ func launchOf(c *cli.Context) (*objects.Launch, error) {
 	return l, nil
 }
 
-// podsOf makes a launch without pods and arguments from podFlags.
+// podsOf returns a launch without pods and arguments from podFlags.
 func podsOf(c *cli.Context) (*objects.Launch, error) {
 	l := &objects.Launch{Image: c.String("image"), PullSecrets: c.StringSlice("pull-secret"),
 		ServiceAccount: c.String("serviceaccount"), FSGroup: c.Int64("fs-group")}
@@ -290,7 +290,7 @@ func podsOf(c *cli.Context) (*objects.Launch, error) {
 	return l, nil
 }
 
-// quantity reads a flag in the notation of Kubernetes; an empty one is zero.
+// quantity parses a flag in the notation of Kubernetes; an empty one is zero.
 func quantity(c *cli.Context, flag string, to *resource.Quantity) (err error) {
 	text := c.String(flag)
 	if text == "" {
@@ -302,7 +302,7 @@ func quantity(c *cli.Context, flag string, to *resource.Quantity) (err error) {
 	return nil
 }
 
-// namespaceOf returns the namespace of the pods: of STACK,HARNESS the second.
+// namespaceOf returns the namespace of the pods: the second of STACK,HARNESS.
 func namespaceOf(c *cli.Context) string {
 	stack, harness, _ := strings.Cut(c.String("namespace"), ",")
 	if harness == "" {
@@ -311,7 +311,7 @@ func namespaceOf(c *cli.Context) string {
 	return harness
 }
 
-// stackOf returns the namespace of the servers: of STACK,HARNESS the first.
+// stackOf returns the namespace of the servers: the first of STACK,HARNESS.
 func stackOf(c *cli.Context) string {
 	stack, harness, _ := strings.Cut(c.String("namespace"), ",")
 	if stack == "" {
@@ -341,7 +341,7 @@ func pairs(c *cli.Context, flag string) (map[string]string, error) {
 	return all, nil
 }
 
-// plainVariables reads --env. A secret would be readable for everyone who may read the Job.
+// plainVariables parses --env. It rejects secrets, because everyone who may read the Job could read them.
 func plainVariables(c *cli.Context) (map[string]string, error) {
 	all, err := pairs(c, "env")
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -369,7 +369,7 @@ func secretKeys(c *cli.Context) (map[string]objects.SecretKey, error) {
 	return all, nil
 }
 
-// duration reads a flag that is a duration or a number of seconds.
+// duration parses a flag that is a duration or a number of seconds.
 func duration(c *cli.Context, flag string) (time.Duration, error) {
 	text := c.String(flag)
 	d, err := time.ParseDuration(text)

@@ -59,8 +59,7 @@ func TestForgottenValue(t *testing.T) {
 	require.Contains(t, stderr, "--workload requires a value, but --endpoint-url follows it")
 }
 
-// TestContract checks every setting of a cluster: it is a flag here, with the contract's short name, variables and
-// default.
+// TestContract checks that every setting of a cluster is a flag, with the contract's short name, variables and default.
 func TestContract(t *testing.T) {
 	flags := map[string]cli.Flag{}
 	for _, f := range (runCommand{&program{}}).command().Flags {
@@ -87,7 +86,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// TestProfiles prints the objects of command lines and looks at what the pods would run.
+// TestProfiles prints the objects of command lines and checks the commands of their pods.
 func TestProfiles(t *testing.T) {
 	treatments := write(t, "treatments:\n- {name: slow, load.stages.0.rate: 0.5}\n- {name: fast, load.stages.0.rate: 9}\n")
 	own := write(t, own)
@@ -136,8 +135,8 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// TestRightsOfTwoNamespaces prints the rights in the namespace in which run creates its pods, and those with which it
-// finds servers in the other one.
+// TestRightsOfTwoNamespaces prints the rights in the namespace of run's pods, and those for finding servers in the
+// other namespace.
 func TestRightsOfTwoNamespaces(t *testing.T) {
 	code, out, errs := kube("rights", "-p", "stack,harness")
 	require.Zero(t, code, errs)
@@ -179,7 +178,7 @@ func TestLargeProfile(t *testing.T) {
 	require.Contains(t, errs, "Put large data on the volume")
 }
 
-// TestShardsThatCannotDivide rejects workloads that shards cannot divide before anything is created.
+// TestShardsThatCannotDivide rejects workloads that cannot be divided into shards before any object is created.
 func TestShardsThatCannotDivide(t *testing.T) {
 	const stage, data = "stages: [{arrival: constant, rate: 20, requests: 20}]", "kind: random, "
 	for want, change := range map[string][2]string{
@@ -207,7 +206,7 @@ func TestProgressLine(t *testing.T) {
 	require.Contains(t, errs.String(), "stage 1: 100 sent, 88 answered, 2 failed, 360 output tokens")
 }
 
-// TestTreatments runs two treatments of a predefined profile in pods, one after the other.
+// TestTreatments runs two treatments of a predefined profile in pods, in sequence.
 func TestTreatments(t *testing.T) {
 	t.Parallel()
 	tc := kubetest.Cluster(t)
@@ -229,7 +228,7 @@ func TestTreatments(t *testing.T) {
 	}
 }
 
-// TestFoundServer measures a server that runs in a pod and is found by its name.
+// TestFoundServer measures a server in a pod that is found by its name.
 func TestFoundServer(t *testing.T) {
 	t.Parallel()
 	tc := kubetest.Cluster(t)
@@ -287,8 +286,8 @@ func startServer(t *testing.T, tc *testcluster.Cluster, namespace, name string) 
 	return port
 }
 
-// TestClaim leaves results on a claim, removes the job with its pods, and collects them in three ways: by id from the
-// claim, all of the claim with -z, and by id while the job is there. Nothing stays in the cluster.
+// TestClaim leaves results on a claim, removes the job with its pods, and collects the results in three ways: by id
+// from the claim, all of the claim with -z, and by id while the job exists. No object stays in the cluster.
 func TestClaim(t *testing.T) {
 	t.Parallel()
 	tc := kubetest.Cluster(t)
@@ -369,7 +368,7 @@ func TestDebug(t *testing.T) {
 	require.Contains(t, printed.String(), "20")
 }
 
-// Progress of shards is one line in five seconds, the first at once.
+// The progress of shards is one line every five seconds, starting at once.
 func TestProgressOfShards(t *testing.T) {
 	var stderr bytes.Buffer
 	show := (&watcher{program: &program{stderr: &stderr}}).Progress

@@ -100,7 +100,7 @@ func (cmd serverCommand) up(c *cli.Context) error {
 	return nil
 }
 
-// serverOf makes a server from the server file and the flags.
+// serverOf returns a server from the server file and the flags.
 func (cmd serverCommand) serverOf(c *cli.Context, file *servers.Config) (*objects.Server, error) {
 	if c.String("image") == "" {
 		return nil, exit.Usage(exit.CodeUsage, "Pass --image NAME, such as vllm/vllm-openai:TAG", "no image given")
@@ -140,7 +140,7 @@ func (cmd serverCommand) serverOf(c *cli.Context, file *servers.Config) (*object
 // keyVariables are the variables for the API key of each engine. vLLM reads its own; SGLang has only an argument.
 var keyVariables = map[string]string{"vllm": "VLLM_API_KEY", "sglang": "SGLANG_API_KEY"}
 
-// addAPIKey lets a server ask clients for a key of a Secret: SECRET:KEY.
+// addAPIKey makes a server require the API key of a Secret: SECRET:KEY.
 func addAPIKey(s *objects.Server, backend, text string) error {
 	if text == "" {
 		return nil
@@ -173,7 +173,7 @@ func serverFile(c *cli.Context) (*servers.Config, error) {
 	return file, nil
 }
 
-// serverName returns the name of the server: by default that of its engine.
+// serverName returns the name of the server, by default that of its engine.
 func serverName(c *cli.Context, file *servers.Config) string {
 	if name := c.String("name"); name != "" {
 		return name

@@ -29,8 +29,8 @@ func simFile(t *testing.T, port int32) string {
 		"launch_command: [%s, sim, --listen, '{host}:{port}']\n", port, objects.Program))
 }
 
-// serving makes a namespace that enforces the restricted Pod Security Standard, in which the user has the rights of
-// `kube rights --servers` alone.
+// serving creates a namespace that enforces the restricted Pod Security Standard. The user has only the rights of `kube
+// rights --servers` there.
 func serving(t *testing.T, tc *testcluster.Cluster) (name string) {
 	t.Helper()
 	name = kubetest.Namespace(t, tc)
@@ -50,7 +50,7 @@ func serving(t *testing.T, tc *testcluster.Cluster) (name string) {
 	return name
 }
 
-// requireNoServer waits until nothing of any server is left in the namespace.
+// requireNoServer waits until the namespace contains no object of a server.
 func requireNoServer(t *testing.T, tc *testcluster.Cluster, namespace string) {
 	t.Helper()
 	at := metav1.ListOptions{LabelSelector: objects.LabelServer}
@@ -127,7 +127,7 @@ func TestServer(t *testing.T) {
 	require.Contains(t, errs, "the namespace "+ns+" has no server named \"sim\"")
 }
 
-// TestServerFailures lists servers that do not become ready: what is said, and that nothing is left.
+// TestServerFailures lists servers that do not become ready, with the reported error. No object of them is left.
 func TestServerFailures(t *testing.T) {
 	t.Parallel()
 	tc := kubetest.Cluster(t)

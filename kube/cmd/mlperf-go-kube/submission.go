@@ -14,7 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
-// submissionCommand runs a campaign in a pod. Its folder is on a claim, so that a further pod continues it.
+// submissionCommand runs a campaign in a pod. The campaign's folder is on a claim, so that another pod can continue it.
 type submissionCommand struct{ *program }
 
 const submissionName = "submission"
@@ -97,7 +97,7 @@ func (cmd submissionCommand) aim(c *cli.Context, access *cluster.Cluster, l *obj
 	return nil
 }
 
-// campaignOf makes the launch of a campaign from a command line.
+// campaignOf returns the launch of a campaign from a command line.
 func campaignOf(c *cli.Context) (*objects.Launch, error) {
 	l, err := podsOf(c)
 	if err != nil {
@@ -122,7 +122,7 @@ func campaignOf(c *cli.Context) (*objects.Launch, error) {
 	return l, nil
 }
 
-// checkCampaign rejects what cannot work in a pod, before anything is created.
+// checkCampaign rejects options that cannot work in a pod, before any object is created.
 func checkCampaign(c *cli.Context, l *objects.Launch, args []string) error {
 	switch {
 	case l.Storage.Claim == "":
@@ -152,7 +152,7 @@ func hasFlag(args []string, name string) bool {
 	})
 }
 
-// addFiles adds local files to the launch, and returns the arguments with the paths that they have in the pod.
+// addFiles adds local files to the launch, and returns the arguments with the files' paths in the pod.
 func addFiles(l *objects.Launch, paths, args []string) ([]string, error) {
 	size := 0
 	for _, path := range paths {
@@ -186,8 +186,8 @@ func addFiles(l *objects.Launch, paths, args []string) ([]string, error) {
 	return args, nil
 }
 
-// splitCampaign moves the flags of a campaign, which the flags of the command do not include, behind "--". It returns
-// other command lines as they are.
+// splitCampaign moves a campaign's own flags, which this command does not have, behind "--". It returns other command
+// lines unchanged.
 func splitCampaign(app *cli.App, args []string) []string {
 	at := slices.Index(args, submissionName)
 	if at < 0 || slices.ContainsFunc(args[1:max(at, 1)], func(a string) bool { return !strings.HasPrefix(a, "-") }) {

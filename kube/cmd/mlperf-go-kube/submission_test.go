@@ -21,7 +21,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
-// steps reads the attempts of the steps of a campaign that are done. Each pod repeats preflights.
+// steps reads the attempts of a campaign's finished steps. Each pod repeats preflights.
 func steps(folder string) (done map[string]int, err error) {
 	text, err := os.ReadFile(filepath.Join(folder, "campaign.json"))
 	if err != nil {
@@ -45,8 +45,8 @@ func steps(folder string) (done map[string]int, err error) {
 	return done, nil
 }
 
-// TestSubmission runs a campaign whose first pod is killed for its memory and whose second pod is evicted. The third
-// pod resumes it, and the collected tree passes the check.
+// TestSubmission runs a campaign whose first pod is killed for its memory use and whose second pod is evicted. The
+// third pod resumes it, and the collected tree passes the check.
 func TestSubmission(t *testing.T) {
 	t.Parallel()
 	tc := kubetest.Cluster(t)
@@ -112,7 +112,7 @@ func TestSubmission(t *testing.T) {
 	require.Empty(t, jobs.Items)
 }
 
-// claimFolder returns the folder of the only volume of a namespace.
+// claimFolder returns the folder of the only volume in a namespace.
 func claimFolder(ctx context.Context, tc *testcluster.Cluster, namespace string) (string, error) {
 	volumes, err := tc.Client().CoreV1().PersistentVolumes().List(ctx, metav1.ListOptions{})
 	if err != nil {

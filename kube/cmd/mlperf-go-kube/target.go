@@ -14,15 +14,15 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/contract"
 )
 
-// targetFile is the name of the file that records which server was found, beside the results.
+// targetFile is a file beside the results that records which server was found.
 const targetFile = "target.json"
 
-// mockURL is in the place of a server that a dry run does not look for. llm-d-benchmark prints the same.
+// mockURL replaces the server's URL in a dry run, which does not look for servers. llm-d-benchmark prints the same.
 const mockURL = "http://mock:1234"
 
-// aim adds its servers to each launch: those of --endpoint-url, else of --methods, else of the profile, else what the
-// default of --methods finds. It returns what was found for each launch; nil: the URL was given. Without access to a
-// cluster nothing is looked for.
+// aim adds the servers to each launch: those of --endpoint-url, else of --methods, else of the profile, else those that
+// the default of --methods finds. It returns the found server of each launch; nil: the URL was given. Without access to
+// a cluster it does not search.
 func (cmd runCommand) aim(c *cli.Context, access *cluster.Cluster, v *contract.Invocation, list []contract.Rendered,
 	launches []*objects.Launch) ([]*target.Target, error) {
 	found := make([]*target.Target, len(launches))

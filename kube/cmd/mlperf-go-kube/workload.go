@@ -21,7 +21,7 @@ const profileName = "profile.yaml"
 // maxProfile bounds a profile in bytes: a ConfigMap holds at most 1 MiB.
 const maxProfile = 900 << 10
 
-// constructors make the flags of settings. The variables of workload flags are read by contract.Resolve.
+// constructors make the flags of settings. contract.Resolve reads the variables of workload flags.
 var constructors = contract.Constructors[cli.Flag]{
 	Switch: func(s contract.Setting, aliases []string) cli.Flag {
 		return &cli.BoolFlag{Name: s.Flag, Aliases: aliases, EnvVars: variables(s), Usage: s.Usage}
@@ -81,7 +81,7 @@ func (cmd runCommand) profilesOf(c *cli.Context) (*contract.Invocation, []contra
 	return v, list, nil
 }
 
-// launchesOf makes a launch for each profile. The ids of several have a number at their end.
+// launchesOf returns a launch for each profile. The ids of several end with a number.
 func launchesOf(c *cli.Context, v *contract.Invocation, list []contract.Rendered) ([]*objects.Launch, error) {
 	var all []*objects.Launch
 	id := c.String("id")
