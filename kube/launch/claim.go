@@ -43,14 +43,14 @@ func CollectClaim(ctx context.Context, c *cluster.Cluster, id string, o Options)
 	}
 	_, err := r.follow(ctx)
 	if removed := r.remove(ctx); removed != nil {
-		r.Notify(removed.Error()) // the results count, and the cluster removes the pod itself
+		r.Notify(removed.Error()) // the results count, and the cluster removes the pod by itself
 	}
 	return result, err
 }
 
 // helper returns a launch of one pod that mounts the claim and runs no command.
 func helper(l objects.Launch, id string) objects.Launch {
-	l.ID = fmt.Sprintf("collect-%.20s-%s", id, strconv.FormatInt(time.Now().UnixMicro(), 36)) // unique: others collect too
+	l.ID = fmt.Sprintf("collect-%.20s-%s", id, strconv.FormatInt(time.Now().UnixMicro(), 36)) // others may collect too
 	l.Harness = "mlperf-go"
 	l.Pods, l.Idle, l.Profiles, l.Args = 1, true, nil, nil
 	l.Hold, l.Expire = 50*time.Minute, 5*time.Minute

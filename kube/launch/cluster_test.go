@@ -29,8 +29,8 @@ func options(t *testing.T, l objects.Launch) Options {
 		Notify: func(s string) { t.Log(s) }}
 }
 
-// TestRun runs a LoadGen test in a pod for a user who has the rights of Rights alone. The namespace enforces the
-// restricted Pod Security Standard; the pod has an arbitrary user id and a read-only root.
+// TestRun runs a LoadGen test in a pod for a user with only the rights of Rights. The namespace enforces the restricted
+// Pod Security Standard; the pod has an arbitrary user id and a read-only root.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	tc := kubetest.Cluster(t)
@@ -63,13 +63,13 @@ func TestRun(t *testing.T) {
 		})
 	}
 
-	// without any right, the message names the missing one and the command that prints all
+	// Without any right, the message names the missing one and the command that prints all.
 	_, err := Run(t.Context(), c, options(t, kubetest.Launch("other", "x")))
 	require.ErrorContains(t, err, "forbidden")
 	require.ErrorContains(t, err, "mlperf-go kube rights")
 }
 
-// prepareNamespace makes the namespace and gives the user the rights of a launcher there.
+// prepareNamespace creates the namespace and grants the user the rights of a launcher there.
 func prepareNamespace(t *testing.T, tc *testcluster.Cluster) (name string) {
 	t.Helper()
 	name = kubetest.Namespace(t, tc)
@@ -89,12 +89,12 @@ func prepareNamespace(t *testing.T, tc *testcluster.Cluster) (name string) {
 	return name
 }
 
-// TestEnds lists how pods end otherwise than well: the class of the error, and what is said.
+// TestEnds lists abnormal ends of pods, with the class and the text of the error.
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	tc := kubetest.Cluster(t)
 	ns, c := kubetest.Namespace(t, tc), kubetest.Connect(t, tc.Admin())
-	sleep := []string{"sim", "--listen", "127.0.0.1:0"} // a command that goes on
+	sleep := []string{"sim", "--listen", "127.0.0.1:0"} // a command that does not end
 	running := func(f func(pod string)) func(context.Context, []*corev1.Pod) error {
 		return func(_ context.Context, pods []*corev1.Pod) error {
 			f(pods[0].Name)
@@ -126,7 +126,7 @@ func TestEnds(t *testing.T) {
 			o := options(t, kubetest.Launch(ns, e.name, "version"))
 			e.change(&o)
 			result, err := Run(t.Context(), c, o)
-			if e.code == "" { // a command that fails is a result
+			if e.code == "" { // a failed command is a result
 				require.NoError(t, err)
 				require.Equal(t, exit.StatusUsage, result.Exit())
 				return
@@ -140,7 +140,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestCollectLater collects what a launch left that did not wait.
+// TestCollectLater collects the results of a launch that did not wait.
 func TestCollectLater(t *testing.T) {
 	t.Parallel()
 	tc := kubetest.Cluster(t)

@@ -36,8 +36,8 @@ type collector struct {
 	pause     func(ctx context.Context, attempt int) // between two attempts
 }
 
-// collect copies the folder of a pod into a local folder. It waits for the end of the pod's command. A stream that is
-// cut is continued with the files that are missing.
+// collect copies the folder of a pod into a local folder. It waits for the end of the pod's command. After a cut
+// stream, another one continues with the missing files.
 func (c *collector) collect(ctx context.Context, pod, from, to string) (*parcel.Manifest, error) {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (c *collector) collect(ctx context.Context, pod, from, to string) (*parcel.
 	}
 }
 
-// isLocal reports whether an error is of the disk on which results are written, which no further attempt mends.
+// isLocal reports whether the local disk caused an error, which further attempts cannot correct.
 func isLocal(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
 }
@@ -94,7 +94,7 @@ func lastLine(path string) string {
 	return foreign.Line(lines[len(lines)-1], 400)
 }
 
-// backoff waits as long as the shell launcher does: 5 s more after each attempt, 30 s at most.
+// backoff waits as long as the shell launcher does: 5 s more after each attempt, at most 30 s.
 func backoff(ctx context.Context, attempt int) {
 	select {
 	case <-ctx.Done():
@@ -121,13 +121,13 @@ func (c *collector) stream(ctx context.Context, pod, from string, root *os.Root,
 	return manifest, err
 }
 
-// release lets a pod that keeps its results end.
+// release lets a pod end that stays for the collection of its results.
 func (c *collector) release(ctx context.Context, pod, folder string) error {
 	return c.cluster.Exec(ctx, c.namespace, pod, objects.Container,
 		[]string{objects.Program, "worker", "release", "--results", folder}, nil, nil)
 }
 
-// saveLog writes the log of a pod and returns the path of the file. A missing log is reported, and does not fail the
+// saveLog writes the log of a pod and returns the path of the file. A missing log is reported, but does not fail the
 // launch.
 func (c *collector) saveLog(ctx context.Context, p *corev1.Pod, dir string) (path string) {
 	path = filepath.Join(dir, filepath.Base(p.Name)+".log")

@@ -15,11 +15,11 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
-// earlierPause is the time between two looks at what is left of an earlier launch.
+// earlierPause is the time between two checks for the remains of an earlier launch.
 const earlierPause = 500 * time.Millisecond
 
-// awaitEarlier waits until the deleted objects of an earlier launch with the same id are gone. Its pods have the labels
-// of the new ones, and write into the same folders of a claim. Start bounds the wait.
+// awaitEarlier waits until the deleted objects of an earlier launch with the same id are gone, because its pods have
+// the labels of the new ones and write into the same folders of a claim. Start bounds the wait.
 func (r *runner) awaitEarlier(ctx context.Context) error {
 	if r.Start > 0 {
 		var cancel context.CancelFunc
@@ -48,8 +48,8 @@ func (r *runner) awaitEarlier(ctx context.Context) error {
 	}
 }
 
-// earlier lists what is left of a deleted launch with the same id. A launch that was not deleted is an error, except a
-// campaign that goes on: the new launcher follows it.
+// earlier lists the remains of a deleted launch with the same id. A launch that was not deleted is an error, except for
+// an unfinished campaign, which the new launcher follows.
 func (r *runner) earlier(ctx context.Context) (left []string, err error) {
 	at := metav1.ListOptions{LabelSelector: r.Selector()}
 	jobs, err := r.cluster.Client.BatchV1().Jobs(r.Namespace).List(ctx, at)

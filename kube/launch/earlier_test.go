@@ -34,8 +34,8 @@ func hold(t *testing.T, tc *testcluster.Cluster, namespace string) (release func
 	return sync.OnceFunc(func() { patch(`{"metadata":{"finalizers":null}}`) })
 }
 
-// TestRelaunch starts a launch under the id of an earlier one: while that one runs, while its pod is still ending, and
-// once it is gone.
+// TestRelaunch starts a launch with the id of an earlier one: while that one runs, while its pod is ending, and after
+// it is gone.
 func TestRelaunch(t *testing.T) {
 	t.Parallel()
 	tc := kubetest.Cluster(t)
@@ -77,7 +77,7 @@ func TestRelaunch(t *testing.T) {
 	requireClean(t, tc, &second.Launch)
 }
 
-// TestOwnPods judges only the pods of the launch's own job, and continues only its own unfinished campaign.
+// TestOwnPods judges only the pods of the launch's own job, and continues only an unfinished campaign of its own.
 func TestOwnPods(t *testing.T) {
 	yes := true
 	pod := func(name string, job types.UID) *corev1.Pod {

@@ -42,7 +42,7 @@ func requireError(t *testing.T, err error, code exit.Code, texts ...string) {
 	}
 }
 
-// requireClean checks that nothing of a launch is left in the cluster.
+// requireClean checks that the cluster contains no object of a launch.
 func requireClean(t *testing.T, tc *testcluster.Cluster, l *objects.Launch) {
 	t.Helper()
 	at := metav1.ListOptions{LabelSelector: l.Selector()}
@@ -68,7 +68,7 @@ data: {kind: random, input: {kind: fixed, mean: 20}, output: {kind: uniform, min
 load: {stages: [{arrival: poisson, rate: 1000, requests: 4000}]}
 `
 
-// TestFullDisks fills the claim while a command writes to it, and the local disk while results are collected.
+// TestFullDisks fills the claim while a command writes to it, and the local disk during the collection of results.
 func TestFullDisks(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can mount a small disk")
@@ -104,8 +104,8 @@ func TestFullDisks(t *testing.T) {
 	requireClean(t, tc, &local)
 }
 
-// TestExpiredToken ends the validity of the user's token while a command runs. The collection that is going on ends
-// well; what cannot be deleted is named.
+// TestExpiredToken ends the validity of the user's token while a command runs. The current collection succeeds, and the
+// error names the objects that could not be deleted.
 func TestExpiredToken(t *testing.T) {
 	t.Parallel()
 	tc := kubetest.Cluster(t)
@@ -132,7 +132,7 @@ func TestExpiredToken(t *testing.T) {
 	_, err = Run(ctx, kubetest.Connect(t, config), o)
 	requireError(t, err, cluster.Timeout, "did not end within 20s", "kube collect -p "+ns+" expired")
 
-	// with another login, the remains are seen and removed
+	// With another login, the remains are found and removed.
 	o.Started, o.Wait = nil, 5*time.Second
 	_, err = Collect(ctx, kubetest.Connect(t, config), Experiment{"expired", ns}, o)
 	requireError(t, err, cluster.Access, "log in again")
@@ -157,8 +157,8 @@ func TestDeletedNamespace(t *testing.T) {
 	requireClean(t, tc, &l)
 }
 
-// TestLostNode cuts the power of a pod's node while its command runs: the launch ends with what happened.
-// The other nodes stay: a cluster that loses most of its nodes takes itself for disconnected, and evicts nothing.
+// TestLostNode cuts the power of a pod's node while its command runs: the launch ends and reports the lost node. The
+// other nodes stay, because a cluster that loses most of its nodes assumes that it is disconnected, and evicts no pod.
 func TestLostNode(t *testing.T) {
 	t.Parallel()
 	tc := kubetest.Cluster(t)
@@ -175,8 +175,8 @@ func TestLostNode(t *testing.T) {
 	requireClean(t, tc, &l)
 }
 
-// TestLostNodeOfCampaign cuts the power of the node of a campaign, and marks it as out of service, as its administrator
-// or the cloud does. The next pod runs on another node, with the same claim.
+// TestLostNodeOfCampaign cuts the power of a campaign's node, and marks the node as out of service, as an administrator
+// or a cloud provider does. The next pod runs on another node, with the same claim.
 func TestLostNodeOfCampaign(t *testing.T) {
 	t.Parallel()
 	tc := kubetest.Cluster(t)
@@ -217,8 +217,8 @@ func TestLostNodeOfCampaign(t *testing.T) {
 	require.Contains(t, strings.Join(told, "\n"), "its node was lost")
 }
 
-// TestDroppedWatch cuts all connections to the API server while a command runs, its watch and the stream of its results
-// among them: the launch goes on as if nothing had happened.
+// TestDroppedWatch cuts all connections to the API server while a command runs, including its watch and the stream of
+// its results. The launch continues.
 func TestDroppedWatch(t *testing.T) {
 	t.Parallel()
 	tc := kubetest.Cluster(t)
@@ -246,8 +246,8 @@ func TestDroppedWatch(t *testing.T) {
 	requireClean(t, tc, &l)
 }
 
-// TestEvictedWhileCollecting evicts a pod after its command has ended, in the middle of the stream of its results: the
-// launch ends with what happened, and never takes the part for the whole.
+// TestEvictedWhileCollecting evicts a pod after its command has ended, in the middle of the stream of its results. The
+// launch ends and reports the eviction, and does not accept the partial results.
 func TestEvictedWhileCollecting(t *testing.T) {
 	t.Parallel()
 	tc := kubetest.Cluster(t)
@@ -264,14 +264,14 @@ func TestEvictedWhileCollecting(t *testing.T) {
 	connections.received = func(total int) {
 		if total > collectedSome {
 			evict()
-			<-over // the rest never comes
+			<-over // the rest never arrives
 		}
 	}
 	l := kubetest.Launch(ns, "full-node", "bench", "run", "--workload", "/workspace/profiles/inference-perf/chat.yaml",
 		"--endpoint-url", kubetest.Simulator(t), "--output", "$(RESULTS)/run")
 	l.Profiles = map[string]string{"chat.yaml": strings.Replace(longRun, "rate: 1000", "rate: 1300", 1)} // three seconds
 	c, o := kubetest.Connect(t, config), options(t, l)
-	o.Started = func(ctx context.Context, pods []*corev1.Pod) error { // results that do not become small
+	o.Started = func(ctx context.Context, pods []*corev1.Pod) error { // results that do not compress well
 		return c.Exec(ctx, ns, pods[0].Name, objects.Container, []string{"/bin/sh", "-c",
 			"mkdir -p " + l.Folder(0) + "; head -c 4000000 /dev/urandom >" + l.Folder(0) + "/noise"}, nil, nil)
 	}
@@ -284,7 +284,7 @@ func TestEvictedWhileCollecting(t *testing.T) {
 // collectedSome is a number of bytes that only the stream of results exceeds.
 const collectedSome = 1 << 20
 
-// TestInterrupt ends a launch by a signal while its command runs: its objects are removed, unless the user keeps them.
+// TestInterrupt ends a launch by a signal while its command runs. Its objects are removed unless the user keeps them.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	tc := kubetest.Cluster(t)

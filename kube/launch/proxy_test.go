@@ -10,17 +10,18 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// proxy is between the launcher and the API server. All connections go through it, those of exec among them.
+// proxy is between the launcher and the API server. All connections use it, including those of exec.
 type proxy struct {
 	server string
-	// received is called before bytes of the server are passed on, with how many the connection had so far; nil: nothing.
+	// received is called before bytes of the server are forwarded, with the connection's number of bytes so far; nil: not
+	// called.
 	received func(total int)
 
 	mu    sync.Mutex
 	conns []net.Conn
 }
 
-// through returns a proxy, and the configuration with which a client goes through it.
+// through returns a proxy, and the configuration of a client that uses it.
 func through(t *testing.T, config *rest.Config) (*proxy, *rest.Config) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -90,7 +90,7 @@ func (r *runner) podsEnded(ctx context.Context, job *batchv1.Job) (bool, error) 
 			return true, nil
 		}
 	}
-	return finished(job) && len(pods) < r.Pods, nil // an unfinished job starts them again
+	return finished(job) && len(pods) < r.Pods, nil // an unfinished job starts the missing pods again
 }
 
 // finished reports whether a job starts no further pod.

@@ -24,7 +24,7 @@ type Options struct {
 	objects.Launch
 	Output string        // local folder; each pod's results go into a folder of it
 	Start  time.Duration // within which all pods must run; 0: no limit
-	Wait   time.Duration // within which all pods must end, from their creation; 0: return as soon as they run
+	Wait   time.Duration // within which all pods must end, counted from their creation; 0: return as soon as they run
 	Keep   bool          // leave the objects in the cluster
 	Notify func(string)  // receives a sentence for each change; nil: it is dropped
 	// Started is called once all pods run, with the pods by index, beside the wait; nil: nothing.
@@ -79,7 +79,7 @@ type runner struct {
 	job       types.UID // of the launch; empty before it is created
 }
 
-// apply creates the objects. What others may have made is left as it is where the user may not change it.
+// apply creates the objects. Existing objects that the user may not change stay unchanged.
 func (r *runner) apply(ctx context.Context) error {
 	if err := r.cluster.ApplyShared(ctx, r.Shared()); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (r *runner) apply(ctx context.Context) error {
 	return nil
 }
 
-// follow waits for the pods, collects each one's results, and returns an error for the first that was lost.
+// follow waits for the pods, collects each one's results, and returns an error for the first lost pod.
 func (r *runner) follow(ctx context.Context) (*Result, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -120,7 +120,7 @@ func (r *runner) follow(ctx context.Context) (*Result, error) {
 		return f.see(newest(r.own(pods)), starting)
 	})
 	if err == nil && f.err != nil {
-		stop(f.err) // what is still collected from other pods ends
+		stop(f.err) // ends the collection from other pods
 	}
 	f.wait.Wait()
 	switch cause := context.Cause(ctx); {
@@ -134,7 +134,7 @@ func (r *runner) follow(ctx context.Context) (*Result, error) {
 	return f.result(), err
 }
 
-// errAll is the cause of a context that ends because all pods were collected.
+// errAll is the cause of the context's end when all pods were collected.
 var errAll = errors.New("all pods were collected")
 
 func (r *runner) startTimer(stop context.CancelCauseFunc) *time.Timer {
@@ -151,11 +151,11 @@ func (r *runner) late(format string, args ...any) error {
 			r.Namespace, r.Selector(), r.Namespace, r.ID), format, args...)
 }
 
-// finish deletes the objects. After a failure whose results are still in the cluster it leaves them, and states how to
-// go on.
+// finish deletes the objects. After a failure whose results are still in the cluster it keeps them, and reports how to
+// collect the results.
 func (r *runner) finish(ctx context.Context, err error) error {
 	var known *exit.Error
-	if err == nil && r.Wait == 0 { // their results are still to be collected
+	if err == nil && r.Wait == 0 { // the results are still to be collected
 		r.Keep = true
 	}
 	if r.Keep || errors.As(err, &known) && (known.Code == cluster.Collection || known.Code == cluster.Timeout) {
@@ -166,8 +166,8 @@ func (r *runner) finish(ctx context.Context, err error) error {
 	return errors.Join(err, r.remove(ctx))
 }
 
-// remove deletes what belongs to the launch alone, also after a signal has ended the context. An error contains the
-// command that does it later.
+// remove deletes the objects that belong only to the launch, even after a signal has ended the context. An error
+// contains the command that deletes them later.
 func (r *runner) remove(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
@@ -179,7 +179,7 @@ func (r *runner) remove(ctx context.Context) error {
 	return err
 }
 
-// removal is the command that removes what belongs to the launch alone.
+// removal returns the command that removes the objects that belong only to the launch.
 func (r *runner) removal() string {
 	return fmt.Sprintf("kubectl -n %s delete job,configmap -l %s", r.Namespace, r.Selector())
 }
@@ -198,7 +198,7 @@ type follower struct {
 	all  bool              // Started was called
 
 	collecting map[string]context.CancelFunc // by name; it ends the collection
-	lost       map[string]bool               // by name; a successor continues
+	lost       map[string]bool               // by name; a successor continues the lost pod's work
 }
 
 // see judges the pods. It returns true when all were collected or one was lost for good.
@@ -263,7 +263,7 @@ func (f *follower) tell(p *corev1.Pod, s State) {
 var phaseNames = [...]string{Waiting: "waiting", Running: "running", Ended: "ended", Failed: "failed",
 	Broken: "cannot start"}
 
-// begin starts the collection of a pod that runs: the pod sends its results as soon as its command ends.
+// begin starts the collection from a running pod: the pod sends its results as soon as its command ends.
 func (f *follower) begin(p *corev1.Pod) {
 	if f.Wait == 0 || f.collecting[p.Name] != nil {
 		return

@@ -16,12 +16,12 @@ import (
 // Phase is how far a pod has come.
 type Phase int
 
-// The phases of a pod. Broken pods never become better: a new one would fail in the same way.
+// The phases of a pod. A broken pod is final, because a new one would fail in the same way.
 const (
 	Waiting Phase = iota
 	Running
 	Ended  // its command ended by itself, with State.Exit
-	Failed // it was lost: killed, evicted, its node gone
+	Failed // it was lost: killed, evicted, or with its node
 	Broken // it cannot start
 )
 
@@ -30,13 +30,13 @@ type State struct {
 	Phase Phase
 	Exit  int       // of the command, in the phase Ended
 	Class exit.Code // of the error, in the phases Failed and Broken (cluster.Launcher ...)
-	Text  string    // one sentence about a pod that waits, failed or is broken
+	Text  string    // one sentence about a waiting, failed or broken pod
 }
 
 // unschedulableAfter is how long a pod may lack a node before that is an error: autoscalers need a minute or two.
 const unschedulableAfter = 2 * time.Minute
 
-// brokenReasons are the reasons of waiting containers that no retry mends, with what to do.
+// brokenReasons are the reasons of waiting containers that retries cannot correct, with the remedy.
 var brokenReasons = map[string]string{
 	"CreateContainerConfigError": "Create the Secret, the ConfigMap or the claim that the message names",
 	"CreateContainerError":       "Check --image and the mounts of the pod",
@@ -47,7 +47,7 @@ var brokenReasons = map[string]string{
 	"RunContainerError":          "Check that the image has the program of the command",
 }
 
-// lostReasons are the reasons of ended pods and containers that are no result of the command.
+// lostReasons are the reasons of ended pods and containers that are not a result of the command.
 var lostReasons = map[string]string{
 	"OOMKilled":                "it needed more than its memory; raise --memory",
 	"Evicted":                  "its node evicted it",
@@ -100,7 +100,7 @@ func containerOf(p *corev1.Pod) string {
 	return p.Spec.Containers[0].Name
 }
 
-// judgeDisruption recognizes pods that the cluster took away: by eviction, preemption, or after the loss of their node.
+// judgeDisruption recognizes pods that the cluster removed: by eviction, preemption, or after the loss of their node.
 func judgeDisruption(p *corev1.Pod) (State, bool) {
 	if why := lostReasons[p.Status.Reason]; why != "" {
 		return State{Phase: Failed, Class: classOf(p.Status.Reason), Text: sentence(p, why, p.Status.Message)}, true
@@ -163,7 +163,7 @@ func judgeWaiting(p *corev1.Pod, now time.Time) State {
 	return State{Phase: Waiting}
 }
 
-// sentence joins what happened and the cluster's own message, which is foreign text.
+// sentence joins a description of the event and the cluster's own message, which is foreign text.
 func sentence(p *corev1.Pod, what, message string) string {
 	text := fmt.Sprintf("%s: %s", p.Name, what)
 	if message = strings.TrimSpace(message); message != "" {

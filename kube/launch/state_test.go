@@ -41,7 +41,7 @@ func unschedulable(since time.Time) func(*corev1.Pod) {
 	}
 }
 
-// TestJudge lists what each status of a pod means.
+// TestJudge lists the judgement of each status of a pod.
 func TestJudge(t *testing.T) {
 	now := time.Now()
 	for name, c := range map[string]struct {

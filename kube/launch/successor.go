@@ -17,8 +17,8 @@ import (
 // lastByItself is the highest exit code of a command that no signal ended.
 const lastByItself = 128
 
-// judge returns what the status of a pod means for this launch: where a successor continues, a command that a signal
-// ended is no result.
+// judge returns what the status of a pod means for this launch. If a successor continues, a command that was ended by a
+// signal is not a result.
 func (f *follower) judge(p *corev1.Pod) State {
 	s := Judge(p, time.Now())
 	if f.Attempts > 0 && s.Phase == Ended && s.Exit > lastByItself {
@@ -58,7 +58,7 @@ func (f *follower) awaitSuccessor(p *corev1.Pod, s State) error {
 	case apierrors.IsNotFound(err):
 		return exit.Environment(cluster.Launcher, again, "%s; the job %s was deleted", s.Text, f.JobName())
 	case err != nil:
-		return nil // the next change, or the time, decides
+		return nil // the next change, or the timeout, decides
 	}
 	if finished(job) {
 		return exit.Environment(cluster.Launcher, again, "%s; no further pod follows", s.Text)

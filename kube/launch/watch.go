@@ -15,12 +15,12 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// recheck is how often the pods are judged without a change: some judgements depend on the time.
+// recheck is how often the pods are judged without a change, because some judgements depend on the time.
 const recheck = 5 * time.Second
 
 // watch calls see with all pods of a selector, sorted by name, after each change and every few seconds, until it
-// returns true or the context ends. A connection that drops is continued where it broke; what happened meanwhile is
-// seen then.
+// returns true or the context ends. A dropped connection is continued where it broke, so that see receives the changes
+// in between.
 func watch(ctx context.Context, client kubernetes.Interface, namespace, selector string,
 	see func([]*corev1.Pod) bool) error {
 	ctx, stop := context.WithCancel(ctx)

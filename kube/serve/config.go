@@ -66,7 +66,7 @@ func FromConfig(s *objects.Server, c *servers.Config, o Overrides) (notes []stri
 	return notes, checkSecrets(s, p)
 }
 
-// inPod returns the file as it is for one pod: all replicas have the same port, each in a network of its own.
+// inPod returns the file for one pod: all replicas have the same port, because each has its own network.
 func inPod(c *servers.Config, o Overrides) (inside *servers.Config, notes []string) {
 	pod := *c
 	if o.Model != "" {
@@ -89,7 +89,7 @@ func inPod(c *servers.Config, o Overrides) (inside *servers.Config, notes []stri
 	return &pod, notes
 }
 
-// anyGPUs are more GPUs than a replica can ask for: which of them it gets is the cluster's choice.
+// anyGPUs are more GPUs than a replica can request. The cluster chooses which ones it gets.
 func anyGPUs() servers.GPUs {
 	g := servers.GPUs{Vendor: "nvidia", Note: "of a node"}
 	for i := range maxGPUs {

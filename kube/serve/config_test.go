@@ -18,7 +18,7 @@ func parse(t *testing.T, text string) *servers.Config {
 	return c
 }
 
-// TestFromConfig fills a server from a file of `mlperf-go server up`, and lets flags precede it.
+// TestFromConfig creates a server from a file of `mlperf-go server up`. Flags take precedence.
 func TestFromConfig(t *testing.T) {
 	const file = `backend: vllm
 model: org/model
@@ -69,7 +69,7 @@ heartbeat_timeout: 28s
 	require.Zero(t, s.GPUs, "of an unknown engine")
 }
 
-// TestRejectedFiles lists files that do not work in pods, or would show a secret.
+// TestRejectedFiles lists files that do not work in pods, or would reveal a secret.
 func TestRejectedFiles(t *testing.T) {
 	for text, want := range map[string]string{
 		"model: ./weights": "the model ./weights of server.yaml is a folder of this machine: pass --model with a name on " +

@@ -21,13 +21,13 @@ import (
 // maxLog bounds the log of a server, in bytes.
 const maxLog = 64 << 20
 
-// downGrace is how long a server may take to be gone beyond its own time to stop.
+// downGrace is how long a server may take to be gone after its own time to stop.
 const downGrace = time.Minute
 
 // NopOptions are how the start of a server is reported.
 type NopOptions struct {
 	Options
-	Engine     string // whose wording the log has: vllm or sglang; empty: by its lines
+	Engine     string // engine whose wording the log has: vllm or sglang; empty: recognized by its lines
 	LoadFormat string // recorded where the log does not name it
 	Folder     string // local; receives the report
 }

@@ -17,22 +17,21 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
-// maxRestarts is how often a server may end before it is ready. One restart mends a download that broke.
+// maxRestarts is how often a server may end before it is ready. One restart corrects a failed download.
 const maxRestarts = 2
 
 // logLines is how many lines of a log an error quotes.
 const logLines = 20
 
-// state is what the status of a pod means.
+// state is the judgement of a pod's status.
 type state struct {
-	text    string // one sentence; empty: nothing to tell
+	text    string // one sentence; empty: nothing to report
 	fatal   bool   // the pod never becomes ready
 	crashed bool   // its server ended; the log states why
 	class   exit.Code
 }
 
-// judge returns what the status of a pod means. The cluster replaces pods that were evicted or lost, so that these are
-// no error.
+// judge returns the judgement of a pod's status. Evicted and lost pods are no error, because the cluster replaces them.
 func judge(p *corev1.Pod, now time.Time) state {
 	for _, c := range p.Status.ContainerStatuses {
 		if c.Name == objects.ServerContainer && c.RestartCount > 0 {

@@ -73,7 +73,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestRefused tells of pods that a quota or a policy refuses, once that lasts.
+// TestRefused reports pods that a quota or a policy rejects, if that lasts.
 func TestRefused(t *testing.T) {
 	now := time.Now()
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "d"}, Status: appsv1.DeploymentStatus{

@@ -18,7 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
-// poll is the time between two looks at the cluster.
+// poll is the time between two checks of the cluster.
 const poll = time.Second
 
 // Options are how a server is started.
@@ -72,15 +72,15 @@ type up struct {
 	Options
 	cluster    *cluster.Cluster
 	generation int64             // of the Deployment that was applied
-	told       map[string]string // last sentence about each pod
+	told       map[string]string // last reported sentence, by pod
 }
 
 func (u *up) removal() string {
 	return fmt.Sprintf("remove it with `mlperf-go kube server down -p %s --name %s`", u.Namespace, u.Name)
 }
 
-// awaitName waits until a Deployment of that name that is being deleted is gone. One that this program did not make is
-// an error.
+// awaitName waits for the end of an earlier deletion of a Deployment with that name. A Deployment that this program did
+// not create is an error.
 func (u *up) awaitName(ctx context.Context) error {
 	for {
 		d, err := u.cluster.Client.AppsV1().Deployments(u.Namespace).Get(ctx, u.Name, metav1.GetOptions{})
@@ -102,7 +102,7 @@ func (u *up) awaitName(ctx context.Context) error {
 	}
 }
 
-// pause waits for the next look; it returns false at the end of ctx.
+// pause waits for the next check; it returns false at the end of ctx.
 func pause(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():
@@ -133,8 +133,8 @@ func (u *up) create(ctx context.Context) error {
 	return nil
 }
 
-// await returns once all replicas are ready, or an error when one cannot become ready, or at the end of ctx. An API
-// server that does not answer is asked again.
+// await returns when all replicas are ready, with an error when one cannot become ready, or at the end of ctx. It asks
+// again if the API server does not answer.
 func (u *up) await(ctx context.Context) error {
 	for {
 		ready, err := u.look(ctx)
@@ -154,7 +154,7 @@ func (u *up) await(ctx context.Context) error {
 	}
 }
 
-// isFinal reports whether asking again does not help.
+// isFinal reports whether further requests would fail in the same way.
 func isFinal(err error) bool {
 	var known *exit.Error
 	return errors.As(err, &known) && (known.Code != cluster.Access || apierrors.IsForbidden(err) ||
@@ -205,10 +205,11 @@ func (u *up) pods(ctx context.Context) ([]corev1.Pod, error) {
 	return slices.DeleteFunc(list.Items, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil }), nil
 }
 
-// refusedFor is how long the cluster may refuse the pods of a Deployment before that is an error.
+// refusedFor is how long the cluster may reject the pods of a Deployment before that is an error.
 const refusedFor = 5 * time.Second
 
-// refused returns an error if the cluster refuses the pods of a Deployment: for a quota or a policy of the namespace.
+// refused returns an error if the cluster rejects the pods of a Deployment, because of a quota or a policy of the
+// namespace.
 func refused(d *appsv1.Deployment, now time.Time) error {
 	for _, c := range d.Status.Conditions {
 		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue &&
@@ -227,7 +228,8 @@ func (u *up) tell(about, text string) {
 	}
 }
 
-// late returns the error of a server that is not ready in time: what each pod waits for, and the log of one that runs.
+// late returns the error of a server that is not ready in time: the reason why each pod waits, and the log of a running
+// one.
 func (u *up) late(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

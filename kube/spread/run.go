@@ -25,7 +25,7 @@ type Options struct {
 	Stages   int // of the profile
 	Limits   []measure.Limit
 	Progress func(shard.Progress) // sum over all shards; nil: it is dropped
-	Count    bool                 // the sums have the seconds that the shards counted
+	Count    bool                 // whether the sums have the seconds that the shards counted
 }
 
 // RunFolder is the folder of a shard's run in its results.
@@ -68,7 +68,7 @@ type starter struct {
 
 	mu          sync.Mutex
 	coordinator *shard.Coordinator
-	started     bool // the last stage
+	started     bool // whether the last stage has started
 	pipes       []io.Closer
 }
 

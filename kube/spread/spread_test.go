@@ -35,7 +35,7 @@ load:
 slo: {ttft: 20s}
 `
 
-// plan is what a run decided about its requests: number, stage, and what was asked for.
+// plan is what a run decided about its requests: number, stage, and the requested lengths.
 func plan(t *testing.T, folder string) map[int]string {
 	t.Helper()
 	all := map[int]string{}
@@ -60,7 +60,7 @@ func spreadOptions(t *testing.T, namespace, id, url string, shards int) Options 
 		Notify: func(s string) { t.Log(s) }}}
 }
 
-// TestEightShards sends one workload from eight pods and from one process: both send the same requests, and the merged
+// TestEightShards sends one workload from eight pods and from one process. Both send the same requests, and the merged
 // run counts each of them.
 func TestEightShards(t *testing.T) {
 	t.Parallel()
@@ -110,7 +110,7 @@ func runAlone(t *testing.T, url string) string {
 	return filepath.Join(dir, "alone")
 }
 
-// TestLostShard kills one of three pods: the launch ends with an error that names it, and leaves no smaller result.
+// TestLostShard kills one of three pods: the launch ends with an error that names it, and writes no partial result.
 func TestLostShard(t *testing.T) {
 	t.Parallel()
 	tc := kubetest.Cluster(t)
@@ -130,8 +130,8 @@ func TestLostShard(t *testing.T) {
 	require.NoDirExists(t, filepath.Join(o.Output, "merged"))
 }
 
-// TestLostNode cuts the power of one of the nodes on which shards run: the launch ends with what happened to which pod,
-// and leaves no smaller result.
+// TestLostNode cuts the power of one of the shards' nodes: the launch ends with an error that names the lost pod and
+// the reason, and writes no partial result.
 func TestLostNode(t *testing.T) {
 	t.Parallel()
 	tc := kubetest.Cluster(t)
