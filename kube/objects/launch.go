@@ -39,7 +39,7 @@ type Launch struct {
 	ServiceAccount string
 	Profiles       map[string]string // file name to content
 	Args           []string          // of mlperf-go; a pod expands $(RESULTS), $(JOB_COMPLETION_INDEX) and $(POD_NAME)
-	Pods           int               // that run together
+	Pods           int               // number of pods that run together
 	CPU, Memory    resource.Quantity // requests and limits
 	Storage        Storage
 	Env            map[string]string    // plain variables
@@ -48,11 +48,11 @@ type Launch struct {
 	Deadline time.Duration // after which the cluster ends the pods; 0: none
 	Hold     time.Duration // how long a pod stays after its command, for the collection of its results
 	Control  bool          // the pods wait for a start instant
-	Attempts int           // pods that may follow a killed one, in its place; they continue in its folder
+	Attempts int           // number of successors of a killed pod, which continue in its folder
 	FSGroup  int64         // group that owns the volumes; 0: the cluster's choice
 	Idle     bool          // the pods run no command; they stay for Hold
 	Expire   time.Duration // after which the cluster deletes an ended job; 0: never
-	Target   string        // what is measured, in one line; recorded with the objects; empty: not recorded
+	Target   string        // description of the server in one line, recorded with the objects; empty: not recorded
 }
 
 // Storage is where results are kept.
@@ -245,7 +245,7 @@ func (l *Launch) env() []corev1.EnvVar {
 	return append(all, secretVariables(l.SecretEnv)...)
 }
 
-// variables are those of the contract with the shell launcher, and the user's, which take precedence.
+// variables returns those of the contract with the shell launcher, and the user's, which take precedence.
 func (l *Launch) variables() map[string]string {
 	all := map[string]string{"TZ": "UTC", "HOME": "/tmp", "LLMDBENCH_RUN_EXPERIMENT_LAUNCHER": "1",
 		"LLMDBENCH_HARNESS_NAME": l.Harness, "LLMDBENCH_HARNESS_NAMESPACE": l.Namespace,

@@ -50,7 +50,7 @@ func golden(t *testing.T, name string, text []byte) {
 	require.Equal(t, string(want), string(text), name)
 }
 
-// TestGoldenYAML compares all objects of a launch with what was reviewed once; -update writes them anew.
+// TestGoldenYAML compares all objects of a launch with a reviewed version; -update writes it anew.
 func TestGoldenYAML(t *testing.T) {
 	for name, l := range launches {
 		text, err := YAML(l.Objects())
@@ -68,7 +68,7 @@ func TestGoldenYAML(t *testing.T) {
 	}
 }
 
-// TestNoSecretValues shows that an object refers to a Secret, and has no value of it.
+// TestNoSecretValues checks that an object refers to a Secret, and does not contain its value.
 func TestNoSecretValues(t *testing.T) {
 	text, err := YAML(launchesWithSecret().Objects())
 	require.NoError(t, err)

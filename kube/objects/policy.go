@@ -11,10 +11,10 @@ const (
 	terminated = 143
 )
 
-// failurePolicy states which pods of a job with further attempts get a successor. The loss of a pod by eviction,
+// failurePolicy defines which pods of a job with further attempts get a successor. A pod that is lost by eviction, by
 // preemption or with its node costs no attempt, a killed command costs one, and a command that ended by itself is
-// final. The API server then starts a successor only after the end of its predecessor, so that two never write to one
-// claim.
+// final. With this policy the API server starts a successor only after the end of its predecessor, so that two pods
+// never write to one claim.
 func failurePolicy() *batchv1.PodFailurePolicy {
 	container := Container
 	return &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{

@@ -25,11 +25,11 @@ type Server struct {
 	PullSecrets    []string
 	ServiceAccount string
 	Replicas       int
-	Command        []string             // of the server; $ has no meaning in it
-	PreStart       []string             // shell commands before it, whose exports it gets
+	Command        []string             // command of the server, in which $ has no meaning
+	PreStart       []string             // shell commands before it; the server inherits their exports
 	Env            map[string]string    // plain variables; $ has no meaning in them
 	SecretEnv      map[string]SecretKey // variables whose values stay in a Secret
-	KeyVariable    string               // one of SecretEnv that the engine gets as its argument --api-key; empty: none
+	KeyVariable    string               // member of SecretEnv that the engine gets as its argument --api-key; empty: none
 	Port           int
 	HealthPath     string            // answers 200 once the model is loaded
 	GPUs           int               // of each replica; 0: no request
@@ -146,7 +146,7 @@ func (s *Server) pod() corev1.PodSpec {
 		cache.VolumeSource = corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{
 			ClaimName: s.CacheClaim}}
 	}
-	// the processes of an engine exchange tensors in shared memory, of which a container gets 64 MiB otherwise
+	// The processes of an engine exchange tensors in shared memory; the default of a container is only 64 MiB.
 	spec.Volumes = []corev1.Volume{cache, empty("tmp", ""), empty("shm", corev1.StorageMediumMemory)}
 	spec.Containers = []corev1.Container{s.container()}
 	return spec
@@ -162,7 +162,7 @@ func (s *Server) container() corev1.Container {
 		Resources:       corev1.ResourceRequirements{Requests: resources, Limits: resources},
 		SecurityContext: restrictedContainer(), VolumeMounts: []corev1.VolumeMount{{Name: "cache", MountPath: CacheDir},
 			{Name: "tmp", MountPath: "/tmp"}, {Name: "shm", MountPath: "/dev/shm"}}}
-	// no liveness probe: a restart in the middle of a measurement hides what happened
+	// No liveness probe: a restart during a measurement would hide the failure.
 	c.StartupProbe = s.probe(startupPeriod, (seconds(s.Startup)+startupPeriod-1)/startupPeriod)
 	every := max(1, seconds(s.Probe))
 	c.ReadinessProbe = s.probe(every, max(1, seconds(s.Silence)/every))
@@ -175,7 +175,7 @@ func (s *Server) probe(every, failures int32) *corev1.Probe {
 			Port: intstr.FromString(httpPort), Scheme: corev1.URISchemeHTTP}}}
 }
 
-// command returns the command of the container: a shell first where there are commands before the server.
+// command returns the command of the container. Commands before the server need a shell.
 func (s *Server) command() []string {
 	line := s.Command
 	if len(s.PreStart) > 0 {
@@ -186,7 +186,7 @@ func (s *Server) command() []string {
 	for i, word := range line {
 		escaped[i] = escape(word)
 	}
-	if s.KeyVariable != "" { // the node fills it in, so that the Deployment has the reference alone
+	if s.KeyVariable != "" { // the node replaces the reference, so that the Deployment does not contain the key
 		escaped = append(escaped, "--api-key", "$("+s.KeyVariable+")")
 	}
 	return escaped
@@ -198,8 +198,8 @@ const anyShell = `exec "$(command -v bash || command -v sh)" -c "$0" pre_start "
 // escape protects a text from the cluster, which replaces $(NAME).
 func escape(text string) string { return strings.ReplaceAll(text, "$", "$$") }
 
-// env returns the variables of the container, sorted by name. The user has no entry in the image's list of users, so
-// that programs find its name and home in variables only.
+// env returns the variables of the container, sorted by name. The user is not in the image's list of users, so
+// variables must contain its name and home.
 func (s *Server) env() []corev1.EnvVar {
 	all := map[string]string{"HOME": "/tmp", "USER": "mlperf-go", "HF_HOME": CacheDir + "/huggingface"}
 	maps.Copy(all, s.Env)

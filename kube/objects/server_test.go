@@ -27,7 +27,7 @@ var serverExamples = map[string]Server{
 		Stop: time.Second, Probe: time.Second},
 }
 
-// TestGoldenServers compares the objects of a server with what was reviewed once; -update writes them anew.
+// TestGoldenServers compares the objects of a server with a reviewed version; -update writes it anew.
 func TestGoldenServers(t *testing.T) {
 	for name, s := range serverExamples {
 		t.Run(name, func(t *testing.T) {
@@ -39,7 +39,7 @@ func TestGoldenServers(t *testing.T) {
 	}
 }
 
-// TestServerVersions gives the pods of two versions of a server different labels.
+// TestServerVersions checks that the pods of two versions of a server have different labels.
 func TestServerVersions(t *testing.T) {
 	s := serverExamples["server-plain"]
 	label := func() string { return s.Deployment().Spec.Template.Labels[LabelTemplate] }

@@ -15,7 +15,7 @@ const podKind = "pod"
 // kind is a kind of object that leads to a server.
 type kind struct {
 	name     string
-	versions []schema.GroupVersionResource // the first that the cluster has is read
+	versions []schema.GroupVersionResource // the first version that the cluster has is read
 	urls     func(f *finder, ctx context.Context, found []candidate) ([]string, error)
 }
 
@@ -39,7 +39,8 @@ func kinds() []kind {
 	}
 }
 
-// tiers are the kinds by precedence. Kinds of one tier are equal: an entrance of either kind may be meant.
+// tiers are the kinds by precedence. Kinds of one tier have the same rank, because an entrance of either kind may be
+// meant.
 var tiers = [][]string{{"service", "gateway", "httproute", "inferencepool"}, {"deployment"}, {podKind}}
 
 // kindOf returns the kind of a name; nil: unknown.
@@ -87,7 +88,7 @@ func decode[T any](c candidate) (*T, error) {
 	return &object, nil
 }
 
-// The parts of the Gateway API that decide a URL.
+// The parts of the Gateway API that determine a URL.
 type (
 	gatewayObject struct {
 		Spec struct {

@@ -94,13 +94,13 @@ func (f *finder) cutPort(name string) string {
 	return name
 }
 
-// candidate is an object that the query may mean.
+// candidate is an object that may match the query.
 type candidate struct {
 	unstructured.Unstructured
 	kind *kind
 }
 
-// search returns the objects that a name means.
+// search returns the objects that match a name.
 func (f *finder) search(ctx context.Context, name string) ([]candidate, error) {
 	if m, ok := methods[name]; ok {
 		all, err := f.list(ctx, kindOf(m.kind), "")
@@ -140,8 +140,8 @@ func (f *finder) search(ctx context.Context, name string) ([]candidate, error) {
 	return nil, nil
 }
 
-// list returns the objects of a kind; none where the cluster lacks the kind. Pods that end, that are not ready, or that
-// measure are no servers.
+// list returns the objects of a kind, or none if the cluster lacks the kind. It omits pods that end, that are not
+// ready, or that measure.
 func (f *finder) list(ctx context.Context, k *kind, selector string) ([]candidate, error) {
 	items, err := f.cluster.List(ctx, k.versions, f.Namespace, selector)
 	if err != nil {
@@ -168,7 +168,7 @@ func matching(all []candidate, match func(name string) bool) (found []candidate)
 	return found
 }
 
-// nothing returns the error of a query without a candidate. It lists what there is.
+// nothing returns the error of a query without a match. It lists the existing candidates.
 func (f *finder) nothing(ctx context.Context) error {
 	var all []candidate
 	for _, k := range tiers[0] {

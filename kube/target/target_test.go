@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { testcluster.Main(m) }
 
-// stack is what the namespace "serving" contains. The objects of the Gateway API have the fields that decide a URL.
+// stack is the content of the namespace "serving". The objects of the Gateway API have the fields that determine a URL.
 const stack = `
 apiVersion: v1
 kind: Service
@@ -120,7 +120,7 @@ metadata: {name: single, namespace: serving, labels: {tier: gpu}}
 spec: {containers: [{name: main, image: "example/shell:1", command: [sleep, "1000"]}]}
 `
 
-// customKinds are the kinds that a cluster with the Gateway API has: group, plural, kind.
+// customKinds are the kinds of a cluster with the Gateway API: group, plural, kind.
 var customKinds = [][3]string{{"gateway.networking.k8s.io", "gateways", "Gateway"},
 	{"gateway.networking.k8s.io", "httproutes", "HTTPRoute"},
 	{"inference.networking.k8s.io", "inferencepools", "InferencePool"}}
@@ -184,9 +184,9 @@ func resourceOf(u *unstructured.Unstructured) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: v.Group, Version: v.Version, Resource: strings.ToLower(v.Kind) + "s"}
 }
 
-// TestFind finds servers in a namespace with the real kinds, for a user who has the rights of Rights alone.
+// TestFind finds servers in a namespace with the real kinds, for a user with only the rights of Rights.
 func TestFind(t *testing.T) {
-	t.Parallel() // each has a control plane: kinds are the whole cluster's
+	t.Parallel() // each has a control plane: kinds belong to the whole cluster
 	tc := testcluster.Start(t)
 	tc.Node("node-1", testcluster.Image{Name: "example/shell:1"})
 	admin, err := dynamic.NewForConfig(tc.Admin())
@@ -254,14 +254,14 @@ func TestFind(t *testing.T) {
 		require.Equal(t, exit.StatusUsage, known.Exit, name)
 		require.NotEmpty(t, known.Hint)
 	}
-	// without the rights in a namespace, the message names the missing one
+	// Without the rights in a namespace, the message names the missing one.
 	_, err = Find(t.Context(), user, Query{Namespace: "default", Name: "x"})
 	require.ErrorContains(t, err, "kube rights")
 }
 
 // TestFindWithoutGateways finds a Service in a cluster that lacks the Gateway API.
 func TestFindWithoutGateways(t *testing.T) {
-	t.Parallel() // each has a control plane: kinds are the whole cluster's
+	t.Parallel() // each has a control plane: kinds belong to the whole cluster
 	tc := testcluster.Start(t)
 	access := kubetest.Connect(t, tc.Admin())
 	prepare(t, access)
@@ -275,7 +275,7 @@ func TestFindWithoutGateways(t *testing.T) {
 	require.ErrorContains(t, err, "there are: service/vllm-standalone. Give --endpoint-url")
 }
 
-// prepare makes the namespace, and gives the user the rights of Rights.
+// prepare creates the namespace, and grants the user the rights of Rights.
 func prepare(t *testing.T, access *cluster.Cluster) {
 	t.Helper()
 	names := objects.Launch{Namespace: "serving", ServiceAccount: "default"}

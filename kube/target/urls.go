@@ -88,7 +88,7 @@ func (f *finder) isGateway(p reference, name string) bool {
 	return p.Name == name && cmp.Or(p.Kind, "Gateway") == "Gateway" && cmp.Or(p.Namespace, f.Namespace) == f.Namespace
 }
 
-// modelID is the name of a model in the paths of llm-d-benchmark's stacks.
+// modelID returns the name of a model in the paths of llm-d-benchmark's stacks.
 func modelID(model string) string { return strings.NewReplacer("/", "-", ".", "-").Replace(model) }
 
 // paths returns the prefixes that a route forwards.
@@ -127,7 +127,7 @@ func (f *finder) path(all []string, what string) (string, error) {
 	return "", nil
 }
 
-// gatewayURL returns the URL of a listener of a Gateway; empty: the only one, or the one for plain HTTP.
+// gatewayURL returns the URL of a Gateway's listener with a name; empty: the only one, or the one for plain HTTP.
 func (f *finder) gatewayURL(c candidate, listener, path string) ([]string, error) {
 	g, err := decode[gatewayObject](c)
 	if err != nil {
@@ -187,7 +187,7 @@ func (f *finder) route(ctx context.Context, found []candidate) ([]string, error)
 		"the HTTPRoute %s has not exactly one Gateway in the namespace %q", name, f.Namespace)
 }
 
-// pool returns the URL of an InferencePool: that of the HTTPRoute which leads to it.
+// pool returns the URL of an InferencePool: that of the HTTPRoute that leads to it.
 func (f *finder) pool(ctx context.Context, found []candidate) ([]string, error) {
 	name := found[0].GetName()
 	routes, err := f.list(ctx, kindOf("httproute"), "")
@@ -233,7 +233,7 @@ func (f *finder) deployment(ctx context.Context, found []candidate) ([]string, e
 	return f.pods(ctx, pods)
 }
 
-// pods returns the URLs of pods: the given port, or the first of their first container.
+// pods returns the URLs of pods, with the given port or the first one of their first container.
 func (f *finder) pods(_ context.Context, found []candidate) (all []string, err error) {
 	for _, c := range found {
 		p, err := decode[corev1.Pod](c)
@@ -258,7 +258,7 @@ func (f *finder) pods(_ context.Context, found []candidate) (all []string, err e
 	return all, nil
 }
 
-// address returns a URL of parts that the cluster's objects contain, and that any user of the cluster may have written.
+// address returns a URL from parts in the cluster's objects, which any user of the cluster may have written.
 func address(scheme, host string, port int, path string) ([]string, error) {
 	if net.ParseIP(host) == nil && len(validation.IsDNS1123Subdomain(strings.ToLower(host))) > 0 {
 		return nil, usage("Give --endpoint-url", "the address %.100q is neither an IP address nor a host name", host)

@@ -38,10 +38,10 @@ const (
 type Cluster struct {
 	*plane
 	t     testing.TB
-	atEnd func(func()) // calls a function at the end of what the test makes
+	atEnd func(func()) // atEnd calls a function at the end of the test
 }
 
-// plane is a control plane: its processes, and how they are reached.
+// plane is a control plane: its processes and its addresses.
 type plane struct {
 	dir     string
 	url     string
@@ -106,7 +106,7 @@ func newPlane() (*plane, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Not t.TempDir: sockets and mount points want short paths, and the processes end after its clean-up.
+	// Not t.TempDir: sockets and mount points need short paths, and the processes end after its clean-up.
 	dir, err := os.MkdirTemp("", "kube-")
 	if err != nil {
 		return nil, err
@@ -129,10 +129,10 @@ func newPlane() (*plane, error) {
 	return p, nil
 }
 
-// atEnd calls a function at the end of the control plane, before those that were named earlier.
+// atEnd calls a function at the end of the control plane, before those that were registered earlier.
 func (p *plane) atEnd(f func()) { p.ends = append(p.ends, f) }
 
-// stop ends the control plane. The end of its logs is printed where a test failed.
+// stop ends the control plane. If a test failed, it prints the end of the logs.
 func (p *plane) stop(failed bool) {
 	if failed && os.Getenv(Logs) != "" {
 		for _, path := range p.logs {
@@ -360,7 +360,7 @@ func threePorts() (a, b, c string, err error) {
 	return a, b, c, err
 }
 
-// freePort returns a port of loopback that nothing listened on a moment ago.
+// freePort returns a port of loopback that was free a moment ago.
 func freePort() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

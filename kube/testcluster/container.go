@@ -38,7 +38,7 @@ type container struct {
 	ready    bool // by its probes; guarded by the pod
 }
 
-// order is what a new process needs to become a container. It travels in an environment variable.
+// order contains everything that a new process needs to become a container. It is passed in an environment variable.
 type order struct {
 	Root     string // an empty folder, the root of the container
 	Mounts   []mount
@@ -135,7 +135,8 @@ func bind(root string, m mount) error {
 	} else if err = os.MkdirAll(filepath.Dir(to), 0o755); err == nil {
 		err = os.WriteFile(to, nil, 0o644)
 	}
-	// The mount point of a volume below a read-only folder of the host exists already, or the bind fails below.
+	// The mount point of a volume below a read-only folder of the host exists already; if not, the bind mount fails
+	// below.
 	if err != nil && !errors.Is(err, syscall.EROFS) {
 		return err
 	}
@@ -200,7 +201,7 @@ func (c *container) readOnly() bool {
 	return s != nil && s.ReadOnlyRootFilesystem != nil && *s.ReadOnlyRootFilesystem
 }
 
-// user returns the user and group of the container: those of its security context, or of the pod's, or an arbitrary
+// user returns the user and group of the container: those of its security context or of the pod's, or else an arbitrary
 // user in group 0, as OpenShift chooses one.
 func (c *container) user() (uid, gid int) {
 	uid, gid = 1000650000, 0

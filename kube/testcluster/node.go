@@ -27,8 +27,8 @@ const GPU corev1.ResourceName = "nvidia.com/gpu"
 type Image struct {
 	Name       string
 	Entrypoint []string
-	// Folders maps folders of the container to folders of the host. They must exist in the host's tree, as
-	// /usr/local/bin does.
+	// Folders maps folders of the container to folders of the host. They must exist in the host's tree, like
+	// /usr/local/bin.
 	Folders map[string]string
 }
 
@@ -86,7 +86,7 @@ func (c *Cluster) node(name string, taints []corev1.Taint, images []Image) *Node
 	n.wait.Go(func() { n.watch(ctx) })
 	c.atEnd(func() {
 		n.Lose()
-		c.admin.CoreV1().Nodes().Delete(context.Background(), name, metav1.DeleteOptions{}) // or it counts as unhealthy
+		c.admin.CoreV1().Nodes().Delete(context.Background(), name, metav1.DeleteOptions{}) // else it is unhealthy
 	})
 	return n
 }
@@ -127,7 +127,7 @@ func (n *Node) register(ctx context.Context, taints []corev1.Taint) error {
 	})
 }
 
-// updateNode changes the status of the node; the node controller changes the same object, hence the repeats.
+// updateNode changes the status of the node. It retries, because the node controller changes the same object.
 func (n *Node) updateNode(ctx context.Context, change func(*corev1.Node)) error {
 	var err error
 	for range 10 {
@@ -166,7 +166,7 @@ func (n *Node) beat(ctx context.Context) {
 	}
 }
 
-// watch runs the pods that are bound to the node, and ends those that are deleted.
+// watch runs the pods that are bound to the node, and ends deleted ones.
 func (n *Node) watch(ctx context.Context) {
 	source := cache.NewListWatchFromClient(n.client.CoreV1().RESTClient(), "pods", metav1.NamespaceAll,
 		fields.OneTermEqualSelector("spec.nodeName", n.name))
@@ -245,7 +245,7 @@ func (c *Cluster) Evict(namespace, name, message string) {
 	c.pod(namespace, name).evict(message)
 }
 
-// pod returns a pod that runs; without it the test fails.
+// pod returns a running pod; it fails the test if there is none.
 func (c *Cluster) pod(namespace, name string) *pod {
 	c.t.Helper()
 	c.mu.Lock()

@@ -34,7 +34,7 @@ func newPod(ctx context.Context, n *Node, spec *corev1.Pod) *pod {
 	return p
 }
 
-// run runs the init containers one after the other, then all containers, and reports each change.
+// run runs the init containers in sequence, then all containers, and reports each change.
 func (p *pod) run() {
 	defer p.cancel()
 	if waiting, message := p.prepare(); waiting != "" {
@@ -58,7 +58,7 @@ func (p *pod) run() {
 	p.finishDeletion()
 }
 
-// prepare returns why the pod cannot start: a kubelet's word and a message.
+// prepare returns why the pod cannot start: a kubelet's reason and a message.
 func (p *pod) prepare() (reason, message string) {
 	for _, c := range append(p.spec.Spec.InitContainers[:len(p.spec.Spec.InitContainers):len(p.spec.Spec.InitContainers)],
 		p.spec.Spec.Containers...) {
@@ -89,7 +89,7 @@ func (p *pod) runContainers() {
 		}
 	}
 	p.mu.Lock()
-	if p.deleted || p.evicted != "" { // terminate came before the start
+	if p.deleted || p.evicted != "" { // terminate was called before the start
 		p.signalAll()
 	}
 	p.mu.Unlock()
@@ -178,7 +178,7 @@ func (p *pod) evict(message string) {
 }
 
 // finishDeletion removes a deleted pod from the API server once its containers have ended. A pod that ended by itself
-// stays there, with its logs, until somebody deletes it.
+// stays there with its logs until a user deletes it.
 func (p *pod) finishDeletion() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -214,7 +214,7 @@ func (p *pod) current() []corev1.ContainerStatus {
 	return all
 }
 
-// report writes the status of the pod. Conditions that others set, as PodScheduled, stay.
+// report writes the status of the pod. It keeps conditions that others set, such as PodScheduled.
 func (p *pod) report(phase corev1.PodPhase, containers []corev1.ContainerStatus) {
 	pods := p.node.client.CoreV1().Pods(p.spec.Namespace)
 	for range 10 {

@@ -50,7 +50,7 @@ func (c *Cluster) provisionAll(ctx context.Context) (mounted []string) {
 		name := "pv-" + string(claim.UID)
 		dir := filepath.Join(c.dir, name)
 		if os.Mkdir(dir, 0o777) != nil {
-			continue // it has one
+			continue // it has a volume already
 		}
 		size := claim.Spec.Resources.Requests[corev1.ResourceStorage]
 		if os.Getuid() == 0 && unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d,mode=0777", size.Value())) == nil {

@@ -10,17 +10,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// previousLog is behind the name of the log of a container's last run.
+// previousLog is the suffix of the log of a container's previous run.
 const previousLog = ".previous"
 
-// Times of restarts: a kubelet waits from 10 s to 5 min.
+// Delays of restarts: a kubelet waits from 10 s to 5 min.
 const (
 	firstBackoff = time.Second
 	maxBackoff   = 5 * time.Second
 )
 
-// supervise waits for the end of a container and starts it again where the pod's policy demands that. It returns after
-// the last end.
+// supervise waits for the end of a container and starts it again if the pod's policy requires it. It returns after the
+// last end.
 func (p *pod) supervise(i int) {
 	for backoff := firstBackoff; ; backoff = min(2*backoff, maxBackoff) {
 		c := p.containers[i]
@@ -34,7 +34,7 @@ func (p *pod) supervise(i int) {
 	}
 }
 
-// restart starts a container again after a while. It returns false if the pod is to end.
+// restart starts a container again after a delay. It returns false if the pod is to end.
 func (p *pod) restart(i int, backoff time.Duration) bool {
 	old := p.containers[i]
 	os.Rename(old.log, old.log+previousLog)
@@ -65,8 +65,8 @@ func (p *pod) restart(i int, backoff time.Duration) bool {
 	return true
 }
 
-// probe asks a container's probes, and reports when its readiness changes. A container whose startup probe fails too
-// often is killed. Only requests by HTTP are supported.
+// probe runs a container's probes, and reports when its readiness changes. It kills a container whose startup probe
+// fails too often. It supports only HTTP probes.
 func (p *pod) probe(ctx context.Context, c *container) {
 	if c.spec.ReadinessProbe == nil {
 		return

@@ -31,7 +31,7 @@ func newNodeServer(n *Node) (*nodeServer, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Streams of exec are upgraded connections: HTTP/1.1 alone has them.
+	// Streams of exec are upgraded connections, which only HTTP/1.1 has.
 	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{certificate},
 		NextProtos: []string{"http/1.1"}})
 	if err != nil {

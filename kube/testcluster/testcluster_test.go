@@ -47,7 +47,8 @@ func (c *Cluster) phase(name string, want corev1.PodPhase) (*corev1.Pod, func(ct
 	}
 }
 
-// TestPods shows that pods behave as on a node: volumes, tokens, logs, exec, exit codes, an unknown image, deletion.
+// TestPods checks that pods behave as on a real node: volumes, tokens, logs, exec, exit codes, an unknown image,
+// deletion.
 func TestPods(t *testing.T) {
 	c := Start(t)
 	c.Node("node-1", Image{Name: image})

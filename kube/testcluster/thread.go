@@ -5,9 +5,9 @@ import (
 	"runtime"
 )
 
-// startTied starts a process whose SysProcAttr has Pdeathsig and waits for it. The kernel sends that signal when the
-// thread ends that started the process, and Go ends threads: a goroutine keeps one for each process. ended is called
-// after the end.
+// startTied starts a process whose SysProcAttr has Pdeathsig, and waits for it. The kernel sends that signal when the
+// thread ends that started the process. Go may end any thread, so a goroutine keeps one for each process. ended is
+// called after the end.
 func startTied(process *exec.Cmd, ended func()) error {
 	started := make(chan error)
 	go func() {

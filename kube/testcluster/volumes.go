@@ -201,7 +201,7 @@ func (p *pod) environment(c *corev1.Container) ([]string, error) {
 // expand replaces the references $(NAME) to variables.
 func expand(text string, env []string) string {
 	const dollar = "\x00"
-	text = strings.ReplaceAll(text, "$$", dollar) // an escaped one
+	text = strings.ReplaceAll(text, "$$", dollar) // an escaped dollar
 	for _, e := range env {
 		name, value, _ := strings.Cut(e, "=")
 		text = strings.ReplaceAll(text, "$("+name+")", value)
