@@ -84,7 +84,7 @@ func built(t *testing.T, folder string) map[string]string {
 // timed are files of a tree that contain times, addresses or rates, so that only their existence can be compared.
 var timed = []string{"mlperf_log_detail.txt", "mlperf_log_summary.txt", "mlperf_log_accuracy.json", "README.md"}
 
-// place matches what differs from process to process: the simulator's address.
+// place matches the simulator's address, which differs from process to process.
 var place = regexp.MustCompile(`http://127[.]0[.]0[.]1:\d+`)
 
 func treeOf(t *testing.T, root string) map[string]string {
@@ -132,7 +132,7 @@ func (p *process) childrenThat(are func(line string) bool) []int {
 	return list
 }
 
-// The death of any process at any moment costs only the running step: a resumed campaign ends with the same tree as an
+// The death of any process at any moment costs only the running step: a resumed campaign has the same tree as an
 // undisturbed one.
 func TestDeathAtAnyMoment(t *testing.T) {
 	t.Parallel()
@@ -189,7 +189,7 @@ func TestTwoCampaignsInOneFolder(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "out")
 	first := small(t, folder)
 	first.at(1)
-	_ = syscall.Kill(first.cmd.Process.Pid, syscall.SIGSTOP) // so that it is there for as long as the second looks
+	_ = syscall.Kill(first.cmd.Process.Pid, syscall.SIGSTOP) // keeps the lock
 	second := small(t, folder, "--json")
 	require.Equal(t, run.ExitUsage, second.end(faultWait))
 	require.Contains(t, second.stdout.String(), `"campaign_running"`)
@@ -197,11 +197,11 @@ func TestTwoCampaignsInOneFolder(t *testing.T) {
 	require.Equal(t, 0, first.end(faultWait), "the first is not disturbed; its stderr:\n%s", first.stderr.String())
 }
 
-// relay is a server's address that stays while the servers behind it change.
+// relay keeps a server's address while the servers behind it change.
 type relay struct {
 	listener net.Listener
 	mu       sync.Mutex
-	to       string // address of the server; empty: it is gone
+	to       string // address of the server; empty: there is none
 	open     map[net.Conn]bool
 	work     sync.WaitGroup
 }
@@ -234,7 +234,7 @@ func (r *relay) connect(to string) {
 	defer r.mu.Unlock()
 	r.to = strings.TrimPrefix(to, "http://")
 	for c := range r.open {
-		_ = c.Close() // its copies end
+		_ = c.Close() // ends its copies
 	}
 }
 
@@ -252,7 +252,7 @@ func (r *relay) serve(in net.Conn) {
 	for _, way := range [][2]net.Conn{{in, out}, {out, in}} {
 		both.Go(func() {
 			_, err := io.Copy(way[0], way[1])
-			_ = errors.Join(err, way[0].Close(), way[1].Close()) // one end is gone: so is the other
+			_ = errors.Join(err, way[0].Close(), way[1].Close()) // one end is gone, and so is the other
 		})
 	}
 	both.Wait()

@@ -16,7 +16,7 @@ import (
 func TestCandidates(t *testing.T) {
 	app := newTestProgram().app()
 	for _, c := range []struct {
-		shell, line string // the line ends where the cursor is
+		shell, line string // the cursor is at the end of the line
 		has, lacks  string // words among the candidates
 	}{
 		{"zsh", "mlperf-go ", "run submission dataset help", "-h __complete"},
@@ -66,7 +66,7 @@ func TestCandidates(t *testing.T) {
 	}
 }
 
-// Every flag whose name or help speaks of a file, a folder or a choice completes it.
+// Every flag whose name or help mentions a file, a folder or a choice can be completed.
 func TestFlagsOfPathsAndChoicesComplete(t *testing.T) {
 	app := newTestProgram().app()
 	each(app.Commands, "", func(name string, c *cli.Command) {
@@ -88,7 +88,7 @@ func TestFlagsOfPathsAndChoicesComplete(t *testing.T) {
 	})
 }
 
-// shells are the shells that have a completion script, and how one loads it.
+// shells are the shells with a completion script, and how each loads it.
 var shells = []struct {
 	name  string
 	start []string
@@ -101,7 +101,7 @@ var shells = []struct {
 	{"fish", []string{"fish", "--no-config", "--interactive"}, "mlperf-go completion fish | source"},
 }
 
-// typedLines are what is typed, and what Tab makes of it.
+// typedLines are typed texts, and their completions by Tab.
 var typedLines = []struct{ typed, shown string }{
 	{"mlperf-go subm", "mlperf-go submission "},
 	{"mlperf-go run --target-q", "--target-qps "},
@@ -120,7 +120,7 @@ var typedLines = []struct{ typed, shown string }{
 	{"mlperf-go sim --fault cut_m", "cut_mid="},
 }
 
-// A person types a line and presses Tab, in every shell that is installed.
+// In every installed shell, a typed line is completed by Tab.
 func TestShellsComplete(t *testing.T) {
 	for _, shell := range shells {
 		t.Run(shell.name, func(t *testing.T) {

@@ -17,7 +17,7 @@ func newTestProgram() *program {
 	return &program{console: newConsole(io.Discard, io.Discard, nil, &secret.Redactor{}), secrets: &secret.Redactor{}}
 }
 
-// A JSON log line contains its fields; a line for people contains the message alone.
+// A log line contains its fields as JSON, and only the message for people.
 func TestLogFormats(t *testing.T) {
 	for format, check := range map[string]func(line []byte){
 		"json": func(line []byte) {

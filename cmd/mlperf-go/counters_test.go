@@ -20,7 +20,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
-// The page of --serve-metrics shows the figures that the progress line shows, and ends with the test.
+// The page of --serve-metrics shows the same figures as the progress line, and ends with the test.
 func TestCountersOfAProgress(t *testing.T) {
 	made, err := plan.New(plan.Settings{"model": "llama3.1-8b", "scenario": "Server", "serve-metrics": ":0"})
 	require.NoError(t, err)
@@ -62,7 +62,7 @@ func TestCountersOfARunningTest(t *testing.T) {
 	p.until("three pages of a test that goes on", patience, func() bool {
 		r, err := client.Get("http://" + address + "/metrics")
 		if err != nil {
-			return false // the page is not there yet
+			return false // the page may not exist yet
 		}
 		defer r.Body.Close()
 		parser := expfmt.NewTextParser(model.LegacyValidation)

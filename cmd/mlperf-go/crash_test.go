@@ -8,8 +8,8 @@ import (
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
-// broken is a backend with a bug, for crash.txtar: it panics on its own goroutine, or on LoadGen's thread while it
-// encodes a request.
+// broken is a faulty backend for crash.txtar: it panics on its own goroutine, or on LoadGen's thread while it encodes a
+// request.
 type broken struct{ inEncode bool }
 
 func init() {

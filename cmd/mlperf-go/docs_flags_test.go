@@ -24,7 +24,7 @@ func pageText(t *testing.T, name string) string {
 
 var listedCommand = regexp.MustCompile(`(?m)^  ([a-z]+)  +\S`)
 
-// help gives the help text of a command and of every command below it.
+// help returns the help text of a command and of its subcommands.
 func help(t *testing.T, command ...string) string {
 	t.Helper()
 	var out, complaints bytes.Buffer
@@ -73,8 +73,8 @@ func TestHelpAndPagesSpeakOfTheSameFlags(t *testing.T) {
 	}
 }
 
-// The page for those who come from the older harness has every name of it that is accepted, and on the right-hand side
-// only flags that are there.
+// The page for users of the older harness lists every old name that is accepted, and its right-hand side has only
+// existing flags.
 func TestMigrationPageIsComplete(t *testing.T) {
 	page := pageText(t, "docs/how-to/migration.md")
 	known := flagsIn(help(t))

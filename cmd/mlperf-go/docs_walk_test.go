@@ -14,7 +14,7 @@ import (
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
-// commandsOf gives the blocks of a page that are marked as shell.
+// commandsOf returns the blocks of a page that are marked as shell.
 func commandsOf(t *testing.T, page string) []string {
 	t.Helper()
 	text, err := os.ReadFile(page)
@@ -28,8 +28,9 @@ func commandsOf(t *testing.T, page string) []string {
 	return blocks
 }
 
-// The commands of docs/tutorial/first-server.md up to the benchmark's own data run in their order on a simulator that
-// was started as the page describes, and on one that knows the answers of the data set as little as any other server.
+// The commands of docs/tutorial/first-server.md before the benchmark's own data run in their order, on a simulator that
+// was started as the page describes. They also run on a simulator without the answers of the data set, like any other
+// server.
 func TestWalkToARehearsalOnAnOwnServer(t *testing.T) {
 	if testing.Short() || !loadgen.Built {
 		t.Skip("measures a whole rehearsal, which needs LoadGen")
@@ -45,7 +46,7 @@ func TestWalkToARehearsalOnAnOwnServer(t *testing.T) {
 	}
 }
 
-// walkFirstServer runs the commands of the page and returns what `submission` printed. The trial is shortened, and the
+// walkFirstServer runs the commands of the page and returns the output of `submission`. The trial is shortened, and the
 // port is the server's.
 func walkFirstServer(t *testing.T, url string) (printed string) {
 	t.Helper()
@@ -74,8 +75,7 @@ func walkFirstServer(t *testing.T, url string) (printed string) {
 	return printed
 }
 
-// A newcomer who types what docs/tutorial/first-submission.md says reaches the packed file: every command of the page
-// runs as it stands, in its order.
+// The commands of docs/tutorial/first-submission.md run unchanged in their order, and end with the packed file.
 func TestTheWalkOfTheSubmissionPage(t *testing.T) {
 	if testing.Short() || !loadgen.Built {
 		t.Skip("measures a whole rehearsal, which needs LoadGen")

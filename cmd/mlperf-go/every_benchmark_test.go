@@ -59,8 +59,8 @@ func rehearsed(t *testing.T, row *models.Row, folder string, more ...string) (*r
 	return r, cmd.ProcessState.ExitCode()
 }
 
-// Every benchmark's accuracy rehearsal ends with the score that the simulator was set to, with an accuracy.txt from
-// which the checker reads the same score, and with exit code 1 exactly if the score is below a target.
+// Every benchmark's accuracy rehearsal has the score that the simulator was set to. The checker reads the same score
+// from accuracy.txt, and the exit code is 1 exactly if the score is below a target.
 func TestEveryBenchmarksAccuracyRehearsal(t *testing.T) {
 	if !loadgen.Built {
 		t.Skip("built without LoadGen")
@@ -84,7 +84,8 @@ func TestEveryBenchmarksAccuracyRehearsal(t *testing.T) {
 				if !ok {
 					continue
 				}
-				// A row of each part of the data set may be rounded away; the statistical error of 48 answers is twice as much.
+				// A row of each part of the data set may be lost by rounding; the statistical error of 48 answers is twice as
+				// large.
 				require.InDelta(t, quality*known.full, m.Value, 0.06*known.full, m.Name)
 				below = below || m.Pass != nil && !*m.Pass
 				if m.Pass != nil && known.name != "" {
@@ -105,7 +106,7 @@ func TestEveryBenchmarksAccuracyRehearsal(t *testing.T) {
 			require.EqualValues(t, samples, r.Samples.Completed)
 			require.Empty(t, r.Breaches)
 
-			// As it is without any setting, every target is reached.
+			// By default every target is reached.
 			_, exit = rehearsed(t, row, filepath.Join(t.TempDir(), "right"), "--samples", "12")
 			require.Equal(t, run.ExitValid, exit)
 		})
@@ -127,7 +128,7 @@ func TestTheChainOfEveryBenchmarkIsTested(t *testing.T) {
 	require.ElementsMatch(t, want, strings.Fields(string(line[1])))
 }
 
-// Without a sandbox, a rehearsal with programs reports this, and what to do, before it starts anything.
+// Without a sandbox, a rehearsal with programs reports this with a remedy before it starts anything.
 func TestAMissingSandboxIsReportedFirst(t *testing.T) {
 	if !canSandbox() {
 		t.Skip("the kernel does not allow the sandbox, or there is no python3")
@@ -136,7 +137,7 @@ func TestAMissingSandboxIsReportedFirst(t *testing.T) {
 	for _, command := range [][]string{{"submission", "--rehearsal-size", "tiny"}, {"run", "--mode", "accuracy"}} {
 		folder := filepath.Join(t.TempDir(), "out")
 		args := append(command, "--model", "mixtral-8x7b", "--output-dir", folder, "--no-progress")
-		// A namespace of users in which no other may be made.
+		// A user namespace in which no further one can be created.
 		line := fmt.Sprintf(`echo 0 >/proc/sys/user/max_user_namespaces || exit %d; exec mlperf-go "$@"`, closed)
 		cmd := exec.Command("unshare", append([]string{"-Ur", "sh", "-c", line, "sh"}, args...)...)
 		out, err := cmd.CombinedOutput()

@@ -16,9 +16,9 @@ import (
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
-// An experiment that is interrupted or killed in the middle of a trial continues with the same trial, and its
-// experiment.json is whole at any time. A replica that dies in the middle spoils only that trial, which is repeated
-// once the replica answers again.
+// An experiment that is interrupted or killed during a trial continues with the same trial, and its experiment.json is
+// complete at any time. A replica that dies spoils only the current trial, which is repeated once the replica answers
+// again.
 func TestAnExperimentSurvives(t *testing.T) {
 	if !loadgen.Built {
 		t.Skip("built without LoadGen")
@@ -54,7 +54,7 @@ func TestAnExperimentSurvives(t *testing.T) {
 
 	p := start(t, folder, args...)
 	p.until("another trial", patience, func() bool { return trials() == 3 })
-	time.Sleep(100 * time.Millisecond) // into the next one
+	time.Sleep(100 * time.Millisecond) // during the next trial
 	require.NoError(t, replica.Process.Kill())
 	time.Sleep(time.Second)
 	require.NoError(t, os.Remove(filepath.Join(dir, "ready2")))

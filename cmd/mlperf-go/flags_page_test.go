@@ -17,8 +17,8 @@ var updateFlags = flag.Bool("update-flags", false, "write docs/reference/flags.m
 
 const flagsPage = "../../docs/reference/flags.md"
 
-// Every flag stands on a page: docs/reference/flags.md is what the commands themselves say.
-func TestTheFlagsPageIsWhatTheCommandsSay(t *testing.T) {
+// docs/reference/flags.md lists every flag as the commands define it.
+func TestTheFlagsPageIsUpToDate(t *testing.T) {
 	want := flagsText()
 	if *updateFlags {
 		require.NoError(t, os.WriteFile(flagsPage, []byte(want), 0o644))
@@ -93,7 +93,7 @@ func has(c *cli.Command, name string) bool {
 	return false
 }
 
-// flagTable writes the flags that are not skipped, and says how many there are.
+// flagTable writes the flags that are not skipped, and returns their number.
 func flagTable(b *strings.Builder, flags []cli.Flag, skip map[string]bool) int {
 	n := 0
 	for _, f := range flags {

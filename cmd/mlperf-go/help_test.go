@@ -35,7 +35,7 @@ func helpOf(app *cli.App, path []*cli.Command, width int, all bool) string {
 	return h.b.String()
 }
 
-// The help of `submission` has no flag that the command rejects.
+// The help of `submission` contains no flag that the command rejects.
 func TestHelpOfSubmissionHasNoPartialFlags(t *testing.T) {
 	app := newTestProgram().app()
 	eachCommand(app.Commands, nil, func(path []*cli.Command) {
@@ -50,8 +50,8 @@ func TestHelpOfSubmissionHasNoPartialFlags(t *testing.T) {
 	})
 }
 
-// Every command begins its help with two examples, which its own flags and arguments accept, and describes at most a
-// dozen basic flags where it has more.
+// Every command's help begins with two examples that the command accepts, and describes at most a dozen basic flags if
+// the command has more.
 func TestHelpStartsWithExamples(t *testing.T) {
 	app := newTestProgram().app()
 	names := []string{""}
@@ -87,7 +87,7 @@ func TestHelpStartsWithExamples(t *testing.T) {
 	}
 }
 
-// No line is wider than asked, at widths from a narrow window to a wide one, unless a single word is.
+// No line is wider than the width, from narrow windows to wide ones, unless it is a single word.
 func TestHelpFitsTheTerminal(t *testing.T) {
 	app := newTestProgram().app()
 	for _, width := range []int{64, 80, 120} {
@@ -164,7 +164,7 @@ func TestHelpIsAskedForInEveryPlace(t *testing.T) {
 	}
 }
 
-// A real terminal's width is what the help is wrapped at.
+// The help is wrapped at the width of a real terminal.
 func TestHelpInATerminal(t *testing.T) {
 	t.Parallel()
 	longest := map[uint16]int{}

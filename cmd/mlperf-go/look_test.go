@@ -17,8 +17,8 @@ import (
 // colours are the sequences that colour text on a terminal.
 var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// requireFits fails for a line that is longer than the terminal. A word of more than half a line may end a line that is
-// too long: it is whole, so that it can be copied.
+// requireFits requires that no line is longer than the terminal, unless it ends with a word of more than half a line.
+// Such a word is not broken, so that it can be copied.
 func requireFits(t *testing.T, columns int, command, text string) {
 	t.Helper()
 	for _, l := range strings.Split(escapes.ReplaceAllString(text, ""), "\n") {
@@ -30,7 +30,7 @@ func requireFits(t *testing.T, columns int, command, text string) {
 	}
 }
 
-// Every command that prints a table fits a terminal of 80 columns, and so do the messages around it.
+// All tables and the messages around them fit a terminal of 80 columns.
 func TestEveryTableFitsATerminal(t *testing.T) {
 	dir := t.TempDir()
 	synth := exec.Command("mlperf-go", "dataset", "synth", "--samples", "24", "--output", filepath.Join(dir, "d.json"))
@@ -93,8 +93,8 @@ func TestEveryTableFitsATerminal(t *testing.T) {
 	}
 }
 
-// A terminal shows green, red and yellow; with NO_COLOR and on a dumb one nothing is coloured. Text of a server never
-// brings its own colour or gets the program's.
+// A terminal shows green, red and yellow, but no colours with NO_COLOR or if it is dumb. A server's text has neither
+// its own colours nor the program's.
 func TestColour(t *testing.T) {
 	dir := t.TempDir()
 	const preflight = "preflight --model llama3.1-8b --endpoint "

@@ -13,7 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// madeUpRound is the one file that a new round adds.
+// madeUpRound is the only file that a new round adds.
 const madeUpRound = `
 seeds: {qsl: 11, sample_index: 22, schedule: 33}
 layout: {code: src}
@@ -27,7 +27,7 @@ benchmarks:
     at_least: {ROUGE1: 50}
 `
 
-// madeUpBenchmark is the one file that a new benchmark adds, beside its lines in the rounds that take it.
+// madeUpBenchmark is the only file that a new benchmark adds, apart from its lines in the rounds that contain it.
 const madeUpBenchmark = `package models
 
 func init() {
@@ -49,7 +49,7 @@ func init() {
 }
 `
 
-// withFiles builds the program as if files were added to the repository: their contents by path.
+// withFiles builds the program with additional files in the repository: their contents by path.
 func withFiles(t *testing.T, files map[string]string) (program string) {
 	t.Helper()
 	root, err := filepath.Abs("../..")
@@ -71,7 +71,7 @@ func withFiles(t *testing.T, files map[string]string) (program string) {
 	return program
 }
 
-// A round is added by its file, and a benchmark by its file and its line in a round: both then run, are scored,
+// A round is added by its file, and a benchmark by its file and its line in a round. Both can then be run, scored,
 // audited, built into a tree and checked.
 func TestANewRoundAndANewBenchmarkAreAFileEach(t *testing.T) {
 	if !loadgen.Built {

@@ -27,7 +27,8 @@ const slept = `(EngineCore pid=20) INFO 01-01 00:01:00 [a.py:1] Sleep mode freed
 
 const woke = "(EngineCore pid=20) INFO 01-01 00:01:09 [a.py:3] It took 0.75 seconds to wake up.\n"
 
-// TestSleepMode: nop puts a server to sleep whose log shows no sleep yet, once, and reads what the server then logs.
+// TestSleepMode: nop puts a server to sleep, once, if its log does not contain a sleep, and reads the new lines of the
+// log.
 func TestSleepMode(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "vllm.log")
 	require.NoError(t, os.WriteFile(log, []byte(sleepyLog), 0o600))
@@ -56,7 +57,7 @@ func TestSleepMode(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	for i := range 2 { // the second time the log shows it already
+	for i := range 2 { // the second time the log contains it already
 		var stdout, stderr bytes.Buffer
 		require.Zero(t, mainCode([]string{"mlperf-go", "nop", log, "--endpoint-url", server.URL}, nil, &stdout, &stderr),
 			"%s", stderr.String())

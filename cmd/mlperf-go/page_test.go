@@ -30,7 +30,7 @@ func TestLongErrorsAreLists(t *testing.T) {
 	}
 }
 
-// The list of a text has the words of the text, whatever it is.
+// The list of a text contains all words of the text.
 func TestListsKeepEveryWord(t *testing.T) {
 	words := rapid.SliceOf(rapid.SampledFrom([]string{
 		"a", "bb;", "c.", "(d", "e)", "\"f", "g\"", "`", strings.Repeat("h", 90)}))
@@ -60,8 +60,8 @@ func TestTextIsFolded(t *testing.T) {
 	}
 }
 
-// A page of a pipe has each line whole and no colour; a narrow one wraps cells, and colours the words of the columns
-// that the program fills itself.
+// A page of a pipe has whole lines and no colour. A narrow one wraps cells, and colours the words in columns that the
+// program fills itself.
 func TestTables(t *testing.T) {
 	fill := func(p page) {
 		table := p.table(1)
@@ -86,7 +86,7 @@ func TestTables(t *testing.T) {
 		"                it\n", out.String())
 }
 
-// Whatever the cells are, no line is longer than the page, but for a word that is longer itself, and nothing is lost.
+// No line is longer than the page unless it is a single word, and no text is lost, whatever the cells contain.
 func TestTablesFit(t *testing.T) {
 	cell := rapid.StringMatching(`[a-z]{0,12}( [a-z/]{1,12}){0,6}`)
 	rapid.Check(t, func(t *rapid.T) {
@@ -120,7 +120,7 @@ func letters(text string) map[rune]int {
 	return n
 }
 
-// Colour is for terminals alone: neither a pipe nor a file has it, whatever the environment says.
+// Only terminals get colours: neither a pipe nor a file does, whatever the environment contains.
 func TestPipesHaveNoColour(t *testing.T) {
 	var out bytes.Buffer
 	c := newConsole(&out, &out, []string{"TERM=xterm", "COLUMNS=20"}, &secret.Redactor{})

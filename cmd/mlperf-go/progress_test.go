@@ -12,7 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/engine"
 )
 
-// What the tails are held to is a line of its own on a terminal, and a limit that is lost comes first in a log.
+// On a terminal the limits have their own line. In a log a lost limit comes first.
 func TestProgressNamesTheLimits(t *testing.T) {
 	ttft := record.Tail{What: "time to first token", Limit: 2 * time.Second, Over: 17}
 	tpot := record.Tail{What: "time per output token", Limit: 100 * time.Millisecond, Over: 1, Bearable: 3}
@@ -37,7 +37,8 @@ func TestProgressNamesTheLimits(t *testing.T) {
 	require.Empty(t, newView(now).limits)
 }
 
-// The line of a workload names the stage, what was sent of how many requests, and failures only if there are some.
+// The line of a workload contains the stage, the number of sent requests and their total, and failures if there are
+// any.
 func TestProgressOfAWorkload(t *testing.T) {
 	p := bench.Progress{Live: engine.Live{Stage: 1, Sent: 120, Ended: 112, Failed: 2}, Stages: 3, Requests: 500,
 		Elapsed: 12400 * time.Millisecond}
@@ -46,7 +47,7 @@ func TestProgressOfAWorkload(t *testing.T) {
 	require.Equal(t, "stage 1 (2 of 3): 120 sent, 112 answered after 12s", benchLine(&p))
 }
 
-// Failures stand out on a terminal, by their colour and without it.
+// Failures stand out on a terminal, with and without colour.
 func TestProgressMarksFailures(t *testing.T) {
 	g := &progress{console: &console{}}
 	none, some := newView(run.Progress{}), newView(run.Progress{Failed: 3})

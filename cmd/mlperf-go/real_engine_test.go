@@ -20,8 +20,8 @@ import (
 
 // histogram is an engine's histogram: the count of each bucket.
 type histogram struct {
-	Above []float64 // upper bounds, ascending; the last one is +Inf, as 1e308 where it is kept as JSON
-	Count []float64 // in all buckets up to it
+	Above []float64 // upper bounds, ascending; the last one is +Inf, or 1e308 in JSON
+	Count []float64 // cumulative counts
 	Sum   float64
 }
 
@@ -50,7 +50,7 @@ func readHistogram(ts *testscript.TestScript, url, name string) (h histogram) {
 	return h
 }
 
-// since returns what a histogram counted after an earlier state of it.
+// since returns a histogram's counts after an earlier state.
 func (h histogram) since(before histogram) histogram {
 	now := histogram{Above: h.Above, Sum: h.Sum - before.Sum}
 	for i := range h.Count {
@@ -81,14 +81,15 @@ func (h histogram) mean() float64 { return h.Sum / h.Count[len(h.Count)-1] }
 var engineHistograms = map[string]string{"ttft": "vllm:time_to_first_token_seconds",
 	"itl": "vllm:inter_token_latency_seconds"}
 
-// cmdHistograms compares what a client measured with the engine's histograms since the last call: histograms URL [DIR
-// [crowd]]
+// cmdHistograms compares a client's measurements with the growth of the engine's histograms since the last call:
+// histograms URL [DIR [crowd]]
 //
-// The engine measures the first token from the arrival of its request, so it is compared with the request log (sent to
+// The engine measures the first token from the arrival of its request. So it is compared with the request log (sent to
 // first token) and not with latency_s.ttft, which starts at the scheduled time. Mean and median may differ from the
 // engine's by at most the width of a bucket. Engine and record both count one gap between tokens for each token except
-// the first, however many tokens an event has: the numbers must be equal. A crowd waits in front of the engine's front
-// end, which measures from when it has read a request: then the engine's mean must only not exceed the client's.
+// the first, however many tokens an event has: the numbers must be equal. With crowd, requests wait in front of the
+// engine's front end, which measures from when it has read a request: then the engine's mean must only not exceed the
+// client's.
 func cmdHistograms(ts *testscript.TestScript, _ bool, args []string) {
 	for figure, name := range engineHistograms {
 		now, key := readHistogram(ts, args[0], name), "HISTOGRAM_"+figure
@@ -155,14 +156,15 @@ func seenITL(ts *testscript.TestScript, dir string, engine histogram, _ bool) {
 		return v
 	}
 	median := number("p50")
-	// tokens that came together have gaps of 0, and the engine's do not: the means are still the same
+	// tokens in one event have gaps of 0, but the engine's do not; the means are still equal
 	if merged*20 > events {
 		median = math.NaN()
 	}
 	engine.near(ts, dir, "itl", number("mean"), median)
 }
 
-// near requires a mean and a median, unless that is NaN, within the width of the histogram's bucket.
+// near requires that mean and median differ by at most the width of the histogram's bucket. A median of NaN is not
+// compared.
 func (h histogram) near(ts *testscript.TestScript, dir, figure string, mean, median float64) {
 	from, to := h.bucket(h.mean())
 	ts.Logf("%s of %s: mean %.2f ms, engine %.2f ms (bucket %g to %g)", figure, dir, mean*1e3, h.mean()*1e3, from, to)

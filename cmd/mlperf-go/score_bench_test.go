@@ -20,15 +20,15 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 )
 
-// wholeSet is the number of answers of the largest data set that is scored by ROUGE; sideTokens is the length of an
+// wholeSet is the number of answers of the largest data set that is scored by ROUGE. sideTokens is the length of an
 // answer and of its reference.
 const (
 	wholeSet   = 24576
 	sideTokens = 300
 )
 
-// BenchmarkAccuracyCommand scores a whole log of llama2-70b's size through the command, files and decoding included:
-// wall-clock seconds (cores used), CPU seconds and the largest resident size of the process.
+// BenchmarkAccuracyCommand scores a whole log of llama2-70b's size with the command, including files and decoding. It
+// reports seconds, cores used, CPU seconds and the largest resident size of the process.
 func BenchmarkAccuracyCommand(b *testing.B) {
 	dir := b.TempDir()
 	log, set := writeWholeSet(b, dir)
@@ -86,8 +86,8 @@ func writeWholeSet(b *testing.B, dir string) (log, set string) {
 	return log, set
 }
 
-// prose is sentences of words. It has sideTokens tokens as text: words of the synthetic vocabulary, one in sixteen with
-// an ending of its own, which the vocabulary has no token for.
+// prose returns sentences that have sideTokens tokens as text: words of the synthetic vocabulary, one in sixteen with
+// an ending that is not in the vocabulary.
 type prose [][]string
 
 func newProse(rnd *rand.Rand) prose {
@@ -101,14 +101,14 @@ func newProse(rnd *rand.Rand) prose {
 				break
 			}
 		}
-		tokens += 2 // a full stop and what parts it from the next sentence
+		tokens += 2 // a full stop and a blank
 		p = append(p, line)
 	}
 	return p
 }
 
 func newWord(rnd *rand.Rand) (text string, tokens int) {
-	// Low numbers come more often, as frequent words do.
+	// Low numbers are more frequent, like frequent words.
 	text = strings.TrimSpace(datasets.SynthVocabulary().Decode([]int32{1000 +
 		int32(rnd.IntN(1+rnd.IntN(datasets.SynthWords)))}))
 	if ending := []string{"ization", "ing", "ed", "fulness", "s"}[rnd.IntN(5)]; rnd.IntN(16) == 0 {

@@ -19,16 +19,16 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// startScored starts an accuracy test whose answers are token ids that only the server can turn into text: before the
-// test it can, and after it as detokenize does it.
+// startScored starts an accuracy test whose answers are token ids that only the server can decode. Before the test its
+// route works, and after the test detokenize handles it.
 func startScored(t *testing.T, detokenize http.HandlerFunc) *process {
 	t.Helper()
 	var asked atomic.Int64
 	rows, url := scored(t, func(w http.ResponseWriter, r *http.Request) {
-		switch _, _ = io.Copy(io.Discard, r.Body); { // only then is the end of the connection seen
+		switch _, _ = io.Copy(io.Discard, r.Body); { // the end of the connection is noticed only after the body
 		case r.URL.Path == "/tokenize":
-			_, _ = io.WriteString(w, `{"tokens": [5]}`) // the client tells what it misses
-		case asked.Add(1) <= 2: // before the test: by the scorer, and by the table of needs
+			_, _ = io.WriteString(w, `{"tokens": [5]}`) // the client reports the missing rest
+		case asked.Add(1) <= 2: // before the test the scorer and the table of needs ask
 			_, _ = io.WriteString(w, `{"text": "a"}`)
 		default:
 			detokenize(w, r)
@@ -39,7 +39,7 @@ func startScored(t *testing.T, detokenize http.HandlerFunc) *process {
 		"--output-dir", folder, "--no-progress")
 }
 
-// scored returns a data set whose answers are token ids and a server whose tokenizer's routes call tokenize.
+// scored returns a data set whose answers are token ids, and a server whose tokenizer routes call tokenize.
 func scored(t *testing.T, tokenize http.HandlerFunc) (rowsPath, url string) {
 	t.Helper()
 	rows := filepath.Join(t.TempDir(), "rows.json")
@@ -61,7 +61,7 @@ func scored(t *testing.T, tokenize http.HandlerFunc) (rowsPath, url string) {
 	return rows, server.URL
 }
 
-// A test that has its answers but not their score is interrupted, not done.
+// A test with answers and without their score is interrupted, not done.
 func TestASignalDuringScoringInterruptsTheTest(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{})
@@ -102,8 +102,8 @@ func TestATestWhoseScoringFailedIsInvalid(t *testing.T) {
 	require.Nil(t, r.Accuracy.Pass)
 }
 
-// Answers that are token ids have no score without a tokenizer: the test is refused before it begins, alone and in a
-// campaign of any division.
+// Answers that are token ids have no score without a tokenizer: the test is rejected before it begins, by itself and in
+// a campaign of any division.
 func TestATestWithoutItsTokenizerIsRefused(t *testing.T) {
 	t.Parallel()
 	rows, url := scored(t, http.NotFound)

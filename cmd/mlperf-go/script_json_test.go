@@ -27,13 +27,13 @@ func cmdRecord(ts *testscript.TestScript, _ bool, args []string) {
 	expect(ts, ts.ReadFile(filepath.Join(args[0], record.FileName)), args[1:])
 }
 
-// cmdJSON wants one JSON object on the last command's stdout, and nothing else there: json path=value...
+// cmdJSON requires exactly one JSON object on the last command's stdout: json path=value...
 func cmdJSON(ts *testscript.TestScript, _ bool, args []string) {
 	expect(ts, ts.ReadFile("stdout"), args)
 }
 
-// cmdLogged wants one JSON object with a level and a message per line of the last command's stderr, and among them one
-// line for each word, which has all of its fields: logged path=value,path~part...
+// cmdLogged requires one JSON object with a level and a message per line of the last command's stderr. For each word
+// there must be a line that has all of its fields: logged path=value,path~part...
 func cmdLogged(ts *testscript.TestScript, _ bool, args []string) {
 	var all []map[string]any
 	for l := range strings.Lines(ts.ReadFile("stderr")) {
@@ -58,7 +58,8 @@ func cmdLogged(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// cmdErrorJSON wants the error object (docs/reference/runs.md#errors-as-json) on stdout, with a message: errorjson CODE
+// cmdErrorJSON requires the error object (docs/reference/runs.md#errors-as-json) on stdout, with a message: errorjson
+// CODE
 func cmdErrorJSON(ts *testscript.TestScript, _ bool, args []string) {
 	expect(ts, ts.ReadFile("stdout"), []string{"error.code=" + args[0], "error.message~" + strings.Join(args[1:], " ")})
 }
@@ -93,7 +94,7 @@ func oneObject(text string) (map[string]any, error) {
 	return v, nil
 }
 
-// lookup walks along a path; a list gives what its elements have there, joined by commas.
+// lookup walks along a path. For a list it returns the values in its elements, joined by commas.
 func lookup(v any, path []string) string {
 	if list, ok := v.([]any); ok {
 		var parts []string
@@ -126,7 +127,7 @@ func holds(got, op, want string) bool {
 	return err1 == nil && err2 == nil && a > b
 }
 
-// cmdRequests reads a run's request log to its end and wants one line for each issued sample, and the record's count of
+// cmdRequests requires that a run's request log has one line for each issued sample, and the record's count of
 // failures.
 func cmdRequests(ts *testscript.TestScript, _ bool, args []string) {
 	f, err := os.Open(ts.MkAbs(filepath.Join(args[0], record.RequestsName)))
@@ -144,7 +145,7 @@ func cmdRequests(ts *testscript.TestScript, _ bool, args []string) {
 		var line map[string]any
 		ts.Check(json.Unmarshal(lines.Bytes(), &line))
 		if _, ok := line["seq"]; !ok {
-			continue // the head
+			continue // the header
 		}
 		samples++
 		if reason, _ := line["reason"].(string); reason != "" {
@@ -158,7 +159,7 @@ func cmdRequests(ts *testscript.TestScript, _ bool, args []string) {
 		fmt.Sprintf("samples.issued=%d", samples), fmt.Sprintf("samples.failed=%d", failed)})
 }
 
-// cmdFailures reads failures.jsonl and wants a line of each reason named: failures DIR REASON...
+// cmdFailures requires a line in failures.jsonl for each named reason: failures DIR REASON...
 func cmdFailures(ts *testscript.TestScript, _ bool, args []string) {
 	text := ts.ReadFile(filepath.Join(args[0], record.FailuresName))
 	seen := map[string]bool{}
@@ -184,15 +185,15 @@ func cmdAnswers(ts *testscript.TestScript, _ bool, args []string) {
 		if e.Data == "" {
 			empty++
 		}
-		tokens += len(e.Data) / 8 // four bytes a token, two hexadecimal digits a byte
+		tokens += len(e.Data) / 8 // a token has four bytes, each of two hexadecimal digits
 	}
 	expect(ts, ts.ReadFile(filepath.Join(args[0], record.FileName)), []string{
 		fmt.Sprintf("samples.completed=%d", len(entries)), fmt.Sprintf("samples.failed=%d", empty),
 		fmt.Sprintf("tokens.output=%d", tokens)})
 }
 
-// cmdSame wants two spellings to give the same effective configuration, and leaves the first one's notices in stderr:
-// same OLD FLAGS... == NEW FLAGS...
+// cmdSame requires that two spellings result in the same effective configuration. It leaves the notices about the first
+// one in stderr: same OLD FLAGS... == NEW FLAGS...
 func cmdSame(ts *testscript.TestScript, _ bool, args []string) {
 	split := slices.Index(args, "==")
 	if split < 0 {

@@ -13,8 +13,8 @@ import (
 
 const precious = "precious"
 
-// plantedNames are what a run writes, in its folder and in that of LoadGen's logs, and a name under which it holds
-// space.
+// plantedNames are the names of the files that a run writes, in its folder and in that of LoadGen's logs, and of the
+// file with which it reserves space.
 var plantedNames = []string{
 	record.FileName, record.ConfigName, record.UserConfName, record.PreflightName, record.RequestsName,
 	record.FailuresName,
@@ -24,7 +24,8 @@ var plantedNames = []string{
 	record.LogFolder + "/mlperf_log_accuracy.json",
 }
 
-// cmdPlant puts links into a folder, under every name that a run writes, to files of another one: plant FOLDER HOME.
+// cmdPlant creates links in a folder, under every name that a run writes, to files of another folder: plant FOLDER
+// HOME.
 func cmdPlant(ts *testscript.TestScript, _ bool, args []string) {
 	folder, home := ts.MkAbs(args[0]), ts.MkAbs(args[1])
 	ts.Check(os.MkdirAll(filepath.Join(home, record.LogFolder), 0o755))
@@ -34,13 +35,13 @@ func cmdPlant(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Check(os.WriteFile(filepath.Join(home, filepath.FromSlash(name)), []byte(precious), 0o644))
 			continue
 		}
-		to := filepath.Join(home, "victim-"+name) // no record, whatever looks for one
+		to := filepath.Join(home, "victim-"+name) // not the name of a record
 		ts.Check(os.WriteFile(to, []byte(precious), 0o644))
 		ts.Check(os.Symlink(to, filepath.Join(folder, name)))
 	}
 }
 
-// cmdUntouched fails where a file of plant's home is not as it was, or another one is there: untouched HOME.
+// cmdUntouched requires that the files in plant's home are unchanged, and that there are no others: untouched HOME.
 func cmdUntouched(ts *testscript.TestScript, _ bool, args []string) {
 	found := 0
 	ts.Check(filepath.WalkDir(ts.MkAbs(args[0]), func(path string, d fs.DirEntry, err error) error {

@@ -22,15 +22,15 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// cmdServe starts a server that is no inference server and puts its URL into a variable: serve NAME
-// html|escape|redirect|hub|proxy|closed|later|ssh|tls|tokens|hidden URL|double URL|foreign URL. A hub publishes the
-// files of the folder published, to who has its token. Tokens is a server's tokenizer behind TLS; its certificate is in
+// cmdServe starts a server that is not an inference server, and stores its URL in a variable: serve NAME
+// html|escape|redirect|hub|proxy|closed|later|ssh|tls|tokens|hidden URL|double URL|foreign URL. A hub serves the files
+// in the folder published to clients with its token. Tokens is a server's tokenizer behind TLS, whose certificate is in
 // the file NAME.pem.
 func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 	handlers := map[string]http.HandlerFunc{
 		"html": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
-			// a client that left does not matter
+			// A client that left does not matter.
 			_, _ = io.WriteString(w, "<!DOCTYPE html><html><body>Welcome, please sign in</body></html>")
 		},
 		"escape": escaping,
@@ -92,7 +92,7 @@ func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], s.URL)
 }
 
-// tokenize answers as a server whose tokens are bytes.
+// tokenize answers like a server whose tokens are bytes.
 func tokenize(w http.ResponseWriter, r *http.Request) {
 	var q struct {
 		Prompt string
@@ -112,16 +112,16 @@ func tokenize(w http.ResponseWriter, r *http.Request) {
 		for i, id := range q.Tokens {
 			text[i] = byte('a' + id%26)
 		}
-		answer = map[string]any{"text": string(text)} // as SGLang
+		answer = map[string]any{"text": string(text)} // like SGLang
 	}
 	_ = json.NewEncoder(w).Encode(answer) // a client that left does not matter
 }
 
-// steering clears the screen, names the window, hides and turns what follows, and goes on in a line that looks like the
-// program's own.
+// steering clears the screen, names the window, hides and reverses the following text, and continues in a line that
+// looks like the program's own.
 const steering = "\x1b[2J\x1b]0;owned\x07\u009b8m\u202e\r\nVALID\xff"
 
-// escaping answers every question as an inference server does, with text that steers terminals in every place.
+// escaping answers every request like an inference server, with control sequences in every text.
 func escaping(w http.ResponseWriter, r *http.Request) {
 	escaped := strings.NewReplacer("\x1b", `\u001b`, "\x07", `\u0007`, "\r", `\r`, "\n", `\n`).Replace(steering)
 	switch r.URL.Path {
@@ -137,7 +137,7 @@ func escaping(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// forward is what a proxy does with a request that carries a whole address.
+// forward handles a request to a proxy, which contains a whole address.
 func forward(w http.ResponseWriter, r *http.Request) {
 	r.RequestURI = ""
 	answer, err := http.DefaultTransport.RoundTrip(r)
@@ -151,7 +151,7 @@ func forward(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(w, answer.Body) // a client that left does not matter
 }
 
-// hiding is a gateway that shows nothing of the server behind it but OpenAI's routes.
+// hiding is a gateway that offers only OpenAI's routes of the server behind it.
 func hiding(args []string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -176,7 +176,8 @@ func doubling(args []string) http.HandlerFunc {
 	}
 }
 
-// foreignServer passes the bytes of connections on to a simulator and hides its name, as a server of another maker.
+// foreignServer forwards the bytes of connections to a simulator and hides its name, so that it looks like another
+// maker's server.
 func foreignServer(ts *testscript.TestScript, base string) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	ts.Check(err)
@@ -193,7 +194,7 @@ func foreignServer(ts *testscript.TestScript, base string) string {
 				continue
 			}
 			go func() {
-				_, _ = io.Copy(server, client) // the end of either is the end of both
+				_, _ = io.Copy(server, client) // when one side ends, both end
 				_ = server.Close()
 			}()
 			go func() {
@@ -217,7 +218,7 @@ func at(r *http.Request, base string) *http.Request {
 	return r
 }
 
-// resetter does with plain words what many TLS servers do: it closes.
+// resetter closes connections with a plain-text request, as many TLS servers do.
 func resetter(ts *testscript.TestScript) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if c, _, err := w.(http.Hijacker).Hijack(); err == nil {
@@ -228,7 +229,7 @@ func resetter(ts *testscript.TestScript) string {
 	return s.URL
 }
 
-// greeter speaks first, as SSH does, and then listens for as long as the other side stays.
+// greeter sends the first bytes, like SSH, and then reads as long as the other side stays.
 func greeter(ts *testscript.TestScript) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	ts.Check(err)
@@ -249,24 +250,24 @@ func greeter(ts *testscript.TestScript) string {
 	return "http://" + l.Addr().String()
 }
 
-// unusedLater is an address for a server that listens minutes from now: its port is below those that the kernel gives
-// to connections, one of which would otherwise have it by then.
+// unusedLater returns an address for a server that will listen minutes from now. Its port is below those that the
+// kernel assigns to connections, which might use it until then.
 func unusedLater() string {
-	low := 32768 // where the kernel does not tell
+	low := 32768 // if the kernel does not report the range
 	if text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {
 		_, _ = fmt.Sscan(string(text), &low)
 	}
 	for range 100 {
 		address := fmt.Sprintf("127.0.0.1:%d", low/2+rand.IntN(max(low/2, 1)))
 		if l, err := net.Listen("tcp", address); err == nil {
-			_ = l.Close() // nobody came
+			_ = l.Close() // no connection was accepted
 			return address
 		}
 	}
 	return "127.0.0.1:0"
 }
 
-// tokenCounters are each kind of server's own counters that together make one figure of the record.
+// tokenCounters are the counters of each kind of server that correspond to one figure of the record.
 var tokenCounters = []map[string][]string{
 	{"tokens.output": {"vllm:generation_tokens_total"}, "tokens.input": {"vllm:prompt_tokens_total"}},
 	{"tokens.output": {"llamacpp:tokens_predicted_total"},
@@ -274,8 +275,8 @@ var tokenCounters = []map[string][]string{
 	{"tokens.output": {"sglang:generation_tokens_total"}, "tokens.input": {"sglang:prompt_tokens_total"}},
 }
 
-// cmdCounted wants the record's token counts to be the growth of the server's own counters since the last call: counted
-// URL [DIR]; without DIR the counting begins.
+// cmdCounted requires that the record's token counts equal the growth of the server's own counters since the last call:
+// counted URL [DIR]; without DIR it only reads the counters.
 func cmdCounted(ts *testscript.TestScript, _ bool, args []string) {
 	for path := range tokenCounters[0] {
 		key := "LAST_" + path + args[0]
@@ -287,7 +288,7 @@ func cmdCounted(ts *testscript.TestScript, _ bool, args []string) {
 		want, err := strconv.ParseFloat(recorded(ts, args[1], path), 64)
 		ts.Check(err)
 		now := 0.0
-		// A server may count after it has answered.
+		// A server may count after its answer.
 		for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 			if now = tokensOf(ts, args[0], path); now >= last+want || time.Now().After(deadline) {
 				break
@@ -304,7 +305,7 @@ func recorded(ts *testscript.TestScript, dir, path string) string {
 	return lookup(r, strings.Split(path, "."))
 }
 
-// tokensOf is what a server of any kind counted for one figure of the record.
+// tokensOf returns a server's count for one figure of the record.
 func tokensOf(ts *testscript.TestScript, url, path string) (sum float64) {
 	for _, kind := range tokenCounters {
 		found := 0

@@ -22,8 +22,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
 
-// The test binary is the program too: every script runs real processes of it, and so do they when they start the
-// simulator.
+// The test binary is also the program: scripts run it as real processes, and these start it again as the simulator.
 func TestMain(m *testing.M) {
 	sandbox.Enter(os.Args, os.Environ())
 	testscript.Main(m, map[string]func(){"mlperf-go": main})
@@ -41,7 +40,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// changed are the texts of files that a script brings along, or has changed on purpose.
+// changed are the texts of files that a script contains, or has changed on purpose.
 var changed sync.Map
 
 func isChanged(text []byte) bool {
@@ -49,15 +48,15 @@ func isChanged(text []byte) bool {
 	return is
 }
 
-// noteChange reads a file that a script brings along or has changed: it may become a record.
+// noteChange reads a file that a script contains or has changed, because it may be a record.
 func noteChange(path string) error {
 	text, err := os.ReadFile(path)
 	changed.Store(string(text), true)
 	return err
 }
 
-// validateRecords holds every run.json that a script's commands leave against the schema, but those that the script
-// brings along or changes.
+// validateRecords checks every run.json that a script's commands leave against the schema, except for those that the
+// script contains or changes.
 func validateRecords(e *testscript.Env) error {
 	e.Defer(func() {
 		if err := schematest.Check(e.WorkDir, isChanged); err != nil {
@@ -81,9 +80,9 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	}
 }
 
-// condition knows [loadgen]: this build has the library, so tests can run; [sandbox]: programs can be judged; and
-// [namespaces]: a small disk can be mounted.
-// mlflowFolder is the variable that names the folder with the commands mlflow and python (scripts/test-mlflow.sh).
+// condition supports [loadgen]: this build has the library, so tests can run; [sandbox]: programs can be judged; and
+// [namespaces]: a small disk can be mounted. mlflowFolder is the variable that contains the folder with the commands
+// mlflow and python (scripts/test-mlflow.sh).
 const mlflowFolder = "MLPERF_GO_MLFLOW"
 
 func condition(name string) (bool, error) {
@@ -100,13 +99,13 @@ func condition(name string) (bool, error) {
 	return false, fmt.Errorf("unknown condition %q", name)
 }
 
-// canSandbox tells whether programs of a synthetic set can be run.
+// canSandbox reports whether programs of a synthetic set can be run.
 var canSandbox = sync.OnceValue(func() bool {
 	_, err := exec.LookPath("python3")
 	return err == nil && sandbox.Available(context.Background()) == nil
 })
 
-// cmdCode runs a command and wants an exit code: code N mlperf-go ARGS...
+// cmdCode runs a command and requires an exit code: code N mlperf-go ARGS...
 func cmdCode(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: code N command args...")
@@ -126,7 +125,7 @@ func cmdCode(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdWithin runs a command and wants it to end in time: within DURATION N command args...
+// cmdWithin runs a command and requires that it ends in time: within DURATION N command args...
 func cmdWithin(ts *testscript.TestScript, neg bool, args []string) {
 	limit, err := time.ParseDuration(args[0])
 	ts.Check(err)
@@ -137,14 +136,14 @@ func cmdWithin(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdSim starts the simulator and puts its URL into a variable: sim NAME flags...
+// cmdSim starts the simulator and stores its URL in a variable: sim NAME flags...
 func cmdSim(ts *testscript.TestScript, _ bool, args []string) {
 	url, cmd := startSim(ts, filepath.Join(ts.Getenv("WORK"), ".ready-"+args[0]), args[1:]...)
 	ts.Setenv(args[0], url)
 	ts.Setenv(args[0]+"_PID", strconv.Itoa(cmd.Process.Pid))
 }
 
-// failer is what a script and a test have in common.
+// failer is the common interface of a script and a test.
 type failer interface {
 	Fatalf(format string, args ...any)
 	Defer(func())

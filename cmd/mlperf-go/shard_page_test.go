@@ -27,8 +27,8 @@ data: {kind: random, input: {kind: fixed, mean: 20}, output: {kind: fixed, mean:
 load: {stages: [{arrival: poisson, rate: 200, requests: 500}]}
 `
 
-// TestPageOfShards runs two shards as processes against a server that fails some requests: the page of their
-// coordinator counts what their merged run counts.
+// TestPageOfShards runs two shards as processes against a server that fails some requests. The page of their
+// coordinator has the same counts as their merged run.
 func TestPageOfShards(t *testing.T) {
 	url, _ := startSim(deferring{t}, filepath.Join(t.TempDir(), "ready"), "--ttft", "20ms", "--fault", "cut_mid=0.05")
 	dir := t.TempDir()
@@ -76,7 +76,7 @@ func TestPageOfShards(t *testing.T) {
 	require.Equal(t, 8*float64(total.Requests.OK), got["tokens"])
 }
 
-// pageTotals adds the seconds of a page up until its end.
+// pageTotals sums the seconds of a page until its end.
 func pageTotals(t *testing.T, s *live.Server) <-chan map[string]float64 {
 	t.Helper()
 	r, err := http.Get(s.URL() + "events")

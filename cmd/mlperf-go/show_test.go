@@ -19,7 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/bench"
 )
 
-// FuzzShow prints folders with a foreign record of each kind. What can be read is printed, as a table and as JSON,
+// FuzzShow prints folders with a foreign record of each kind. Every readable record is printed, as a table and as JSON,
 // without a control character.
 func FuzzShow(f *testing.F) {
 	names := []string{record.FileName, layout.StateName, bench.RecordName, tune.FileName, sweep.FileName,

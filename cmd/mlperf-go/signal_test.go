@@ -28,10 +28,10 @@ import (
 )
 
 // endWithin is how long an interrupted test may take to end. A quiet machine needs little more than a second
-// (docs/reference/loadgen.md#traps), a busy one may need many; without a signal the tests go on for minutes.
+// (docs/reference/loadgen.md#traps), and a busy one may need many. Without a signal the tests run for minutes.
 const endWithin = 30 * time.Second
 
-// patience is how long a test waits for what a quiet machine does in a second or two.
+// patience is how long a test waits for an event that takes a second or two on a quiet machine.
 const patience = 2 * time.Minute
 
 // long are the flags of runs that would take minutes.
@@ -41,7 +41,7 @@ var long = map[string][]string{
 	"SingleStream": {"--model", "llama3.1-8b-edge", "--scenario", "SingleStream", "--min-queries", "100000"},
 }
 
-// process is a run in a process of its own.
+// process is a run in its own process.
 type process struct {
 	t      *testing.T
 	cmd    *exec.Cmd
@@ -64,7 +64,7 @@ func start(t *testing.T, folder string, args ...string) *process {
 	return startProgram(t, folder, append([]string{"mlperf-go"}, args...)...)
 }
 
-// startProgram runs a program and what it starts like start.
+// startProgram runs a program like start.
 func startProgram(t *testing.T, folder string, args ...string) *process {
 	t.Helper()
 	if !loadgen.Built {
@@ -75,7 +75,7 @@ func startProgram(t *testing.T, folder string, args ...string) *process {
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	require.NoError(t, p.cmd.Start())
 	go func() {
-		_ = p.cmd.Wait() // the state says how it ended
+		_ = p.cmd.Wait() // the exit status is in the state
 		close(p.ended)
 	}()
 	t.Cleanup(func() {
@@ -104,7 +104,7 @@ func cpuBelow(pid int) (ticks int) {
 		_, after, _ := strings.Cut(string(text), ") ")
 		if fields := strings.Fields(after); len(fields) > 12 {
 			for _, f := range fields[11:13] {
-				n, _ := strconv.Atoi(f) // 0 is as good as what cannot be read
+				n, _ := strconv.Atoi(f) // 0 for an unreadable field
 				ticks += n
 			}
 		}
@@ -133,9 +133,9 @@ func (p *process) until(what string, limit time.Duration, ok func() bool) {
 	}
 }
 
-// lastWords kills a process that should have ended or got further, and returns what it wrote.
+// lastWords kills a process that is stuck, and returns its output.
 func (p *process) lastWords() string {
-	_ = p.cmd.Process.Kill() // its end is what counts
+	_ = p.cmd.Process.Kill() // only its end matters
 	<-p.ended
 	return p.stderr.String()
 }
@@ -163,7 +163,7 @@ func (p *process) record() *record.Record {
 
 func childrenOf(pid int) []int {
 	var children []int
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is good
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
 	for _, path := range stats {
 		if parent, _, ok := procStat(path); ok && parent == pid {
 			child, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
@@ -188,7 +188,7 @@ func procStat(path string) (parent int, state string, ok bool) {
 
 func alive(pid int) bool {
 	_, state, ok := procStat(fmt.Sprintf("/proc/%d/stat", pid))
-	return ok && state != "Z" && state != "X" // a zombie waits for a parent to read its end
+	return ok && state != "Z" && state != "X" // a zombie waits until a parent reads its exit status
 }
 
 func TestFirstSignalKeepsWhatWasMeasured(t *testing.T) {
@@ -216,7 +216,7 @@ func TestFirstSignalKeepsWhatWasMeasured(t *testing.T) {
 				require.Positive(t, r.Samples.Completed)
 				require.InDelta(t, r.Samples.Issued, r.Samples.Completed, 2,
 					"what was issued was completed, failed if need be; LoadGen goes on issuing")
-				if scenario != "Offline" { // where every sample was issued at the start
+				if scenario != "Offline" { // in Offline every sample was issued at the start
 					require.Less(t, r.Samples.Failed, int64(164), "outstanding ones, and those of the last second")
 				}
 				require.Positive(t, r.Tokens.Output, "what was answered before is counted")
@@ -235,15 +235,15 @@ func hasEnd(t *testing.T, folder string) bool {
 	return len(text) > 0
 }
 
-// A signal that follows within two seconds is the same one: the second Ctrl-C of somebody who has seen no effect yet,
-// and that of timeout(1), which signals its child and then the child's group.
+// A signal that follows within two seconds counts as the same one. It may be the second Ctrl-C of a user who has seen
+// no effect yet, or come from timeout(1), which signals its child and then the child's group.
 func TestARepeatedSignalKeepsWhatWasMeasured(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	args := append([]string{"--model", "llama3.1-8b", "--samples", "64", "--no-progress"}, long["Server"]...)
 	for name, c := range map[string]struct {
 		folder  string
 		command []string
-		says    string // once
+		says    string // printed once
 	}{
 		"run": {out + "-run", []string{"mlperf-go", "run"}, interrupt.Notice},
 		"timeout": {out + "-timeout", []string{"timeout", "10m", "mlperf-go", "--quiet", "run"},
@@ -270,13 +270,13 @@ func TestARepeatedSignalKeepsWhatWasMeasured(t *testing.T) {
 	}
 }
 
-// After Ctrl-C a study prints what it has so far, where it is, and the command that continues it.
-func TestAnInterruptedStudySaysHowToContinue(t *testing.T) {
+// After Ctrl-C a study prints its results so far, its folder, and the command that continues it.
+func TestAnInterruptedStudyPrintsHowToContinue(t *testing.T) {
 	set := synthetic(t, "generic", 64)
 	for what, c := range map[string]struct {
 		args    []string
 		file    string
-		measure string // what the file has after the first measurement
+		measure string // text in the file after the first measurement
 		shows   string
 	}{
 		"sweep": {[]string{"sweep", "--concurrencies", "1,2", "--point-duration", "1s", "--point-longest", "10m",
@@ -304,7 +304,7 @@ func TestAnInterruptedStudySaysHowToContinue(t *testing.T) {
 	}
 }
 
-// A closed terminal or connection often ends a long test: the measurements are kept then too.
+// A closed terminal or connection often ends a long test. Its measurements are kept then too.
 func TestAHangupKeepsWhatWasMeasured(t *testing.T) {
 	if signal.Ignored(syscall.SIGHUP) {
 		t.Skip("started with nohup, where a hangup means nothing")
@@ -354,7 +354,7 @@ func TestTheSimulatorEndsWithAKilledRun(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(p.folder, record.FileName), "a folder without a record is a crashed run")
 	require.FileExists(t, filepath.Join(p.folder, record.UserConfName))
 
-	// It is never taken for a result: the next run is refused, and --resume does it again.
+	// The run does not count as a result: the next run is rejected, and --resume repeats it.
 	args := []string{"run", "--model", "llama3.1-8b", "--samples", "16", "--min-queries", "16", "--output-dir", p.folder,
 		"--quiet"}
 	var exit *exec.ExitError

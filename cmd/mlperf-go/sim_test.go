@@ -12,7 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/sim"
 )
 
-// The simulator reports at its start what it answers: random answers fail accuracy tests.
+// At its start the simulator reports its kind of answers, because random answers fail accuracy tests.
 func TestTheSimulatorReportsWhatItAnswers(t *testing.T) {
 	t.Parallel()
 	rows := synthetic(t, "llama3.1-8b", 3)
@@ -34,12 +34,12 @@ func TestTheSimulatorReportsWhatItAnswers(t *testing.T) {
 		require.True(t, lines.Scan())
 		require.Equal(t, "info: simulator: "+want, lines.Text())
 		require.NoError(t, cmd.Process.Kill())
-		_ = cmd.Wait() // it was killed
+		_ = cmd.Wait() // the process is killed
 	}
 }
 
-// What a campaign expects of the simulator that it starts is what the simulator does.
-func TestTheSimulatorsSpeedIsKnown(t *testing.T) {
+// A campaign's assumptions about its simulator match the simulator's defaults.
+func TestSpeedOfTheSimulator(t *testing.T) {
 	d := sim.DefaultConfig()
 	require.Equal(t, d.MaxNumSeqs, rehearse.Parallel)
 	require.Zero(t, d.PrefillRate)

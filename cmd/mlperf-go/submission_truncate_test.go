@@ -8,7 +8,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/truncate"
 )
 
-// A log that was not cut has one size.
+// The line of a log that was not cut has one size.
 func TestTruncatedLines(t *testing.T) {
 	require.Equal(t, "truncated  a/log  99999 -> 8192 bytes",
 		truncated(truncate.Target{Path: "a/log", State: truncate.Truncated, Before: 99999, After: 8192}))

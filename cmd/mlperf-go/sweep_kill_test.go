@@ -16,7 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/sweep"
 )
 
-// A sweep that is killed in the middle of a point continues with the next one, and its sweep.json is whole at any time.
+// A sweep that is killed during a point continues with the next one, and its sweep.json is complete at any time.
 func TestAKilledSweepContinues(t *testing.T) {
 	if !loadgen.Built {
 		t.Skip("built without LoadGen")

@@ -24,7 +24,7 @@ type terminal struct {
 	ended chan struct{} // closed after the last output was read
 }
 
-// inTerminal starts a command in a terminal of so many columns. environ is added to the test's environment.
+// inTerminal starts a command in a terminal with a number of columns. environ is added to the test's environment.
 func inTerminal(t *testing.T, columns uint16, environ []string, args ...string) *terminal {
 	t.Helper()
 	return inTerminalAt(t, t.TempDir(), columns, environ, args...)
@@ -52,15 +52,15 @@ func inTerminalAt(t *testing.T, folder string, columns uint16, environ []string,
 		}
 	}()
 	t.Cleanup(func() {
-		_ = w.cmd.Process.Kill() // it may have ended
-		_ = w.cmd.Wait()         // the test has judged its exit
+		_ = w.cmd.Process.Kill() // the process may have ended
+		_ = w.cmd.Wait()         // the test has checked its exit
 		_ = w.file.Close()
 		<-w.ended
 	})
 	return w
 }
 
-// shown returns everything that was written to the terminal.
+// shown returns all output of the terminal.
 func (w *terminal) shown() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -74,7 +74,7 @@ func (w *terminal) write(text string) {
 	require.NoError(w.t, err)
 }
 
-// until waits for a text after what was shown before, and returns what was shown since.
+// until waits for a text after the output so far, and returns the new output.
 func (w *terminal) until(before int, text string) string {
 	w.t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
@@ -86,7 +86,7 @@ func (w *terminal) until(before int, text string) string {
 	return ""
 }
 
-// end waits for the process and returns its exit code and everything that it wrote.
+// end waits for the process and returns its exit code and all its output.
 func (w *terminal) end() (code int, text string) {
 	w.t.Helper()
 	select {
@@ -94,9 +94,9 @@ func (w *terminal) end() (code int, text string) {
 	case <-time.After(patience):
 		w.t.Fatalf("%v did not end; the terminal shows:\n%s", w.cmd.Args, w.shown())
 	}
-	_ = w.cmd.Wait() // the state has the code
+	_ = w.cmd.Wait() // the exit code is in the state
 	return w.cmd.ProcessState.ExitCode(), w.shown()
 }
 
-// escapes are the sequences by which a program steers a terminal, and the padding after them.
+// escapes matches the sequences that control a terminal, and the padding after them.
 var escapes = regexp.MustCompile("\x00|\x1b\\[[0-9;?]*[a-zA-Z]|\x1b\\][^\x07]*\x07|\x1b[()=>][0-9A-B]?")

@@ -60,7 +60,7 @@ func (d *tuned) tune(more ...string) *process {
 		"460", "--output-dir", d.folder, "--no-progress", "--log-format", "json"}, more...)...)
 }
 
-// steps waits until the tune has measured so many steps, or has ended.
+// steps waits until the tune has measured a number of steps, or has ended.
 func (d *tuned) steps(p *process, n int) {
 	d.t.Helper()
 	p.until("the tune to measure", faultWait, func() bool {
@@ -78,7 +78,7 @@ func (p *process) isOver() bool {
 	}
 }
 
-// probes returns the finished steps of the folder.
+// probes returns the finished steps in the folder.
 func (d *tuned) probes() []tune.Probe {
 	d.t.Helper()
 	s, err := tune.ReadState(d.folder)
@@ -86,8 +86,8 @@ func (d *tuned) probes() []tune.Probe {
 	return s.Probes
 }
 
-// A tune is killed after random steps, and continued each time. What it had measured stays, and the end is a
-// confirmed rate.
+// A tune is killed after random steps and continued each time. Its measurements stay, and it ends with a confirmed
+// rate.
 func TestATuneIsKilledAndResumed(t *testing.T) {
 	t.Parallel()
 	d := newTuned(t)
@@ -96,12 +96,12 @@ func TestATuneIsKilledAndResumed(t *testing.T) {
 	for at := 1; at < 6; at += 1 + random.IntN(3) {
 		p := d.tune(more...)
 		d.steps(p, at)
-		_ = p.cmd.Process.Kill() // it may have ended just now
+		_ = p.cmd.Process.Kill() // the process may have just ended
 		<-p.ended
 		before := d.probes()
 		t.Logf("killed after %d steps", len(before))
 		more = []string{"--resume"}
-		second := d.tune("--resume", "--budget", "1ms") // it reads the folder, and may not measure
+		second := d.tune("--resume", "--budget", "1ms") // it reads the folder but has no time to measure
 		require.Contains(t, []int{0, run.ExitInvalid}, second.end(faultWait), "%s", second.stderr.String())
 		require.Equal(t, before, d.probes()[:len(before)])
 	}
@@ -138,7 +138,7 @@ func TestTwoTunesInOneFolder(t *testing.T) {
 	d := newTuned(t)
 	first := d.tune()
 	d.steps(first, 1)
-	_ = first.cmd.Process.Signal(syscall.SIGSTOP) // so that it is there for as long as the second looks
+	_ = first.cmd.Process.Signal(syscall.SIGSTOP) // keeps the lock
 	second := d.tune("--resume", "--json")
 	require.Equal(t, run.ExitUsage, second.end(faultWait))
 	require.Contains(t, second.stdout.String(), `"tune_running"`)
@@ -147,7 +147,8 @@ func TestTwoTunesInOneFolder(t *testing.T) {
 	require.Equal(t, run.ExitTerminate, first.end(faultWait), "%s", first.stderr.String())
 }
 
-// findPeak starts a search by LoadGen, and waits for so many of its tests. It returns the processes of the search too.
+// findPeak starts a search by LoadGen, and waits for a number of its tests. It also returns the processes of the
+// search.
 func (d *tuned) findPeak(tests int) (p *process, children []int) {
 	d.t.Helper()
 	p = d.tune("--mode", "find-peak", "--target-qps", "100", "--budget", "2m")
@@ -184,7 +185,7 @@ func TestASearchByLoadGenIsInterrupted(t *testing.T) {
 	require.Contains(t, p.stdout.String(), "LoadGen found nothing: interrupted by SIGINT (Ctrl-C); 100 met the limits")
 }
 
-// The error of a search that its process refuses appears once.
+// An error in the process of a search is reported once.
 func TestASearchByLoadGenIsRefusedOnce(t *testing.T) {
 	t.Parallel()
 	d := newUnserved(t)
@@ -194,7 +195,7 @@ func TestASearchByLoadGenIsRefusedOnce(t *testing.T) {
 	require.Equal(t, 1, strings.Count(p.stderr.String(), "connection refused"), "%s", p.stderr.String())
 }
 
-// A calibration that a signal ends has no result.
+// A calibration that is ended by a signal has no result.
 func TestACalibrationIsInterrupted(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "c.json")
@@ -208,7 +209,7 @@ func TestACalibrationIsInterrupted(t *testing.T) {
 	require.NoFileExists(t, file)
 }
 
-// LoadGen would take the empty answers of a dead server for fast ones, and double its rate for ever.
+// LoadGen would mistake the empty answers of a dead server for fast ones, and double its rate for ever.
 func TestASearchByLoadGenEndsWithItsServer(t *testing.T) {
 	t.Parallel()
 	d := newUnserved(t)

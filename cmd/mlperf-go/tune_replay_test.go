@@ -17,9 +17,9 @@ import (
 	"github.com/mlperf-go/mlperf-go/tune"
 )
 
-// The endpoint dies during a tune, and is there again later. The tune reports that it waits, counts nothing of the
-// broken step, and goes on. Afterwards the recorded latencies, replayed in virtual time, lead to the same decisions and
-// the same steps.
+// The endpoint dies during a tune and returns later. The tune reports that it waits, discards the broken step, and
+// continues. Afterwards the recorded latencies, replayed in virtual time, lead to the same decisions and the same
+// steps.
 func TestATuneWaitsForItsEndpoint(t *testing.T) {
 	t.Parallel()
 	d := newUnserved(t)
@@ -32,7 +32,7 @@ func TestATuneWaitsForItsEndpoint(t *testing.T) {
 		return strings.Contains(p.stderr.String(), "waiting for "+url) || p.isOver()
 	})
 	measured := len(d.probes())
-	time.Sleep(3 * time.Second) // of the ten minutes that it would wait
+	time.Sleep(3 * time.Second) // the tune would wait ten minutes
 	require.False(t, p.isOver(), "%s", p.stderr.String())
 	require.Len(t, d.probes(), measured, "it measures nothing meanwhile")
 	d.serve("--listen", strings.TrimPrefix(url, "http://"))
@@ -46,8 +46,8 @@ func TestATuneWaitsForItsEndpoint(t *testing.T) {
 	d.replay(s)
 }
 
-// replay repeats a tune in virtual time: the search with what was measured, and each probe at a rate with the latencies
-// in its folder.
+// replay repeats a tune in virtual time, with its measurements and, for each probe at a rate, the latencies in its
+// folder.
 func (d *tuned) replay(s *tune.State) {
 	d.t.Helper()
 	search, rates := tune.NewSearch(&s.Goal), 0
