@@ -122,7 +122,7 @@ func (f *Figures) serve(set *series.Set) (enough bool) {
 	return enough
 }
 
-// missent returns a sample that was not sent exactly once, and how often it was; ok is true if there is none.
+// missent returns a sample that was not sent exactly once, and how often it was; ok is true without such a sample.
 func missent(entries []ledger.Entry, samples int) (index, times int, ok bool) {
 	seen := make([]int, samples)
 	for i := range entries {

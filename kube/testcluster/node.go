@@ -245,7 +245,7 @@ func (c *Cluster) Evict(namespace, name, message string) {
 	c.pod(namespace, name).evict(message)
 }
 
-// pod returns a running pod; it fails the test if there is none.
+// pod returns a running pod; without one it fails the test.
 func (c *Cluster) pod(namespace, name string) *pod {
 	c.t.Helper()
 	c.mu.Lock()
