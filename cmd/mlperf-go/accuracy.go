@@ -96,7 +96,7 @@ func (cmd accuracyCommand) write(l *score.Log, r *accuracy.Result, access atomic
 		cmd.exit = run.ExitInvalid
 	}
 	if cmd.json {
-		r.PerSample = nil // only in the file
+		r.PerSample = nil // it is only in the file
 		return r.WriteJSON(cmd.stdout)
 	}
 	if err := cmd.printMetrics(r.Metrics, rehearsal); err != nil {
@@ -128,7 +128,7 @@ func (cmd accuracyCommand) printMetrics(metrics []accuracy.Metric, rehearsal boo
 	return nil
 }
 
-// scoreOptions reads the flags about scoring.
+// scoreOptions converts the flags about scoring.
 func scoreOptions(p *program, c *cli.Context) (score.Options, error) {
 	o := score.Options{
 		Environ: p.environ, Tokenizer: finder.FromEnviron(p.environ),

@@ -58,7 +58,7 @@ func (p *program) addModel(path string) error {
 	return os.Setenv(modelFileEnv, whole)
 }
 
-// withGlobals adds the global flags to every command below.
+// withGlobals adds the global flags to every subcommand.
 func (p *program) withGlobals(commands []*cli.Command) []*cli.Command {
 	for _, c := range commands {
 		c.Flags = append(c.Flags, globalFlags()...)
@@ -156,7 +156,7 @@ func (p *program) noCommand(c *cli.Context) error {
 	return unknownCommand(below, full)
 }
 
-// unknownCommand reports that no command has the last of the words, and suggests near ones.
+// unknownCommand reports that the last word names no command, and suggests similar ones.
 func unknownCommand(below []*cli.Command, words string) error {
 	var names []string
 	for _, command := range below {

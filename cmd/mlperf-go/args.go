@@ -12,7 +12,7 @@ import (
 )
 
 // flagsFirst moves a command's flags before its arguments, because the flag parser stops at the first argument and
-// would not see the flag of `dataset info FILE --json`. Arguments before the command and after -- stay in place.
+// would not see the flag in `dataset info FILE --json`. Arguments before the command and after -- stay in place.
 func flagsFirst(commands []*cli.Command, global []cli.Flag, args []string) []string {
 	args = bare(oldEngineArgs(dashed(args)))
 	in := invoked(commands, global, args)
@@ -68,7 +68,7 @@ type invocation struct {
 	next     int            // index of the first word that is neither the command nor a flag of it
 }
 
-// invoked finds the command of a command line. global are the flags of the program itself.
+// invoked finds the command of a command line. global are the program's own flags.
 func invoked(commands []*cli.Command, global []cli.Flag, args []string) invocation {
 	in := invocation{commands: commands, known: global, below: commands, next: 1}
 	for ; in.next < len(args) && args[in.next] != "--"; in.next++ {
@@ -87,7 +87,8 @@ func invoked(commands []*cli.Command, global []cli.Flag, args []string) invocati
 	return in
 }
 
-// bare adds the value of a flag that needs none, such as --live at the end or before another flag.
+// bare adds the default value to a flag such as --live that may be given without one, at the end or before another
+// flag.
 func bare(args []string) []string {
 	full := slices.Clone(args)
 	for i, a := range full {
@@ -143,9 +144,9 @@ func oldEngineArgs(args []string) []string {
 	return args
 }
 
-// oldCommand translates a word of the older harness's script, such as run-offline, into the campaign that it means. The
-// word may stand alone, after "submission", or after flags; notes describe what was understood. getenv reads the old
-// environment variables, which only these words look at.
+// oldCommand translates a word of the older harness's script, such as run-offline, into the corresponding campaign. The
+// word may stand alone, after "submission", or after flags; notes describe the translation. getenv reads the old
+// environment variables, which only these words use.
 func oldCommand(args []string, getenv func(string) string) (now, notes []string) {
 	at, word := -1, config.OldCommand{}
 	for i, a := range args[min(1, len(args)):] {
@@ -184,7 +185,7 @@ func oldCommand(args []string, getenv func(string) string) (now, notes []string)
 
 func isFlag(arg, name string) bool { return arg == name || strings.HasPrefix(arg, name+"=") }
 
-// auditFlags replaces the audits and the scenario behind run-compliance by flags; without an audit it is all of them.
+// auditFlags replaces the audits and the scenario behind run-compliance by flags; without an audit it selects all.
 func auditFlags(words []string) (flags []string) {
 	audits := false
 	for _, w := range words {
@@ -203,7 +204,7 @@ func auditFlags(words []string) (flags []string) {
 	return flags
 }
 
-// oldVariables adds the flags that old environment variables mean, unless they are given.
+// oldVariables adds the flags for old environment variables, unless they are given.
 func oldVariables(flags []string, getenv func(string) string) (all, notes []string) {
 	all = flags
 	set := map[string]bool{}

@@ -83,13 +83,13 @@ func (cmd benchCommand) checkE2E(c *cli.Context, v *contract.Invocation, list []
 	return nil
 }
 
-// stack is the servers that the command started.
+// stack is the set of servers that the command started.
 type stack struct {
-	ctx  context.Context // ends when one of them has ended
+	ctx  context.Context // ends when one of the servers has ended
 	urls []string
-	dir  string // of their state; empty: the simulator
+	dir  string // folder of their state; empty: the server is the simulator
 	key  string
-	down func() // stops them
+	down func() // stops the servers
 }
 
 // standUp starts the servers of the flags, or the simulator with a model's name, and waits until they serve.
@@ -112,7 +112,7 @@ func (cmd benchCommand) standUp(c *cli.Context, model string) (*stack, error) {
 	s := &stack{urls: fleet.URLs(), dir: plan.Dir, key: plan.APIKey()}
 	s.watch(c.Context, func(ctx context.Context) error {
 		if err := fleet.Wait(ctx); err != nil {
-			return cmp.Or(fleet.Ended(), err) // without the end of its log, which the record has
+			return cmp.Or(fleet.Ended(), err) // without the end of its log, which is in the record
 		}
 		return nil
 	}, func() { cmd.stopServers(fleet) })
@@ -137,8 +137,8 @@ func (cmd benchCommand) simulate(ctx context.Context, args []string) (*stack, er
 	return s, nil
 }
 
-// watch makes the context of the runs, which ends when wait returns an error: servers are not started again. stop ends
-// the servers.
+// watch returns the context of the runs. It ends when wait returns an error, because servers are not started again.
+// stop ends the servers.
 func (s *stack) watch(parent context.Context, wait func(context.Context) error, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	s.ctx = ctx
@@ -157,7 +157,7 @@ func (s *stack) watch(parent context.Context, wait func(context.Context) error, 
 	}
 }
 
-// serverDied is why a run ended whose server did.
+// serverDied is the reason of a run that ended because its server did.
 type serverDied struct{ error }
 
 func (s *stack) configure(o *bench.Options) {
@@ -167,7 +167,7 @@ func (s *stack) configure(o *bench.Options) {
 	}
 }
 
-// explain returns the end of a server as the error of a run that could not begin for it.
+// explain returns the end of a server as the reason why a run could not begin.
 func (s *stack) explain(err error) error {
 	if died, ok := context.Cause(s.ctx).(serverDied); ok {
 		return serverError(exit.CodeServerDied, errors.Join(died.error, err))
@@ -175,8 +175,8 @@ func (s *stack) explain(err error) error {
 	return err
 }
 
-// analyse writes what the command adds to a run: the files of other clients, and the report. What fails is logged,
-// because the result is printed already.
+// analyse writes the additional files of a run: those of other clients, and the report. Errors are only logged, because
+// the result is already printed.
 func (cmd benchCommand) analyse(c *cli.Context, folder string) {
 	r, err := bench.Read(folder)
 	if err == nil && r.Verdict == record.Interrupted {

@@ -26,11 +26,11 @@ func testFlags() []cli.Flag {
 // benchWatch shows the runs of a command on its live page and its page of counters.
 type benchWatch struct {
 	page  *livePage // nil without --live
-	asked bool      // for a page: it shows single requests
-	runs  int       // profiles of the command
-	begun int       // attempts included
+	asked bool      // whether the user asked for a page, which shows single requests
+	runs  int       // number of profiles of the command
+	begun int       // number of runs so far, repeated attempts included
 	valid int
-	last  *bench.Record // the last that was not valid, or the last
+	last  *bench.Record // the last run that was not valid, or the last one
 }
 
 // watched opens the pages, calls all with them and closes them.
@@ -57,7 +57,7 @@ func (cmd benchCommand) watched(c *cli.Context, list []contract.Rendered, all fu
 	return err
 }
 
-// begin places the next run behind the one before.
+// begin appends the next run to the charts.
 func (w *benchWatch) begin(o *bench.Options) {
 	if w.begun++; w.begun > 1 {
 		w.page.begin()
@@ -67,7 +67,7 @@ func (w *benchWatch) begin(o *bench.Options) {
 	}
 }
 
-// result notes the verdict of a run.
+// result records the verdict of a run.
 func (w *benchWatch) result(r *bench.Record) {
 	if r.Verdict == record.Valid {
 		w.valid++
@@ -90,7 +90,7 @@ func (w *benchWatch) end(err error) {
 	}
 }
 
-// progressOf is a moment of a workload as that of a test.
+// progressOf converts a workload's progress to that of a test.
 func progressOf(p *bench.Progress) run.Progress {
 	now := run.Progress{Elapsed: p.Elapsed, Total: int64(p.Requests), Issued: p.Sent, Done: p.Ended, Failed: p.Failed,
 		InFlight: max(p.Sent-p.Ended, 0), RatePerS: p.RatePerS, TTFTp99: p.TTFTp99, TPOTp99: p.TPOTp99,

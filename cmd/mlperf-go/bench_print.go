@@ -12,7 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/measure"
 )
 
-// printBench prints a run of a workload: verdict, throughput, latencies by the definitions of m, and its parts.
+// printBench prints a run of a workload: verdict, throughput, its parts, and latencies as m defines them.
 func printBench(out page, r *bench.Record, m *measure.Measured) {
 	printBenchTitle(out, r, "  ", "")
 	w := out.table()
@@ -49,7 +49,7 @@ func printBench(out page, r *bench.Record, m *measure.Measured) {
 	printParts(w, "turn", m.Turns)
 	printParts(w, "prefix group", m.Groups)
 	c := r.Client
-	if c.RSSMaxBytes > 0 { // unknown of a run that was killed
+	if c.RSSMaxBytes > 0 { // 0 if the run was killed
 		fmt.Fprintf(w, "\nclient\tp99 %.0f us from ready to sent, %.0f us CPU per request, %d MiB\n", c.ClientDelayUS.P99,
 			c.CPUUSPerRequest, c.RSSMaxBytes>>20)
 	}
@@ -60,7 +60,7 @@ func printBench(out page, r *bench.Record, m *measure.Measured) {
 	w.Flush()
 }
 
-// printBenchTitle prints which workload it was and its verdict.
+// printBenchTitle prints the workload and its verdict.
 func printBenchTitle(out page, r *bench.Record, between, after string) {
 	kind := ""
 	if r.Rehearsal != "" {
@@ -71,8 +71,8 @@ func printBenchTitle(out page, r *bench.Record, between, after string) {
 	out.paint(plain, after+"\n")
 }
 
-// printBenchVerdict prints the result of a run in one line. A limit of --slo that is missed does not change the
-// verdict, so the line names it.
+// printBenchVerdict prints the result of a run in one line. The line names a missed limit of --slo, because that does
+// not change the verdict.
 func printBenchVerdict(out page, r *bench.Record, m *measure.Measured) {
 	after := ", " + r.Headline()
 	if g := m.Total.Goodput; g != nil {
@@ -122,7 +122,7 @@ func printDistributions(w *table, m *measure.Measured) {
 	fmt.Fprintf(w, "\nlatency in ms (%s)\tmean\t%s\tmax\n", m.Definition, strings.Join(shownPercentiles, "\t"))
 	d, err := measure.Define(m.Definition)
 	if err != nil {
-		return // a record of a later version: its figures have names that this one does not know
+		return // a record of a later version may have other figures
 	}
 	for _, metric := range d.Metrics {
 		v := m.Total.Latency[metric.Name]

@@ -27,7 +27,7 @@ func checkResume(c *cli.Context) error {
 }
 
 // kept prints the result of a run that an earlier call of this command finished, with --resume. It returns false for a
-// run that is still to be made, because the folder is empty or holds an interrupted run, which starts over.
+// run that is still to be made, because the folder is empty or contains an interrupted run, which starts over.
 func (cmd benchCommand) kept(c *cli.Context, o *bench.Options) (bool, error) {
 	if !c.Bool("resume") || !bench.Holds(o.Folder) {
 		return false, nil
@@ -42,7 +42,7 @@ func (cmd benchCommand) kept(c *cli.Context, o *bench.Options) (bool, error) {
 			"the run in %s has another profile (its values first): %s", o.Folder, strings.Join(differences, "; "))
 	}
 	if _, err := os.Stat(filepath.Join(o.Folder, bench.RecordName)); errors.Is(err, fs.ErrNotExist) {
-		return false, cmd.startOver(o) // kill -9
+		return false, cmd.startOver(o) // the run was killed
 	}
 	r, err := bench.Read(o.Folder)
 	if err != nil {
@@ -66,8 +66,8 @@ func (cmd benchCommand) kept(c *cli.Context, o *bench.Options) (bool, error) {
 	return true, cmd.printBenchRecord(r, m, o.Folder)
 }
 
-// explainResume prints the command that continues after a signal; at is the number of runs before the interrupted one,
-// whose folder is given. Several runs without --output have no folder in common, and a rehearsal starts anew.
+// explainResume prints the command that continues after a signal. at is the number of runs before the interrupted one,
+// whose folder is given. Several runs without --output have no common folder, and a rehearsal starts anew.
 func (cmd benchCommand) explainResume(c *cli.Context, at, of int, folder string) {
 	output := c.String("output")
 	if cmd.json || cmd.quiet || c.Bool("rehearse") || of > 1 && output == "" {
@@ -81,7 +81,7 @@ func (cmd benchCommand) explainResume(c *cli.Context, at, of int, folder string)
 	cmd.out.line("\n%s:\n  %s", what, servers.Quote(again(cmd.commandLine(), folder, "--output", "-r")...))
 }
 
-// startOver lets a run replace what an interrupted one left.
+// startOver lets a run replace the files of an interrupted one.
 func (cmd benchCommand) startOver(o *bench.Options) error {
 	cmd.notice(fmt.Sprintf("the run in %s was interrupted and starts over (--resume)", o.Folder))
 	o.Force = true

@@ -63,7 +63,7 @@ func (cmd benchCommand) run() *cli.Command {
 	}
 }
 
-// runFlags are those of every command that runs a workload.
+// runFlags are the flags of every command that runs a workload.
 func runFlags() []cli.Flag {
 	return append(append(profileFlags(), testFlags()...),
 		&cli.StringFlag{Name: "model", Aliases: []string{"m"}, Category: serversGroup,
@@ -170,7 +170,7 @@ func (cmd benchCommand) variable(name string) (string, bool) {
 	return "", false
 }
 
-// options turns the flags into those of a run.
+// options converts the flags to the options of a run.
 func (cmd benchCommand) options(c *cli.Context, v *contract.Invocation, r contract.Rendered) (*bench.Options, error) {
 	p := r.Profile
 	if _, err := measure.Define(c.String("definitions")); err != nil {
@@ -212,7 +212,7 @@ func (cmd benchCommand) options(c *cli.Context, v *contract.Invocation, r contra
 	return o, nil
 }
 
-// partOf reads a share of a workload: I/N.
+// partOf parses a share of a workload: I/N.
 func partOf(text string) (engine.Part, error) {
 	var p engine.Part
 	if text == "" {
@@ -234,8 +234,8 @@ func (cmd benchCommand) doRun(c *cli.Context) error {
 	})
 }
 
-// runAll runs a profile, or one after the other its treatments, each in a folder of its own below --output. The worst
-// exit code of them is the command's.
+// runAll runs a profile, or its treatments in sequence, each in its own folder below --output. The worst exit code of
+// them is the command's.
 func (cmd benchCommand) runAll(c *cli.Context, v *contract.Invocation, list []contract.Rendered,
 	runOne func(*cli.Context, *bench.Options) error) error {
 	cmd.measures()
@@ -300,7 +300,7 @@ func (cmd benchCommand) runOne(c *cli.Context, o *bench.Options, w *benchWatch) 
 	}
 	w.result(r)
 	for _, n := range r.Notes {
-		show.Note(n) // what was found during the run
+		show.Note(n) // found during the run
 	}
 	cmd.exit = r.ExitCode()
 	if i, ok := context.Cause(c.Context).(run.Interrupt); ok && r.Verdict == record.Interrupted {
@@ -322,7 +322,7 @@ func (cmd benchCommand) runOne(c *cli.Context, o *bench.Options, w *benchWatch) 
 	return cmd.printBenchRecord(r, m, o.Folder)
 }
 
-// rehearse makes a run a rehearsal. Data that it makes up are in a folder within the run's.
+// rehearse makes a run a rehearsal. Made-up data are in a folder inside the run's.
 func (cmd benchCommand) rehearse(o *bench.Options) error {
 	if err := bench.Check(o.Folder, o.Force); err != nil {
 		return err
@@ -354,7 +354,7 @@ func (cmd benchCommand) printBenchRecord(r *bench.Record, m *measure.Measured, f
 	return nil
 }
 
-// benchProgress prints a line every few seconds, and feeds the pages.
+// benchProgress prints a line every few seconds, and updates the pages.
 type benchProgress struct {
 	*console
 	page  *livePage
@@ -382,7 +382,7 @@ func (b *benchProgress) Progress(p bench.Progress) {
 	b.log.Info(benchLine(&p))
 }
 
-// benchLine is the progress of a run as one line.
+// benchLine describes the progress of a run in one line.
 func benchLine(p *bench.Progress) string {
 	text := fmt.Sprintf("stage %d (%d of %d): %d sent", p.Stage, p.Stage+1, p.Stages, p.Sent)
 	if p.Requests > 0 {

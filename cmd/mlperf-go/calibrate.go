@@ -19,7 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/floor"
 )
 
-// calibrateCommand measures what this program itself can hold and adds.
+// calibrateCommand measures this program's own capacity and overhead.
 type calibrateCommand struct{ *program }
 
 // calibrationTime is the default duration of the loads. With starts and figures it stays below 30 s.
@@ -75,7 +75,7 @@ func (cmd calibrateCommand) do(c *cli.Context) error {
 		return err
 	}
 	failed := got.Write(path)
-	if failed != nil { // what was measured is printed anyway
+	if failed != nil { // the figures are printed anyway
 		failed = exit.Environment(exit.CodeOutput, "Choose another --calibration", "the calibration cannot be kept: %w",
 			failed)
 	}
@@ -91,7 +91,7 @@ func (cmd calibrateCommand) do(c *cli.Context) error {
 	return failed
 }
 
-// serveNoOp is the no-op server's process.
+// serveNoOp runs the no-op server in its process.
 func serveNoOp(ctx context.Context, split bool, ready string) error {
 	s, err := calibrate.NewNoOp(split)
 	if err != nil {
@@ -105,7 +105,7 @@ func serveNoOp(ctx context.Context, split bool, ready string) error {
 	return s.Serve(ctx)
 }
 
-// calibrationFile returns where a calibration is kept; empty: nowhere.
+// calibrationFile returns the path of the stored calibration; empty: there is no place for it.
 func (p *program) calibrationFile() string {
 	cache := valueOf(p.environ, "XDG_CACHE_HOME")
 	if home := valueOf(p.environ, "HOME"); cache == "" && home != "" {
@@ -117,8 +117,8 @@ func (p *program) calibrationFile() string {
 	return filepath.Join(cache, "mlperf-go", floor.FileName)
 }
 
-// calibration reads a calibration that the user named, or else the kept one; nil: nothing is kept. A kept file that
-// cannot be read is only noted.
+// calibration reads a calibration that the user named, or else the stored one; nil: no calibration is stored. A stored
+// file that cannot be read is only noted.
 func (p *program) calibration(named string) (*floor.Calibration, error) {
 	path := cmp.Or(named, p.calibrationFile())
 	if path == "" {

@@ -90,14 +90,14 @@ func (cmd compareCommand) run(c *cli.Context) error {
 	return nil
 }
 
-// printGate prints the verdict line of --quiet: that of the gate, which a comparison without --gate does not have.
+// printGate prints the verdict line of --quiet. It is the gate's verdict, so a comparison without --gate has none.
 func (cmd compareCommand) printGate(g *compare.Gate) {
 	if g != nil {
 		cmd.out.line("%s", g.Verdict())
 	}
 }
 
-// readSource reads results that are no run of a workload.
+// readSource reads results that are not runs of a workload.
 func readSource(c *cli.Context, folder string) (*compare.Source, error) {
 	s, err := compare.Read(c.Context, folder, compare.Options{Submitter: c.String("submitter"), Round: c.String("round")})
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/measure"
 )
 
-// workloadPair is two runs of a workload side by side.
+// workloadPair compares two runs of a workload.
 type workloadPair struct {
 	A       string        `json:"a"`
 	B       string        `json:"b"`
@@ -87,7 +87,7 @@ func (cmd compareCommand) compareWorkloads(c *cli.Context, o compare.Settings) e
 	return nil
 }
 
-// workloadFlags rejects what comparisons of workloads do not have, and completes the settings.
+// workloadFlags rejects settings that comparisons of workloads lack, and completes the others.
 func workloadFlags(c *cli.Context, o *compare.Settings) error {
 	if c.IsSet("html") {
 		return exit.Usage(exit.CodeHTML, "`mlperf-go report A B --output FILE` puts runs of workloads on one page",
@@ -105,7 +105,7 @@ func workloadFlags(c *cli.Context, o *compare.Settings) error {
 	return nil
 }
 
-// workloadRun is a run of a workload with its requests; nil: why they cannot be used.
+// workloadRun is a run of a workload with its requests; nil: why explains the lack.
 type workloadRun struct {
 	*bench.Record
 	folder   string
@@ -160,7 +160,7 @@ func pairOf(a, b *workloadRun, o *compare.Settings) workloadPair {
 	return p
 }
 
-// rows are those that have an interval, or a reason for none.
+// rows returns those with an interval, or with a reason for its absence.
 func (p *workloadPair) rows() (list []*compare.Row) {
 	for i := range p.Figures {
 		if row := p.Figures[i].shown; row != nil {
@@ -239,8 +239,8 @@ func (cmd compareCommand) printPair(p *workloadPair) {
 	}
 }
 
-// areWorkloads reports whether all folders are runs of workloads. A mixture is an error, and so is a folder that holds
-// no results beside such runs.
+// areWorkloads reports whether all folders are runs of workloads. A mixture is an error, and so is a folder without
+// results beside such runs.
 func areWorkloads(c *cli.Context, folders []string) (bool, error) {
 	i := slices.IndexFunc(folders, bench.Holds)
 	if i < 0 {

@@ -13,8 +13,8 @@ import (
 // completionCommand prints completion scripts.
 type completionCommand struct{ *program }
 
-// The scripts pass the words of the command line up to the cursor to `mlperf-go __complete`, which prints the
-// candidates, or the kind of path that the shell is to complete.
+// The scripts pass the words of the command line up to the cursor to `mlperf-go __complete`. It prints the candidates,
+// or the kind of path that the shell should complete.
 const bashCompletion = `_mlperf_go() {
   local IFS=$'\n' current=${COMP_WORDS[COMP_CWORD]} candidates
   candidates=($("${COMP_WORDS[0]/#\~/$HOME}" __complete bash -- "${COMP_WORDS[@]:0:COMP_CWORD+1}" 2>/dev/null))
@@ -88,11 +88,11 @@ func (cmd completionCommand) command() *cli.Command {
 	}
 }
 
-// completeCommand is the word after the program's name by which a completion script asks for candidates.
+// completeCommand is the first argument with which a completion script asks for candidates.
 const completeCommand = "__complete"
 
-// complete answers a completion script: __complete SHELL -- WORDS, where the last word is the one to complete and the
-// first the program.
+// complete answers a completion script: __complete SHELL -- WORDS. The last word is the one to complete, and the first
+// is the program.
 func (p *program) complete(app *cli.App, args []string) error {
 	if len(args) < 3 || args[1] != "--" {
 		return nil
@@ -122,7 +122,7 @@ func candidates(app *cli.App, shell string, words []string) []string {
 		list := beginWith(valuesOf(in, flagNamed(in.known, name)), value)
 		if shell == "fish" { // it replaces the whole word
 			for i := range list {
-				if !strings.HasPrefix(list[i], ":") { // the script adds the flag to the paths
+				if !strings.HasPrefix(list[i], ":") { // for a path kind, the script adds the flag to the paths
 					list[i] = strings.TrimSuffix(current, value) + list[i]
 				}
 			}
@@ -138,7 +138,7 @@ func candidates(app *cli.App, shell string, words []string) []string {
 	return beginWith(argumentWords(in, before), current)
 }
 
-// joinEquals undoes that bash splits --flag=value into three words.
+// joinEquals joins the three words into which bash splits --flag=value.
 func joinEquals(words []string) []string {
 	var joined []string
 	for i := 0; i < len(words); i++ {
@@ -156,7 +156,7 @@ func joinEquals(words []string) []string {
 	return joined
 }
 
-// openFlag returns the flag whose value comes next; nil: the words are complete.
+// openFlag returns the flag whose value comes next; nil: no flag needs a value.
 func openFlag(in invocation, before []string) cli.Flag {
 	last := before[len(before)-1]
 	if name, _, inline := cutFlag(last); len(before) > 1 && strings.HasPrefix(last, "-") && !inline {
@@ -203,7 +203,7 @@ func flagWords(in invocation, before []string) []string {
 	return slices.Compact(words)
 }
 
-// argumentWords returns the subcommands, or what a command accepts as its arguments.
+// argumentWords returns the subcommands, or the words that a command accepts as arguments.
 func argumentWords(in invocation, before []string) []string {
 	if len(in.path) > 0 && in.path[0].Name == "help" { // its arguments are commands
 		in = invoked(in.commands, nil, slices.Concat(before[:1], before[2:]))
@@ -225,7 +225,7 @@ func argumentWords(in invocation, before []string) []string {
 	return kind.candidates()
 }
 
-// beginWith returns the words that begin with what was typed. A path kind is passed on.
+// beginWith returns the words that begin with the typed text. A path kind is passed on.
 func beginWith(words []string, typed string) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(w string) bool {
 		return !strings.HasPrefix(w, ":") && !strings.HasPrefix(w, typed)

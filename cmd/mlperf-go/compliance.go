@@ -80,10 +80,10 @@ func (cmd complianceCommand) run(c *cli.Context) error {
 		ReferenceAccuracy: c.String("reference-accuracy"), ReferencePerformance: c.String("reference-performance"),
 		EOSOption: compliance.OfficialEOSOption(plan.Row),
 	}
-	if err := in.Complete(audit.Test); err != nil { // report it before hours of a run
+	if err := in.Complete(audit.Test); err != nil { // reported before hours of a run
 		return exit.Usage(exit.CodeCompliance, "Give --reference-accuracy or --reference-performance", "%w", err)
 	}
-	// audit.config is one of the run's files, so that no file remains elsewhere however this process ends.
+	// audit.config is one of the run's files, so that no other copy remains, however this process ends.
 	plan.AuditText = audit.Config()
 	if err := e.Set("audit-config", filepath.Join(plan.Folder(), record.AuditName),
 		config.Origin{Layer: config.FromFlag, Where: audit.Test}); err != nil {
@@ -114,9 +114,9 @@ func rowsOf(plan *plan.Plan) (int, error) {
 	return len(ds.Samples), nil
 }
 
-// reportNeed reports if the round does not require the audit.
+// reportNeed reports that the round does not require the audit.
 func (cmd complianceCommand) reportNeed(test string, plan *plan.Plan) error {
-	if len(rounds.Of(plan.Row)) == 0 { // a benchmark of the user's own
+	if len(rounds.Of(plan.Row)) == 0 { // a benchmark that the user added
 		return nil
 	}
 	needs, err := compliance.Needs(plan.Row.Name, plan.Round.Name, layout.Closed)
@@ -131,7 +131,7 @@ func (cmd complianceCommand) reportNeed(test string, plan *plan.Plan) error {
 	return nil
 }
 
-// evaluation returns what the accuracy evaluation prints about an audit's answers.
+// evaluation returns the output of the accuracy evaluation about an audit's answers.
 func (cmd complianceCommand) evaluation(c *cli.Context, plan *plan.Plan) (string, error) {
 	l, err := score.OfAudit(plan)
 	if err != nil {
@@ -150,8 +150,8 @@ func (cmd complianceCommand) evaluation(c *cli.Context, plan *plan.Plan) (string
 	return text.String(), err
 }
 
-// runTest runs the audit's test. With --json the test's own result is not printed, because standard output is for one
-// object: the verification's.
+// runTest runs the audit's test. With --json it does not print the test's own result, because standard output is for
+// one object: the verification's.
 func (cmd complianceCommand) runTest(ctx context.Context, plan *plan.Plan, s *settings) error {
 	p := cmd.program
 	if p.json {

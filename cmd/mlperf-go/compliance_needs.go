@@ -39,7 +39,7 @@ func (cmd needsCommand) show(c *cli.Context) error {
 	if name == "" {
 		return cmd.allNeeds(c.String("division"))
 	}
-	if m, err := models.Find(name); err == nil { // the rules of audits cover more benchmarks than this program runs
+	if m, err := models.Find(name); err == nil { // the rules of audits cover more benchmarks than this program can run
 		name = m.Row.Name
 	}
 	needs, err := compliance.Needs(name, c.String("round"), c.String("division"))
@@ -62,7 +62,7 @@ func (cmd needsCommand) show(c *cli.Context) error {
 	return nil
 }
 
-// allNeeds prints a table of all benchmarks and rounds: the audits, none, or - if the round lacks the benchmark.
+// allNeeds prints a table of all benchmarks and rounds: the audits, "none", or "-" if the round lacks the benchmark.
 func (cmd needsCommand) allNeeds(division string) error {
 	type cell struct {
 		Model string            `json:"model"`

@@ -27,15 +27,15 @@ type console struct {
 	messages *foreign.LineWriter // errors, logs and lines of progress, to stderr
 	stderr   io.Writer           // for drawing on a terminal, and for children, which clean their own messages
 	log      *zap.Logger
-	out, err page // stdout and messages for people
+	out, err page // stdout and messages in a form for people
 
 	columns                 string          // COLUMNS of the environment
 	counters                *publish.Server // of --serve-metrics; nil: without it
 	json, quiet, noProgress bool
-	silent                  bool // with quiet: no verdict line either, because stdout is for another result
+	silent                  bool // like quiet, but without the verdict line, because stdout is for another result
 	logLevel, logFormat     string
 
-	results *output // below stdout
+	results *output // the writer below stdout
 }
 
 func newConsole(stdout, stderr io.Writer, environ []string, secrets *secret.Redactor) *console {
@@ -76,8 +76,8 @@ func newLogCore(format string, to page, level zapcore.Level) (zapcore.Core, erro
 		config.NotOneOf(format, []string{"console", "json"}))
 }
 
-// textCore writes the level and the message of a log line. The fields are left out: the message contains what a person
-// needs of them.
+// textCore writes the level and the message of a log line. It omits the fields, because the message contains what a
+// person needs of them.
 type textCore struct {
 	zapcore.LevelEnabler
 	to page
@@ -102,14 +102,14 @@ func (t textCore) Sync() error { return nil }
 // logsJSON reports whether each line on stderr is a JSON object.
 func (c *console) logsJSON() bool { return c.logFormat == "json" }
 
-// complain prints the error that ends a command, on any log level.
+// complain prints the error that ends a command, at any log level.
 func (c *console) complain(e *run.Error) {
 	text := strings.TrimSuffix(foreign.Lines(e.Error(), longestError), "\n")
 	if !c.logsJSON() {
 		c.err.labelled(red, "mlperf-go:", text)
 		return
 	}
-	core, _ := newLogCore(c.logFormat, c.err, zapcore.ErrorLevel) // the format is known
+	core, _ := newLogCore(c.logFormat, c.err, zapcore.ErrorLevel) // the format is valid
 	zap.New(core).Error(text, zap.String("code", string(e.Code)), zap.String("hint", e.Hint), zap.Int("exit", e.Exit))
 }
 
@@ -120,7 +120,7 @@ func (c *console) notice(lines ...string) {
 	}
 }
 
-// writeJSON prints a command's result as one JSON object. exitCode reports an error of it.
+// writeJSON prints a command's result as one JSON object. exitCode reports its errors.
 func (c *console) writeJSON(v any) {
 	enc := json.NewEncoder(c.stdout)
 	enc.SetIndent("", "  ")
@@ -136,8 +136,8 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// exitCode returns the exit code of a command that ended without an error and asked for code: a valid result that did
-// not reach stdout is an error of the environment.
+// exitCode returns the exit code of a command that ended without an error and with the given code. If a valid result
+// did not reach stdout, it is an error of the environment.
 func (c *console) exitCode(code int) int {
 	_ = c.stdout.Flush() // results remembers the error
 	err := c.results.err
@@ -165,7 +165,7 @@ func (o *output) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// unlessUnread returns the error that ends a command, and nil if it is only that the reader of stdout has left.
+// unlessUnread returns the error that ends a command, or nil if its only cause is that the reader of stdout has left.
 func (c *console) unlessUnread(err error) error {
 	if readerGone(err) && readerGone(c.results.err) {
 		return nil

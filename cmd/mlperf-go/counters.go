@@ -9,7 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
-// countersOf are the labels of a test's counters.
+// countersOf returns the labels of a test's counters.
 func countersOf(p *plan.Plan) map[string]string {
 	return map[string]string{"model": p.Row.Name, "scenario": string(p.Scenario.Scenario), "mode": string(p.Mode)}
 }
@@ -55,7 +55,7 @@ var counters = []struct {
 		func(p run.Progress) float64 { return p.Elapsed.Seconds() }},
 }
 
-// count shows a moment of a test on the page of --serve-metrics.
+// count shows a test's progress on the page of --serve-metrics.
 func (c *console) count(now run.Progress) {
 	if c.counters == nil {
 		return

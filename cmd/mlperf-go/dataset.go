@@ -19,7 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/rehearse"
 )
 
-// datasetCommand inspects, checks, converts and makes data sets.
+// datasetCommand inspects, checks, converts and creates data sets.
 type datasetCommand struct{ *program }
 
 func (cmd datasetCommand) command() *cli.Command {
@@ -76,7 +76,7 @@ func readingFlags() []cli.Flag {
 	}
 }
 
-// convertFlags returns the further flags of dataset convert.
+// convertFlags returns the additional flags of dataset convert.
 func convertFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "to", Usage: "format of OUT: json, jsonl, csv, parquet or npy; default: by the suffix of OUT"},
@@ -90,10 +90,10 @@ func convertFlags() []cli.Flag {
 	}
 }
 
-// columnFlags maps the flags that name a column to the column's role.
+// columnFlags maps each flag that names a column to the column's role.
 var columnFlags = map[string]string{"input-column": "input", "input-ids-column": "input_ids", "output-column": "target"}
 
-// reading returns the flags' options for reading a benchmark's data set.
+// reading converts the flags to the options for reading a benchmark's data set.
 func reading(c *cli.Context, row *models.Row) (datasets.Options, error) {
 	o := datasets.ForRow(row)
 	o.Format, o.Padding = c.String("format"), datasets.Padding{Lengths: c.String("lengths"), Side: c.String("pad-side")}
@@ -140,7 +140,7 @@ func datasetFailed(c *cli.Context, err error) error {
 	return err
 }
 
-// file returns the file that a command reads, its benchmark, and how it is read.
+// file returns the file that a command reads, its benchmark, and its reading options.
 func (cmd datasetCommand) file(c *cli.Context) (path string, row *models.Row, o datasets.Options, err error) {
 	if c.NArg() != 1 {
 		return "", nil, o, exit.Usage(exit.CodeArgument, "Write `mlperf-go dataset "+c.Command.Name+" FILE`",
@@ -172,7 +172,7 @@ func (cmd datasetCommand) check(c *cli.Context) error {
 	return nil
 }
 
-// job returns the conversion that the arguments and flags of dataset convert describe.
+// job returns the conversion in the arguments and flags of dataset convert.
 func (cmd datasetCommand) job(c *cli.Context) (*convert.Job, error) {
 	last := c.NArg() - 1
 	if last < 1 {

@@ -22,7 +22,7 @@ func infoFlags() []cli.Flag {
 
 // lengthSet holds values of a data set that are shown as a histogram.
 type lengthSet struct {
-	name, unit, of string // of is the plural of the things measured
+	name, unit, of string // of is the plural of the measured things
 	values         []int
 }
 

@@ -107,7 +107,7 @@ func (c *console) printLengthTable(r *lengths.Report) {
 	w.Flush()
 }
 
-// shortFigure returns a length or a ratio with at most three decimals, and few of them for great values.
+// shortFigure formats a length or a ratio with at most three decimals, fewer for large values.
 func shortFigure(v float64) string {
 	decimals := 3
 	if v >= 100 {
@@ -117,7 +117,7 @@ func shortFigure(v float64) string {
 	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 }
 
-// printParts prints how often each word occurs, with its share.
+// printParts prints the number of occurrences of each word, with its share.
 func (c *console) printParts(title, of string, counts map[string]int) {
 	total := 0
 	for _, n := range counts {

@@ -7,7 +7,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// printDeciding prints what decides a Server test: the rate, and each percentile against its limit.
+// printDeciding prints what decides a Server test: the rate, and each percentile with its limit.
 func printDeciding(w io.Writer, r *record.Record) {
 	if target, achieved, ok := r.Rate(); ok {
 		fmt.Fprintf(w, "rate\ttarget %.6g/s, achieved %.6g/s\n", target, achieved)

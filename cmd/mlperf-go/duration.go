@@ -21,7 +21,7 @@ func (d *duration) Set(text string) error {
 // String implements flag.Value. cli.Context.Duration parses it.
 func (d *duration) String() string { return time.Duration(*d).String() }
 
-// durationFlag returns a flag with a duration as its value. f has everything but the value.
+// durationFlag returns f with a duration as its value.
 func durationFlag(f cli.GenericFlag, standard time.Duration) *cli.GenericFlag {
 	value := duration(standard)
 	f.Value = &value

@@ -66,7 +66,7 @@ func otherNames(commands []*cli.Command) []string {
 	for _, s := range config.RunSettings() {
 		settings[s.EnvName()] = true
 	}
-	names := append(flagVariables(commands), "MLPERF_GO_GOLDEN", child.Mark) // the former is for tests: recorded results
+	names := append(flagVariables(commands), "MLPERF_GO_GOLDEN", child.Mark) // the former selects results for tests
 	return slices.DeleteFunc(names, func(n string) bool { return settings[n] })
 }
 
@@ -83,7 +83,7 @@ func flagVariables(commands []*cli.Command) (names []string) {
 	return names
 }
 
-// dropEmpty removes empty variables of this program from the environment: they count as not set.
+// dropEmpty removes this program's empty variables from the environment, because they count as not set.
 func dropEmpty(environ []string) error {
 	for _, pair := range environ {
 		if name, value, _ := strings.Cut(pair, "="); value == "" && strings.HasPrefix(name, envPrefix) {
@@ -95,7 +95,7 @@ func dropEmpty(environ []string) error {
 	return nil
 }
 
-// valueOf returns the value of a variable; "" where it is not set.
+// valueOf returns the value of a variable; "" if it is not set.
 func valueOf(environ []string, name string) string {
 	for _, pair := range environ {
 		if value, ok := strings.CutPrefix(pair, name+"="); ok {

@@ -21,7 +21,7 @@ type experimentCommand struct{ *program }
 
 const experimentGroup = "Experiment"
 
-// Defaults of an experiment. The sizes span what engines run at once by default.
+// Defaults of an experiment. The sizes cover the defaults of engines for sequences that run at once.
 const (
 	defaultRepeats = 5
 	defaultSizes   = "16,64,256"
@@ -82,7 +82,7 @@ func (cmd experimentCommand) partition(c *cli.Context) error {
 // largestSize is more than any server runs at once.
 const largestSize = 1 << 20
 
-// sizes reads a list of sizes. An empty list leaves the arrangement out.
+// sizes parses a list of sizes. An empty list omits the arrangement.
 func sizes(c *cli.Context, name string) ([]int, error) {
 	var list []int
 	for word := range strings.SplitSeq(c.String(name), ",") {
@@ -116,7 +116,7 @@ func (cmd experimentCommand) measure(c *cli.Context, of experiment.Of, list []ex
 	}
 	cmd.measures()
 	state, err := experiment.Run(c.Context, o)
-	results.Discard(o.Folder) // it is empty if nothing was measured
+	results.Discard(o.Folder) // removed if it is empty
 	if err != nil {
 		return cmd.explain(c.Context, err, o.Folder, state != nil && len(state.Trials) > 0, func() error {
 			return cmd.print(state, o.Folder)

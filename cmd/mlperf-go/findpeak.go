@@ -16,7 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/tune"
 )
 
-// findPeak is the mode of a tune that LoadGen performs.
+// findPeak is the mode in which LoadGen performs the tune.
 const findPeak = "find-peak"
 
 // findPeak lets LoadGen search for the highest rate.
@@ -41,7 +41,7 @@ func (cmd tuneCommand) findPeak(c *cli.Context, p *plan.Plan) error {
 			cmd.log.Info(fmt.Sprintf("LoadGen tests %.6g QPS; %s", seen.Tests[shown].Rate, peakRange(low, high)))
 		}
 	})
-	results.Discard(folder) // it is empty if nothing was measured
+	results.Discard(folder) // removed if it is empty
 	if s != nil {
 		cmd.point(folder)
 	}
@@ -58,7 +58,7 @@ func (cmd tuneCommand) findPeak(c *cli.Context, p *plan.Plan) error {
 	return cmd.printPeak(s, folder)
 }
 
-// printPeak prints a search by LoadGen, and what its result does not mean.
+// printPeak prints a search by LoadGen, and the limits of its meaning.
 func (cmd tuneCommand) printPeak(s *tune.Peak, folder string) error {
 	if cmd.json {
 		cmd.writeJSON(s)

@@ -28,8 +28,8 @@ func settingFlags() []cli.Flag {
 	return flags
 }
 
-// settingFlagsOf returns the flags of a command that names its folders in results/ otherwise than a run, and that has a
-// scenario of its own; empty: the settings' default.
+// settingFlagsOf returns the flags of a command whose folders in results/ are named differently from a run's, and that
+// has its own default scenario; empty: the settings' default.
 func settingFlagsOf(home, scenario string) []cli.Flag {
 	flags := settingFlags()
 	for _, f := range flags {
@@ -82,8 +82,8 @@ func isSwitch(s config.Setting, name string) bool {
 // settings are the settings of a test, with the servers that they start.
 type settings struct {
 	*config.Effective
-	servers      *servers.Plan // nil: none are to be started
-	serverOrigin config.Origin // of the settings that the servers' file made
+	servers      *servers.Plan // nil: no servers are to be started
+	serverOrigin config.Origin // origin of the settings that the servers' file made
 	engineArgs   []string      // arguments after --, for the engine of the servers
 }
 
@@ -108,7 +108,7 @@ type settingsReader struct {
 	c *cli.Context
 }
 
-// read layers the configuration file, the environment and the flags.
+// read applies the configuration file, the environment and the flags, in this order.
 func (r settingsReader) read() (*settings, error) {
 	c := r.c
 	e := config.New(config.RunSettings())
@@ -153,8 +153,8 @@ func (r settingsReader) applyOld(e *config.Effective) error {
 	return e.ResolveHost()
 }
 
-// readServers plans the servers of --server-config or --model-path, unless an endpoint is given, and sets what the
-// client must know about them.
+// readServers plans the servers of --server-config or --model-path, unless an endpoint is given, and sets the client's
+// settings for them.
 func (r settingsReader) readServers(e *config.Effective) (*settings, error) {
 	s := &settings{Effective: e, engineArgs: r.c.Args().Slice()}
 	cfg, err := servers.ConfigFrom(e)
@@ -175,7 +175,7 @@ func (r settingsReader) readServers(e *config.Effective) (*settings, error) {
 	return s, nil
 }
 
-// setFlags sets the settings that the command line has. If a value is wrong, the error contains the other mistakes too.
+// setFlags applies the settings in the command line. If a value is wrong, the error contains the other mistakes too.
 func setFlags(e *config.Effective, c *cli.Context) error {
 	var list []error
 	given := c.FlagNames() // c.IsSet looks through all flags each time
@@ -189,7 +189,7 @@ func setFlags(e *config.Effective, c *cli.Context) error {
 			}
 		}
 	}
-	if len(list) > 0 && !e.IsSet("server-config") && !e.IsSet("model-path") { // the servers' file may supply the rest
+	if len(list) > 0 && !e.IsSet("server-config") && !e.IsSet("model-path") { // else a file may supply the rest
 		list = append(list, plan.Mistakes(e)...)
 	}
 	return exit.Mistakes(list)

@@ -55,7 +55,7 @@ func helpAsked(app *cli.App, args []string) (path []*cli.Command, all, ok bool) 
 	return in.path, all, ok
 }
 
-// showHelp prints the help of a command, or of the program where path is empty.
+// showHelp prints the help of a command, or of the program if path is empty.
 func (p *program) showHelp(app *cli.App, path []*cli.Command, all bool) error {
 	h := &helpText{width: p.helpWidth(), all: all}
 	if len(path) == 0 {
@@ -67,7 +67,7 @@ func (p *program) showHelp(app *cli.App, path []*cli.Command, all bool) error {
 	return err
 }
 
-// usualWidth is the width of help where there is no terminal and no COLUMNS.
+// usualWidth is the width of help without a terminal and COLUMNS.
 const usualWidth = 80
 
 // helpWidth returns how many columns a line of help may have.
@@ -100,7 +100,7 @@ func (h *helpText) program(app *cli.App) {
 	h.line("\n`" + app.Name + " COMMAND --help` describes a command.")
 }
 
-// helpFlags are the flags that print help or the version. The flag parser does not know them.
+// helpFlags are the flags that print help or the version. The flag parser does not include them.
 func helpFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "help", Aliases: []string{"h"}, Usage: "print the help of the command", Category: globalGroup},
@@ -129,7 +129,7 @@ func (h *helpText) ofCommand(path []*cli.Command) {
 	h.flags(name, c)
 }
 
-// commandName returns the words of a command behind the program's name.
+// commandName returns the words of a command after the program's name.
 func commandName(path []*cli.Command) string {
 	var words []string
 	for _, c := range path {
@@ -151,7 +151,7 @@ func (h *helpText) examples(name string) {
 	}
 }
 
-// command writes a command line, broken between flags where it is too long, so that it can be copied.
+// command writes a command line that can be copied. A line that is too long is broken between flags.
 func (h *helpText) command(indent, line string) {
 	words := strings.Fields(line)
 	at := indent + words[0]
@@ -212,7 +212,7 @@ func groups(c *cli.Command) []flagGroup {
 	}
 	rank := func(g flagGroup) int { return slices.Index([]string{"", campaignGroup}, g.name) }
 	ordering.Sort(list, func(a, b flagGroup) int {
-		if rank(a) < 0 || rank(b) < 0 { // the command's own groups come first, the others stay in their order
+		if rank(a) < 0 || rank(b) < 0 { // the command's own groups come first, and the others keep their order
 			return cmp.Compare(rank(b), rank(a))
 		}
 		return cmp.Compare(rank(a), rank(b))
@@ -220,7 +220,7 @@ func groups(c *cli.Command) []flagGroup {
 	return list
 }
 
-// flags describes the basic flags of a command and names the others; all describes every flag.
+// flags describes the basic flags of a command and names the others; with all it describes every flag.
 func (h *helpText) flags(name string, c *cli.Command) {
 	list, basic := groups(c), helpTable[name].basic
 	if h.all {
@@ -305,8 +305,8 @@ func describeFlag(f cli.Flag) string {
 	return text + " (default: " + standard + ")"
 }
 
-// hang writes a text in its own column after a word, wrapped at width. After a word that is too long for its column the
-// text begins on the next line.
+// hang writes a word and, in its own column, a text that is wrapped at width. After a word that is too long for its
+// column the text begins on the next line.
 func hang(b *strings.Builder, word string, column int, text string, width int) {
 	lead, at := "", utf8.RuneCountInString(word)
 	for strings.HasPrefix(text, "\n") {

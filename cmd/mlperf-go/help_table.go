@@ -2,13 +2,13 @@ package main
 
 import "slices"
 
-// commandHelp is what the help of a command begins with.
+// commandHelp is the beginning of a command's help.
 type commandHelp struct {
 	examples []example
-	basic    []string // the flags to describe where a command has too many; empty: all of its own
+	basic    []string // flags to describe if a command has too many; empty: all of its own
 }
 
-// example is a command line and what it does.
+// example is a command line with its effect.
 type example struct{ does, line string }
 
 // helpTable maps the name of each command to its help. The examples name the files that README and the tutorials use.
@@ -330,7 +330,8 @@ var helpTable = map[string]commandHelp{
 	}},
 }
 
-// submissionBasics are the basic flags of `submission`, which rejects those that select or only print steps.
+// submissionBasics are the basic flags of `submission`, without those that select or only print steps, which it
+// rejects.
 var submissionBasics = []string{"model", "endpoint", "dataset", "target-qps", "system", "submitter", "rehearsal-size",
 	"set", "output-dir", "resume"}
 

@@ -11,7 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
-// kubeProgram is the program of the kube module, which has Kubernetes' client in it.
+// kubeProgram is the program of the kube module, which contains Kubernetes' client.
 const kubeProgram = "mlperf-go-kube"
 
 // kubeCommand replaces this process by the program of the kube module.
@@ -39,7 +39,7 @@ func becomeProgram(name, target string, arguments, environ []string) error {
 	return syscall.Exec(path, append([]string{name}, arguments...), environ)
 }
 
-// findProgram looks beside this program first: the two belong together.
+// findProgram looks in this program's folder first, because the two belong together.
 func findProgram(name string) (string, error) {
 	if self, err := os.Executable(); err == nil {
 		path := filepath.Join(filepath.Dir(self), name)

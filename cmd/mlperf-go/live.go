@@ -28,7 +28,7 @@ type livePage struct {
 	leave    context.CancelFunc // ends following the children
 }
 
-// openPage serves the page of --live. The returned context ends when a viewer stops what runs.
+// openPage serves the page of --live. The returned context ends when a viewer stops the test.
 func (p *program) openPage(ctx context.Context, c *config.Effective, o live.Options) (
 	context.Context, *livePage, error) {
 	if !c.Has("live") {
@@ -47,13 +47,14 @@ func (p *program) openPage(ctx context.Context, c *config.Effective, o live.Opti
 	if err != nil {
 		return nil, nil, notServed(err, "the live page", "live", o.Address, "127.0.0.1:8090")
 	}
-	if !strings.HasPrefix(o.Address, "unix:") { // of a child, whose parent shows it
+	if !strings.HasPrefix(o.Address, "unix:") { // a child's page is shown by its parent
 		fmt.Fprintf(p.messages, "live page: %s\n", s.URL())
 	}
 	return ctx, &livePage{Server: s}, nil
 }
 
-// notServed is the error of a page that cannot be served at the address of a flag: wrong usage if that is malformed.
+// notServed returns the error of a page that cannot be served at the address of a flag. A malformed address is wrong
+// usage.
 func notServed(err error, page, flag, address, example string) error {
 	if malformed := (*net.AddrError)(nil); errors.As(err, &malformed) {
 		return exit.Usage(exit.CodeLive, fmt.Sprintf("Write --%s host:port, such as %s", flag, example),
@@ -114,7 +115,7 @@ func (l *livePage) end(verdict, headline string, err error) {
 	l.End(verdict, headline, nil)
 }
 
-// state shows what a tune, a sweep or a campaign does, and when it may end.
+// state shows the activity of a tune, a sweep or a campaign, and its expected end.
 func (l *livePage) state(what string, left time.Duration) {
 	if l == nil {
 		return
@@ -133,21 +134,21 @@ func (l *livePage) steps(title string, head []string, rows [][]string) {
 	}
 }
 
-// begin places the charts of the next probe behind those of the one before.
+// begin appends the next probe to the charts.
 func (l *livePage) begin() {
 	if l != nil {
 		l.Begin()
 	}
 }
 
-// progress passes the progress of a probe on.
+// progress shows the progress of a probe.
 func (l *livePage) progress(p run.Progress) {
 	if l != nil {
 		l.Progress(p)
 	}
 }
 
-// reportHint is what to do with the folder of a test; showHint, of a tune, sweep or campaign.
+// reportHint is advice about the folder of a test; showHint, about that of a tune, sweep or campaign.
 func reportHint(folder string) string { return "mlperf-go report " + folder + " writes its report." }
 
 func showHint(folder string) string { return "mlperf-go show " + folder + " prints its result." }

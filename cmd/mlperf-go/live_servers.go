@@ -19,7 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/servers"
 )
 
-const fleetEvery = time.Second // between two looks at servers and their metrics
+const fleetEvery = time.Second // time between two checks of servers and their metrics
 
 // fleetPage is the page of `server up --live`: the state of each replica, and the charts of its metrics.
 type fleetPage struct {

@@ -16,7 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/tune"
 )
 
-// pageLimits returns the limits that the charts of a tune or a sweep show: those of its settings, or the benchmark's.
+// pageLimits returns the limits in the charts of a tune or a sweep: those of its settings, or the benchmark's.
 func pageLimits(p *plan.Plan) (list []record.Tail) {
 	terms, row := p.Terms(), p.Scenario
 	for _, l := range []record.Tail{{What: "time to first token", Limit: cmp.Or(terms.TTFTLimit, row.TTFTLimit)},
@@ -29,7 +29,7 @@ func pageLimits(p *plan.Plan) (list []record.Tail) {
 	return list
 }
 
-// liveTune passes a tune on to its page, and to the observer that it contains.
+// liveTune shows a tune on its page, and passes it to its own observer.
 type liveTune struct {
 	*tuneProgress
 	page *livePage
@@ -79,7 +79,7 @@ func highestText(p *tune.Probe) string {
 	return fmt.Sprintf("%.4g to %.4g", p.Low, p.High)
 }
 
-// liveSweep passes a sweep on to its page, and to the observer that it contains.
+// liveSweep shows a sweep on its page, and passes it to its own observer.
 type liveSweep struct {
 	*sweepProgress
 	page *livePage
@@ -132,7 +132,8 @@ func (l *liveSweep) add(p *sweep.Point) {
 	l.page.steps("Points", []string{"load", "answers/s", "tokens/s", "TTFT p99", "TPOT p99", "state"}, l.rows)
 }
 
-// showCampaign shows the steps of a campaign on its page whenever one changes, and returns what ends the page.
+// showCampaign shows the steps of a campaign on its page whenever one changes, and returns a function that ends the
+// page.
 func (cmd submissionCommand) showCampaign(ctx context.Context, k *campaign.Plan) (context.Context, *livePage, error) {
 	ctx, page, err := cmd.openPage(ctx, k.Settings(), live.Options{Title: k.Of.String(), What: "campaign",
 		Next: "mlperf-go submission status " + k.Folder + " shows its steps.", Folder: k.Folder})
