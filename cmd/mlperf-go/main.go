@@ -43,7 +43,7 @@ func main() {
 	os.Exit(mainCode(os.Args, os.Environ(), os.Stdout, os.Stderr))
 }
 
-// reportBug writes the message about a panic.
+// reportBug prints the message about a panic.
 func reportBug(v any, stack []byte) {
 	text := fmt.Sprintf("bug in this program: %s. Please report it with the run's folder and these lines:\n%s",
 		foreign.Lines(fmt.Sprint(v), longestError), stack)
@@ -61,13 +61,13 @@ type program struct {
 	*console
 	environ   []string
 	secrets   *secret.Redactor // removes secrets from everything that the program writes
-	modelFile string           // added to the registry of benchmarks
-	// --engine-args was given: the older harness ignored what follows unless it started a server
+	modelFile string           // model file that was added to the registry of benchmarks
+	// --engine-args was given. The older harness ignored the following arguments unless it started a server.
 	oldEngineArgs bool
-	oldNotes      []string               // about words and variables of the older harness
+	oldNotes      []string               // notes about words and variables of the older harness
 	exit          int                    // of a command that ended without an error
-	stopping      atomic.Pointer[string] // the line that answers a signal; nil: none
-	parentReports bool                   // an error: it is on stdout for the parent process
+	stopping      atomic.Pointer[string] // the line to print after a signal; nil: none
+	parentReports bool                   // whether the parent reports an error, which is on stdout for it
 }
 
 func mainCode(args, environ []string, stdout, stderr io.Writer) int {
@@ -103,7 +103,7 @@ func mainCode(args, environ []string, stdout, stderr io.Writer) int {
 	return p.report(err)
 }
 
-// execute runs the command of a command line, or prints the help, the version or the completions that it asks for.
+// execute runs the command of a command line, or prints the requested help, version or completions.
 func (p *program) execute(ctx context.Context, app *cli.App, args []string) error {
 	if len(args) > 1 && args[1] == completeCommand {
 		return p.complete(app, args[2:])
@@ -131,8 +131,8 @@ func asksForVersion(app *cli.App, args []string) []string {
 	return args
 }
 
-// asksFor looks for one of the values of a global flag in arguments and environment: the flag parser may have stopped
-// at another flag before it. The empty value is a flag without one.
+// asksFor looks for one of the values of a global flag in arguments and environment, because the flag parser may have
+// stopped at an earlier flag. The empty value matches a flag without a value.
 func asksFor(flag string, values, args, environ []string) bool {
 	for i, a := range args {
 		name, value, inline := cutFlag(a)

@@ -26,7 +26,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/servers"
 )
 
-// metricsCommand records servers' metrics pages and shows what was recorded.
+// metricsCommand records servers' metrics pages and shows the recordings.
 type metricsCommand struct{ *program }
 
 func (cmd metricsCommand) command() *cli.Command {
@@ -83,7 +83,7 @@ func (cmd metricsCommand) runCollect(c *cli.Context) error {
 	return cmd.report(path, outcomes)
 }
 
-// report shows the summary of a file that was just recorded. It is an error if no page was ever read.
+// report shows the summary of a file that was just recorded. It is an error if no page was read.
 func (cmd metricsCommand) report(path string, outcomes []scrape.Outcome) error {
 	for _, o := range outcomes {
 		if o.Failed == o.Scrapes {
@@ -197,7 +197,7 @@ func (cmd metricsCommand) runExport(c *cli.Context) error {
 	return nil
 }
 
-// readMetrics reads the file that the argument names, or that of a run's folder.
+// readMetrics reads the file in the argument, or that of a run's folder.
 func readMetrics(c *cli.Context, keep func(*series.Series) bool) (*series.Set, error) {
 	if c.NArg() != 1 {
 		return nil, exit.Usage(exit.CodeArgument, "Name the folder of a run with --metrics, or a file of `metrics collect`",

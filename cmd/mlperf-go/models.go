@@ -104,8 +104,8 @@ func (cmd modelsCommand) show(r *models.Row) error {
 // pageWidth is the maximum length of a line of a description in characters, where there is no terminal.
 const pageWidth = 100
 
-// describeText prints fields in two columns. A source that several fields share is a number after the value, explained
-// at the end.
+// describeText prints fields in two columns. If several fields share a source, a number after the value refers to a
+// list at the end.
 func describeText(width int, fields []models.Field) string {
 	column, uses := 0, map[string]int{}
 	for _, f := range fields {

@@ -14,8 +14,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
-// writeNeeds prints the table of needs, what is missing first. What to do is below what was found. end is the error
-// that ends the command after the table, and whose text no row repeats; nil: none.
+// writeNeeds prints the table of needs, missing ones first, with the advice below the findings. end is the error that
+// ends the command after the table; no row repeats its text; nil: none.
 func writeNeeds(p page, all needs.Table, end error) {
 	t := p.table(1)
 	t.row("needs", "state", "found")

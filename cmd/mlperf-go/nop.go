@@ -112,7 +112,7 @@ const (
 	logPoll      = 100 * time.Millisecond
 )
 
-// cycle puts the server to sleep, wakes it, and reads its log again until both are in it.
+// cycle puts the server to sleep, wakes it, and reads its log again until both are in the log.
 func (cmd nopCommand) cycle(ctx context.Context, server, name string, o startup.Options) (*startup.Report, error) {
 	base, err := backends.ParseEndpoint(server)
 	if err != nil {
@@ -149,7 +149,7 @@ func (cmd nopCommand) cycle(ctx context.Context, server, name string, o startup.
 	}
 }
 
-// write keeps the report as the files of the nop harness.
+// write writes the report as the files of the nop harness.
 func (cmd nopCommand) write(folder string, r *startup.Report) error {
 	if folder == "" {
 		return nil

@@ -9,10 +9,10 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
-// otlpProgram is the program of the otlp module, which has the SDK of OpenTelemetry in it.
+// otlpProgram is the program of the otlp module, which contains the SDK of OpenTelemetry.
 const otlpProgram = "mlperf-go-otlp"
 
-// certificateVariable is where the SDK finds further authorities.
+// certificateVariable is the SDK's variable for additional certificate authorities.
 const certificateVariable = "OTEL_EXPORTER_OTLP_CERTIFICATE"
 
 // uploadSpans replaces this process by the program of the otlp module.

@@ -10,21 +10,21 @@ import (
 	"golang.org/x/term"
 )
 
-// page is where a command prints text for people. Each line fits a terminal's width. A pipe or a file receives each
-// line whole, however long it is, without colour.
+// page prints text for people. Each line fits a terminal's width. A pipe or a file receives each line unbroken and
+// without colour.
 type page struct {
 	to    io.Writer
 	width int // in columns; 0: no limit
 	ink   inker
 }
 
-// inker paints text and makes it safe to show at the same time, so that no text from elsewhere brings its own colour.
-// nil: there is no colour.
+// inker colours text and makes it safe to show at the same time, so that foreign text cannot bring its own colour. nil:
+// there is no colour.
 type inker interface {
 	Paint(before, text, after string) error
 }
 
-// colour is the sequence that begins it on a terminal.
+// colour is the escape sequence that starts a colour on a terminal.
 type colour string
 
 // Green marks what passed, red what failed, and yellow what a user should check.
@@ -36,7 +36,7 @@ const (
 	reset         = "\x1b[0m"
 )
 
-// colourOf are the words of verdicts and states with their colours.
+// colourOf maps the words of verdicts and states to their colours.
 var colourOf = map[string]colour{
 	"VALID": green, "INVALID": red, "INTERRUPTED": red,
 	"ok": green, "missing": red, "warning": yellow,
@@ -45,14 +45,13 @@ var colourOf = map[string]colour{
 	"error": red, "warn": yellow,
 }
 
-// The width of text in columns: of a terminal its own up to widest.
+// The width of text in columns: a terminal's own width up to widest.
 const (
 	narrowest = 40
 	widest    = 120
 )
 
-// newPage returns the page that writer writes to at the end, through to. environ may turn colour off
-// (https://no-color.org).
+// newPage returns a page that writes to writer, which ends in to. environ may turn colour off (https://no-color.org).
 func newPage(to inkWriter, writer io.Writer, environ []string) page {
 	width, ok := terminalWidth(writer)
 	if !ok {
@@ -83,7 +82,7 @@ func terminalWidth(w io.Writer) (columns int, ok bool) {
 	return columns, true
 }
 
-// paint writes text in a colour. Errors of the page's writer are the console's to report.
+// paint writes text in a colour. The console reports errors of the page's writer.
 func (p page) paint(c colour, text string) {
 	if p.ink == nil || c == plain {
 		_, _ = io.WriteString(p.to, text)
@@ -125,8 +124,8 @@ func (p page) labelled(c colour, label, text string) {
 // deepest is the largest indent of lines after the first.
 const deepest = 8
 
-// fold breaks a text at its blanks: at columns of the first line are taken, and further lines begin in column. A word
-// that is too long for a line stays whole, so that addresses and paths can be copied, and so does a quoted command that
+// fold breaks a text at its blanks. The first line starts at column at, and the others at column. A word that is too
+// long for a line is not broken, so that addresses and paths can be copied. The same applies to a quoted command that
 // fits a line.
 func fold(text string, at, column, width int) string {
 	var b strings.Builder
@@ -168,7 +167,8 @@ func words(text string, most int) []string {
 }
 
 // shellLines breaks a shell command at its blanks into lines of at most width columns that can be copied: all but the
-// last end with a backslash. Quoted words and parentheses stay whole. It stays one line without a width.
+// last end with a backslash. It does not break quoted words and parentheses. Without a width the command stays on one
+// line.
 func shellLines(command string, width int) []string {
 	if width <= 0 || utf8.RuneCountInString(command) <= width {
 		return []string{command}
@@ -219,11 +219,11 @@ func shellWords(command string) []string {
 // item begins an item of a list.
 const item = "- "
 
-// longestParagraph is the length in bytes from which a paragraph becomes a list.
+// longestParagraph is the length in bytes above which a paragraph becomes a list.
 const longestParagraph = 300
 
-// listed returns a paragraph that is too long to read as its first clause and a list of the others. Lines after the
-// first, such as the end of a log, stay as they are.
+// listed converts a paragraph that is too long to its first clause and a list of the others. Lines after the first,
+// such as the end of a log, stay unchanged.
 func listed(text string) string {
 	paragraph, rest, more := strings.Cut(text, "\n")
 	if len(paragraph) <= longestParagraph {
@@ -232,7 +232,7 @@ func listed(text string) string {
 	var parts []string
 	for i, sentence := range divided(paragraph, ". ") {
 		of := clauses(sentence)
-		if i == 0 && len(of) > 2 { // what the clauses are about is before the last colon
+		if i == 0 && len(of) > 2 { // the subject of the clauses is before the last colon
 			if heads := divided(of[0], ": "); len(heads) > 1 {
 				last := heads[len(heads)-1]
 				of = append([]string{strings.TrimSuffix(of[0], " "+last), last}, of[1:]...)
@@ -290,7 +290,7 @@ func balanced(text string) bool {
 	return depth == 0
 }
 
-// longestClause is the length in bytes from which a clause is divided.
+// longestClause is the length in bytes above which a clause is divided.
 const longestClause = 150
 
 // cutLast is strings.Cut at the last mark.

@@ -12,7 +12,7 @@ func percentilesFlag() cli.Flag {
 	return &cli.StringFlag{Name: "percentiles", Usage: "percentiles of the latencies, such as 50,90,99.9"}
 }
 
-// percentilesOf returns the percentiles of the flag; nil if it was not given.
+// percentilesOf parses the percentiles of the flag; nil if it was not given.
 func percentilesOf(c *cli.Context) ([]float64, error) {
 	list, err := record.ParsePercentiles(c.String("percentiles"))
 	if err != nil {

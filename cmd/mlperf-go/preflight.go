@@ -49,7 +49,7 @@ func (cmd preflightCommand) command() *cli.Command {
 	}
 }
 
-// probe asks the servers, and prints what they are and what the test needs.
+// probe asks the servers, and prints their properties and the needs of the test.
 func (cmd preflightCommand) probe(ctx context.Context, plan *plan.Plan) error {
 	pre, err := run.PreflightOnly(ctx, run.FromPlan(plan), cmd.newProgress(plan))
 	if err != nil && (ctx.Err() != nil || run.Classify(err).Exit != run.ExitEnvironment) {
@@ -68,10 +68,10 @@ func (cmd preflightCommand) probe(ctx context.Context, plan *plan.Plan) error {
 		}{pre, table})
 		return nil
 	}
-	if cmd.quiet { // there is no verdict, only what is missing
+	if cmd.quiet { // there is no verdict, only missing needs
 		return table.Err()
 	}
-	if err := table.Err(); err != nil || pre == nil { // what is missing comes first
+	if err := table.Err(); err != nil || pre == nil { // missing needs come first
 		writeNeeds(cmd.out, table, err)
 		if pre != nil {
 			cmd.out.line("")

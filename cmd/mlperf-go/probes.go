@@ -76,7 +76,7 @@ func (g *studyProgress) repeats(spoiled []record.Cause) {
 	g.log.Warn(fmt.Sprintf("%s does not count, and is repeated: %s", g.title, spoiled[0].Text))
 }
 
-// spoiled ends the line of a measurement. It reports and returns whether something spoiled it.
+// spoiled ends the line of a measurement. It reports and returns whether the measurement was spoiled.
 func (g *studyProgress) spoiled(causes []record.Cause) bool {
 	g.end()
 	if len(causes) == 0 {

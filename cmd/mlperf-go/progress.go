@@ -27,7 +27,7 @@ type progress struct {
 	title   string
 	bars    *mpb.Progress
 	bar     *mpb.Bar
-	shown   atomic.Pointer[view] // what the bar draws, on a goroutine of its own
+	shown   atomic.Pointer[view] // what the bar draws, on its own goroutine
 	lastOut time.Time
 	// preflighted is called once the servers have been probed; nil: nothing is
 	preflighted func(*run.Preflight)
@@ -45,7 +45,7 @@ func (g *progress) Waiting(text string) { g.log.Info(text) }
 
 // Preflighted reports what will be tested.
 func (g *progress) Preflighted(pre *run.Preflight, notes []string) {
-	for _, n := range g.plan.Adjusted { // before the table, whose figures follow from it
+	for _, n := range g.plan.Adjusted { // before the table, whose figures depend on it
 		g.log.Warn(n)
 	}
 	if g.preflighted != nil {
@@ -102,7 +102,8 @@ func (g *progress) Progress(now run.Progress) {
 	g.console.err.line("%s", text)
 }
 
-// describe returns the state in one line. A limit that cannot be met any more comes first: it decides the verdict.
+// describe returns the state in one line. A limit that can no longer be met comes first, because it decides the
+// verdict.
 func describe(now run.Progress) string {
 	lost, late := []string{}, ""
 	for _, tail := range now.Tails {
@@ -146,8 +147,8 @@ func tails(now run.Progress) []string {
 // view is the display on a terminal: a line with the bar, and below it one for each limit of the test.
 type view struct {
 	line   string
-	failed string // after line
-	left   string // after failed
+	failed string // failed samples, after line
+	left   string // remaining time, after failed
 	limits []string
 }
 
@@ -185,13 +186,13 @@ func (g *progress) draw(now run.Progress) {
 				decor.Any(func(decor.Statistics) string { return g.shown.Load().left })),
 			mpb.BarExtender(mpb.BarFillerFunc(g.drawLimits), false))
 	}
-	// The total is an estimate, and a bar that fills too early would end.
+	// The total is an estimate, and the bar would end if it filled too early.
 	g.bar.SetTotal(max(now.Total, now.Done+1), false)
 	g.bar.SetCurrent(now.Done)
 }
 
-// inkFailed returns the count of failures in the colour of what failed, unless it is 0 or the terminal has no colours.
-// Its capitals stand out without one.
+// inkFailed returns the count of failures in the colour of failures, unless it is 0 or the terminal has no colours.
+// Capitals emphasize it without colour.
 func (g *progress) inkFailed(text string) string {
 	if g.console.err.ink == nil || !strings.HasSuffix(text, " FAILED") {
 		return text
@@ -208,7 +209,7 @@ func (g *progress) drawLimits(w io.Writer, _ decor.Statistics) error {
 	return nil
 }
 
-// short is the title on a terminal, whose line has little room: the model was named before.
+// short is the title on a terminal. It omits the model, which was named before, because the line has little room.
 func (g *progress) short() string {
 	if g.plan.Mode == models.Performance {
 		return string(g.plan.Scenario.Scenario)

@@ -18,8 +18,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/bench"
 )
 
-// reportGarbage is how much garbage the report may collect, in percent of what it needs. Logs of millions of requests
-// are most of that, and the default of 100 would double the memory.
+// reportGarbage is how much garbage may accumulate, in percent of the live memory. Logs of millions of requests need
+// most of the memory, and the default of 100 would double it.
 const reportGarbage = 20
 
 // reportCommand writes finished runs as a page of HTML.
@@ -108,8 +108,8 @@ func writeReport(path string, runs ...*report.Run) error {
 // shownRuns is how many runs nearRuns lists.
 const shownRuns = 5
 
-// nearRuns returns a hint with the newest runs in and below a folder as commands to copy. Without a run it returns
-// otherwise, and so it does if the folder is itself a run: that one was not what the command can use.
+// nearRuns returns a hint with the newest runs in and below a folder as commands to copy. It returns otherwise if there
+// is no run, or if the folder is itself a run, because the command could not use that one.
 func nearRuns(command, folder, otherwise string) string {
 	found := results.FindRuns(folder, shownRuns)
 	if len(found) == 0 || found[0] == filepath.Clean(folder) {
@@ -122,7 +122,7 @@ func nearRuns(command, folder, otherwise string) string {
 	return hint
 }
 
-// checkIsFolder rejects a path of a file, which is often one in the folder of a run.
+// checkIsFolder rejects a path of a file, which is often a file in the folder of a run.
 func checkIsFolder(path string) error {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
 		return exit.Usage(exit.CodeRunFolder, "Give the folder of a finished run", "%s is a file, not the folder of a run",
@@ -131,7 +131,7 @@ func checkIsFolder(path string) error {
 	return nil
 }
 
-// checkIsRun rejects the folders of other results, and names the runs in them.
+// checkIsRun rejects folders of other results, and lists the runs in them.
 func checkIsRun(command, folder string) error {
 	if kind := results.Holds(folder, "run"); kind != "" {
 		return exit.Usage(exit.CodeRunFolder,

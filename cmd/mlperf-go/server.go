@@ -40,7 +40,7 @@ func (cmd serverCommand) command() *cli.Command {
 	}
 }
 
-// serverFlags returns the flags that select servers; the first two also find servers that run already.
+// serverFlags returns the flags that select servers; the first two also find running servers.
 func serverFlags() []cli.Flag {
 	var flags []cli.Flag
 	for _, name := range servers.SettingNames {
@@ -72,7 +72,7 @@ func serverError(code exit.Code, err error) error {
 	return &run.Error{Exit: status, Code: code, Err: err}
 }
 
-// planServers places the servers to start. The arguments after -- go to the engine.
+// planServers plans the servers to start. The arguments after -- belong to the engine.
 func (p *program) planServers(c *cli.Context, e *config.Effective, cfg *servers.Config) (*servers.Plan, error) {
 	if err := dashedArguments(c); err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (cmd serverCommand) planOnly(c *cli.Context, flags []cli.Flag) (*servers.Pl
 	return plan, e, err
 }
 
-// planColumn is where the table of a plan usually has its second column.
+// planColumn is the usual second column in the table of a plan.
 const planColumn = 20
 
 func (cmd serverCommand) plan(c *cli.Context) error {

@@ -150,7 +150,7 @@ func readShown(folder string, answers bool, percentiles []float64) (*shown, erro
 	return s, s.readRun(folder, answers, percentiles)
 }
 
-// remeasure computes the figures of a workload's run again if a flag asks for others.
+// remeasure computes the figures of a workload's run again if a flag requests others.
 func (s *shown) remeasure(c *cli.Context) error {
 	if !c.IsSet("definitions") && !c.IsSet("slo") {
 		return nil
@@ -174,7 +174,7 @@ func (s *shown) remeasure(c *cli.Context) error {
 // needsRequests is the hint for a run without a request log.
 const needsRequests = "This needs " + record.RequestsName + ", which a run with --no-request-log does not write"
 
-// readRun reads a run's record, and other percentiles and the statistics of its answers if they are wanted.
+// readRun reads a run's record, and on request other percentiles and the statistics of its answers.
 func (s *shown) readRun(folder string, answers bool, percentiles []float64) (err error) {
 	if s.Record, err = record.Read(folder); err != nil {
 		return exit.Usage(exit.CodeRun,

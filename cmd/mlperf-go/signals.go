@@ -33,19 +33,19 @@ func (p *program) interruptible() (context.Context, func()) {
 	}
 }
 
-// measures states that the command keeps what it measured after a signal: the signal is answered by a line. The step of
-// a campaign or a tune leaves that to its parent, which has got the signal, too.
+// measures states that the command keeps its measurements after a signal, for which it prints a line. A step of a
+// campaign or a tune prints none, because its parent gets the signal too.
 func (p *program) measures() { p.stopsWith(interrupt.Notice) }
 
-// stopsWith makes a line answer a signal.
+// stopsWith sets the line to print after a signal.
 func (p *program) stopsWith(notice string) {
 	if !child.Is(p.environ) {
 		p.stopping.Store(&notice)
 	}
 }
 
-// explain prints the folder of a study whose error is that a signal ended it, and how to continue. With measured, show
-// prints what it has. The result is the error.
+// explain prints the folder of a study that a signal ended, and how to continue. If there are measurements, show prints
+// them. It returns the error.
 func (p *program) explain(ctx context.Context, err error, folder string, measured bool, show func() error) error {
 	if _, ok := context.Cause(ctx).(run.Interrupt); !ok || p.json || p.quiet {
 		return err
@@ -62,14 +62,14 @@ func (p *program) explain(ctx context.Context, err error, folder string, measure
 	return err
 }
 
-// toContinue prints the command that continues what a signal ended in a folder.
+// toContinue prints the command that continues an interrupted study in a folder.
 func (p *program) toContinue(folder string) {
 	p.out.line("\nTo continue in the same folder (with make: ARGS=--resume):\n  %s",
 		servers.Quote(again(p.commandLine(), folder)...))
 }
 
-// brokenPipes catches SIGPIPE, which would end a test whose progress is no longer read, as in `2>&1 | head`. The failed
-// write is reported where it matters. Children start with the default action again.
+// brokenPipes catches SIGPIPE, which would end a test whose progress is no longer read, as in `2>&1 | head`. Failed
+// writes are reported where they matter. Children start with the default action again.
 func brokenPipes() chan os.Signal {
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE)

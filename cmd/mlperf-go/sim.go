@@ -127,7 +127,7 @@ func (cmd simCommand) simulate(c *cli.Context, cfg sim.Config) error {
 	return errors.Join(err, finish())
 }
 
-// keepWrites makes a simulator keep when it wrote streams. The returned function completes the file.
+// keepWrites makes a simulator record when it wrote streams. The returned function completes the file.
 func keepWrites(cfg *sim.Config, path string) (finish func() error, err error) {
 	f, err := os.Create(path)
 	if err != nil {
@@ -200,7 +200,7 @@ func simDataset(cfg *sim.Config, benchmark, path, template string) error {
 	return err
 }
 
-// simAnswers describes what a simulator answers.
+// simAnswers describes a simulator's answers.
 func simAnswers(cfg *sim.Config) string {
 	as := "simulator: it plays " + cfg.Dialect + " and answers with "
 	const fails = ": accuracy tests will fail"

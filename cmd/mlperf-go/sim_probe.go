@@ -15,8 +15,8 @@ import (
 // probeTimeout bounds the one request of sim --probe. The simulator answers it without any work.
 const probeTimeout = 3 * time.Second
 
-// probe asks the simulator that wrote the ready file whether it still serves: the health check of the container image.
-// Every answer counts that is no error of the server, because not every dialect has a route for it.
+// probe asks the simulator that wrote the ready file whether it still serves, as the health check of the container
+// image. Any answer below status 500 counts, because some dialects lack a route for it.
 func (cmd simCommand) probe(c *cli.Context) error {
 	path := c.String("ready-file")
 	if path == "" {

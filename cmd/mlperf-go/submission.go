@@ -15,7 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
 )
 
-// submissionCommand runs campaigns and makes submission trees.
+// submissionCommand runs campaigns and builds submission trees.
 type submissionCommand struct{ *program }
 
 const campaignGroup = "Campaign"
@@ -47,8 +47,8 @@ func campaignCommandFlags(whole bool) []cli.Flag {
 	return append(settingFlagsOf("MODEL", ""), campaignFlags(whole)...)
 }
 
-// campaignFlags returns the flags of a campaign, without the settings of its tests. whole hides those that select or
-// only print steps: `submission` rejects them with a hint at `submission run`.
+// campaignFlags returns the flags of a campaign, without the settings of its tests. With whole it hides the flags that
+// select or only print steps, which `submission` rejects with a hint at `submission run`.
 func campaignFlags(whole bool) []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "system", Category: campaignGroup,
@@ -103,7 +103,7 @@ func (cmd submissionCommand) run(c *cli.Context) error {
 	return cmd.runCampaign(c.Context, k)
 }
 
-// planCampaign reads the settings and the campaign's flags, and plans its steps.
+// planCampaign applies the settings and the campaign's flags, and plans its steps.
 func (cmd submissionCommand) planCampaign(c *cli.Context) (*campaign.Plan, *settings, error) {
 	s, err := cmd.testSettings(c)
 	if err != nil {
@@ -137,8 +137,8 @@ func (cmd submissionCommand) campaignOptions(c *cli.Context, s *settings) campai
 	return o
 }
 
-// runPair is `run --mode submission`: performance and accuracy of one scenario, in folders of their own below the
-// output folder.
+// runPair is `run --mode submission`: performance and accuracy of one scenario, each in its own folder below the output
+// folder.
 func (cmd submissionCommand) runPair(c *cli.Context, s *settings) error {
 	k, err := campaign.NewPair(cmd.campaignOptions(c, s))
 	if err != nil {
@@ -159,7 +159,7 @@ func (cmd submissionCommand) runCampaign(ctx context.Context, k *campaign.Plan) 
 	return err
 }
 
-// measure runs the steps, with the page of --live, and sets the exit code.
+// measure runs the steps, shows them on the page of --live, and sets the exit code.
 func (cmd submissionCommand) measure(ctx context.Context, k *campaign.Plan) ([]campaign.Outcome, error) {
 	ctx, page, err := cmd.showCampaign(ctx, k)
 	if err != nil {
@@ -172,8 +172,8 @@ func (cmd submissionCommand) measure(ctx context.Context, k *campaign.Plan) ([]c
 	return outcomes, err
 }
 
-// logEnd logs why steps are not done with --quiet and with --log-format json, and how many are with the latter: as text
-// this is on stdout.
+// logEnd logs why steps are not done, with --quiet and with --log-format json. With the latter it also logs how many
+// are done, which is on stdout as text.
 func (cmd submissionCommand) logEnd(outcomes []campaign.Outcome) {
 	if len(outcomes) == 0 || !cmd.logsJSON() && (!cmd.quiet || cmd.json) {
 		return

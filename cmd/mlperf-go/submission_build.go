@@ -14,7 +14,7 @@ import (
 // buildCommand builds a submission tree.
 type buildCommand struct{ *program }
 
-// buildCommand lays a campaign's runs out as a tree.
+// buildCommand builds a tree from a campaign's runs.
 func (cmd buildCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "build", Usage: "build a submission tree from a campaign's runs", ArgsUsage: "CAMPAIGN",

@@ -108,8 +108,8 @@ func printReport(p page, r *check.Report) error {
 	return err
 }
 
-// finalReport writes the JSON of the organisers' final report, and the table of numbers that is kept from one report to
-// the next.
+// finalReport writes the JSON of the organisers' final report, and the table of numbers that continues from one report
+// to the next.
 func finalReport(c *cli.Context, r *check.Report) error {
 	path, table := c.String("final-report"), c.String("ids")
 	if path == "" {
@@ -160,7 +160,7 @@ func readIDs(path string) (map[string]int, error) {
 	return ids, nil
 }
 
-// oneTree returns the submission tree that a command got. For the folder of a campaign, this is the tree in it.
+// oneTree returns the submission tree in the arguments. For the folder of a campaign, this is the tree in it.
 func oneTree(p *program, c *cli.Context) (string, error) {
 	root, err := oneArgument(c, "submission tree", "TREE")
 	if err != nil {
@@ -178,7 +178,7 @@ func oneTree(p *program, c *cli.Context) (string, error) {
 	return tree, nil
 }
 
-// checkIsTree rejects the folders of results, and a folder that is no tree but contains one.
+// checkIsTree rejects folders of results, and folders that only contain a tree.
 func checkIsTree(command, root string) error {
 	if kind := results.Holds(root, ""); kind != "" {
 		return exit.Usage(exit.CodeCheck, "Give the tree that `mlperf-go submission build` made of a campaign",
@@ -189,7 +189,7 @@ func checkIsTree(command, root string) error {
 	}
 	entries, err := os.ReadDir(root)
 	if err != nil {
-		return nil // the command has the better message
+		return nil // the command's message is better
 	}
 	for _, e := range entries {
 		if below := filepath.Join(root, e.Name()); e.IsDir() && isTree(below) {
@@ -200,7 +200,7 @@ func checkIsTree(command, root string) error {
 	return nil
 }
 
-// isTree reports whether a folder has the folder of a division.
+// isTree reports whether a folder contains the folder of a division.
 func isTree(folder string) bool {
 	return slices.ContainsFunc(layout.Divisions(), func(division string) bool {
 		info, err := os.Stat(filepath.Join(folder, division))

@@ -18,7 +18,7 @@ import (
 // packCommand packs a checked tree.
 type packCommand struct{ *program }
 
-// packCommand makes the file that is handed in.
+// packCommand creates the file to submit.
 func (cmd packCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "pack", Usage: "check a tree and pack it for upload", ArgsUsage: "TREE",

@@ -58,7 +58,7 @@ func stepsDone(outcomes []campaign.Outcome) string {
 	return fmt.Sprintf("%d of %s done", done, plural.Count(len(outcomes), "step is", "steps are"))
 }
 
-// printCampaign prints why steps are not done, then the table of the steps, then what it does not show.
+// printCampaign prints why steps are not done, then the table of the steps, then notes.
 func printCampaign(p page, outcomes []campaign.Outcome) {
 	if printCauses(p, outcomes, false) {
 		p.line("")
@@ -100,8 +100,8 @@ func printCampaign(p page, outcomes []campaign.Outcome) {
 	}
 }
 
-// printCauses prints why steps are not done, or what there is to say about steps that are done or wait for another, and
-// reports whether it printed anything.
+// printCauses prints why steps are not done, and notes on steps that are done or wait for another. It reports whether
+// it printed anything.
 func printCauses(p page, outcomes []campaign.Outcome, follows bool) (printed bool) {
 	for _, o := range outcomes {
 		e := &o.Entry
@@ -123,8 +123,8 @@ func campaignRoot(outcomes []campaign.Outcome) string {
 	return filepath.Dir(filepath.Dir(outcomes[0].Folder))
 }
 
-// resultWord returns the result of a test. Where LoadGen sends at a rate, the requested load limits the result, so that
-// scenarios with one load have one result.
+// resultWord returns the result of a test. If LoadGen sends at a rate, the requested load limits the result, so that
+// scenarios with the same load have the same result.
 func resultWord(r *record.Record) string {
 	target, achieved, ok := r.Rate()
 	if !ok || r.Mode != string(models.Performance) || r.Cancelled() > 0 {
@@ -147,7 +147,7 @@ func rehearsalReasons(outcomes []campaign.Outcome) []string {
 	return record.JoinReasons(all)
 }
 
-// breachesOf returns what the tests send and the closed division does not allow, each breach once.
+// breachesOf returns the fields that the tests send although the closed division does not allow them, each breach once.
 func breachesOf(outcomes []campaign.Outcome) (texts []string) {
 	for _, o := range outcomes {
 		if o.Record == nil {
@@ -162,7 +162,7 @@ func breachesOf(outcomes []campaign.Outcome) (texts []string) {
 	return texts
 }
 
-// printResume explains how to complete the campaign after err, which is nil if every step had its turn.
+// printResume explains how to complete the campaign after err; nil if every step had its turn.
 func (cmd submissionCommand) printResume(folder string, outcomes []campaign.Outcome, err error) {
 	if i := (run.Interrupt{}); errors.As(err, &i) && !cmd.json && !cmd.quiet {
 		cmd.out.line("\nInterrupted: %s.", stepsDone(outcomes))
@@ -206,7 +206,7 @@ func overLimits(outcomes []campaign.Outcome) (scenarios []string) {
 	return scenarios
 }
 
-// unjudged marks a score that is compared with no target, as the end of its line.
+// unjudged is the end of a score's line if the score is compared with no target.
 func unjudged(o *campaign.Outcome) string {
 	if o.Score.NotJudged == "" || o.Entry.Status != campaign.Done {
 		return ""
@@ -270,7 +270,7 @@ func outcomesJSON(of *campaign.State, outcomes []campaign.Outcome) map[string]an
 		"steps": rows}
 }
 
-// printStatus prints the steps and how long those that are not done will take.
+// printStatus prints the steps and the expected duration of those that are not done.
 func (cmd submissionCommand) printStatus(folder string, state *campaign.State, outcomes []campaign.Outcome,
 	now time.Time) error {
 	left, sure := campaign.Remaining(outcomes, now)
@@ -295,7 +295,7 @@ func (cmd submissionCommand) printStatus(folder string, state *campaign.State, o
 	return nil
 }
 
-// dryRun prints what a run would do.
+// dryRun prints the steps of a run.
 func (cmd submissionCommand) dryRun(ctx context.Context, k *campaign.Plan) error {
 	if err := k.Identify(ctx); err != nil {
 		return err
@@ -347,7 +347,7 @@ func (cmd submissionCommand) printHandedIn(state *campaign.State, outcomes []cam
 	return err
 }
 
-// nextOf returns what to do with a tree that was built and checked.
+// nextOf returns the next action for a tree that was built and checked.
 func nextOf(h *submission.HandedIn) string {
 	switch {
 	case h.Check.Valid:
@@ -361,8 +361,8 @@ func nextOf(h *submission.HandedIn) string {
 		"again."
 }
 
-// printVerdict prints the findings about a tree. What only a full run has is one line per rule if the tree is a
-// rehearsal.
+// printVerdict prints the findings about a tree. If the tree is a rehearsal, errors that a full run would not have take
+// one line per rule.
 func printVerdict(w page, r *check.Report) error {
 	if r.Valid {
 		w.labelled(green, "The tree is valid:", fmt.Sprintf("%s, %s.",
@@ -384,7 +384,7 @@ func printVerdict(w page, r *check.Report) error {
 	return printReport(w, &others)
 }
 
-// printShortfalls prints what only a full run has, each rule once.
+// printShortfalls prints the errors that a full run would not have, each rule once.
 func printShortfalls(w page, r *check.Report) {
 	t := w.table()
 	r.Shortfalls(t)

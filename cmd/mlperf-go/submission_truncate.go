@@ -10,7 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/truncate"
 )
 
-// truncated returns what was done with a log, in one line.
+// truncated describes the truncation of a log in one line.
 func truncated(t truncate.Target) string {
 	path := foreign.Line(t.Path, 4096)
 	switch {

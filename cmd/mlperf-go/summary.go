@@ -14,7 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// printSummary prints the verdict with its reasons, the metrics, and what the client itself needed.
+// printSummary prints the verdict with its reasons, the metrics, and the client's own resource use.
 func printSummary(out page, r *record.Record) {
 	printTitle(out, r, "  ", "")
 	w := out.table()
@@ -59,7 +59,7 @@ func printServerMetrics(w io.Writer, m *record.ServerMetrics) {
 	}
 }
 
-// printFailures prints what failed. What an interruption cancelled is no failure.
+// printFailures prints the failures. Samples that an interruption cancelled are not failures.
 func printFailures(w io.Writer, r *record.Record) {
 	s, cancelled := r.Samples, r.Cancelled()
 	if cancelled == 0 {
@@ -73,8 +73,8 @@ func printFailures(w io.Writer, r *record.Record) {
 		cancelled, s.Issued)
 }
 
-// dispatch returns how late the samples were sent. In Offline all are due at the start, and most of them wait until
-// --concurrency lets them be sent: that is no delay of the client's.
+// dispatch describes how late the samples were sent. In Offline all are due at the start, and most wait until
+// --concurrency lets them be sent. That wait is not a delay of the client.
 func dispatch(r *record.Record) string {
 	us := r.Client.DispatchLagUS.P99
 	if r.Scenario == string(models.Offline) {
@@ -86,7 +86,7 @@ func dispatch(r *record.Record) string {
 // printVerdictLine prints the result of a test in one line.
 func printVerdictLine(out page, r *record.Record) { printTitle(out, r, ": ", ", "+r.Headline()) }
 
-// printTitle prints which test it was and its verdict.
+// printTitle prints the test and its verdict.
 func printTitle(out page, r *record.Record, between, after string) {
 	kind := "test"
 	if r.Rehearsal {
@@ -105,7 +105,7 @@ func printScore(w io.Writer, s *record.Score, rehearsal bool) {
 	if s == nil {
 		return
 	}
-	if s.NotScored != "" && s.NotScored != record.LogOnly { // printed with the verdict
+	if s.NotScored != "" && s.NotScored != record.LogOnly { // otherwise it is printed with the verdict
 		fmt.Fprintf(w, "score\tno score: %s\n", s.NotScored)
 	}
 	for _, m := range s.Metrics {
@@ -119,7 +119,7 @@ func printScore(w io.Writer, s *record.Score, rehearsal bool) {
 	}
 }
 
-// printLatencies prints the percentiles that the user asked for, or the usual ones.
+// printLatencies prints the requested percentiles, or the usual ones.
 func printLatencies(w io.Writer, r *record.Record) {
 	heads, rows := r.LatencyTable(50, 90, 99, 99.9)
 	fmt.Fprintf(w, "\nlatency (client)\t%s\n", strings.Join(heads, "\t"))

@@ -102,7 +102,7 @@ func (cmd sweepCommand) sweep(c *cli.Context) error {
 	o.Observer = newLiveSweep(progress, page, o.Folder, o.Resume)
 	cmd.measures()
 	state, err := sweep.Run(ctx, o)
-	results.Discard(o.Folder) // it is empty if nothing was measured
+	results.Discard(o.Folder) // removed if it is empty
 	if err != nil {
 		page.end("", "", err)
 		return cmd.explain(ctx, err, o.Folder, state != nil && len(state.Points) > 0, func() error {
@@ -117,7 +117,7 @@ func (cmd sweepCommand) sweep(c *cli.Context) error {
 	return cmd.print(state, o.Folder)
 }
 
-// loadsOf reads --rates or --concurrencies.
+// loadsOf parses --rates or --concurrencies.
 func loadsOf(c *cli.Context) (sweep.Loads, error) {
 	name, kind := "concurrencies", sweep.Concurrency
 	if c.IsSet("rates") {
@@ -139,7 +139,7 @@ func loadsOf(c *cli.Context) (sweep.Loads, error) {
 	return l, nil
 }
 
-// preview prints the points and how long they take.
+// preview prints the points and their expected duration.
 func (cmd sweepCommand) preview(o *sweep.Options) error {
 	type point struct {
 		Load   float64 `json:"load"`

@@ -8,20 +8,20 @@ import (
 	"unicode/utf8"
 )
 
-// table aligns the cells of the lines that are written to it, which tabs separate; Flush prints them. A line without a
-// tab ends a group, and each group has its own columns. The last cell of a line may be longer than its column.
+// table aligns cells that are separated by tabs; Flush prints them. A line without a tab ends a group, and each group
+// has its own columns. The last cell of a line may be longer than its column.
 //
-// On a page with a width, cells that are too long continue below themselves.
+// On a page with a width, cells that are too long continue on the next lines.
 type table struct {
 	page
 	text  bytes.Buffer
-	words []int // the columns with words of the program, which are printed in their colours
+	words []int // columns with words of the program, which are coloured
 }
 
 // gap is the number of blanks between two columns.
 const gap = 2
 
-// table returns an empty table. The columns of words contain verdicts and states, and never text from elsewhere.
+// table returns an empty table. The columns in words contain verdicts and states, and never foreign text.
 func (p page) table(words ...int) *table { return &table{page: p, words: words} }
 
 // Write appends lines.
@@ -72,10 +72,10 @@ func (t *table) print(group [][]string) {
 	}
 }
 
-// columns returns the widths of a group's columns without the gaps: as wide as their cells, and the widest ones
-// narrower if the page requires it.
+// columns returns the widths of a group's columns without the gaps. Columns are as wide as their cells; if the page
+// requires it, the widest ones are narrower.
 func (t *table) columns(group [][]string) []int {
-	var columns, words []int // of the longest word in each column
+	var columns, words []int // by column, the widths of the longest word
 	for _, cells := range group {
 		for i, c := range cells[:len(cells)-1] {
 			if i == len(columns) {
@@ -93,7 +93,7 @@ func (t *table) columns(group [][]string) []int {
 	for over(group, columns, t.width) {
 		i := widestOf(columns, words)
 		if i < 0 {
-			i = slices.Index(columns, slices.Max(columns)) // and break words
+			i = slices.Index(columns, slices.Max(columns)) // break words
 		}
 		if columns[i] <= narrowestCell {
 			break
@@ -114,7 +114,7 @@ func widestOf(columns, words []int) int {
 	return widest
 }
 
-// The narrowest that cells become, in columns: one inside a table, and the free text at the end of a line.
+// The smallest widths of cells, in columns: inside a table, and for the free text at the end of a line.
 const (
 	narrowestCell = 8
 	narrowestText = 24
@@ -161,7 +161,7 @@ func (t *table) printRow(cells []string, columns []int) {
 		high = max(high, len(parts[i]))
 	}
 	for l := range high {
-		blanks := 0 // owed before the next text: no line ends with blanks
+		blanks := 0 // blanks before the next text, written later so that no line ends with blanks
 		for i, p := range parts {
 			cell := ""
 			if l < len(p) {
@@ -189,7 +189,7 @@ func (t *table) colour(column int, cell string) colour {
 	return colourOf[word]
 }
 
-// foldCell breaks a cell into lines of at most width columns. hard breaks words too, at a slash where there is one.
+// foldCell breaks a cell into lines of at most width columns. With hard it also breaks words, if possible at a slash.
 func foldCell(cell string, width int, hard bool) []string {
 	if utf8.RuneCountInString(cell) <= width {
 		return []string{cell}

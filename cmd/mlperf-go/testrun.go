@@ -91,8 +91,8 @@ func (t testRun) do(ctx context.Context) error {
 	return t.showResult(ctx, r)
 }
 
-// resume looks at an earlier run in the test's folder. A valid run with the test's settings is the result. Another test
-// and a valid run with other settings are never replaced. Any other run lets the test use its folder.
+// resume checks an earlier run in the test's folder. A valid run with the test's settings is the result. Another test,
+// or a valid run with other settings, is never replaced. Any other run lets the test use its folder.
 func (t testRun) resume() (done bool, err error) {
 	plan, before := t.plan, campaign.Before(t.plan)
 	if before.Status == campaign.Done {
@@ -117,7 +117,7 @@ func (t testRun) resume() (done bool, err error) {
 	return false, plan.Config.Set("force", "true", forced)
 }
 
-// showResult prints the record of a test that ended, keeps it as text and sets the exit code.
+// showResult prints the record of a test that ended, saves it as text and sets the exit code.
 func (t testRun) showResult(ctx context.Context, r *record.Record) error {
 	t.warnOf(r.Notes)
 	t.exit = r.ExitCode()
@@ -133,8 +133,8 @@ func (t testRun) showResult(ctx context.Context, r *record.Record) error {
 	return nil
 }
 
-// again returns the command line that repeats an interrupted test in its folder. output are the names of the flag of
-// the folder; none: --output-dir.
+// again returns the command line that repeats an interrupted test in its folder. output contains the names of the
+// folder's flag; empty: --output-dir.
 func again(line []string, folder string, output ...string) []string {
 	if len(output) == 0 {
 		output = []string{"--output-dir"}
@@ -150,12 +150,12 @@ func again(line []string, folder string, output ...string) []string {
 		return slices.ContainsFunc(output, func(name string) bool { return isFlag(a, name) })
 	}
 	if !slices.ContainsFunc(flags, named) {
-		flags = append(flags, output[0], folder) // the link latest may soon point elsewhere
+		flags = append(flags, output[0], folder) // the link latest may soon point to another folder
 	}
 	return slices.Concat(flags, []string{"--resume"}, line[end:])
 }
 
-// warnOf shows the notes about files that the user asked for beside the test.
+// warnOf shows notes about files that the user requested besides the test.
 func (t testRun) warnOf(notes []string) {
 	for _, note := range notes {
 		if strings.HasPrefix(note, "--profile-window: ") || strings.HasPrefix(note, "--trace-spans: ") {
@@ -239,12 +239,13 @@ func (c *console) printRecord(r *record.Record, folder string) error {
 	return nil
 }
 
-// logVerdict logs each reason of a verdict that is not VALID, and as JSON the verdict too: as text it is on stdout.
+// logVerdict logs each reason of a verdict that is not VALID. With JSON it also logs the verdict, which is on stdout as
+// text.
 func (c *console) logVerdict(r *record.Record) {
 	log := c.log.With(zap.String("scenario", r.Scenario))
 	for _, cause := range r.Reasons {
 		text := fmt.Sprintf("%s: %s: %s", r.Verdict, cause.Code, cause.Text)
-		if cause.Code == record.CodeInterrupted { // the verdict's own word
+		if cause.Code == record.CodeInterrupted { // it repeats the verdict
 			text = fmt.Sprintf("%s: %s", r.Verdict, cause.Text)
 		}
 		log.Error(text, zap.String("code", string(cause.Code)))

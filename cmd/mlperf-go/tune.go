@@ -95,7 +95,7 @@ func (cmd tuneCommand) tune(c *cli.Context) error {
 		Observer: newLiveTune(progress, page, folder, p.Config.Bool("resume")),
 		Global:   []string{"--log-format", cmd.logFormat, "--log-level", cmd.logLevel},
 	})
-	results.Discard(folder) // it is empty if nothing was measured
+	results.Discard(folder) // removed if it is empty
 	if err != nil {
 		page.end("", "", err)
 		return cmd.explain(ctx, err, folder, state != nil && len(state.Probes) > 0, func() error {
@@ -109,8 +109,7 @@ func (cmd tuneCommand) tune(c *cli.Context) error {
 	return cmd.print(state, folder)
 }
 
-// point makes the link latest point to a folder as soon as it has a measurement, so that --resume finds it after a
-// kill.
+// point makes the link latest point to a folder once it contains a measurement, so that --resume finds it after a kill.
 func (cmd *program) point(folder string) {
 	if err := results.Point(folder); err != nil {
 		cmd.log.Warn(err.Error())
@@ -214,7 +213,7 @@ func seconds(s float64) time.Duration {
 	return time.Duration(s * float64(time.Second)).Round(10 * time.Microsecond)
 }
 
-// sentence is the result in one sentence.
+// sentence returns the result in one sentence.
 func sentence(s *tune.State) string {
 	r := s.Result
 	if r == nil {
@@ -235,7 +234,7 @@ func sentence(s *tune.State) string {
 	return "not confirmed: " + r.Why
 }
 
-// between states which rate a tune seeks, in which interval it lies, and with which confidence.
+// between describes the rate that a tune seeks, its interval, and the confidence.
 func between(offline bool, confidence, low, high float64) string {
 	of := "the highest valid rate is"
 	if offline {

@@ -57,7 +57,7 @@ func (cmd metricsCommand) runUpload(c *cli.Context) error {
 		return err
 	}
 	var runs []*mlflow.Run
-	for _, folder := range c.Args().Slice() { // before anything is sent
+	for _, folder := range c.Args().Slice() { // before any upload
 		r, err := mlflow.Read(folder)
 		if err != nil {
 			return exit.Usage(exit.CodeRunFolder, "Give the folder of a finished run, workload or campaign", "%w", err)
@@ -87,7 +87,7 @@ func (cmd metricsCommand) runUpload(c *cli.Context) error {
 	return nil
 }
 
-// uploadFailed adds what to do to an error of an upload. An interruption stays what it is.
+// uploadFailed adds advice to an error of an upload. It does not change an interruption.
 func uploadFailed(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err

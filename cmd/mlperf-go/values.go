@@ -16,7 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// valueKind is what a flag or an argument accepts: its placeholder in the help, and its words for completion.
+// valueKind describes the values of a flag or an argument: its placeholder in the help, and its words for completion.
 type valueKind struct {
 	placeholder string
 	words       func() []string // nil: any text
@@ -44,8 +44,8 @@ func oneOf(words ...string) valueKind {
 	return valueKind{placeholder: "NAME", words: func() []string { return words }}
 }
 
-// valueKinds describes the values of flags by the flags' names. A flag that has another meaning in one command has a
-// line with the command's name too. Settings with a list of allowed values need no line.
+// valueKinds describes the values of flags by the flags' names. If a flag has another meaning in one command, another
+// line has the command's name too. Settings with a list of allowed values need no line.
 var valueKinds = map[string]valueKind{
 	"model": benchmark, "benchmark": benchmark, "sim --model": anyText,
 	"scenario": {placeholder: "NAME", words: scenarioNames},
@@ -132,7 +132,7 @@ func faultWords() []string {
 // quoted finds the placeholder that a flag's help has in backquotes.
 var quoted = regexp.MustCompile("`([^`]+)`")
 
-// kindOf returns what a flag of a command accepts. command is the name below the program's.
+// kindOf returns the values that a flag of a command accepts. command is the name after the program's.
 func kindOf(command string, f cli.Flag) valueKind {
 	name := f.Names()[0]
 	kind, known := valueKinds[command+" --"+name]
@@ -196,7 +196,7 @@ func flagNamed(flags []cli.Flag, name string) cli.Flag {
 	return flags[i]
 }
 
-// dashes returns a flag as it is typed.
+// dashes returns a flag with its dashes.
 func dashes(name string) string {
 	if len(name) == 1 {
 		return "-" + name

@@ -57,7 +57,7 @@ func (cmd workerCommand) run(c *cli.Context) error {
 	order := worker.Order{Folder: c.String("results"), Command: append([]string{self}, c.Args().Slice()...),
 		Hold: c.Duration("hold")}
 	code, err := worker.Run(c.Context, order, os.Stdout, os.Stderr)
-	cmd.exit = code // the command has printed why
+	cmd.exit = code // the command has printed the reason
 	return err
 }
 
