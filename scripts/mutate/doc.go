@@ -18,10 +18,16 @@
 // deferred calls of Close and files of other platforms have none. The seed chooses the sample; mutants that do not
 // compile are passed over.
 //
-// A package's tests run without a mutant first, which sets the time limit (gotest.go). A mutant that exceeds it gets a
-// longer one (-patience), since the machine may be busy, and counts as noticed when it exceeds that too. The tree is
-// never written: the go command reads the mutant through an overlay, and so does a go build that a test starts. Where
-// the machine allows it, tests run in a process namespace of their own, because a mutant may signal any process.
+// The sampled mutants of a package share its test programs, so that each costs a run and no compilation (schema.go). A
+// mutant is a copy of its whole function, and the function begins with a switch that chooses a copy by the number in a
+// file. Every test runs alone first, without a mutant, which shows the functions that it reaches and sets the time
+// limit (batch.go). Then a mutant runs only the tests that reach its function, the quick ones first. Mutants outside
+// functions, in C++ and in files with cgo are compiled one by one (gotest.go).
+//
+// A mutant that exceeds its time limit gets a longer one (-patience), since the machine may be busy, and counts as
+// noticed when it exceeds that too. The tree is never written: the go command reads mutants through an overlay, and so
+// does a go build that a test starts. Where the machine allows it, tests run in a process namespace of their own,
+// because a mutant may signal any process.
 //
 // Standard output gets the survivors with their changes, and tables by file and kind; standard error gets a line per
 // mutant. The exit code is 0 when -goal percent of the mutants were noticed, 1 when fewer were, and 2 when nothing was

@@ -67,10 +67,15 @@ func (t *tester) packages(of string) []string {
 // buildSlack is for compiling and linking, which the limit of the tests does not cover.
 const buildSlack = 10 * time.Minute
 
+// killSlack is how long a program with -timeout gets to stop by itself.
+const killSlack = 10 * time.Second
+
+// failsAlone words why a package is not measured.
+const failsAlone = "the tests of %s fail without a mutant (%v); repair them, choose tests with -run, or leave " +
+	"the namespace with -isolate=false:\n%s"
+
 // goTest runs a package's tests with an overlay (empty: without), and returns how they ended and their output.
 func (t *tester) goTest(ctx context.Context, pkg, overlay string, limit time.Duration) (outcome, string, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit+buildSlack)
-	defer cancel()
 	args := []string{"go", "test", "-count=1", "-failfast", "-vet=off", "-ldflags=-w", "-timeout=" + limit.String()}
 	if t.run != "" {
 		args = append(args, "-run="+t.run)
@@ -78,16 +83,28 @@ func (t *tester) goTest(ctx context.Context, pkg, overlay string, limit time.Dur
 	if t.short {
 		args = append(args, "-short")
 	}
-	args = append(args, pkg)
+	return t.command(ctx, t.root, overlay, limit+buildSlack, append(args, pkg))
+}
+
+// environ is the environment of a command with an overlay (empty: without). A test that builds a program builds the
+// mutant, too.
+func (t *tester) environ(overlay string) []string {
+	if overlay == "" {
+		return os.Environ()
+	}
+	return append(os.Environ(), "GOFLAGS="+strings.TrimSpace(t.goflags+" -overlay="+overlay))
+}
+
+// command runs tests in a folder, and returns how they ended and their output.
+func (t *tester) command(ctx context.Context, dir, overlay string, limit time.Duration, args []string) (outcome, string,
+	error) {
+	ctx, cancel := context.WithTimeout(ctx, limit+killSlack)
+	defer cancel()
 	if t.isolated {
 		args = append(append([]string{}, namespace...), args...)
 	}
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Dir = t.root
-	cmd.Env = os.Environ()
-	if overlay != "" { // by the environment, so that a test that builds a program builds the mutant
-		cmd.Env = append(cmd.Env, "GOFLAGS="+strings.TrimSpace(t.goflags+" -overlay="+overlay))
-	}
+	cmd.Dir, cmd.Env = dir, t.environ(overlay)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -130,8 +147,7 @@ func (t *tester) baseline(ctx context.Context, pkg string) (time.Duration, error
 		return 0, err
 	}
 	if o != survived {
-		return 0, fmt.Errorf("the tests of %s fail without a mutant (%v); repair them, choose tests with -run, or leave "+
-			"the namespace with -isolate=false:\n%s", pkg, o, out)
+		return 0, fmt.Errorf(failsAlone, pkg, o, out)
 	}
 	var took time.Duration
 	if m := testTime.FindStringSubmatch(out); m != nil {
@@ -166,7 +182,15 @@ func (t *tester) measure(ctx context.Context, of string, progress io.Writer) err
 // failed is the name of the first failed test in the output of go test.
 var failed = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 
-// try runs the tests of a mutant until one fails, and names that test where it can.
+// by names the test that noticed a mutant, where the output shows it.
+func by(o outcome, out string) string {
+	if f := failed.FindStringSubmatch(out); o == killed && f != nil {
+		return " by " + f[1]
+	}
+	return ""
+}
+
+// try compiles a mutant alone and runs the tests until one fails, and names that test where it can.
 func (t *tester) try(ctx context.Context, m *mutant, source string) (outcome, string, error) {
 	file := filepath.Join(t.work, "mutant"+filepath.Ext(m.path))
 	overlay := filepath.Join(t.work, "overlay.json")
@@ -184,11 +208,7 @@ func (t *tester) try(ctx context.Context, m *mutant, source string) (outcome, st
 			o, out, err = t.goTest(ctx, pkg, overlay, time.Duration(t.patience)*t.limits[pkg])
 		}
 		if err != nil || o != survived {
-			by := ""
-			if f := failed.FindStringSubmatch(out); o == killed && f != nil {
-				by = " by " + f[1]
-			}
-			return o, by, err
+			return o, by(o, out), err
 		}
 	}
 	return survived, "", nil

@@ -159,41 +159,76 @@ func shuffle(mutants []mutant, seed uint64) {
 		func(i, j int) { mutants[i], mutants[j] = mutants[j], mutants[i] })
 }
 
-// sample tries mutants in their order until n of them compile. It leaves out packages whose tests fail without a
-// mutant. After an interruption it returns what there is, with the error.
+// sampler tries mutants and keeps what it found.
+type sampler struct {
+	*tester
+	n        int
+	sources  map[string]string
+	progress io.Writer
+	results  []result
+	failing  map[string]bool // packages whose tests fail without a mutant
+}
+
+// sample tries mutants in their order until n of them compile, those of a package together. It leaves out packages
+// whose tests fail without a mutant. After an interruption it returns what there is, with the error.
 func sample(ctx context.Context, t *tester, mutants []mutant, n int, sources map[string]string,
-	progress io.Writer) (results []result, err error) {
-	failing := map[string]error{}
-	for _, m := range mutants {
-		if len(results) == n {
-			return results, nil
+	progress io.Writer) ([]result, error) {
+	s := &sampler{t, n, sources, progress, nil, map[string]bool{}}
+	for len(mutants) > 0 && len(s.results) < n {
+		next := min(n-len(s.results), len(mutants))
+		byPackage := map[string][]mutant{}
+		var order []string
+		for _, m := range mutants[:next] {
+			if byPackage[m.pkg()] == nil {
+				order = append(order, m.pkg())
+			}
+			byPackage[m.pkg()] = append(byPackage[m.pkg()], m)
 		}
-		if _, ok := failing[m.pkg()]; ok {
-			continue
+		mutants = mutants[next:]
+		for _, pkg := range order {
+			if err := s.inPackage(ctx, byPackage[pkg]); ctx.Err() != nil {
+				return s.results, context.Cause(ctx)
+			} else if err != nil {
+				s.failing[pkg] = true
+				fmt.Fprintf(progress, "mutate: %v\n", err)
+			}
 		}
-		if err := t.measure(ctx, m.pkg(), progress); ctx.Err() != nil {
-			return results, context.Cause(ctx)
-		} else if err != nil {
-			failing[m.pkg()] = err
-			fmt.Fprintf(progress, "mutate: %v\n", err)
-			continue
-		}
-		begun := time.Now()
-		o, by, err := t.try(ctx, &m, sources[m.path])
-		if err != nil {
-			return results, err
-		}
-		if o == unviable {
-			continue
-		}
-		results = append(results, result{m, o, sources[m.path]})
-		fmt.Fprintf(progress, "[%d/%d] %s: %v%s, %.1f s\n", len(results), n, m.String(), o, by,
-			time.Since(begun).Seconds())
 	}
-	if len(results) == 0 && len(failing) > 0 {
+	if len(s.results) == 0 && len(s.failing) > 0 {
 		return nil, errors.New("no tests to measure")
 	}
-	return results, nil
+	return s.results, nil
+}
+
+// inPackage tries mutants of one package: together where that works, and the others one by one.
+func (s *sampler) inPackage(ctx context.Context, mutants []mutant) error {
+	if s.failing[mutants[0].pkg()] {
+		return nil
+	}
+	b, err := newBatch(ctx, s.tester, mutants, s.sources, s.progress)
+	if err != nil && !errors.Is(err, errSingle) {
+		return err
+	}
+	for number := range mutants {
+		m := &mutants[number]
+		begun := time.Now()
+		var o outcome
+		var by string
+		if b.holds(number) {
+			o, by, err = b.try(ctx, number)
+		} else if err = s.measure(ctx, m.pkg(), s.progress); err == nil {
+			o, by, err = s.try(ctx, m, s.sources[m.path])
+		}
+		if err != nil {
+			return err
+		}
+		if o != unviable {
+			s.results = append(s.results, result{*m, o, s.sources[m.path]})
+			fmt.Fprintf(s.progress, "[%d/%d] %s: %v%s, %.1f s\n", len(s.results), s.n, m.String(), o, by,
+				time.Since(begun).Seconds())
+		}
+	}
+	return nil
 }
 
 // module returns the folder of the module that the working folder belongs to, and the GOFLAGS in force.

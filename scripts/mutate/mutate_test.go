@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -176,6 +177,81 @@ func TestF(t *testing.T) {
 	}
 }
 `,
+	"shapes/shapes.go": `package shapes
+
+type pair[A, B any] struct {
+	a A
+	b B
+}
+
+func (p *pair[A, B]) set(a A, _ int, b B) { p.a, p.b = a, b }
+
+func (pair[A, B]) size(int, ...string) (n int) {
+	n = 2
+	return
+}
+
+func most[T ~int](list ...T) (m T) {
+	for _, v := range list {
+		m = max(m, v)
+	}
+	return m
+}
+
+var table = map[string]func(int) bool{
+	"even": func(n int) bool { return n%2 == 0 },
+}
+
+var limit = most(5, 9)
+
+func must(n int) int {
+	if n > limit {
+		return n
+	}
+	panic("too small")
+}
+`,
+	"shapes/shapes_test.go": `package shapes
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+)
+
+func TestPair(t *testing.T) {
+	var p pair[int, string]
+	p.set(1, 2, "x")
+	if p.a != 1 || p.b != "x" || p.size(1, "a", "b") != 2 {
+		t.Fatal(p)
+	}
+}
+
+func TestMost(t *testing.T) {
+	if most(3, 7, 5) != 7 {
+		t.Fatal("wrong")
+	}
+}
+
+func TestTable(t *testing.T) {
+	if !table["even"](4) || table["even"](3) {
+		t.Fatal("wrong")
+	}
+}
+
+// The process that looks has an empty environment.
+func TestMust(t *testing.T) {
+	if os.Getenv("PATH") == "" {
+		os.Stdout.WriteString(string(rune('0' + must(10) - 10)))
+		os.Exit(0)
+	}
+	cmd := exec.Command("/proc/self/exe", "-test.run=TestMust")
+	cmd.Env = []string{"A=b"}
+	if out, err := cmd.Output(); err != nil || string(out) != "0" {
+		t.Fatal(string(out), err)
+	}
+}
+`,
 	"broken/broken.go":      "package broken\n\nfunc F() int { return 1 }\n",
 	"broken/broken_test.go": "package broken\n\nimport \"testing\"\n\nfunc TestF(t *testing.T) { t.Fatal(F()) }\n",
 }
@@ -254,6 +330,38 @@ func TestTheSeedChoosesTheSample(t *testing.T) {
 	}
 	require.Equal(t, order(1), order(1))
 	require.NotEqual(t, order(1), order(2))
+}
+
+// Mutants that are compiled together end as each alone does: methods, generics, names that a function does not give, a
+// literal in a table, a function that runs while the package starts, a process without an environment.
+func TestTogetherAsAlone(t *testing.T) {
+	inModule(t)
+	root, _, err := module()
+	require.NoError(t, err)
+	sources := map[string]string{}
+	found, err := mutantsOf(root, "shapes", regexp.MustCompile(logCalls), sources)
+	require.NoError(t, err)
+	run := &tester{root: root, work: t.TempDir(), patience: 1, limits: map[string]time.Duration{}}
+	ctx := context.Background()
+	require.NoError(t, run.measure(ctx, "./shapes", io.Discard))
+	b, err := newBatch(ctx, run, found, sources, io.Discard)
+	require.NoError(t, err)
+	var held int
+	for number := range found {
+		m := &found[number]
+		alone, _, err := run.try(ctx, m, sources[m.path])
+		require.NoError(t, err)
+		if !b.holds(number) {
+			require.Contains(t, diff(sources[m.path], m)+alone.String(), map[bool]string{true: "var limit",
+				false: unviable.String()}[alone != unviable])
+			continue
+		}
+		held++
+		together, _, err := b.try(ctx, number)
+		require.NoError(t, err)
+		require.Equal(t, alone, together, diff(sources[m.path], m))
+	}
+	require.Greater(t, held, 10)
 }
 
 // A mutant whose tests do not end is noticed, at the limit and not later.
