@@ -162,6 +162,22 @@ func TestReadRejectsForeignFiles(t *testing.T) {
 	}
 }
 
+// Scrapes count for each kept series and once more for their times, up to the limit.
+func TestReadBoundsItsValues(t *testing.T) {
+	for most, ok := range map[int]bool{10: true, 9: true, 8: false, 5: false} {
+		r := &reader{set: &Set{}, ids: map[int64]*Series{}, left: most}
+		var err error
+		for i, line := range []string{`{"schema":"mlperf-go/metrics/1","interval_s":1,"targets":["a"]}`,
+			`{"series":1,"target":0,"name":"a","kind":"gauge"}`, `{"series":2,"target":0,"name":"b"}`,
+			`{"block":0,"t_ms":[1,2],"values":{"1":[1,2]}}`, `{"block":0,"t_ms":[3],"values":{}}`} {
+			if err == nil {
+				err = r.line(i+1, []byte(line))
+			}
+		}
+		require.Equal(t, ok, err == nil, "%d %v", most, err)
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"schema":"mlperf-go/metrics/1","interval_s":1,"targets":["a"]}
 {"series":1,"target":0,"name":"vllm:num_requests_running","kind":"gauge"}

@@ -75,7 +75,7 @@ func Read(path string, keep func(*Series) bool) (*Set, error) {
 }
 
 func read(from io.Reader, keep func(*Series) bool) (*Set, error) {
-	r := &reader{set: &Set{}, keep: keep, ids: map[int64]*Series{}}
+	r := &reader{set: &Set{}, keep: keep, ids: map[int64]*Series{}, left: maxValues}
 	lines := bufio.NewScanner(from)
 	lines.Buffer(make([]byte, 64<<10), maxLine)
 	number := 0
@@ -104,7 +104,7 @@ type reader struct {
 	keep     func(*Series) bool
 	ids      map[int64]*Series // nil for a series that is not kept
 	byTarget [][]*Series
-	values   int
+	left     int // number of values that may follow
 }
 
 // line reads one line. The Recorder writes the key that distinguishes lines first.
@@ -187,7 +187,7 @@ func (r *reader) block(text []byte) error {
 		columns[s] = values
 	}
 	kept := r.byTarget[b.Target]
-	if r.values += n * (len(kept) + 1); r.values > maxValues {
+	if r.left -= n * (len(kept) + 1); r.left < 0 {
 		return fmt.Errorf("it has more than %d values; select fewer series", maxValues)
 	}
 	scrapes := &r.set.Scrapes[b.Target]

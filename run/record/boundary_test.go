@@ -244,5 +244,6 @@ func TestOverruledWithoutAndWithConditions(t *testing.T) {
 		r.LoadGen.Result[c.key] = false
 		require.Contains(t, r.Overruled(), c.text)
 	}
-	require.Contains(t, r.Overruled(), "(the latency limits, the minimum duration, the minimum of queries, early stopping)")
+	require.Contains(t, r.Overruled(),
+		"(the latency limits, the minimum duration, the minimum of queries, early stopping)")
 }

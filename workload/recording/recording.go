@@ -73,7 +73,7 @@ func Read(path, format string, o Options) (list []Session, notes []string, err e
 	if !ok {
 		return nil, nil, fmt.Errorf("no reader for recorded sessions of format %q; use otel or weka", format)
 	}
-	files, err := filesOf(path)
+	files, err := filesOf(path, mostFiles)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -98,8 +98,8 @@ func first(notes []string) string {
 	return "; " + notes[0]
 }
 
-// filesOf returns the files of a path.
-func filesOf(path string) ([]string, error) {
+// filesOf returns the files of a path, at most the given number.
+func filesOf(path string, most int) ([]string, error) {
 	s, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the recorded sessions: %w", err)
@@ -120,8 +120,8 @@ func filesOf(path string) ([]string, error) {
 	switch {
 	case len(files) == 0:
 		return nil, fmt.Errorf("the folder %s has no .json and no .jsonl file", path)
-	case len(files) > mostFiles:
-		return nil, fmt.Errorf("the folder %s has more than %d files", path, mostFiles)
+	case len(files) > most:
+		return nil, fmt.Errorf("the folder %s has more than %d files", path, most)
 	}
 	return files, nil
 }

@@ -133,6 +133,9 @@ func TestBadRecordings(t *testing.T) {
 			`[{"role":"user","parts":[{"type":"video"}]}]}}]}`, `a part of type "video" cannot be sent`},
 		{"otel", `{"spans":[{"name":"chat x","start_time":"2026-01-02T03:04:05Z","attributes":{"gen_ai.input.messages":` +
 			`[{"role":"assistant","tool_calls":[{"name":"f"}]}]}}]}`, `the call of tool "f" has no id`},
+		{"otel", `{"spans":[{"name":"chat x","start_time":"2026-01-02T03:04:05Z","end_time":"then","attributes":{` +
+			`"gen_ai.input.messages":"[]"}}]}`,
+			`end_time: expected a time such as 2026-01-02T03:04:05.678Z, not "then"`},
 		{"weka", `{"id":"x"}`, "lacks requests"},
 		{"weka", `{"requests":[{"type":"n"}]}`, "block_size"},
 		{"weka", `{"block_size":4,"requests":[{"type":"q","t":1}]}`, `requests.0: type: expected n, s or subagent, not "q"`},
@@ -147,6 +150,26 @@ func TestBadRecordings(t *testing.T) {
 	}
 	_, _, err := Read(filepath.Join(t.TempDir(), "absent"), "otel", Options{})
 	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// A folder has at most a given number of sessions, all in files of their own.
+func TestFilesOfAFolder(t *testing.T) {
+	folder := t.TempDir()
+	for _, name := range []string{"a.json", "b.jsonl", "c.txt", "d.json/x"} {
+		path := filepath.Join(folder, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, nil, 0o600))
+	}
+	files, err := filesOf(folder, 2)
+	require.NoError(t, err)
+	require.Equal(t, []string{filepath.Join(folder, "a.json"), filepath.Join(folder, "b.jsonl")}, files)
+	_, err = filesOf(folder, 1)
+	require.ErrorContains(t, err, "has more than 1 files")
+	files, err = filesOf(filepath.Join(folder, "c.txt"), 0)
+	require.NoError(t, err)
+	require.Len(t, files, 1, "a file may have any name")
+	_, err = filesOf(t.TempDir(), 1)
+	require.ErrorContains(t, err, "has no .json and no .jsonl file")
 }
 
 // The tools of a call are read in every form, and refused where they are no list. Texts in parts are joined.
@@ -184,6 +207,45 @@ func TestToolsOfACall(t *testing.T) {
 		`[{}]`: "", `{"a": 1}`: `{"a":1}`, "7": "7", "[1]": "[1]"} {
 		require.Equal(t, text, flat(json.RawMessage(value)), value)
 	}
+}
+
+// A call continues another where the prompt and the answer of that one begin its own prompt; its own messages are those
+// behind them. A call that adds nothing repeats its prompt.
+func TestLinkedCalls(t *testing.T) {
+	message := func(n int) json.RawMessage { return json.RawMessage(fmt.Sprintf(`{"n":%d}`, n)) }
+	of := func(at float64, answer int, prompt ...int) talk {
+		c := talk{rawCall: rawCall{start: at, end: at + 1, before: -1}, isPlain: true, answer: message(answer)}
+		for _, n := range prompt {
+			c.messages = append(c.messages, message(n))
+		}
+		return c
+	}
+	for name, c := range map[string]struct {
+		talks     []talk
+		before    int
+		continues int
+		own       string
+	}{
+		"one more":          {[]talk{of(0, 2, 1), of(1, 9, 1, 2, 3)}, 0, 1, `[{"n":3}]`},
+		"two more":          {[]talk{of(0, 2, 1), of(1, 9, 1, 2, 3, 4)}, 0, 1, `[{"n":3},{"n":4}]`},
+		"nothing more":      {[]talk{of(0, 2, 1), of(1, 9, 1, 2)}, 0, 0, ``},
+		"at the same time":  {[]talk{of(0, 2, 1), of(0.5, 9, 1, 2, 3)}, -1, 0, ``},
+		"another prompt":    {[]talk{of(0, 2, 1), of(1, 9, 7, 2, 3)}, 0, 0, ``},
+		"another answer":    {[]talk{of(0, 2, 1), of(1, 9, 1, 7, 3)}, -1, 0, ``},
+		"the second answer": {[]talk{of(0, 2, 1), of(1, 4, 1, 2, 3), of(2, 9, 1, 2, 3, 4, 5)}, 1, 2, `[{"n":5}]`},
+		"two answers":       {[]talk{of(0, 2, 1), of(1, 4, 3), of(2, 9, 7, 4, 2)}, 1, 0, ``},
+	} {
+		link(c.talks)
+		last := c.talks[len(c.talks)-1]
+		require.Equal(t, c.before, last.before, name)
+		require.Equal(t, c.continues, last.Continues, name)
+		require.Equal(t, c.own, string(last.Own), name)
+	}
+	tool := []talk{of(0, 2, 1), of(1, 9, 1, 2, 3)}
+	tool[0].isPlain = false
+	link(tool)
+	require.Zero(t, tool[1].Continues, "an answer with calls of tools")
+	require.Equal(t, 0, tool[1].before)
 }
 
 // No call waits for longer than a year, nor than the longest wait that was asked for.

@@ -25,10 +25,8 @@ type input struct {
 
 // fill reads more bytes. It returns false at the end of the stream or if err is set.
 func (in *input) fill() bool {
-	if in.start > 0 {
-		in.end = copy(in.buf, in.buf[in.start:in.end])
-		in.start = 0
-	}
+	in.end = copy(in.buf, in.buf[in.start:in.end])
+	in.start = 0
 	if in.end == len(in.buf) {
 		in.buf = append(in.buf, make([]byte, max(len(in.buf), 64<<10))...)
 	}

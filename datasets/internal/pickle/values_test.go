@@ -125,6 +125,15 @@ func TestArrowTexts(t *testing.T) {
 			require.ErrorContains(t, err, "an incomplete pyarrow column", "argument %d: %v", i, v)
 		}
 	}
+	for _, typ := range []any{nil, "string", &Object{Class: &Global{class: classArrow}, Args: Tuple{"string"}},
+		&Object{Class: &Global{class: classArrowType}},
+		&Object{Class: &Global{class: classArrowType}, Args: Tuple{"string", "utf8"}},
+		&Object{Class: &Global{class: classArrowType}, Args: Tuple{int64(4)}}} {
+		o := arrow("string", 1, 0, nil, narrow, data)
+		o.Args[0].(Tuple)[0] = typ
+		_, err := arrowArray(o)
+		require.ErrorContains(t, err, `a pyarrow column of type ""`, typ)
+	}
 	_, err = arrowOf(&Object{Class: &Global{class: classArrow}})
 	require.ErrorContains(t, err, "a pyarrow column without its values")
 }
