@@ -1,7 +1,10 @@
 //go:build cgo && linux && !asan && !msan
 
+#define _GNU_SOURCE  // RTLD_NEXT
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -34,8 +37,8 @@ static int read_statm(unsigned long long pages[6]) {
   return sscanf(text, "%llu %llu %llu %llu %llu %llu", pages, pages + 1, pages + 2, pages + 3, pages + 4, pages + 5);
 }
 
-// Ends the process if a limit leaves no room for so many bytes more.
-static void end_at_limit(size_t length) {
+// Returns whether a limit leaves no room for so many bytes more. Names it, if is_final, and ends the process.
+static int at_limit(size_t length, int is_final) {
   unsigned long long pages[6];
   const int known = read_statm(pages);
   for (size_t i = 0; i < sizeof kLimits / sizeof *kLimits; i++) {
@@ -45,12 +48,14 @@ static void end_at_limit(size_t length) {
     const unsigned long long used = pages[l->column] * (unsigned long long)sysconf(_SC_PAGESIZE);
     const unsigned long long most = has.rlim_cur, more = length;
     if (used + more <= most) continue;
+    if (!is_final) return 1;
     dprintf(STDERR_FILENO,
             "mlperf-go: memory ran out: the limit of the %s (%s) is %llu MiB, %llu are in use, and %llu more are "
             "needed. Raise it: %s. A test that was running is not saved\n",
             l->what, l->name, most >> 20, used >> 20, (more >> 20) + 1, l->raise);
     _exit(kEnvironment);
   }
+  return 0;
 }
 
 // The Go runtime calls this mmap through runtime/cgo, and answers a failure with a dump and exit code 2. The symbol is
@@ -59,8 +64,24 @@ __attribute__((visibility("hidden"))) void* mmap(void* address, size_t length, i
                                                  off_t offset) {
   const long at = syscall(SYS_mmap, address, length, protection, flags, fd, offset);
   if (at == -1 && errno == ENOMEM) {
-    end_at_limit(length);
+    at_limit(length, 1);
     errno = ENOMEM;
   }
   return (void*)at;
+}
+
+enum { kTries = 50, kPauseUS = 100000 };
+
+// The Go runtime aborts with a dump when it gets no stack for a thread, which comes from the C library's own mmap. For
+// five seconds, this one waits for memory, in which a test that runs short of it can end and be saved.
+__attribute__((visibility("hidden"))) int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                                                         void* (*run)(void*), void* argument) {
+  int (*create)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*) = dlsym(RTLD_NEXT, "pthread_create");
+  size_t stack = 0;
+  for (int tries = 0;; tries++) {
+    const int error = create(thread, attributes, run, argument);
+    if (error != EAGAIN || attributes == NULL || pthread_attr_getstacksize(attributes, &stack) != 0) return error;
+    if (!at_limit(stack, tries == kTries)) return error;
+    usleep(kPauseUS);
+  }
 }

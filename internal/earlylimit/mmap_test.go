@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -23,6 +24,9 @@ var kept [][]byte
 func TestMain(m *testing.M) {
 	if words := strings.Fields(os.Getenv(role)); len(words) > 0 {
 		limited(words[0])
+		if words[1] == "threads" {
+			startThreads()
+		}
 		size, _ := strconv.Atoi(words[1])
 		for n := 0; n < 16<<30; n += size {
 			block := make([]byte, size)
@@ -34,6 +38,19 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
+}
+
+// startThreads starts threads for ever.
+func startThreads() {
+	for {
+		started := make(chan bool)
+		go func() {
+			runtime.LockOSThread()
+			close(started)
+			select {}
+		}()
+		<-started
+	}
 }
 
 // limited sets a limit that allows this process 1 GiB more of one kind of memory.
@@ -67,6 +84,7 @@ func TestMemoryThatRunsOut(t *testing.T) {
 		"all at once":            {"as 4294967296", 3, "the limit of the address space (RLIMIT_AS) is "},
 		"by 160 MiB":             {"as 167772160", 3, "the limit of the address space (RLIMIT_AS) is "},
 		"in pages":               {"as 4096", 3, "the limit of the address space (RLIMIT_AS) is "},
+		"by stacks of threads":   {"as threads", 3, "the limit of the address space (RLIMIT_AS) is "},
 		"data":                   {"data 16777216", 3, "the limit of the data segment (RLIMIT_DATA) is "},
 		"more than there can be": {"none 140737488355328", 2, "out of memory"},
 	} {
