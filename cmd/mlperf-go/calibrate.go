@@ -134,6 +134,16 @@ func (p *program) calibration(named string) (*floor.Calibration, error) {
 	return nil, nil
 }
 
+// mostVariation is the coefficient of variation that the gaps of constant arrivals may have.
+const mostVariation = 0.01
+
+func passed(is bool) string {
+	if is {
+		return "passed"
+	}
+	return "not passed"
+}
+
 func printCalibration(out page, c *floor.Calibration) {
 	loops := "1 event loop"
 	if c.Shards > 1 {
@@ -153,10 +163,11 @@ func printCalibration(out page, c *floor.Calibration) {
 			1e3*p.ClientDelayP99))
 	}
 	t.row("highest rates", fmt.Sprintf("%.0f requests/s on schedule, %.0f tokens/s", c.Highest.Requests, c.Highest.Tokens))
-	t.row("constant arrivals", fmt.Sprintf("%.0f requests/s: the gaps vary by %.2f %%", c.Sending.Rate,
-		100*c.Sending.Variation))
-	t.row("random arrivals", fmt.Sprintf("%.0f requests/s: the distribution of %d gaps is off by %.4f, and may be by %.4f",
-		c.Sending.Rate, c.Sending.Gaps, c.Sending.Distance, c.Sending.Limit))
+	s := c.Sending
+	t.row("constant arrivals", fmt.Sprintf("%.0f requests/s: the gaps vary by %.2f %%, and may vary by %g %%: %s", s.Rate,
+		100*s.Variation, 100*mostVariation, passed(s.Variation < mostVariation)))
+	t.row("random arrivals", fmt.Sprintf("%.0f requests/s: the distribution of %d gaps is off by %.4f, and may be by "+
+		"%.4f: %s", s.Rate, s.Gaps, s.Distance, s.Limit, passed(s.Distance <= s.Limit)))
 	t.Flush()
 	out.line("")
 	t = out.table()
