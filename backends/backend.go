@@ -114,6 +114,16 @@ type Sink interface {
 	Failed(a Attempt)
 }
 
+// Bulk is a Sink of a test in which only the sum of all answers counts, not when each comes (Offline).
+type Bulk interface {
+	Sink
+	// StartBulk lets Complete wait for Flush with its report. It returns false, and Complete does not wait, if the time
+	// of each answer counts.
+	StartBulk() bool
+	// Flush reports what waits. The backend calls it within a few answers, and before it waits for anything.
+	Flush()
+}
+
 // SentMarker is a Sink that marks ranges of requests. Only builds with the tag nvtx call it.
 type SentMarker interface {
 	// Sent reports that an attempt's request was written. stream: the answer is to be a stream.

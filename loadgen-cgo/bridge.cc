@@ -1,6 +1,6 @@
 //go:build cgo && !noloadgen
 
-// HOT PATH: IssueQuery, lg_complete, lg_first_token. No lock, no allocation, no call into Go.
+// HOT PATH: IssueQuery, lg_complete, lg_complete_all, lg_first_token. No lock, no allocation, no call into Go.
 #if !__has_include("loadgen.h")
 #error "LoadGen is not built. Run 'make setup' in the top folder (or set LOADGEN_SDIST, LOADGEN_SRC or LOADGEN_ROOT)."
 #endif
@@ -48,6 +48,12 @@ namespace {
 
 static_assert(sizeof(mlperf::QuerySampleIndex) == sizeof(uint64_t), "sample indices cross as 64-bit words");
 static_assert(sizeof(mlperf::ResponseId) == sizeof(uint64_t), "response ids cross as 64-bit words");
+static_assert(sizeof(lg_answer) == sizeof(mlperf::QuerySampleResponse) &&
+                  offsetof(lg_answer, id) == offsetof(mlperf::QuerySampleResponse, id) &&
+                  offsetof(lg_answer, data) == offsetof(mlperf::QuerySampleResponse, data) &&
+                  offsetof(lg_answer, size) == offsetof(mlperf::QuerySampleResponse, size) &&
+                  offsetof(lg_answer, n_tokens) == offsetof(mlperf::QuerySampleResponse, n_tokens),
+              "answers cross as they are");
 
 // The clock that LoadGen measures with: libstdc++'s high_resolution_clock is the system clock.
 int64_t NowNS() {
@@ -90,11 +96,15 @@ struct lg_sut : public mlperf::SystemUnderTest {
       ring->mask = capacity - 1;
       ring->slots = static_cast<lg_query*>(calloc(capacity, sizeof(lg_query)));
       ring->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+      ring->held = static_cast<lg_answer*>(calloc(LG_HELD_ANSWERS, sizeof(lg_answer)));
+      ring->held_bytes = static_cast<uint8_t*>(malloc(LG_HELD_BYTES));
     }
   }
   ~lg_sut() override {
     for (lg_ring* ring : rings_) {
       close(ring->event_fd);
+      free(ring->held_bytes);
+      free(ring->held);
       free(ring->slots);
       free(ring);
     }
@@ -148,7 +158,7 @@ struct lg_sut : public mlperf::SystemUnderTest {
     while (pushed_[i] - __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE) > ring->mask) {
       Publish(ring, pushed_[i]);
       ring->full_waits++;
-      usleep(50 + ring->mask / 128);
+      usleep(50 + ring->mask / 16);
     }
     ring->slots[pushed_[i] & ring->mask] = query;
     pushed_[i]++;
@@ -312,6 +322,10 @@ void lg_start_test(lg_sut* sut, lg_qsl* qsl, const lg_settings* settings, const 
 void lg_complete(uint64_t id, const uint8_t* data, size_t size, int64_t n_tokens) {
   mlperf::QuerySampleResponse response(id, reinterpret_cast<uintptr_t>(data), size, n_tokens);
   mlperf::QuerySamplesComplete(&response, 1);
+}
+
+void lg_complete_all(lg_answer* answers, size_t n) {
+  mlperf::QuerySamplesComplete(reinterpret_cast<mlperf::QuerySampleResponse*>(answers), n);
 }
 
 void lg_first_token(uint64_t id, const uint8_t* data, size_t size) {

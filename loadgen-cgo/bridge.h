@@ -5,9 +5,10 @@
 //     of the ring if it sleeps, and returns.
 //  2. A ring has one producer, the thread that runs StartTest, and one consumer, the goroutine that holds its Shard.
 //  3. lg_sut_new allocates the rings and lg_sut_free frees them. Call lg_sut_free after StartTest has returned.
-//  4. Answer bytes belong to the caller. LoadGen reads them inside lg_complete and lg_first_token and keeps no pointer.
+//  4. Answer bytes belong to the caller. LoadGen reads them inside lg_complete, lg_complete_all and lg_first_token and
+//     keeps no pointer.
 //  5. C keeps no Go pointer, and Go keeps no C pointer except those of the rings.
-//  6. lg_complete and lg_first_token of one sample must come from one OS thread, the first token first.
+//  6. The completion and the first token of one sample must come from one OS thread, the first token first.
 //  7. Only the two calls that load and unload samples enter Go (go_load_samples, go_unload_samples), on the StartTest
 //     thread and outside the timed phases.
 //  8. StartTest runs on a std::thread of its own, with 1 ns timer slack and, where permitted, SCHED_FIFO. Both end with
@@ -34,6 +35,17 @@ typedef struct {
   int64_t issued_ns;  // wall-clock time in ns since 1970 at which LoadGen called IssueQuery
 } lg_query;
 
+// One answer. It has the layout of mlperf::QuerySampleResponse.
+typedef struct {
+  uint64_t id;
+  uintptr_t data;
+  size_t size;
+  int64_t n_tokens;
+} lg_answer;
+
+// The most answers, and bytes of answers, that a consumer may hold back for lg_complete_all.
+enum { LG_HELD_ANSWERS = 64, LG_HELD_BYTES = 64 << 10 };
+
 // A single-producer single-consumer ring. Each counter has a cache line of its own.
 typedef struct {
   uint64_t head;  // sequence number of the next sample; written by the producer
@@ -50,6 +62,8 @@ typedef struct {
   lg_query* slots;
   uint64_t full_waits;  // times that IssueQuery slept because the ring was full
   uint64_t wakes;       // times that IssueQuery woke the consumer
+  lg_answer* held;      // LG_HELD_ANSWERS answers for lg_complete_all; the consumer fills them
+  uint8_t* held_bytes;  // LG_HELD_BYTES bytes, for the data of these answers
 } lg_ring;
 
 typedef struct lg_sut lg_sut;
@@ -154,6 +168,8 @@ void lg_start_test(lg_sut* sut, lg_qsl* qsl, const lg_settings* settings, const 
 // data is uint8_t* instead of void*, because with void* cgo would search the whole Go object around data for pointers
 // and panic if it found one.
 void lg_complete(uint64_t id, const uint8_t* data, size_t size, int64_t n_tokens);
+// Reports several answers at one time. They and their data are in C memory.
+void lg_complete_all(lg_answer* answers, size_t n);
 void lg_first_token(uint64_t id, const uint8_t* data, size_t size);
 
 const char* lg_version(void);

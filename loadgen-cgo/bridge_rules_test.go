@@ -137,6 +137,29 @@ func TestRule04_AnswerBytesBelongToTheCaller(t *testing.T) {
 	requireAccuracyTokens(t, must(t, accuracyTokens(), 30*time.Second).dir)
 }
 
+// Held answers are copied, in groups smaller and larger than what the ring has room for, and with answers that have no
+// room at all.
+func TestRule04_HeldAnswersAreCopied(t *testing.T) {
+	for _, hold := range []int{1, 8, 1000} {
+		j := job{Scribble: true, Hold: hold,
+			Steps: steps("scenario", "Offline", "mode", "AccuracyOnly", "use_token_latencies", true)}
+		j.QSL.Total, j.QSL.Performance = 200, 200
+		j.SUT = behaviour{Name: "rules", Data: "tokens", Tokens: "long"}
+		_, records, err := readAccuracy(filepath.Join(must(t, j, 30*time.Second).dir, "mlperf_log_accuracy.json"))
+		require.NoError(t, err)
+		require.Len(t, records, 200)
+		for _, r := range records {
+			n := longCount(r.Index)
+			require.Equal(t, n, r.TokenCount)
+			var want strings.Builder
+			for k := range n {
+				want.WriteString(littleEndianHex((31*r.Index + 7*k) % 32000))
+			}
+			require.True(t, want.String() == r.Data, "answer %d of %d ids, %d held", r.Index, n, hold)
+		}
+	}
+}
+
 // Continuous garbage collection would free and overwrite any Go memory that C had kept a pointer to.
 func TestRule05_NoPointersAreKept(t *testing.T) {
 	o := must(t, accuracyTokens(), 60*time.Second, "GODEBUG=clobberfree=1", "GOGC=1")

@@ -73,6 +73,7 @@ type job struct {
 	Stacks     uint64 // size of each new thread's stack in bytes; 0: the default
 	StartTwice bool
 	Scribble   bool // whether to overwrite each answer buffer after its call
+	Hold       int  // answers that are reported together; 0: each by itself
 	Linger     bool // whether to inspect the threads after the test
 	Unable     bool // whether to run without the capability to make real-time threads
 	LoadMS     int  // duration of loading samples in ms
@@ -206,7 +207,8 @@ func runBridge(j *job, r *record, settings loadgen.TestSettings, log loadgen.Log
 	}
 	var consumers []*consumer
 	for i, s := range sut.Shards() {
-		c := &consumer{shard: s, number: i, b: &j.SUT, ends: j.SeriesEnds, scribble: j.Scribble, ended: make(chan struct{})}
+		c := &consumer{shard: s, number: i, b: &j.SUT, ends: j.SeriesEnds, scribble: j.Scribble, hold: j.Hold,
+			ended: make(chan struct{})}
 		consumers = append(consumers, c)
 		if j.Lean {
 			go c.runLean()

@@ -63,6 +63,8 @@ func (b *behaviour) tokenCount(i int) int {
 	switch kind, k, _ := strings.Cut(b.Tokens, ":"); kind {
 	case "idx":
 		return 2 + i%7
+	case "long":
+		return longCount(i)
 	case "const":
 		n, err := strconv.Atoi(k)
 		if err != nil {
@@ -77,27 +79,40 @@ func (b *behaviour) tokenCount(i int) int {
 	panic(fmt.Sprintf("n_tokens %q is unknown to the test", b.Tokens))
 }
 
+// longCount returns 2 to 5,000 tokens, or 20,000, which are more bytes than a ring holds back.
+func longCount(i int) int {
+	if i%50 == 49 {
+		return 20_000
+	}
+	return 2 + i*i%4999
+}
+
 // answer reports sample i. It reports token ids with the []int32 call and other answers with the call for bytes.
 func (c *consumer) answer(id loadgen.ResponseID, i int) {
 	n := c.b.tokenCount(i)
+	complete, completeBytes := c.shard.QuerySamplesComplete, c.shard.QuerySamplesCompleteBytes
+	if c.hold > 0 {
+		complete, completeBytes = c.shard.Hold, c.shard.HoldBytes
+		c.held++
+	}
 	switch c.b.Data {
 	case "tokens":
 		c.tokens = c.tokens[:0]
 		for j := range n {
 			c.tokens = append(c.tokens, int32((31*i+7*j)%32000))
 		}
-		c.shard.QuerySamplesComplete(id, c.tokens, n)
+		complete(id, c.tokens, n)
 	case "idx8", "":
 		c.bytes = binary.LittleEndian.AppendUint64(c.bytes[:0], uint64(i))
-		c.shard.QuerySamplesCompleteBytes(id, c.bytes, n)
+		completeBytes(id, c.bytes, n)
 	case "var":
 		c.bytes = c.bytes[:0]
 		for j := range i % 5 {
 			c.bytes = append(c.bytes, byte(3*i+17*j))
 		}
-		c.shard.QuerySamplesCompleteBytes(id, c.bytes, n)
+		completeBytes(id, c.bytes, n)
 	case "empty":
-		c.shard.QuerySamplesCompleteBytes(id, nil, n)
+		completeBytes(id, nil, n)
 	default:
 		panic(fmt.Sprintf("data %q is unknown to the test", c.b.Data))
 	}
@@ -109,6 +124,15 @@ func (c *consumer) answer(id loadgen.ResponseID, i int) {
 			c.bytes[k] = 0xff
 		}
 	}
+	if c.held == c.hold {
+		c.flush()
+	}
+}
+
+// flush reports held answers.
+func (c *consumer) flush() {
+	c.held = 0
+	c.shard.Flush()
 }
 
 func (c *consumer) firstToken(id loadgen.ResponseID, i int) {
@@ -126,6 +150,8 @@ type consumer struct {
 	b        *behaviour
 	ends     []int
 	scribble bool
+	hold     int // answers that are reported together; 0: each by itself
+	held     int // of them
 	seen     []loadgen.Query
 	due      events
 	order    int
@@ -149,6 +175,7 @@ func (c *consumer) run() {
 			c.last = time.Now()
 		}
 		c.report()
+		c.flush()
 		if !open {
 			return
 		}

@@ -26,6 +26,7 @@ type Shard struct {
 	done  *uint64
 	park  *uint32
 	ended *uint32
+	held  held
 }
 
 func newShard(r *C.lg_ring) *Shard {
@@ -37,6 +38,7 @@ func newShard(r *C.lg_ring) *Shard {
 		done:  (*uint64)(unsafe.Pointer(&r.done)),
 		park:  (*uint32)(unsafe.Pointer(&r.parked)),
 		ended: (*uint32)(unsafe.Pointer(&r.ended)),
+		held:  newHeld(r),
 	}
 }
 

@@ -51,6 +51,9 @@ func (*Shard) FD() int                                                   { retur
 func (*Shard) FirstTokenComplete(ResponseID, []int32)                    {}
 func (*Shard) QuerySamplesComplete(ResponseID, []int32, int)             {}
 func (*Shard) QuerySamplesCompleteBytes(ResponseID, []byte, int)         {}
+func (*Shard) Hold(ResponseID, []int32, int)                             {}
+func (*Shard) HoldBytes(ResponseID, []byte, int)                         {}
+func (*Shard) Flush()                                                    {}
 func (*Shard) Wakes() int                                                { return 0 }
 func (*Shard) FullWaits() int                                            { return 0 }
 func (*TestSettings) FromConfig(path, model, scenario string, _ int) int { return -1 }

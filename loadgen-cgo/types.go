@@ -30,3 +30,14 @@ type Reporter interface {
 	QuerySamplesComplete(id ResponseID, tokens []int32, nTokens int)
 	QuerySamplesCompleteBytes(id ResponseID, data []byte, nTokens int)
 }
+
+// Holder is a Reporter that can report several answers at once.
+type Holder interface {
+	Reporter
+	// Hold is QuerySamplesComplete at the next Flush. tokens may change afterwards.
+	Hold(id ResponseID, tokens []int32, nTokens int)
+	// HoldBytes is QuerySamplesCompleteBytes at the next Flush. data may change afterwards.
+	HoldBytes(id ResponseID, data []byte, nTokens int)
+	// Flush reports what is held, all of it at the time of this call.
+	Flush()
+}

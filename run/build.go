@@ -8,6 +8,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/crash"
 	"github.com/mlperf-go/mlperf-go/internal/spill"
 	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/qsl"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/sut"
@@ -72,8 +73,8 @@ func (t *test) build() error {
 	}
 	t.sut, err = sut.New(sut.Options{
 		Name: p.SUTName(t.config.ServedModel), Backends: t.backends, Ledger: t.ledger,
-		FirstTokens: p.FirstTokens(), Failed: t.failures.add, Unusual: t.finishes.add, MaxErrors: maxErrors,
-		DrainTimeout: p.Config.Duration("drain-timeout"),
+		FirstTokens: p.FirstTokens(), Bulk: p.Scenario.Scenario == models.Offline, Failed: t.failures.add,
+		Unusual: t.finishes.add, MaxErrors: maxErrors, DrainTimeout: p.Config.Duration("drain-timeout"),
 	})
 	return err
 }

@@ -47,7 +47,8 @@ type job struct {
 	Queries   int
 	QPS       float64
 	Shards    int
-	MaxErrors int // failed samples after which the test ends; negative: never
+	Bulk      bool // Options.Bulk
+	MaxErrors int  // failed samples after which the test ends; negative: never
 	Drain     time.Duration
 	CancelAt  time.Duration // time at which the caller ends the test; 0: never
 	Grace     time.Duration // time that StartTest may take to return after an early end; 0: 1 s
@@ -104,7 +105,7 @@ func runJob(j *job) (*seen, error) {
 	}
 	attempts := make(chan backends.Attempt, 1<<16)
 	s, err := sut.New(sut.Options{
-		Name: "scripted", Backends: serving, Ledger: book, FirstTokens: j.Scenario != loadgen.Offline,
+		Name: "scripted", Backends: serving, Ledger: book, FirstTokens: j.Scenario != loadgen.Offline, Bulk: j.Bulk,
 		Failed: func(a backends.Attempt) { attempts <- a }, MaxErrors: j.MaxErrors, DrainTimeout: j.Drain,
 	})
 	if err != nil {

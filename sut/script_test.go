@@ -19,6 +19,7 @@ type script struct {
 	hold  bool                                                // whether queries are held until the context ends
 	quit  int                                                 // queries after which it returns; 0: at the end
 	err   error                                               // error that the backend then returns
+	bulk  int                                                 // queries between two calls of Flush; 0: it makes none
 }
 
 var errBroken = errors.New("the scripted backend broke")
@@ -30,6 +31,14 @@ func (s *script) Serve(ctx context.Context, src loadgen.Source, sink backends.Si
 	defer runtime.UnlockOSThread()
 	var held, cancelled []loadgen.Query
 	batch := make([]loadgen.Query, 8)
+	flush := func() {}
+	if s.bulk > 0 {
+		batch = make([]loadgen.Query, s.bulk)
+		if !sink.(backends.Bulk).StartBulk() {
+			return errBroken
+		}
+		flush = sink.(backends.Bulk).Flush
+	}
 	for taken := 0; ; {
 		n, open := src.Wait(batch, 10*time.Millisecond)
 		if !open {
@@ -45,6 +54,7 @@ func (s *script) Serve(ctx context.Context, src loadgen.Source, sink backends.Si
 				s.take(q, sink)
 			}
 		}
+		flush()
 		if taken += n; s.quit > 0 && taken >= s.quit {
 			return s.err
 		}
@@ -96,6 +106,16 @@ var scripts = map[string]*script{
 		sink.Complete(loadgen.Query{ID: 1, Seq: 1 << 20}, answer(q))
 		sink.FirstToken(loadgen.Query{ID: 1, Seq: -1}, nil, now())
 		good(q, sink)
+	}},
+	// answers without first tokens, one in five fails
+	"bulk": {bulk: 7, take: func(q loadgen.Query, sink backends.Sink) {
+		o := answer(q)
+		if q.Seq%5 == 4 {
+			o = failed(backends.FailReset)
+		}
+		sink.Complete(q, o)
+		clear(o.Tokens) // its memory belongs to the backend again
+		sink.Complete(q, o)
 	}},
 	// Of three samples, one fails before its first token, one fails after it, and one is answered.
 	"fails": {take: func(q loadgen.Query, sink backends.Sink) {

@@ -16,7 +16,9 @@ import (
 type sink struct {
 	ledger      *ledger.Shard
 	loadgen     loadgen.Reporter
-	firstTokens bool // whether LoadGen expects a first token from every sample
+	holder      loadgen.Holder // loadgen, if answers may be reported together; else nil
+	bulk        bool           // the backend calls Flush
+	firstTokens bool           // whether LoadGen expects a first token from every sample
 	failed      func(backends.Attempt)
 	unusual     func(finishReason string)
 	counts      *counts
@@ -27,6 +29,7 @@ type sink struct {
 var (
 	_ backends.Sink       = (*sink)(nil)
 	_ backends.SentMarker = (*sink)(nil)
+	_ backends.Bulk       = (*sink)(nil)
 )
 
 // wallClock returns a clock of ns since 1970 that reads only the monotonic clock, at half the cost. Package run detects
@@ -85,6 +88,10 @@ func (s *sink) Complete(q loadgen.Query, o *backends.Outcome) {
 			s.loadgen.FirstTokenComplete(q.ID, nil)
 		}
 		s.loadgen.QuerySamplesComplete(q.ID, nil, 0)
+	case s.bulk && o.Text != nil:
+		s.holder.HoldBytes(q.ID, o.Text, o.NTokens)
+	case s.bulk:
+		s.holder.Hold(q.ID, o.Tokens, o.NTokens)
 	case o.Text != nil: // set only if answers are logged as text, even if empty and even with ids
 		s.loadgen.QuerySamplesCompleteBytes(q.ID, o.Text, o.NTokens)
 	default:
@@ -100,6 +107,15 @@ func (s *sink) Complete(q loadgen.Query, o *backends.Outcome) {
 		s.oneFailed()
 	}
 }
+
+// StartBulk lets good answers wait for Flush, if the test allows that.
+func (s *sink) StartBulk() bool {
+	s.bulk = s.holder != nil
+	return s.bulk
+}
+
+// Flush reports the answers that wait.
+func (s *sink) Flush() { s.holder.Flush() }
 
 // stoppedPace slows LoadGen down after a test was ended early. In SingleStream it issues the next query as soon as one
 // ends, which would cancel tens of thousands of samples before the process exits.

@@ -22,6 +22,9 @@ type Options struct {
 	Ledger       *ledger.Ledger // ledger of the test, with one shard per backend
 	// FirstTokens is set if LoadGen expects a first token from every sample (token latencies on, scenario not Offline).
 	FirstTokens bool
+	// Bulk is set if only the sum of all answers counts, not when each comes (Offline): the backend may report several of
+	// them to LoadGen at once.
+	Bulk bool
 	// Failed is called with every failed attempt, from any goroutine. It may be nil.
 	Failed func(backends.Attempt)
 	// Unusual is called with every unusual finish reason of a good answer, from any goroutine. It may be nil.
@@ -127,6 +130,9 @@ func (s *SUT) Start(ctx context.Context) {
 		src := &source{ctx: s.ctx, ring: shard, ledger: pen, counts: &s.counts[i]}
 		out := &sink{ledger: pen, loadgen: shard, firstTokens: s.o.FirstTokens, failed: s.o.Failed, unusual: s.o.Unusual,
 			counts: &s.counts[i], oneFailed: s.oneFailed, now: now}
+		if s.o.Bulk && !s.o.FirstTokens {
+			out.holder, _ = shard.(loadgen.Holder)
+		}
 		s.running.Add(1)
 		go func() {
 			defer crash.Catch()

@@ -62,6 +62,50 @@ func TestEveryScenarioIsAnsweredOnce(t *testing.T) {
 	}
 }
 
+// The backend of a bulk reports several answers at once. All of them, and the failures between them, reach LoadGen
+// once.
+func TestBulk(t *testing.T) {
+	for _, mode := range []loadgen.TestMode{loadgen.PerformanceOnly, loadgen.AccuracyOnly} {
+		t.Run(mode.String(), func(t *testing.T) {
+			t.Parallel()
+			j := with(server("bulk"), func(j *job) {
+				j.Scenario, j.Mode, j.Dir, j.Bulk, j.Shards = loadgen.Offline, mode, t.TempDir(), true, 2
+			})
+			s := doIn(t, j)
+			require.True(t, s.Returned)
+			require.Empty(t, s.Cause)
+			require.Empty(t, s.WaitErr)
+			want := int64(j.Queries)
+			if mode == loadgen.AccuracyOnly {
+				want = samples
+			}
+			require.Equal(t, want, s.Counts.Completed+s.Counts.Failed)
+			require.Equal(t, want, s.Counts.Duplicates)
+			require.Equal(t, want/5, s.Counts.Failed)
+			logs, err := mllog.Summarize(j.Dir)
+			require.NoError(t, err)
+			require.True(t, logs.Complete, logs.Missing)
+			if mode == loadgen.AccuracyOnly {
+				checkAnswers(t, j, func(e *mllog.AccuracyEntry) {
+					if e.SeqID%5 == 4 {
+						require.Empty(t, e.Data)
+						return
+					}
+					require.Equal(t, ids(int32(e.QSLIdx), 7, 2), e.Data)
+				})
+			}
+		})
+	}
+}
+
+// A sink whose answers have times of their own reports each at once.
+func TestNoBulkWithFirstTokens(t *testing.T) {
+	t.Parallel()
+	j := server("bulk")
+	j.Bulk = true
+	require.Contains(t, do(t, j).Cause, errBroken.Error())
+}
+
 func ids(list ...int32) []byte {
 	var b []byte
 	for _, id := range list {

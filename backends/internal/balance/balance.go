@@ -28,6 +28,7 @@ type Balancer struct {
 	inflight []int
 	limit    int // of each endpoint
 	turn     int // next endpoint for round-robin and for ties
+	binds    bool
 	health
 }
 
@@ -59,12 +60,16 @@ func New(o Options) *Balancer {
 	if b.choose == nil {
 		b.choose = (*Balancer).roundRobin
 	}
+	b.binds = o.Endpoints > 1 && (o.Strategy == "hash" || o.Strategy == "assigned")
 	if b.limit <= 0 {
 		b.limit = int(^uint(0) >> 1)
 	}
 	b.health.init(o.Endpoints, o.Health)
 	return b
 }
+
+// Binds reports whether the strategy may choose an endpoint without room although another one has room.
+func (b *Balancer) Binds() bool { return b.binds }
 
 // Pick returns the endpoint of a query, and counts it as in flight there until Done. Without room nothing is counted,
 // and the query has to wait for that endpoint, or for any endpoint if it is Nowhere.

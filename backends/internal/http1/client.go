@@ -151,6 +151,9 @@ func newLoop(c *Client) (*loop, error) {
 func (l *loop) attach(src source, sink backends.Sink, o balance.Options) error {
 	config := l.config
 	l.report.sink = sink
+	if l.report.bulk, _ = sink.(backends.Bulk); l.report.bulk != nil && !l.report.bulk.StartBulk() {
+		l.report.bulk = nil
+	}
 	l.timed, _ = src.(timed)
 	l.intake = intake{src: src, fd: src.FD(), limit: allowed(config)}
 	l.cancelled = false
@@ -162,6 +165,7 @@ func (l *loop) attach(src source, sink backends.Sink, o balance.Options) error {
 	o.Health = l.pool.counters.Health(config, func(e int) *url.URL { return l.report.targets[e].peer },
 		func() { signal(l.wake) })
 	l.intake.line = balance.NewLine(balance.New(o), func(t task) uint64 { return config.Key(t.query.Index) })
+	l.intake.ahead = lookAhead(l.timed != nil, l.report.bulk != nil, l.intake.line.Binds())
 	l.stamp()
 	l.asked = l.wall
 	if err := l.control(unix.EPOLL_CTL_ADD, l.intake.fd, unix.EPOLLIN|unix.EPOLLET, 0); err != nil {
@@ -175,7 +179,7 @@ func (l *loop) attach(src source, sink backends.Sink, o balance.Options) error {
 func (l *loop) detach() {
 	l.intake.line.Close()
 	_ = unix.EpollCtl(l.epoll, unix.EPOLL_CTL_DEL, l.intake.fd, nil) // the source closes it next
-	l.intake.src, l.timed, l.report.sink = nil, nil, nil
+	l.intake.src, l.timed, l.report.sink, l.report.bulk = nil, nil, nil, nil
 }
 
 // close closes all descriptors.

@@ -25,9 +25,28 @@ type intake struct {
 	batch    [256]loadgen.Query
 	line     *balance.Line[task]
 	limit    int  // requests that may be in flight; math.MaxInt: no limit
+	ahead    int  // queries that are taken beyond limit, to wait in line; math.MaxInt: no limit
 	busy     int  // requests that count towards limit
 	queueMax int  // most queries in line at once
 	ended    bool // the source has
+}
+
+// bulkAhead is how many queries of a bulk wait in line: few enough that they and their entries in the ledger are still
+// in the processor's caches when they are sent, and enough for several endpoints.
+const bulkAhead = 1 << 10
+
+// lookAhead returns how many queries are taken beyond the limit. Those of LoadGen's schedule wait in line here, except
+// those of a bulk, which come all at once and have no time of their own. If they choose their endpoints without regard
+// to room, all wait here, so that none waits for the endpoint of another. A workload's source prepares a request only
+// for one that was taken: the rest of an overload is to need no memory.
+func lookAhead(isTimed, bulk, binds bool) int {
+	switch {
+	case isTimed:
+		return 0
+	case bulk && !binds:
+		return bulkAhead
+	}
+	return math.MaxInt
 }
 
 // next returns a query that may be sent, and its endpoint. It counts as busy from then on.

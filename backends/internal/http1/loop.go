@@ -4,6 +4,7 @@
 package http1
 
 import (
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -36,10 +37,12 @@ func (l *loop) run() {
 		for i := range n {
 			l.handle(&l.events[i])
 			if i%popBetween == popBetween-1 {
+				l.report.flush()
 				l.admit()
 			}
 		}
 		more = l.admit() > 0 || n == len(l.events)
+		l.report.flush()
 	}
 }
 
@@ -64,14 +67,14 @@ func (l *loop) waitForWork() int {
 	return 0
 }
 
-// space returns how many queries may be taken from the source. Those of LoadGen wait in line here. A workload's source
-// prepares a request only for one that was taken: the rest of an overload is to need no memory.
+// space returns how many queries may be taken from the source.
 func (l *loop) space() int {
 	in := &l.intake
-	if l.timed == nil || l.cancelled || l.stop.Load() {
+	room := in.limit - in.busy - in.line.Len()
+	if room >= len(in.batch) || in.ahead == math.MaxInt || l.cancelled || l.stop.Load() {
 		return len(in.batch)
 	}
-	return max(0, min(len(in.batch), in.limit-in.busy-in.line.Len()))
+	return max(0, min(len(in.batch), room+in.ahead))
 }
 
 // admit takes new queries, starts those that there is room for, and returns the number of new ones.

@@ -16,6 +16,7 @@ import (
 // reporter reports tokens, completed queries and failed attempts.
 type reporter struct {
 	sink        backends.Sink
+	bulk        backends.Bulk                                       // sink, if it is that of a bulk; else nil
 	streamed    func(q loadgen.Query, news []wire.News, atNS int64) // of batches; nil: requests carry one prompt
 	times       *poller                                             // the time of each report
 	targets     []target
@@ -103,6 +104,13 @@ func (r *reporter) complete(x *exchange, o *backends.Outcome) {
 	r.sink.Complete(x.query, o)
 	r.outstanding--
 	r.exchanges.put(x)
+}
+
+// flush reports the answers of a bulk that wait.
+func (r *reporter) flush() {
+	if r.bulk != nil {
+		r.bulk.Flush()
+	}
 }
 
 // lose completes an exchange that has no answer to judge.
