@@ -33,5 +33,8 @@ func newAnswer(d *dialect, c *backends.Config) wire.Answer {
 	if c.API == "generate" {
 		o.EndsByCount = c.Sampling.MaxTokens
 	}
+	if !c.Stream {
+		w.layout = &layout{}
+	}
 	return reader.New(c, o)
 }

@@ -34,7 +34,7 @@ var choiceMembers = reader.NewTable(
 	reader.On("index", keyIndex, (*walker).Index),
 	reader.On("text", keyText, (*walker).choiceText),
 	reader.On("logprobs", 0, (*walker).logprobs),
-	reader.On("finish_reason", keyFinish, (*walker).Finish),
+	reader.On("finish_reason", keyFinish, noted(answerFinish)),
 	reader.On("stop_reason", 0, (*walker).Pass),
 	reader.On("token_ids", keyTokenIDs, (*walker).choiceIDs),
 	reader.On("prompt_token_ids", 0, func(w *walker, _ *reader.Event) bool { return w.SkipNumbers() }),
@@ -87,7 +87,7 @@ func (w *walker) choiceIDs(e *reader.Event) bool {
 // text reads the text of the answer, and marks its position.
 func (w *walker) text(e *reader.Event) bool {
 	w.marks.text = w.I
-	ok := w.Text(e, true)
+	ok := w.noted(answerText, e)
 	w.marks.behindText = w.I
 	return ok
 }
@@ -95,7 +95,7 @@ func (w *walker) text(e *reader.Event) bool {
 // ids reads the token ids, and marks their position.
 func (w *walker) ids(e *reader.Event) bool {
 	w.marks.ids = w.I
-	ok := w.IDs(e)
+	ok := w.noted(answerIDs, e)
 	w.marks.behindIDs = w.I
 	return ok
 }

@@ -30,6 +30,9 @@ type walker struct {
 
 	shape shape
 	marks marks
+
+	layout *layout // of whole answers; nil: answers are streamed, or to several prompts
+	spans  spans
 }
 
 // names are the request's id and the model of an event with which others are compared.
@@ -90,14 +93,22 @@ func (w *walker) Forget() {
 
 // walk reads one document into e, and returns false if it rejects the document.
 func (w *walker) walk(doc []byte, e *reader.Event) bool {
+	if w.layout != nil && w.layout.read(w, doc, e) {
+		w.layout.missed = 0
+		return true
+	}
 	e.Reset()
 	w.Start(doc)
 	if w.known(doc, e) {
 		return true
 	}
-	w.marks = marks{}
+	w.marks, w.spans.n = marks{}, 0
 	if !w.whole(doc, e) {
 		return false
+	}
+	if w.layout != nil {
+		w.layout.learn(w, doc, e)
+		return true
 	}
 	w.learn(doc, e)
 	return true
@@ -127,15 +138,15 @@ func (w *walker) whole(doc []byte, e *reader.Event) (ok bool) {
 
 // document lists the members of the top-level object.
 var document = reader.NewTable(
-	reader.On("id", keyID, (*walker).ID),
+	reader.On("id", keyID, noted(answerID)),
 	reader.On("object", keyObject, (*walker).Object),
-	reader.On("created", 0, (*walker).Pass),
+	reader.On("created", 0, noted(anything)),
 	reader.On("model", keyModel, (*walker).Model),
 	reader.On("choices", keyChoices, (*walker).firstChoices),
 	reader.On("usage", keyUsage, (*walker).usageOf),
 	reader.On("error", keyError, (*walker).Error),
 	reader.On("errors", keyErrors, (*walker).Errors),
-	reader.On("request_id", keyID, (*walker).ID), // on vLLM's generate route
+	reader.On("request_id", keyID, noted(answerID)), // on vLLM's generate route
 )
 
 // firstChoices reads the choices, and keeps the bytes before them if they contain no counts and no error.
@@ -149,9 +160,9 @@ func (w *walker) firstChoices(e *reader.Event) bool {
 }
 
 var usage = reader.NewTable(
-	reader.On("prompt_tokens", keyPrompt, (*walker).Prompt),
-	reader.On("total_tokens", 0, (*walker).Pass),
-	reader.On("completion_tokens", keyProduced, (*walker).Produced),
+	reader.On("prompt_tokens", keyPrompt, noted(promptCount)),
+	reader.On("total_tokens", 0, noted(anything)),
+	reader.On("completion_tokens", keyProduced, noted(answerCount)),
 	reader.On("prompt_tokens_details", 0, (*walker).Pass),
 )
 
