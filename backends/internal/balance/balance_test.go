@@ -46,8 +46,8 @@ func TestLeastInflightAvoidsTheBusy(t *testing.T) {
 	require.Equal(t, 1, e, "the only idle one")
 }
 
-// While an endpoint is out only its own keys move, and they come back with it.
-func TestHashMovesOnlyWhatItMust(t *testing.T) {
+// While an endpoint is excluded only its own keys move, and they return with it.
+func TestHashMovesOnlyKeysOfTheExcluded(t *testing.T) {
 	b := newBalancer(t, Options{Strategy: "hash", Endpoints: 5})
 	where := func() (all [1000]int) {
 		for key := range all {
@@ -72,7 +72,7 @@ func TestHashMovesOnlyWhatItMust(t *testing.T) {
 	require.Equal(t, before, where())
 }
 
-// A query whose endpoint was chosen for it waits for that one, and goes to another only while it is excluded.
+// A query with an assigned endpoint waits for it, and goes to another one only while that is excluded.
 func TestAssigned(t *testing.T) {
 	b := newBalancer(t, Options{Strategy: "assigned", Endpoints: 3, PerEndpoint: 1})
 	for _, want := range []struct {
@@ -88,7 +88,8 @@ func TestAssigned(t *testing.T) {
 	require.NotZero(t, e)
 }
 
-// A limited endpoint never has more in flight, nothing is placed where room is not, and room is found where it is.
+// A limited endpoint never has more in flight than its limit. Queries go only to endpoints with room, and find any
+// room.
 func TestNeverMoreThanTheLimit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, limit := rapid.IntRange(1, 5).Draw(t, "endpoints"), rapid.IntRange(1, 3).Draw(t, "limit")
@@ -143,8 +144,8 @@ func BenchmarkPick(b *testing.B) {
 	}
 }
 
-// What is picked without room is not counted, and Take is as strict as Pick.
-func TestPickCountsOnlyWhatHasRoom(t *testing.T) {
+// A pick without room is not counted, and Take is as strict as Pick.
+func TestPickCountsOnlyPicksWithRoom(t *testing.T) {
 	for _, limit := range []int{-1, 0} {
 		b := newBalancer(t, Options{Endpoints: 1, PerEndpoint: limit})
 		for range 1000 {
@@ -168,8 +169,8 @@ func TestPickCountsOnlyWhatHasRoom(t *testing.T) {
 	require.False(t, b.Take(0), "excluded")
 }
 
-// Round-robin goes on after the endpoint that it chose, past those that are full or excluded.
-func TestRoundRobinSkipsAndGoesOn(t *testing.T) {
+// Round-robin continues after the chosen endpoint, and skips full and excluded ones.
+func TestRoundRobinSkipsFullEndpoints(t *testing.T) {
 	b := newBalancer(t, Options{Strategy: "round-robin", Endpoints: 4, PerEndpoint: 2})
 	b.out[1] = true
 	var order []int
@@ -203,7 +204,7 @@ func TestLeastInflightTakesTurns(t *testing.T) {
 	require.Equal(t, 2, e, "an excluded endpoint is not picked, however idle")
 }
 
-// Random picks spread over the usable endpoints evenly, also where most are excluded or full.
+// Random picks are spread evenly over the usable endpoints, even if most are excluded or full.
 func TestRandomSpreadsOverTheUsable(t *testing.T) {
 	b := newBalancer(t, Options{Strategy: "random", Endpoints: 6, PerEndpoint: 1})
 	b.out[0], b.out[3] = true, true
@@ -228,7 +229,7 @@ func TestRandomSpreadsOverTheUsable(t *testing.T) {
 	require.Equal(t, Nowhere, e)
 }
 
-// A key keeps its endpoint from one version to the next, so that runs can be compared.
+// A key has the same endpoint in every version, so that runs can be compared.
 func TestHashIsFixed(t *testing.T) {
 	b := newBalancer(t, Options{Strategy: "hash", Endpoints: 8})
 	var where []int

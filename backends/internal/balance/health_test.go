@@ -29,7 +29,7 @@ func failing(t *testing.T, n int, patience time.Duration, up *atomic.Bool, wakes
 	return NewLine(b, func(i int) uint64 { return uint64(i) })
 }
 
-func TestThreeStrikesAndTheWayBack(t *testing.T) {
+func TestExclusionAndReturn(t *testing.T) {
 	var up atomic.Bool
 	var wakes atomic.Int32
 	outs := make([]int, 2)
@@ -81,7 +81,7 @@ func TestAllOutThenBack(t *testing.T) {
 	require.Equal(t, 7, q)
 }
 
-// What was bound to an endpoint goes elsewhere when it is left out.
+// Queries that are bound to an endpoint go elsewhere when it is excluded.
 func TestBoundQueriesLeaveAnAbsentEndpoint(t *testing.T) {
 	b := New(Options{Strategy: "hash", Endpoints: 2, PerEndpoint: 1, Health: Health{
 		Try: func(context.Context, int) error { return errors.New("refused") }, Patience: long,

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The queue is held against a slice, over several blocks.
+// The queue behaves like a slice, over several blocks.
 func TestQueueIsFirstInFirstOut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var q Queue[int]
@@ -45,7 +45,7 @@ func TestQueueIsFirstInFirstOut(t *testing.T) {
 	})
 }
 
-// What has grown once does not allocate again.
+// A queue that has grown once does not allocate again.
 func TestQueueKeepsItsBlocks(t *testing.T) {
 	var q Queue[int]
 	use := func() {
@@ -98,7 +98,7 @@ func TestEveryQueryLeavesTheLineOnce(t *testing.T) {
 	})
 }
 
-func TestABoundQueryDoesNotHoldUpOthers(t *testing.T) {
+func TestABoundQueryDoesNotDelayOthers(t *testing.T) {
 	b := New(Options{Strategy: "hash", Endpoints: 2, PerEndpoint: 1})
 	keys := map[int]uint64{} // by endpoint
 	for key := uint64(0); len(keys) < 2; key++ {
@@ -129,7 +129,7 @@ func TestABoundQueryDoesNotHoldUpOthers(t *testing.T) {
 	require.False(t, ok)
 }
 
-// Len counts what waits in the line and beside it. A bound query goes before the line once its endpoint has room.
+// Len counts the queries in the line and the bound ones. A bound query precedes the line once its endpoint has room.
 func TestBoundQueriesAreCountedAndGoFirst(t *testing.T) {
 	b := New(Options{Strategy: "assigned", Endpoints: 2, PerEndpoint: 1})
 	l := NewLine(b, func(key uint64) uint64 { return key % 10 })
@@ -166,8 +166,8 @@ func TestBoundQueriesAreCountedAndGoFirst(t *testing.T) {
 	require.Equal(t, Nowhere, e)
 }
 
-// Bound queries keep their place before the line while their endpoint is only suspected.
-func TestAStrikeThatExcludesNothingKeepsTheOrder(t *testing.T) {
+// Bound queries keep their place before the line until their endpoint is excluded.
+func TestStrikesKeepTheOrder(t *testing.T) {
 	b := New(Options{Strategy: "assigned", Endpoints: 2, PerEndpoint: 1, Health: Health{
 		Try: func(context.Context, int) error { return errors.New("refused") }, Patience: long,
 	}})

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An endpoint that is out is tried after 0.1 s, then at doubling intervals of up to 2 s; one that comes and goes is
-// left alone for longer each time, until it has answered. The time is not the machine's.
+// An excluded endpoint is tried after 0.1 s, then at doubling intervals of up to 2 s. If it comes and goes, the first
+// interval grows each time, until it has answered. The test uses its own time.
 func TestTriesBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

@@ -28,7 +28,7 @@ func (route) Protocol(*backends.Config) (wire.Protocol, error) {
 
 const plain, secure, socket = "http://127.0.0.1:1", "https://127.0.0.1:1", "unix:///run/none.sock"
 
-func TestTheURLChooses(t *testing.T) {
+func TestTheURLSelectsTheClient(t *testing.T) {
 	for _, c := range []struct {
 		urls  []string
 		http2 bool
@@ -60,8 +60,8 @@ func TestTheURLChooses(t *testing.T) {
 	require.ErrorContains(t, err, `has the unsupported scheme "ftp"`)
 }
 
-// TestThePageNamesTheClient compares the table of docs/reference/protocols.md with the choice: its rows are right, and
-// name every set of options with every kind of endpoint.
+// TestThePageNamesTheClient compares the table in docs/reference/protocols.md with the choice: its rows are right, and
+// cover every set of options with every kind of endpoint.
 func TestThePageNamesTheClient(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/reference/protocols.md")
 	require.NoError(t, err)

@@ -31,7 +31,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// replica answers each prompt with its first id, and counts.
+// replica answers each prompt with its first id, and counts the requests.
 type replica struct {
 	mu        sync.Mutex
 	now, most int
@@ -79,7 +79,7 @@ func (s *replica) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.begin(prompts)
 	runtime.Gosched()
-	s.end() // before the bytes that let the client go on
+	s.end() // before the bytes that let the client continue
 	if raw.Stream {
 		w.Header().Set("Content-Type", "text/event-stream")
 		id := fmt.Sprint(prompts[0][0])
@@ -107,7 +107,7 @@ func fleet(t *testing.T) (urls []string, all []*replica) {
 	return urls, all
 }
 
-// issue is how a scenario hands out n queries.
+// issue is a scenario's way to issue n queries.
 var issue = map[string]func(n int, sink *wiretest.Recorder) (loadgen.Source, backends.Sink){
 	"Offline": func(n int, sink *wiretest.Recorder) (loadgen.Source, backends.Sink) {
 		return wiretest.NewQueries(n).End(), sink
@@ -134,7 +134,7 @@ var issue = map[string]func(n int, sink *wiretest.Recorder) (loadgen.Source, bac
 	},
 }
 
-// oneByOne issues the next query when one is complete.
+// oneByOne issues the next query when the previous one is complete.
 type oneByOne struct {
 	*wiretest.Recorder
 	queries *wiretest.Queries
@@ -152,11 +152,11 @@ func (s *oneByOne) Complete(q loadgen.Query, o *backends.Outcome) {
 	}
 }
 
-// shape is a strategy as the configuration has it.
+// shape is a strategy in the configuration.
 type shape struct{ concurrency, perEndpoint, batch int }
 
-// Every sample is sent once and completed once, with its own answer: any number of samples, endpoints, any strategy,
-// scenario and client.
+// Every sample is sent once and completed once, with its own answer, for any number of samples and endpoints, and any
+// strategy, scenario and client.
 func TestEverySampleOnce(t *testing.T) {
 	urls, replicas := fleet(t)
 	found, err := backends.Lookup("vllm")

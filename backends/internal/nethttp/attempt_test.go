@@ -26,8 +26,8 @@ func TestFieldsOfARequest(t *testing.T) {
 	require.Len(t, e.header, 1)
 }
 
-// net/http may report late that a request was written: that is not an answer to half a request. A byte that it never
-// read is.
+// net/http may report late that a request was written. A late report does not make the answer one to half a request,
+// but a byte that was never read does.
 func TestSentWaitsForTheReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := trace{written: make(chan struct{}, 1), body: newBody(nil, []byte("{}"))}

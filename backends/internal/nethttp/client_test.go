@@ -47,7 +47,7 @@ func TestTunnels(t *testing.T) {
 	secured.Run(t, "through a proxy", "faults of a proxy", "answered twice")
 }
 
-// hangsUp is the address of a server that closes each connection after its first byte.
+// hangsUp returns the address of a server that closes each connection after its first byte.
 func hangsUp(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -112,7 +112,7 @@ func TestTrustedAuthority(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-func TestEndpointsThatAreNone(t *testing.T) {
+func TestInvalidEndpoints(t *testing.T) {
 	for url, text := range map[string]string{
 		"ftp://host":            `has the unsupported scheme "ftp"`,
 		"http://:8000":          "names no host",
@@ -131,7 +131,7 @@ func TestEndpointsThatAreNone(t *testing.T) {
 	require.EqualError(t, err, `backend "vllm" has no API "assistants": choose completions, chat or generate`)
 }
 
-// BenchmarkRequest is the client's and the server's cost of one streamed answer of 32 tokens, both in this process.
+// BenchmarkRequest measures the cost of one streamed answer of 32 tokens for client and server, both in this process.
 func BenchmarkRequest(b *testing.B) {
 	parts := []string{}
 	for i := range 31 {

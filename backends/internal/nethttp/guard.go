@@ -18,9 +18,9 @@ type guard struct {
 
 	mu       sync.Mutex // Read and Write are called by different goroutines
 	follower http1.Follower
-	asked    bool // a request has begun and its answer has not ended
-	over     bool // no more bytes are read
-	blind    bool // the server does not send HTTP/1.1, so that the end of the answer is unknown
+	asked    bool // whether a request has begun and its answer has not ended
+	over     bool // whether no more bytes are read
+	blind    bool // whether the server does not send HTTP/1.1, so that the end of the answer is unknown
 }
 
 func newGuard(c net.Conn, counters *policy.Counters) *guard {

@@ -14,7 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 )
 
-// serveHTTP2 answers over TLS, and fails the test where a request comes in another version of HTTP.
+// serveHTTP2 answers over TLS, and fails the test if a request comes in another version of HTTP.
 func serveHTTP2(t *testing.T, answer func(w http.ResponseWriter)) *backends.Config {
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor != 2 {
@@ -24,7 +24,7 @@ func serveHTTP2(t *testing.T, answer func(w http.ResponseWriter)) *backends.Conf
 		answer(w)
 	}))
 	s.EnableHTTP2 = true
-	s.Config.ErrorLog = log.New(io.Discard, "", 0) // of connections that were not needed, and of aborts that are meant
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // unused connections and intended aborts cause messages
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	c := wiretest.Config(s.URL)
@@ -32,7 +32,7 @@ func serveHTTP2(t *testing.T, answer func(w http.ResponseWriter)) *backends.Conf
 	return c
 }
 
-// HTTP/2 is spoken where the server offers it, by streams that are all under way at once.
+// HTTP/2 is used if the server offers it, with all streams open at once.
 func TestHTTP2(t *testing.T) {
 	release := make(chan struct{})
 	var waiting atomic.Int32
@@ -43,7 +43,7 @@ func TestHTTP2(t *testing.T) {
 		if waiting.Add(1) == 20 {
 			close(release)
 		}
-		<-release // all of them are under way at once
+		<-release // all of them are open at once
 		_, _ = io.WriteString(w, wiretest.Event("6", `"stop"`)+wiretest.Usage(2)+wiretest.Done)
 	})
 	b := contract.Ask(t, c, 20)
@@ -56,7 +56,7 @@ func TestHTTP2(t *testing.T) {
 	}
 }
 
-// What a server breaks off over HTTP/2 has the same reasons as over HTTP/1.1, and no token of it is made up.
+// An answer that a server aborts over HTTP/2 fails with the same reason as over HTTP/1.1, and no token is invented.
 func TestHTTP2Faults(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer func(w http.ResponseWriter)
@@ -86,7 +86,7 @@ func TestHTTP2Faults(t *testing.T) {
 	}
 }
 
-// A server that ends its connections gracefully, as many do after a number of requests, states which requests it did
+// A server that ends its connections gracefully, as many do after a number of requests, reports which requests it did
 // not process. They are repeated at once, without a retry of the user's, and recorded.
 func TestHTTP2GracefulEnds(t *testing.T) {
 	var processed atomic.Int32

@@ -11,7 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 )
 
-// HTTP/2 is spoken in the tunnel of a proxy as without one.
+// HTTP/2 is also used in the tunnel of a proxy.
 func TestHTTP2ThroughAProxy(t *testing.T) {
 	through := wiretest.ServeProxy(t, false)
 	secure := serveHTTP2(t, func(w http.ResponseWriter) {

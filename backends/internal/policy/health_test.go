@@ -11,7 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 )
 
-// An endpoint that was excluded is tried by a connection to its own peer, and counted.
+// An excluded endpoint is tried by a connection to its own peer, which is counted.
 func TestHealthOfEndpoints(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -23,7 +23,7 @@ func TestRequestIDs(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() { buffer = a.Append(buffer[:0], 7) }))
 }
 
-// The value is that of the specification's grammar, and neither of its ids is zero.
+// The value matches the specification's grammar, and neither of its ids is zero.
 func TestTrace(t *testing.T) {
 	ids := NewRequestIDs()
 	for seq, span := range map[int]string{0: "8000000000000000", 1: "8000000000000001", 0x1234abc: "8000000001234abc",

@@ -127,7 +127,7 @@ func behindInterim(b []byte) []byte {
 		if !bytes.HasPrefix(b, []byte("HTTP/1.1 1")) {
 			return b
 		}
-		_, b, _ = bytes.Cut(b, []byte("\r\n\r\n")) // nothing is left where its end has not come
+		_, b, _ = bytes.Cut(b, []byte("\r\n\r\n")) // empty if the end of the interim answer is missing
 	}
 }
 

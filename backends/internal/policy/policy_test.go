@@ -146,7 +146,7 @@ func TestDefaultsAndKeep(t *testing.T) {
 	require.Len(t, Keep(kept, make([]byte, 1)), answerHead)
 }
 
-// An answer behind interim answers and empty lines is an answer that nothing asked for; they alone are nothing.
+// An answer after interim answers and empty lines is an unasked answer. Interim answers alone are not.
 func TestUnexpectedBytes(t *testing.T) {
 	const interim, answer = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n",
 		"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"

@@ -238,7 +238,8 @@ func fault(r *nethttp.Reply, f backends.Fault, what, try string) *backends.Endpo
 	return &backends.EndpointError{URL: r.URL, Fault: f, Text: fmt.Sprintf("GET %s: %s. %s", r.URL, what, try)}
 }
 
-// said quotes the beginning of a body. Of a web page it names the server that sent it, because pages begin alike.
+// said quotes the beginning of a body. For a web page it names the server that sent it, because pages have similar
+// beginnings.
 func said(r *nethttp.Reply) string {
 	body, server := r.Body, r.Header.Get("Server")
 	switch {

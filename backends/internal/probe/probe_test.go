@@ -17,7 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// old is a server that refuses some fields by their names, and sends ids among the log probabilities only.
+// old is a server that rejects some fields by their names, and sends ids only in the log probabilities.
 func old(t *testing.T, logprobs bool, refuses ...string) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -72,7 +72,7 @@ func TestRefusedFieldsAreLeftOut(t *testing.T) {
 	require.Equal(t, "0.8.5", p.Version)
 }
 
-func TestWhatTheTestNeedsIsNotLeftOut(t *testing.T) {
+func TestRequiredFieldsAreNotLeftOut(t *testing.T) {
 	for field, set := range map[string]func(*backends.Config){
 		"min_tokens": func(c *backends.Config) { c.Sampling.MinTokens = 2 },
 		"seed":       func(c *backends.Config) { hot := 0.7; c.Sampling.Temperature = &hot },
@@ -86,7 +86,7 @@ func TestWhatTheTestNeedsIsNotLeftOut(t *testing.T) {
 	}
 }
 
-func TestIDsThatAreNowhere(t *testing.T) {
+func TestMissingIDs(t *testing.T) {
 	url := old(t, false)
 	p, err := ask(t, config(url))
 	var e *backends.EndpointError
@@ -101,7 +101,8 @@ func TestIDsThatAreNowhere(t *testing.T) {
 	require.True(t, p.Usage)
 }
 
-// A server without the route of the chosen API gets the others' requests, and the error names the one that it answers.
+// A server without the route of the chosen API gets requests for the others, and the error names the API that it
+// answers.
 func TestWrongAPI(t *testing.T) {
 	for name, c := range map[string]struct {
 		status int
@@ -137,8 +138,8 @@ func TestWrongAPI(t *testing.T) {
 	}
 }
 
-// The number of other requests comes from the first route that has one. A server that reports none is accepted, and one
-// that does not answer is not.
+// The first route with a number of other requests decides. A server without such a route is accepted; a server that
+// does not answer is not.
 func TestBusy(t *testing.T) {
 	for name, c := range map[string]struct {
 		metrics, load string
@@ -201,7 +202,7 @@ vllm:num_requests_swapped 100
 	}
 }
 
-// pass lets another server answer a request.
+// pass sends a request to another server.
 func pass(t *testing.T, w http.ResponseWriter, r *http.Request, url string) {
 	answer, err := http.DefaultTransport.RoundTrip(redirected(r, url))
 	require.NoError(t, err)

@@ -11,7 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/probe"
 )
 
-// A server's own words tell of its profiler: its list of routes, and its settings in the form of every version.
+// A server reveals its profiler in its list of routes, and in its settings in the form of every version.
 func TestProfilersOfAServer(t *testing.T) {
 	for name, c := range map[string]struct {
 		routes map[string]string

@@ -16,7 +16,7 @@ type Read struct {
 	Reason backends.Reason
 	Count  int
 	Parts  []ReadPart
-	News   map[int]int // tokens that were reported, by part
+	News   map[int]int // reported tokens by part
 }
 
 // ReadPart is the result of one part.

@@ -22,7 +22,7 @@ type Failure struct {
 
 // Failures returns the ways in which a server can fail one request.
 func Failures() []Failure {
-	// Long enough for everything that has to happen before the limit, while other tests run in parallel.
+	// Long enough for every event before the limit, while other tests run in parallel.
 	const limit = 700 * time.Millisecond
 	first := func(c *backends.Config) { c.FirstTokenTimeout = limit }
 	between := func(c *backends.Config) { c.TokenTimeout = limit }

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// nginxConfig sends one answer to every POST, and what a preflight asks for. Its answers need no file and no log.
+// nginxConfig sends one answer to every POST, and the answers to a preflight. It needs no file and no log.
 const nginxConfig = `daemon off; worker_processes 1; pid pid; error_log stderr crit;
 events { worker_connections 20000; }
 http {

@@ -40,14 +40,14 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// failing is a test that only notes that it failed.
+// failing is a test that only records its failure.
 type failing struct{ failed bool }
 
 func (f *failing) Errorf(string, ...any) { f.failed = true }
 func (f *failing) FailNow()              { panic(f) }
 
-// TestRecorderSeesWhatMayNotBe: a query that is completed twice, never, or has its first token behind its end.
-func TestRecorderSeesWhatMayNotBe(t *testing.T) {
+// TestRecorderDetectsFaults: a query that is completed twice or never, or has its first token after its end.
+func TestRecorderDetectsFaults(t *testing.T) {
 	q, out := loadgen.Query{ID: 1}, &backends.Outcome{}
 	for name, c := range map[string]struct {
 		do   func(*Recorder)
@@ -82,8 +82,8 @@ func TestQueriesEnd(t *testing.T) {
 	require.Equal(t, []any{0, false}, []any{n, open})
 }
 
-// TestContractSeesALostQuery: the tests of a client fail for one that forgets a query.
-func TestContractSeesALostQuery(t *testing.T) {
+// TestContractDetectsALostQuery: the contract's tests fail for a client that forgets a query.
+func TestContractDetectsALostQuery(t *testing.T) {
 	k := Contract{Open: func(*backends.Config) (backends.Backend, error) { return forgetful{}, nil }}
 	f := &failing{}
 	func() {
@@ -93,7 +93,7 @@ func TestContractSeesALostQuery(t *testing.T) {
 	require.True(t, f.failed)
 }
 
-// forgetful is a backend that completes every query but the last.
+// forgetful is a backend that completes every query except the last.
 type forgetful struct{}
 
 func (forgetful) Features() backends.Features { return backends.Features{} }

@@ -266,7 +266,7 @@ func (s *shard) end(q loadgen.Query, whole *backends.Outcome, detail string) {
 	o.FirstTokenNS, o.LastTokenNS, o.Events, o.Merged = 0, 0, 0, 0
 	o.Parts, o.Tokens, o.Text, o.NTokens, o.TokenSource = nil, nil, nil, 0, ""
 	o.UsageTokens, o.InputTokens = -1, -1
-	if detail != "" { // else the backend has recorded it
+	if detail != "" { // otherwise the backend has recorded it
 		s.sink.Failed(backends.Attempt{Query: q, Endpoint: o.Endpoint, Reason: o.Reason, Detail: detail,
 			AtNS: time.Now().UnixNano()})
 	}
@@ -278,7 +278,7 @@ func (s *shard) part(g *group, whole *backends.Outcome, p *backends.Part) {
 	q, o := g.queries[p.Index], p.Outcome
 	o.Endpoint, o.Retries = whole.Endpoint, whole.Retries
 	o.DequeuedNS, o.SentNS, o.FirstByteNS = whole.DequeuedNS, whole.SentNS, whole.FirstByteNS
-	// the times of the batch, because the completion waits for all of it
+	// The batch's times, because the completion waits for the whole batch.
 	o.LastTokenNS, o.ReadableNS = whole.LastTokenNS, whole.ReadableNS
 	if t := g.times[p.Index]; t.first != 0 {
 		o.FirstTokenNS, o.LastTokenNS = t.first, t.last

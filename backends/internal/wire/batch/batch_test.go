@@ -35,18 +35,18 @@ type part struct {
 	index  int
 	prompt int // the id of the prompt that it answers
 	finish string
-	usage  int // what is added to the number of its tokens in the server's count
-	cut    int // tokens that the server has taken off its prompt
+	usage  int // by how much the server's count exceeds the number of tokens
+	cut    int // number of tokens that the server has cut from its prompt
 }
 
-// request is what the two kinds of servers get.
+// request is a request to either kind of server.
 type request struct {
 	Prompt   [][]int `json:"prompt"`
 	InputIDs [][]int `json:"input_ids"`
 	Stream   bool
 }
 
-// serve answers batches: change may make parts what they should not be.
+// serve answers batches. change may make parts invalid.
 func serve(t *testing.T, native bool, change func([]part) []part) (url string, seen *tally) {
 	seen = &tally{}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -57,7 +57,7 @@ func serve(t *testing.T, native bool, change func([]part) []part) (url string, s
 			return
 		}
 		prompts := append(asked.Prompt, asked.InputIDs...)
-		seen.add(len(prompts)) // before the bytes that let the client go on
+		seen.add(len(prompts)) // before the bytes that let the client continue
 		var parts []part
 		for i, p := range prompts {
 			parts = append(parts, part{index: i, prompt: p[0], finish: "stop"})
@@ -166,7 +166,7 @@ func TestEverySampleGetsItsOwnPart(t *testing.T) {
 func TestFaults(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		native bool // also on SGLang's own route
+		native bool // whether to test SGLang's own route, too
 		change func([]part) []part
 		want   backends.Reason
 		failed int // of 3 samples
@@ -187,7 +187,7 @@ func TestFaults(t *testing.T) {
 			"6 token ids, but usage.completion_tokens is 7"},
 		{"a prompt is cut", false, func(p []part) []part { p[1].cut = 1; return p }, backends.FailTokenCount, 3,
 			"counted 5 prompt tokens in a batch whose prompts have 6"},
-		{"the count is of one prompt alone", false, func(p []part) []part { // as llama.cpp's is
+		{"the count is of one prompt alone", false, func(p []part) []part { // as in llama.cpp
 			p[1].cut, p[2].cut, p[1].usage, p[2].usage = 2, 2, -2, -2
 			return p
 		}, backends.FailTokenCount, 3, "6 token ids, but usage.completion_tokens is 2"},
@@ -209,8 +209,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// requireFailed requires that so many samples of a batch failed, for the given reason, and that each of the others has
-// its own answer.
+// requireFailed requires that a number of samples of a batch failed for the given reason, and that each of the others
+// has its own answer.
 func requireFailed(t *testing.T, r *wiretest.Recorder, want backends.Reason, failed int, text string) {
 	t.Helper()
 	n := 0
@@ -229,7 +229,7 @@ func requireFailed(t *testing.T, r *wiretest.Recorder, want backends.Reason, fai
 	}
 }
 
-// What goes wrong with a request goes wrong for each of its samples.
+// A failure of a request is a failure of each of its samples.
 func TestARequestThatFails(t *testing.T) {
 	for want, script := range map[backends.Reason]wiretest.Script{
 		"http_500":             wiretest.Answers(wiretest.Whole(500, "text/plain", "no")),
@@ -258,7 +258,7 @@ func TestARequestThatFails(t *testing.T) {
 	}
 }
 
-// Batches in flight are bounded as requests are, and repeated as requests are.
+// Batches in flight are bounded and repeated like requests.
 func TestBatchesAreRequests(t *testing.T) {
 	var now, most, tries atomic.Int32
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -271,7 +271,7 @@ func TestBatchesAreRequests(t *testing.T) {
 		for i, p := range asked.Prompt {
 			parts = append(parts, part{index: i, prompt: p[0], finish: "stop"})
 		}
-		now.Add(-1) // before the bytes that let the client go on
+		now.Add(-1) // before the bytes that let the client continue
 		if tries.Add(1)%2 == 1 {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
@@ -312,7 +312,7 @@ func TestTextPrompts(t *testing.T) {
 	require.Equal(t, []string{`say "0", [0]`, `say "1", [0]`}, sent.Prompt)
 }
 
-func TestWhatCanNotBeABatch(t *testing.T) {
+func TestInvalidBatches(t *testing.T) {
 	for _, x := range []struct {
 		backend, api string
 		stream       bool

@@ -13,8 +13,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/datasets"
 )
 
-// TestABodyIsWrittenOnce joins one batch after another in the same slot: net/http may still read the body of a batch
-// that has its answer, or was given up, so no later batch may be written into it.
+// TestABodyIsWrittenOnce joins one batch after another in the same slot. net/http may still read the body of a batch
+// that was answered or given up, so no later batch may be written into it.
 func TestABodyIsWrittenOnce(t *testing.T) {
 	encode := func(dst []byte, s *datasets.Sample, _ *backends.Config) ([]byte, error) {
 		return append(append(append(dst, `{"prompt":"`...), s.Input...), `"}`...), nil
@@ -58,7 +58,7 @@ func TestKeyOfABatch(t *testing.T) {
 	require.Equal(t, []uint64{500, 900}, []uint64{b.key(slots[0]), b.key(slots[1])})
 }
 
-// Requests are joined only if each has the whole frame, with a prompt in it.
+// Requests are joined only if each has the whole frame and a prompt.
 func TestFrameOfARequest(t *testing.T) {
 	f := frame{prefix: []byte(`{"p":`), suffix: []byte(`,"n":5}`)}
 	for body, want := range map[string]string{`{"p":[1,2],"n":5}`: "[1,2]", `{"p":"x","n":5}`: `"x"`, `{"p":,"n":5}`: ""} {

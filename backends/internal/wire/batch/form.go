@@ -15,7 +15,7 @@ type Form struct {
 	Encode func(dst []byte, s *datasets.Sample, c *backends.Config) ([]byte, error)
 }
 
-// frame is the part of a request before the prompt and behind it, which all requests have in common.
+// frame contains the parts of a request before and behind the prompt, which all requests share.
 type frame struct{ prefix, suffix []byte }
 
 // shortest are samples with the shortest prompts, and the JSON of these.

@@ -13,7 +13,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 )
 
-// Each gap of a sample begins at the token before it: all together they are the time from its first token to its last.
+// Each gap of a sample begins at its previous token, so that all gaps together are the time from its first token to its
+// last.
 func TestGapsOfABatch(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")

@@ -16,11 +16,11 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 )
 
-// stream is what a server sends of a batch: events, a count of all tokens and [DONE].
+// stream is a server's stream for a batch: events, a count of all tokens and [DONE].
 type stream struct {
 	pieces  []wiretest.Piece
-	prompts int    // tokens of them, as the server counts
-	count   int    // of tokens; negative: not sent
+	prompts int    // tokens of the prompts by the server's count
+	count   int    // number of tokens; negative: not sent
 	raw     string // before the count
 	done    bool
 }
@@ -33,7 +33,7 @@ func good(prompts [][]int, native bool) *stream {
 	}
 	for i, p := range prompts {
 		ids := []int{7}
-		if native { // all so far
+		if native { // repeats everything so far
 			ids = []int{p[0], 7}
 		}
 		s.pieces = append(s.pieces, wiretest.Piece{Index: i, IDs: ids, Finish: "stop"})
@@ -61,7 +61,7 @@ func (s *stream) text(native bool) string {
 	return b.String()
 }
 
-// serveStreams answers streamed batches, over TLS too, which net/http carries.
+// serveStreams answers streamed batches, and also over TLS with net/http.
 func serveStreams(t *testing.T, native, secure bool, change func(*stream)) (url string, seen *tally) {
 	seen = &tally{}
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -72,7 +72,7 @@ func serveStreams(t *testing.T, native, secure bool, change func(*stream)) (url 
 			return
 		}
 		prompts := append(asked.Prompt, asked.InputIDs...)
-		seen.add(len(prompts)) // before the bytes that let the client go on
+		seen.add(len(prompts)) // before the bytes that let the client continue
 		answer := good(prompts, native)
 		if change != nil {
 			change(answer)
@@ -130,7 +130,7 @@ func TestTimesAreTheSamplesOwn(t *testing.T) {
 				w.(http.Flusher).Flush()
 			}
 			write(wiretest.Piece{Index: 1, IDs: []int{1, 7}, Finish: "stop"})
-			<-first // the client has it
+			<-first // the client has received it
 			write(wiretest.Piece{Index: 0, IDs: []int{0, 7}, Finish: "stop"})
 		}))
 		if secure {
@@ -177,7 +177,7 @@ func TestStreamFaults(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
-		native bool // also on SGLang's own route
+		native bool // whether to test SGLang's own route, too
 		change func(*stream)
 		want   backends.Reason
 		failed int // of 3 samples
@@ -237,14 +237,14 @@ func TestStreamFaults(t *testing.T) {
 	}
 }
 
-// drop takes the answer with an index out of a stream.
+// drop removes the answer with an index from a stream.
 func drop(s *stream, index int) {
 	s.pieces = slices.DeleteFunc(s.pieces, func(p wiretest.Piece) bool { return p.Index == index })
 	s.count -= 2
 }
 
-// A stream that is cut fails every sample of the batch: the server has not come to say that this was all. Behind [DONE]
-// there is nothing to miss.
+// A stream that is cut fails every sample of the batch, because the server has not sent its end. After [DONE] nothing
+// is missing.
 func TestACutStream(t *testing.T) {
 	whole := good([][]int{{0}, {1}}, false).text(false)
 	first := strings.Index(whole, "\n\n") + 2

@@ -15,7 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 )
 
-// slowServer answers a batch in two pieces with a pause between them, or with an error in the place of the second.
+// slowServer answers a batch in two pieces with a pause between them, or with an error in place of the second.
 func slowServer(t *testing.T, stream, fails bool, pause time.Duration) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var asked request
@@ -46,8 +46,8 @@ func slowServer(t *testing.T, stream, fails bool, pause time.Duration) string {
 	return s.URL
 }
 
-// Every sample of a batch has the times, the endpoint and the attempts of its request, in the order in which they
-// happen. A sample of a failed batch has them too, but no token.
+// Every sample of a batch has the times, the endpoint and the attempts of its request, in chronological order. A sample
+// of a failed batch has them too, but no token.
 func TestEveryPartHasTheTimesOfItsRequest(t *testing.T) {
 	const pause = 20 * time.Millisecond
 	for _, c := range []struct{ stream, fails bool }{{false, false}, {true, false}, {false, true}, {true, true}} {
@@ -88,7 +88,7 @@ func TestEveryPartHasTheTimesOfItsRequest(t *testing.T) {
 	}
 }
 
-// requireOrdered requires that times are set and none lies before another one in front of it.
+// requireOrdered requires that times are set and in order.
 func requireOrdered(t *testing.T, times []int64) {
 	t.Helper()
 	for i := range times[1:] {

@@ -33,7 +33,7 @@ func TestText(t *testing.T) {
 		require.Equal(t, text, back)
 	})
 	require.Equal(t, `x"<a> \"b\" é\n"`, string(Text([]byte("x"), "<a> \"b\" é\n")))
-	for c := range 256 { // each byte alone decides whether a text is copied, wherever it is
+	for c := range 256 { // each byte decides by itself, wherever it is, whether a text is copied
 		for at := range 20 {
 			text := []byte(strings.Repeat(" ~a!", 5))
 			text[at] = byte(c)
