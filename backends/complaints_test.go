@@ -13,15 +13,16 @@ import (
 	registry "github.com/mlperf-go/mlperf-go/models"
 )
 
-// grammar is how a protocol writes an answer of the ids 5 and 6. INDEX, ID, FINISH, PROMPT and COUNT stand for values.
+// grammar is the form of a protocol's answer with the ids 5 and 6. INDEX, ID, FINISH, PROMPT and COUNT are replaced by
+// values.
 type grammar struct {
 	backend, api string
-	stream       []string // documents: the first brings a token and no end
+	stream       []string // documents; the first contains a token and no end
 	whole        string
 	kind         string // of the stream
-	ids, index   bool   // it has them
-	batch        bool   // it takes several prompts: whole is then an element of the answer
-	message      bool   // "message" is a part of its answers
+	ids, index   bool   // whether answers have them
+	batch        bool   // whether a request may have several prompts: whole is then an element of the answer
+	message      bool   // whether "message" is a part of its answers
 }
 
 const (
@@ -66,7 +67,7 @@ var grammars = map[string]grammar{
 // usual are the values of a good answer.
 var usual = map[string]string{"INDEX": "0", "ID": "5", "FINISH": `"stop"`, "PROMPT": "3", "COUNT": "2"}
 
-// put writes values into a document.
+// put inserts values into a document.
 func put(doc string, values map[string]string) string {
 	for name, value := range usual {
 		if other, ok := values[name]; ok {
@@ -85,7 +86,7 @@ func framed(kind string, docs ...string) string {
 	return "data: " + strings.Join(docs, "\n\ndata: ") + "\n\ndata: [DONE]\n\n"
 }
 
-// reads returns the outcome of a body, which is read as a whole and in pieces.
+// reads returns the outcome of a body, read as a whole and in pieces.
 func (w *grammar) reads(t *testing.T, stream bool, prompts int, kind, body string) (reason backends.Reason,
 	detail string) {
 	t.Helper()
@@ -121,7 +122,7 @@ func (w *grammar) reads(t *testing.T, stream bool, prompts int, kind, body strin
 	return reason, detail
 }
 
-// complaints are documents by which servers and gateways report an error, and words of them.
+// complaints are documents by which servers and gateways report an error, with words from them.
 var complaints = map[string]string{
 	`{"error":{"message":"engine died","type":"InternalServerError","code":500}}`: "engine died",
 	`{"error":"engine died"}`:                                 "engine died",
@@ -139,8 +140,8 @@ var complaints = map[string]string{
 	`{"error":"engine died","error":{"message":"once more"}}`: "once more",
 }
 
-// TestComplaintsFailAnAnswer puts each complaint into a good answer of each protocol: alone, in the middle of a stream
-// that goes on, and in batches. The answer without it is good.
+// TestComplaintsFailAnAnswer inserts each complaint into a good answer of each protocol: alone, in the middle of a
+// stream that continues, and in batches. Without it the answer is good.
 func TestComplaintsFailAnAnswer(t *testing.T) {
 	for name, w := range grammars {
 		t.Run(name, func(t *testing.T) {
@@ -196,7 +197,7 @@ func TestComplaintsFailAnAnswer(t *testing.T) {
 	}
 }
 
-// badValues are values that no server has a right to send, by the place of the answer.
+// badValues are values that no server may send, by the place in the answer.
 var badValues = map[string][]string{
 	"COUNT":  {"-4", "-1", "-0.5", `"2"`, "2.5", "1e300", "9999999999", "[2]", "{}", "true", "99999999999999999999"},
 	"PROMPT": {"-3", "-1", `"3"`, "2.5", "1e300", "9999999999", "[3]", "false"},
@@ -205,7 +206,7 @@ var badValues = map[string][]string{
 	"FINISH": {"5", "true", "[]", `["stop"]`, `{"reason":"stop"}`},
 }
 
-// TestBadValuesFailAnAnswer writes each bad value into a good answer of each protocol, streamed and whole, and into
+// TestBadValuesFailAnAnswer inserts each bad value into a good answer of each protocol, streamed and whole, and into
 // batches.
 func TestBadValuesFailAnAnswer(t *testing.T) {
 	for name, w := range grammars {
@@ -235,7 +236,7 @@ func TestBadValuesFailAnAnswer(t *testing.T) {
 					}
 					fails(true, 2, w.kind, framed(w.kind, stream...))
 					if w.backend == "sglang" || w.backend == "llamacpp" {
-						if place != "INDEX" || value != "7" && value != "-1" { // whose parts the batch counts when it has them all
+						if place != "INDEX" || value != "7" && value != "-1" { // the batch counts its parts when all are there
 							fails(false, 2, "application/json", "["+whole+","+put(w.whole, map[string]string{"INDEX": "1"})+"]")
 						}
 					} else if place != "INDEX" || value != "7" && value != "-1" {
@@ -247,18 +248,18 @@ func TestBadValuesFailAnAnswer(t *testing.T) {
 	}
 }
 
-// TestAnAnswerEndsOnce has finish reasons that contradict each other, in both orders, and output behind an end.
+// TestAnAnswerEndsOnce reads finish reasons that contradict each other, in both orders, and output behind an end.
 func TestAnAnswerEndsOnce(t *testing.T) {
 	for name, w := range grammars {
 		if w.kind == ndjson || w.backend == "llamacpp" && w.api == "" {
-			continue // whose "done" and "stop" end the stream itself
+			continue // its "done" and "stop" end the stream
 		}
 		t.Run(name, func(t *testing.T) {
 			ends := func(reasons ...string) []string {
 				docs := []string{put(w.stream[0], nil)}
 				for _, r := range reasons {
 					docs = append(docs, put(w.stream[1], map[string]string{"FINISH": `"` + r + `"`}))
-					if w.backend != "sglang" || w.api != "generate" { // whose events repeat what was there
+					if w.backend != "sglang" || w.api != "generate" { // its events repeat earlier output
 						docs[len(docs)-1] = strings.NewReplacer(`"b"`, `""`, `"token_ids":[6],`, "").Replace(docs[len(docs)-1])
 					}
 				}

@@ -32,8 +32,8 @@ type Config struct {
 
 // Conduct describes how the client of one request behaves; the zero value: it reads at once until the end.
 type Conduct struct {
-	// The client closes the connection once it has received LeaveTokens output tokens, and LeaveAfter after the request
-	// was sent; 0: not for that reason. The outcome is Abandoned.
+	// The client closes the connection once it has received LeaveTokens output tokens, or LeaveAfter after the request
+	// was sent; 0: it does not leave for that reason. The outcome is Abandoned.
 	LeaveTokens int
 	LeaveAfter  time.Duration
 	// The client pauses after each read that brings tokens, for PerRead and PerToken for each of them.

@@ -104,7 +104,7 @@ func ParseEndpoints(texts []string) ([]Endpoint, error) {
 	return list, nil
 }
 
-// place returns the URL with its host in one spelling and the scheme's port.
+// place returns the URL with its host in a canonical spelling and the scheme's port.
 func (e Endpoint) place() string {
 	u, err := url.Parse(e.URL)
 	if err != nil || e.Socket() != "" {

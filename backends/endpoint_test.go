@@ -53,7 +53,7 @@ func TestParseEndpointRefuses(t *testing.T) {
 	}
 }
 
-// A server has one name, in whichever spelling.
+// All spellings of a server's URL have one form.
 func TestParseEndpoints(t *testing.T) {
 	for text, twice := range map[string]bool{
 		"http://a:1 http://a:2":                     false,

@@ -19,7 +19,7 @@ func (lines) Encode(dst []byte, s *datasets.Sample, _ *backends.Config) ([]byte,
 	return append(append(dst, s.Input...), '\n'), nil
 }
 
-// Open makes what answers the queries; the example of package run has one.
+// Open returns the backend that answers the queries; the example of package run has one.
 func (lines) Open(*backends.Config) (backends.Backend, error) {
 	return nil, fmt.Errorf("nothing listens for lines")
 }

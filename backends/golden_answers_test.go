@@ -26,7 +26,7 @@ func answered(t *testing.T, c *wirecase.Case) {
 		return
 	}
 	want := c.Meant
-	if want == nil || (want.Outcome == "ok" && len(want.Choices) == 0) { // the case leaves the answer to its body
+	if want == nil || (want.Outcome == "ok" && len(want.Choices) == 0) { // the expected answer is in the body
 		want = reread(t, c, k.Stream)
 	}
 	if want.Outcome == "ok" && len(want.Choices) > 1 {
@@ -43,7 +43,7 @@ func answered(t *testing.T, c *wirecase.Case) {
 	}
 }
 
-// refused reads the reply to a request that the server has no route for, or not by that method.
+// refused reads the reply to a request for a route that the server lacks, or with another method.
 func refused(t *testing.T, c *wirecase.Case) {
 	d, err := backends.Lookup("vllm")
 	require.NoError(t, err)
@@ -120,14 +120,14 @@ func checkChoice(t *testing.T, o *backends.Outcome, want *wirecase.Choice) {
 	require.Equal(t, append([]int32{}, want.IDs...), append([]int32{}, o.Tokens...))
 }
 
-// batch reads the answers to several prompts, each of which has to reach its own sample.
+// batch reads the answers to several prompts, each of which must reach its own sample.
 func batch(t *testing.T, c *wirecase.Case, d backends.Driver, k *backends.Config, want *wirecase.Meant) {
 	n := c.Prompts()
 	require.Len(t, want.Choices, n)
 	k.Batch, k.Sampling.MaxTokens = n, max(1, k.Sampling.MaxTokens)
 	k.Endpoints = []backends.Endpoint{{URL: wiretest.Raw(t, pieces(c.Response))}}
 	bodies := make([][]byte, n)
-	for i, ids := range promptIDs(c, n) { // whose lengths the server has counted
+	for i, ids := range promptIDs(c, n) { // the server has counted their lengths
 		var err error
 		bodies[i], err = d.Encode(nil, &datasets.Sample{Index: i, InputIDs: ids}, k)
 		require.NoError(t, err)
@@ -141,13 +141,13 @@ func batch(t *testing.T, c *wirecase.Case, d backends.Driver, k *backends.Config
 	}
 }
 
-// promptIDs are the prompts of a request; one of text stands as an id.
+// promptIDs returns the prompts of a request. One of text is represented by an id.
 func promptIDs(c *wirecase.Case, n int) [][]int32 {
 	var sent struct {
 		Prompt   json.RawMessage
 		InputIDs json.RawMessage `json:"input_ids"`
 	}
-	_ = json.Unmarshal(c.Request, &sent) // its caller has counted the prompts in it
+	_ = json.Unmarshal(c.Request, &sent) // the caller has counted the prompts in it
 	for _, raw := range []json.RawMessage{sent.Prompt, sent.InputIDs} {
 		var ids [][]int32
 		if json.Unmarshal(raw, &ids) == nil && len(ids) == n {
@@ -161,7 +161,7 @@ func promptIDs(c *wirecase.Case, n int) [][]int32 {
 	return ids
 }
 
-// decoded reads a body in pieces of random length, several times, always with the same result.
+// decoded reads a body several times in pieces of random length, and requires the same result each time.
 func decoded(t *testing.T, d backends.Driver, k *backends.Config, c *wirecase.Case) (*backends.Outcome, string) {
 	t.Helper()
 	answer := protocol(t, d, k).NewAnswer()
@@ -187,7 +187,8 @@ func decoded(t *testing.T, d backends.Driver, k *backends.Config, c *wirecase.Ca
 	return first, detail
 }
 
-// checkEvents counts the data events up to the first one with a token, and the tokens of each where the case says them.
+// checkEvents counts the data events up to the first one with a token, and the tokens of each if the case contains
+// them.
 func checkEvents(t *testing.T, d backends.Driver, k *backends.Config, c *wirecase.Case, want *wirecase.Meant) {
 	answer := protocol(t, d, k).NewAnswer()
 	answer.Begin("text/event-stream")
@@ -230,7 +231,7 @@ type document struct {
 	Produced *float64 `json:"eval_count"`
 }
 
-// reread reads an answer in the plainest way.
+// reread reads an answer in the simplest way.
 func reread(t *testing.T, c *wirecase.Case, stream bool) *wirecase.Meant {
 	want := &wirecase.Meant{Outcome: "ok"}
 	docs := []string{string(c.Body)}
@@ -276,7 +277,7 @@ func reread(t *testing.T, c *wirecase.Case, stream bool) *wirecase.Meant {
 	return want
 }
 
-// named are ids in the place of tokens' texts.
+// named are ids in place of tokens' texts.
 func named(t *testing.T, tokens []string) (ids []int32) {
 	for _, token := range tokens {
 		id, err := strconv.Atoi(strings.TrimPrefix(token, "token_id:"))

@@ -19,8 +19,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/tokenizer/finder"
 )
 
-// facts serves one route as recorded and the others as given; routes that are in neither answer 404. The recorded
-// length of a body is left out: some transcripts were shortened.
+// facts serves one route as recorded and the others as given; all other routes answer 404. It omits the recorded length
+// of a body, because some transcripts were shortened.
 func facts(t *testing.T, c *wirecase.Case, others map[string]string) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == c.Path && r.Method == c.Method {
@@ -43,7 +43,7 @@ func facts(t *testing.T, c *wirecase.Case, others map[string]string) string {
 
 var models = map[string]string{"/v1/models": `{"object":"list","data":[{"id":"m","owned_by":"vllm"}]}`}
 
-// probed asks a server that answers the case's route as recorded what it is.
+// probed probes a server that answers the case's route as recorded.
 func probed(t *testing.T, c *wirecase.Case) (*backends.Probe, error) {
 	d, _, _ := driverOf(t, c)
 	return d.Probe(t.Context(), backends.Endpoint{URL: facts(t, c, models)}, &backends.Config{}, nil, false)
@@ -100,7 +100,7 @@ func modelInfo(t *testing.T, c *wirecase.Case) {
 	require.Contains(t, string(c.Body), `"`+c.Meant.ModelPath+`"`)
 }
 
-// inFlight compares the number of requests that a server reports with that of another reader.
+// inFlight compares the number of requests that a server reports with the number that another reader finds.
 func inFlight(t *testing.T, c *wirecase.Case) {
 	p, err := probed(t, c)
 	require.NoError(t, err)
@@ -124,7 +124,7 @@ func inFlight(t *testing.T, c *wirecase.Case) {
 	require.EqualValues(t, want, *p.InFlight)
 }
 
-// tokenized reads the ids of a server's tokenizer, or rejects what are not ids.
+// tokenized reads the ids of a server's tokenizer, and rejects other values.
 func tokenized(t *testing.T, c *wirecase.Case) {
 	var body struct{ Tokens []int64 }
 	require.NoError(t, json.Unmarshal(c.Body, &body))
@@ -134,7 +134,7 @@ func tokenized(t *testing.T, c *wirecase.Case) {
 		return
 	}
 	for _, id := range body.Tokens {
-		if id > math.MaxInt32 { // the hashes of a server without a tokenizer
+		if id > math.MaxInt32 { // hashes of a server without a tokenizer
 			require.ErrorContains(t, err, "does not answer with JSON of ids")
 			return
 		}
@@ -163,7 +163,7 @@ func detokenized(t *testing.T, c *wirecase.Case) {
 	require.Equal(t, body["prompt"]+body["content"]+body["text"], text)
 }
 
-// emptied tells a server to discard its cached prompts.
+// emptied asks a server to discard its cached prompts.
 func emptied(t *testing.T, c *wirecase.Case) {
 	d, _, _ := driverOf(t, c)
 	offered, err := d.Describe().EmptyCache(t.Context(), backends.Endpoint{URL: facts(t, c, nil)}, &backends.Config{})

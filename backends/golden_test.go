@@ -21,8 +21,8 @@ import (
 	_ "github.com/mlperf-go/mlperf-go/backends/sglang"
 )
 
-// readings maps each route of a recorded case to the test that reads its reply. TestGoldenEveryCase fails for a case of
-// another route.
+// readings maps each route of a recorded case to the test that reads its reply. TestGoldenEveryCase fails for a case
+// with another route.
 var readings = map[string]func(*testing.T, *wirecase.Case){
 	"POST /v1/completions":        answered,
 	"POST /v1/chat/completions":   answered,
@@ -46,8 +46,7 @@ var readings = map[string]func(*testing.T, *wirecase.Case){
 	"POST /reset_prefix_cache":    emptied,
 }
 
-// TestGoldenEveryCase walks all replies of servers that were recorded or composed, and reads each with the program's
-// own code.
+// TestGoldenEveryCase reads all recorded and composed replies of servers with the program's own code.
 func TestGoldenEveryCase(t *testing.T) {
 	all := wirecase.All(t)
 	for i := range all {
@@ -62,11 +61,11 @@ func TestGoldenEveryCase(t *testing.T) {
 	t.Logf("%d cases", len(all))
 }
 
-// servers are the drivers for the servers that the cases come from; the others speak vLLM's wire.
+// servers are the drivers for the servers of the cases; the others use vLLM's protocol.
 var servers = []struct{ part, driver string }{{"sglang-", "sglang"}, {"trtllm-", "trtllm"}, {"llamacpp-", "llamacpp"},
 	{"ollama-", "ollama"}}
 
-// driverOf finds the driver for the server behind a case, and the API that asks the case's route.
+// driverOf returns the driver for the server of a case, and the API with the case's route.
 func driverOf(t *testing.T, c *wirecase.Case) (d backends.Driver, name, api string) {
 	name = "vllm"
 	for _, s := range servers {
@@ -78,7 +77,7 @@ func driverOf(t *testing.T, c *wirecase.Case) (d backends.Driver, name, api stri
 	if api == "" {
 		api = "generate"
 	}
-	if name == "ollama" && api == "chat" { // its own driver speaks its native chat
+	if name == "ollama" && api == "chat" { // its own driver uses its native chat
 		name = "openai"
 	}
 	d, err := backends.Lookup(name)
@@ -92,18 +91,18 @@ func protocol(t require.TestingT, d backends.Driver, c *backends.Config) wire.Pr
 	return p
 }
 
-// config asks as the case's request does.
+// config returns a configuration that sends the case's request.
 func config(c *wirecase.Case, name, api string) *backends.Config {
 	k := wiretest.Config()
 	k.API, k.KeepText, k.NeedIDs = api, name != "vllm" || api != "generate", false
-	// Ollama streams unless told not to
+	// Ollama streams unless the request turns it off.
 	k.Stream = c.Streams() || c.Path == "/api/generate" && !bytes.Contains(c.Request, []byte(`"stream"`))
 	k.IDsInLogprobs = c.NamesIDs()
 	k.Sampling.MaxTokens = c.MaxTokens()
 	return k
 }
 
-// both sends one query through both clients, which have to come to the same outcome.
+// both sends one query with both clients, which must have the same outcome.
 func both(t *testing.T, d backends.Driver, k *backends.Config, response []byte) (*backends.Outcome, backends.Attempt) {
 	t.Helper()
 	var first *wiretest.Result
@@ -126,7 +125,7 @@ func both(t *testing.T, d backends.Driver, k *backends.Config, response []byte) 
 	return &first.Outcome, attempt
 }
 
-// known are the parts of an outcome that the server decides.
+// known returns the parts of an outcome that the server decides.
 func known(o *backends.Outcome) []any {
 	return []any{o.Reason, append([]int32{}, o.Tokens...), string(o.Text), o.NTokens, o.TokenSource, o.UsageTokens,
 		o.InputTokens, o.FinishReason}

@@ -13,7 +13,7 @@ type Probe struct {
 	Models          []string `json:"models"`            // served names
 	MaxModelLen     int      `json:"max_model_len,omitempty"`
 	HealthStatus    int      `json:"health_status"`
-	InFlight        *int     `json:"in_flight,omitempty"` // requests of others at the server; nil: not reported
+	InFlight        *int     `json:"in_flight,omitempty"` // requests of other clients at the server; nil: not reported
 	Client          string   `json:"client"`              // HTTP client that the test uses
 	Generated       bool     `json:"generated"`
 	TokenIDPrompt   bool     `json:"token_id_prompt"`

@@ -12,7 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 )
 
-// TestClientCertificates reads certificate and key from two files or one. No error repeats what is in a file.
+// TestClientCertificates reads certificate and key from two files or one. No error contains text from a file.
 func TestClientCertificates(t *testing.T) {
 	cert, key, err := wiretest.ClientFiles(t.TempDir(), time.Now().Add(time.Hour))
 	require.NoError(t, err)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEveryToleranceHasItsTest holds the table of docs/how-to/real-servers.md against the tests that it names.
+// TestEveryToleranceHasItsTest compares the table of docs/how-to/real-servers.md with the tests in it.
 func TestEveryToleranceHasItsTest(t *testing.T) {
 	page, err := os.ReadFile("../docs/how-to/real-servers.md")
 	require.NoError(t, err)
@@ -35,7 +35,7 @@ func TestEveryToleranceHasItsTest(t *testing.T) {
 	require.Greater(t, rows, 30)
 }
 
-// testsOf is the text of a package's tests.
+// testsOf returns the text of a package's tests.
 func testsOf(t *testing.T, folder string) string {
 	files, err := filepath.Glob(filepath.Join(filepath.FromSlash(folder), "*_test.go"))
 	require.NoError(t, err)

@@ -124,7 +124,7 @@ func All(ctx context.Context, c *backends.Config) ([]*Server, error) {
 		})
 	}
 	all.Wait()
-	if cause := context.Cause(ctx); cause != nil { // the endpoint is not to blame
+	if cause := context.Cause(ctx); cause != nil { // the endpoint is not the reason
 		return nil, fmt.Errorf("the endpoints were being asked what they are: %w", cause)
 	}
 	for _, err := range errs {
@@ -135,7 +135,7 @@ func All(ctx context.Context, c *backends.Config) ([]*Server, error) {
 	return found, nil
 }
 
-// askSimulator asks the simulator for the data set whose answers it has.
+// askSimulator asks the simulator which data set's answers it has.
 func (s *Server) askSimulator(ctx context.Context, c *backends.Config, e backends.Endpoint) {
 	own := *c
 	own.Asking = nil
@@ -153,7 +153,7 @@ func (s *Server) askSimulator(ctx context.Context, c *backends.Config, e backend
 
 var sha256Text = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// ask asks one question and keeps its sign.
+// ask asks one question and returns its sign.
 func (s *Server) ask(ctx context.Context, c *backends.Config, e backends.Endpoint, q question) error {
 	for _, path := range q.paths {
 		r, err := nethttp.Get(ctx, c, e, path, answerTimeout)

@@ -53,8 +53,8 @@ const (
 	info    = `{"model_path":"tiny","tokenizer_path":"tiny","is_generation":true}`
 )
 
-// TestKinds: what the servers of docs/reference/wire-protocols.md#telling-servers-apart answer, whole, hidden in part
-// by a gateway, or mixed.
+// TestKinds: the answers of the servers in docs/reference/wire-protocols.md#telling-servers-apart: complete, hidden in
+// part by a gateway, or mixed.
 func TestKinds(t *testing.T) {
 	for name, c := range map[string]struct {
 		routes      map[string]string
@@ -118,7 +118,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// A server that does not answer is no server of an unknown kind; a route that hangs is only no sign.
+// A server that does not answer is an error, not a server of an unknown kind. A single route that hangs is only no
+// sign.
 func TestServersThatDoNotAnswer(t *testing.T) {
 	_, err := identify.Ask(t.Context(), &backends.Config{}, backends.Endpoint{URL: "http://127.0.0.1:1"})
 	var e *backends.EndpointError
@@ -143,7 +144,7 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 	require.Equal(t, "vllm", found.Backend())
 }
 
-// The simulator introduces itself in every answer, whatever it plays. What servers say is foreign text.
+// The simulator identifies itself in every answer, whichever server it plays. Texts of servers are foreign.
 func TestTheSimulatorAndForeignText(t *testing.T) {
 	s, err := identify.Ask(t.Context(), &backends.Config{}, backends.Endpoint{URL: answering(t, map[string]string{
 		"/props": "Server: mlperf-go-sim"})})
@@ -170,7 +171,7 @@ func TestTheSimulatorAndForeignText(t *testing.T) {
 	require.Less(t, len(s.Why()), 300)
 }
 
-// The questions are asked at once, each route once, with the key, and only the first is reported.
+// All questions are sent at once, each route once, with the key. Only the first is reported.
 func TestQuestions(t *testing.T) {
 	asked := make(chan string, 100)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -13,7 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
 )
 
-// Events and ends as llama.cpp of October 2026 sends them.
+// Events and ends of llama.cpp in October 2026.
 const (
 	token = `{"index":0,"content":" a","tokens":[10],"stop":false,"id_slot":-1,"tokens_predicted":1,"tokens_evaluated":3}`
 	last  = `{"index":0,"content":"","tokens":[],"id_slot":3,"stop":true,"model":"m","tokens_predicted":2,"tokens_evaluated":3,"generation_settings":{"samplers":["top_k"],"stop":[],"temperature":0.0},"prompt":"<s> b","has_new_line":false,"truncated":false,"stop_type":"limit","stopping_word":"","tokens_cached":4,"timings":{"cache_n":2,"prompt_n":1,"prompt_ms":0.5,"predicted_n":2,"predicted_ms":1.5}}`
@@ -36,7 +36,7 @@ var documents = []string{
 	`[{"content":"a","stop":true},{"index":7,"content":"b"}]`,
 }
 
-// decode reads a document, and checks what every event has to fulfil.
+// decode reads a document, and checks the conditions that every event must meet.
 func decode(t *testing.T, doc string, keepText bool) (reader.Event, error) {
 	t.Helper()
 	var e reader.Event

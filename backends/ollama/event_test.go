@@ -12,7 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
 )
 
-// Documents and ends as Ollama 0.17.4 sends them.
+// Documents and ends of Ollama 0.17.4.
 const (
 	part = `{"model":"m","created_at":"2026-11-21T00:25:41.608079315Z","response":"c","done":false}`
 	last = `{"model":"m","created_at":"2026-11-21T00:25:41.61417689Z","response":"","done":true,"done_reason":"length","total_duration":9379728,"load_duration":1837248,"prompt_eval_count":3,"prompt_eval_duration":315262,"eval_count":3,"eval_duration":6292072}`
@@ -36,7 +36,7 @@ var documents = []string{
 	`{"object":"error","message":"m"}`, `{"done_reason":"st\u006fp","done":true}`,
 }
 
-// decode reads a document, and checks what every event has to fulfil.
+// decode reads a document, and checks the conditions that every event must meet.
 func decode(t *testing.T, doc string, keepText bool) (reader.Event, error) {
 	t.Helper()
 	var e reader.Event

@@ -74,7 +74,7 @@ var streams = []string{
 	"data: {\"choices\":[{\"index\":0,\"text\":\"a\",\"token_ids\":[1,2]},{\"index\":2,\"text\":\"b\"," +
 		"\"finish_reason\":\"stop\"}],\"usage\":{\"completion_tokens\":3}}\n\n",
 	"data: {\"error\":{\"message\":\"no\"}}\n\n", "data: {\"usage\":{\"prompt_tokens\":4,\"completion_tokens\":9}}\n\n",
-	"data:[DONE]\n\ndata:{\"choices\":[{\"finish_reason\":\"0\"}]}\n\ndata:0", // what comes behind the end of all parts
+	"data:[DONE]\n\ndata:{\"choices\":[{\"finish_reason\":\"0\"}]}\n\ndata:0", // bytes behind the end of all parts
 }
 
 func streamed(t *testing.T, body []byte) { readStreamed(t, body) }

@@ -76,7 +76,7 @@ func named(events ...string) string {
 	return b.String()
 }
 
-// The streams are those of vLLM; the second of each API is one that thinks first.
+// vLLM's streams; the second one of each API begins with reasoning.
 var (
 	messageStart = `{"type":"message_start","message":{"id":"chatcmpl-7","content":[],"model":"m","usage":` +
 		`{"input_tokens":0,"output_tokens":0}}}`

@@ -11,7 +11,7 @@ import (
 )
 
 // TestTolerance has one row for each peculiarity of servers of OpenAI's family
-// (docs/reference/wire-protocols.md#differences-between-servers), one row each.
+// (docs/reference/wire-protocols.md#differences-between-servers).
 func TestTolerance(t *testing.T) {
 	const (
 		id    = `data: {"choices":[{"index":0,"token_ids":[5],"text":"a"}]}`
@@ -212,9 +212,9 @@ func TestFewestTokens(t *testing.T) {
 	}
 }
 
-// TestTextThatDoesNotCome rejects a count without a text if the benchmark scores the text. Ids without a text, and
+// TestMissingText rejects a count without a text if the benchmark scores the text. Ids without a text, and
 // reasoning that was cut, are valid answers.
-func TestTextThatDoesNotCome(t *testing.T) {
+func TestMissingText(t *testing.T) {
 	answer := func(choice string) []byte {
 		return []byte(`{"choices":[{"index":0,"finish_reason":"stop",` + choice + `}],"usage":{"completion_tokens":2}}`)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/reach"
 )
 
-// A server without /health can be reached all right: any HTTP answer counts.
+// A server without /health can be reached: any HTTP answer counts.
 func TestEveryAnswerCounts(t *testing.T) {
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()

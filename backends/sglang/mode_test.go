@@ -102,7 +102,7 @@ func TestAnswersAreCompleteOrFail(t *testing.T) {
 		}
 		require.Equal(t, s.ids, o.Tokens)
 		require.Equal(t, []int{len(s.ids), len(s.ids), len(s.ids)}, []int{o.NTokens, o.UsageTokens, reported})
-		if told == "" || told == s.mode { // a wrong declaration about the text only cannot be detected
+		if told == "" || told == s.mode { // a wrong declaration that concerns only the text cannot be detected
 			require.Equal(t, s.text(), string(o.Text))
 		}
 	})
