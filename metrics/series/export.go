@@ -28,35 +28,29 @@ var Formats = []string{CSV, JSON, OpenMetrics}
 
 // Export writes every value of a set. Absent values are omitted.
 func Export(w io.Writer, format string, set *Set) error {
-	out := bufio.NewWriter(w)
-	var err error
+	out := bufio.NewWriter(w) // which keeps the first error until Flush
 	switch format {
 	case CSV:
-		err = exportCSV(out, set)
+		exportCSV(out, set)
 	case JSON:
-		err = exportJSON(out, set)
+		if err := exportJSON(out, set); err != nil {
+			return err
+		}
 	case OpenMetrics:
-		err = exportOpenMetrics(out, set)
+		exportOpenMetrics(out, set)
 	default:
 		return fmt.Errorf("unknown format %q; use %s", format, strings.Join(Formats, ", "))
-	}
-	if err != nil {
-		return err
 	}
 	return out.Flush()
 }
 
 // each calls visit with every value that is present.
-func (set *Set) each(s *Series, visit func(at float64, value float64) error) error {
+func (set *Set) each(s *Series, visit func(at, value float64)) {
 	for i, v := range s.Values {
-		if math.IsNaN(v) {
-			continue
-		}
-		if err := visit(set.Scrapes[s.Target].TimesS[i], v); err != nil {
-			return err
+		if !math.IsNaN(v) {
+			visit(set.Scrapes[s.Target].TimesS[i], v)
 		}
 	}
-	return nil
 }
 
 // at returns the wall-clock time of seconds after the start.
@@ -64,26 +58,17 @@ func (set *Set) at(seconds float64) time.Time {
 	return set.Started.Add(time.Duration(seconds * float64(time.Second)))
 }
 
-func exportCSV(w io.Writer, set *Set) error {
-	out := csv.NewWriter(w)
-	if err := out.Write([]string{"time", "elapsed_s", "target", "name", "kind", "labels", "value"}); err != nil {
-		return err
-	}
+func exportCSV(w *bufio.Writer, set *Set) {
+	out := csv.NewWriter(w) // whose errors are those of w
+	_ = out.Write([]string{"time", "elapsed_s", "target", "name", "kind", "labels", "value"})
 	for _, s := range set.Series {
-		labels, err := json.Marshal(s.Labels) // of strings, which cannot fail; sorted by name
-		if err != nil {
-			return err
-		}
-		err = set.each(s, func(at, v float64) error {
-			return out.Write([]string{set.at(at).Format(time.RFC3339Nano), text(at), set.Targets[s.Target], s.Name,
+		labels, _ := json.Marshal(s.Labels) // of strings, which cannot fail; sorted by name
+		set.each(s, func(at, v float64) {
+			_ = out.Write([]string{set.at(at).Format(time.RFC3339Nano), text(at), set.Targets[s.Target], s.Name,
 				string(s.Kind), string(labels), text(v)})
 		})
-		if err != nil {
-			return err
-		}
 	}
 	out.Flush()
-	return out.Error()
 }
 
 // seriesJSON is one line of the JSON format.
@@ -96,14 +81,14 @@ type seriesJSON struct {
 	Values []float64         `json:"values"`
 }
 
+// exportJSON fails on infinite values, which JSON does not have.
 func exportJSON(w io.Writer, set *Set) error {
 	out := json.NewEncoder(w)
 	for _, s := range set.Series {
 		line := seriesJSON{Target: set.Targets[s.Target], Name: s.Name, Kind: s.Kind, Labels: s.Labels,
 			TimesS: []float64{}, Values: []float64{}}
-		_ = set.each(s, func(at, v float64) error {
+		set.each(s, func(at, v float64) {
 			line.TimesS, line.Values = append(line.TimesS, at), append(line.Values, v)
-			return nil
 		})
 		if err := out.Encode(line); err != nil {
 			return err
@@ -114,29 +99,22 @@ func exportJSON(w io.Writer, set *Set) error {
 
 // exportOpenMetrics writes the families one after the other, each series with an added label for its target. Counters
 // that do not end in _total, which OpenMetrics does not allow, are written as unknown.
-func exportOpenMetrics(w io.Writer, set *Set) error {
+func exportOpenMetrics(w *bufio.Writer, set *Set) {
 	families := map[string][]*Series{}
 	for _, s := range set.Series {
 		families[s.Family] = append(families[s.Family], s)
 	}
 	for _, family := range slices.Sorted(maps.Keys(families)) {
 		name, kind := openMetricsType(family, families[family][0].Kind)
-		if _, err := fmt.Fprintf(w, "# TYPE %s %s\n", name, kind); err != nil {
-			return err
-		}
+		fmt.Fprintf(w, "# TYPE %s %s\n", name, kind)
 		for _, s := range families[family] {
 			labels := openMetricsLabels(s.Labels, set.Targets[s.Target])
-			err := set.each(s, func(at, v float64) error {
-				_, err := fmt.Fprintf(w, "%s{%s} %s %.3f\n", s.Name, labels, text(v), float64(set.at(at).UnixMilli())/1e3)
-				return err
+			set.each(s, func(at, v float64) {
+				fmt.Fprintf(w, "%s{%s} %s %.3f\n", s.Name, labels, text(v), float64(set.at(at).UnixMilli())/1e3)
 			})
-			if err != nil {
-				return err
-			}
 		}
 	}
-	_, err := io.WriteString(w, "# EOF\n")
-	return err
+	fmt.Fprint(w, "# EOF\n")
 }
 
 func openMetricsType(family string, kind exposition.Kind) (name, declared string) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -101,4 +102,6 @@ func TestInterruptedExports(t *testing.T) {
 		}
 		require.NoError(t, Export(&brief{whole.Len()}, format, set))
 	}
+	set.Series[1].Values[599] = math.Inf(1)
+	require.ErrorContains(t, Export(&bytes.Buffer{}, JSON, set), "+Inf")
 }

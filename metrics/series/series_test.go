@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -147,6 +148,7 @@ func TestReadOfAKilledRun(t *testing.T) {
 
 func TestReadRejectsForeignFiles(t *testing.T) {
 	const head = `{"schema":"mlperf-go/metrics/1","interval_s":1,"targets":["a"]}` + "\n"
+	const two = `{"schema":"mlperf-go/metrics/1","interval_s":1,"targets":["a","b"]}` + "\n"
 	const one = `{"series":1,"target":0,"name":"a","kind":"gauge"}` + "\n"
 	for _, bad := range []struct{ file, text string }{
 		{"", "empty"}, {"{}\n", `schema is ""`}, {"[]\n", "not a JSON object"}, {head + "{}\n", "begins with neither"},
@@ -156,16 +158,19 @@ func TestReadRejectsForeignFiles(t *testing.T) {
 		{head + one + `{"block":0,"t_ms":[1],"values":{"1":[1,2]}}`, "2 values for 1 scrapes"},
 		{head + `{"block":0,"t_ms":[1],"errors":["a","b"],"values":{}}`, "1 scrapes have 2 errors"},
 		{head + `{"block":0,"t_ms":["x"]}`, "malformed"},
+		{two + one + `{"block":1,"t_ms":[1],"values":{"1":[1]}}`, "belongs to another target"},
 	} {
 		_, err := read(strings.NewReader(bad.file), nil)
 		require.ErrorContains(t, err, bad.text, bad.file)
 	}
+	_, err := read(iotest.ErrReader(errFull), nil)
+	require.ErrorIs(t, err, errFull)
 }
 
-// Scrapes count for each kept series and once more for their times, up to the limit.
+// Scrapes count for each kept series and once more for their times, up to the limit. So do series that are not kept.
 func TestReadBoundsItsValues(t *testing.T) {
-	for most, ok := range map[int]bool{10: true, 9: true, 8: false, 5: false} {
-		r := &reader{set: &Set{}, ids: map[int64]*Series{}, left: most}
+	for most, ok := range map[[2]int]bool{{10, 3}: true, {9, 2}: true, {8, 2}: false, {5, 2}: false, {9, 1}: false} {
+		r := &reader{set: &Set{}, ids: map[int64]*Series{}, left: most[0], series: most[1]}
 		var err error
 		for i, line := range []string{`{"schema":"mlperf-go/metrics/1","interval_s":1,"targets":["a"]}`,
 			`{"series":1,"target":0,"name":"a","kind":"gauge"}`, `{"series":2,"target":0,"name":"b"}`,
@@ -174,7 +179,7 @@ func TestReadBoundsItsValues(t *testing.T) {
 				err = r.line(i+1, []byte(line))
 			}
 		}
-		require.Equal(t, ok, err == nil, "%d %v", most, err)
+		require.Equal(t, ok, err == nil, "%v %v", most, err)
 	}
 }
 

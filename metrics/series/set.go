@@ -75,7 +75,7 @@ func Read(path string, keep func(*Series) bool) (*Set, error) {
 }
 
 func read(from io.Reader, keep func(*Series) bool) (*Set, error) {
-	r := &reader{set: &Set{}, keep: keep, ids: map[int64]*Series{}, left: maxValues}
+	r := &reader{set: &Set{}, keep: keep, ids: map[int64]*Series{}, left: maxValues, series: maxSeries}
 	lines := bufio.NewScanner(from)
 	lines.Buffer(make([]byte, 64<<10), maxLine)
 	number := 0
@@ -105,6 +105,7 @@ type reader struct {
 	ids      map[int64]*Series // nil for a series that is not kept
 	byTarget [][]*Series
 	left     int // number of values that may follow
+	series   int // most series
 }
 
 // line reads one line. The Recorder writes the key that distinguishes lines first.
@@ -144,8 +145,8 @@ func (r *reader) introduce(text []byte) error {
 		return fmt.Errorf("series %d of target %d is a repetition, or the target is not in the first line", line.ID,
 			line.Target)
 	}
-	if len(r.ids) >= maxSeries {
-		return fmt.Errorf("it has more than %d series", maxSeries)
+	if len(r.ids) >= r.series {
+		return fmt.Errorf("it has more than %d series", r.series)
 	}
 	family := line.Family
 	if family == "" {

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -159,12 +160,43 @@ func TestGoodput(t *testing.T) {
 	require.EqualValues(t, 1, g.Good, "B: its answer of one token has no time per token")
 	require.InDelta(t, .25, g.Share, 1e-9, "failures count")
 	require.False(t, g.Met)
+	require.InDelta(t, 1/.39, g.RequestsPerS, 1e-9, "A is sent after 10 ms")
+	require.InDelta(t, 1/.39, g.TokensPerS, 1e-9, "the token of B")
+	most, err := ParseLimits("ttft:p100<1s,e2e:p0.1<1ns")
+	require.NoError(t, err)
+	require.Equal(t, []Limit{{nameTTFT, 100, time.Second}, {nameE2E, 0.1, 1}}, most)
 	for text, want := range map[string]string{"ttft": "no <", "speed<1s": "no metric", "ttft:99<1s": "percentile",
 		"ttft:p0<1s": "percentile", "ttft<-1s": "not a time", "ttft<0s": "not a time",
 		"ttft:p99<fast": `"fast" is not a time above 0; write it as ttft:p99<500ms`,
 		"ttft:p101<1s":  "percentile"} {
 		_, err := ParseLimits(text)
 		require.ErrorContains(t, err, want, text)
+	}
+}
+
+// A log that cannot be read is no empty one.
+func TestALogThatCannotBeRead(t *testing.T) {
+	broken := errors.New("broken")
+	_, err := measure(func(func(*eventlog.Header, *eventlog.Request) error) (*eventlog.End, error) {
+		return nil, broken
+	}, Options{})
+	require.ErrorIs(t, err, broken)
+	m, err := measure(logOf(), Options{})
+	require.NoError(t, err)
+	require.Zero(t, m.Total.Requests.Total)
+}
+
+// An answer without a token has no time per token in any definition.
+func TestAnswersWithoutATokenHaveNoTimePerToken(t *testing.T) {
+	empty := small()[0]
+	empty.OutputTokens, empty.Events = 0, nil
+	for _, name := range DefinitionNames() {
+		m := measured(t, Options{Definition: name}, empty, small()[0])
+		for metric, d := range m.Total.Latency {
+			if metric == nameTPOT {
+				require.EqualValues(t, 1, d.Count, "%s of %s", metric, name)
+			}
+		}
 	}
 }
 

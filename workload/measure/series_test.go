@@ -18,7 +18,8 @@ func TestSeries(t *testing.T) {
 	for _, r := range []eventlog.Request{
 		{Seq: 1, DueNS: 2e9, SentNS: 2e9, EndNS: 5e9, OutputTokens: 1, Events: []eventlog.Event{{AtNS: 3e9, Tokens: 1}}},
 		{Seq: 0, DueNS: 1e9, SentNS: 1e9, EndNS: 3e9, OutputTokens: 2, Events: []eventlog.Event{{AtNS: 2e9, Tokens: 2}}},
-		{Seq: 2, DueNS: 3e9, SentNS: 3e9, EndNS: 4e9, Reason: "reset"},
+		{Seq: 2, DueNS: 3e9, SentNS: 3e9, EndNS: 4e9, Reason: "reset", OutputTokens: 1,
+			Events: []eventlog.Event{{AtNS: 3.5e9, Tokens: 1}}},
 	} {
 		require.NoError(t, w.Add(&r))
 	}
