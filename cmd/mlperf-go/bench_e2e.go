@@ -14,6 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/run/rehearse"
+	"github.com/mlperf-go/mlperf-go/servers"
 	"github.com/mlperf-go/mlperf-go/workload/bench"
 	"github.com/mlperf-go/mlperf-go/workload/contract"
 )
@@ -53,7 +54,9 @@ func (cmd benchCommand) doE2E(c *cli.Context) error {
 		c.Context = s.ctx
 		return cmd.runAll(c, v, list, func(c *cli.Context, o *bench.Options) error {
 			s.configure(o)
-			if err := cmd.runOne(c, o, w); err != nil {
+			err := cmd.runOne(c, o, w)
+			cmd.keepLogs(s, o)
+			if err != nil {
 				return s.explain(err)
 			}
 			cmd.analyse(c, o.Folder)
@@ -89,7 +92,8 @@ type stack struct {
 	urls []string
 	dir  string // folder of their state; empty: the server is the simulator
 	key  string
-	down func() // stops the servers
+	logs *servers.LogCopier // nil: the simulator, which has no log
+	down func()             // stops the servers
 }
 
 // standUp starts the servers of the flags, or the simulator with a model's name, and waits until they serve.
@@ -105,11 +109,12 @@ func (cmd benchCommand) standUp(c *cli.Context, model string) (*stack, error) {
 	if err != nil {
 		return nil, err
 	}
+	logs := servers.NewLogCopier(plan)
 	fleet, err := cmd.startServers(c.Context, plan)
 	if err != nil {
 		return nil, err
 	}
-	s := &stack{urls: fleet.URLs(), dir: plan.Dir, key: plan.APIKey()}
+	s := &stack{urls: fleet.URLs(), dir: plan.Dir, key: plan.APIKey(), logs: logs}
 	s.watch(c.Context, func(ctx context.Context) error {
 		if err := fleet.Wait(ctx); err != nil {
 			return cmp.Or(fleet.Ended(), err) // without the end of its log, which is in the record
@@ -164,6 +169,16 @@ func (s *stack) configure(o *bench.Options) {
 	o.Endpoints, o.ServerDir = s.urls, s.dir
 	if o.APIKey == "" {
 		o.APIKey = s.key
+	}
+}
+
+// keepLogs copies what the servers have logged during a run into its folder. A run without them is complete.
+func (cmd benchCommand) keepLogs(s *stack, o *bench.Options) {
+	if s.logs == nil || !bench.Holds(o.Folder) {
+		return
+	}
+	if err := s.logs.Copy(o.Folder, o.Access); err != nil {
+		cmd.notice(err.Error())
 	}
 }
 

@@ -212,7 +212,16 @@ func (c *Cluster) Exec(ctx context.Context, namespace, pod, container string, co
 
 // Logs copies the log of a container. Pods that never started have none, which is an error.
 func (c *Cluster) Logs(ctx context.Context, namespace, pod, container string, most int64, to io.Writer) error {
-	options := &corev1.PodLogOptions{Container: container, LimitBytes: &most}
+	return c.LogsSince(ctx, namespace, pod, container, false, time.Time{}, most, to)
+}
+
+// LogsSince copies the log of a container from a time on; with previous, of its last run before a restart.
+func (c *Cluster) LogsSince(ctx context.Context, namespace, pod, container string, previous bool, since time.Time,
+	most int64, to io.Writer) error {
+	options := &corev1.PodLogOptions{Container: container, LimitBytes: &most, Previous: previous}
+	if !since.IsZero() {
+		options.SinceTime = &metav1.Time{Time: since}
+	}
 	stream, err := c.Client.CoreV1().Pods(namespace).GetLogs(pod, options).Stream(ctx)
 	if err != nil {
 		return Explain(err, "reading the log of the pod %s", pod)

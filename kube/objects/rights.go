@@ -7,7 +7,8 @@ import (
 )
 
 // Rights returns the Role with everything that the launcher asks of the API server in a namespace, the Role with which
-// it finds servers in the namespace of the stack, and their bindings to a user. The pods themselves need no rights.
+// it finds servers in the namespace of the stack and reads their logs, and their bindings to a user. The pods
+// themselves need no rights.
 func Rights(namespace, stack, user string) []runtime.Object {
 	apply := []string{"create", "get", "patch"}
 	all := role("mlperf-go-launcher", namespace, user,
@@ -19,7 +20,8 @@ func Rights(namespace, stack, user string) []runtime.Object {
 		rule("", "pods/log", "get"),
 		rule("", "pods/exec", "create", "get"))
 	return append(all, role("mlperf-go-discovery", stack, user,
-		rule("", "services", "list"), rule("", "pods", "list"), rule("apps", "deployments", "list"),
+		rule("", "services", "list"), rule("", "pods", "list"), rule("", "pods/log", "get"),
+		rule("apps", "deployments", "list"),
 		rule("gateway.networking.k8s.io", "gateways", "list"),
 		rule("gateway.networking.k8s.io", "httproutes", "list"),
 		rule("inference.networking.k8s.io", "inferencepools", "list"),

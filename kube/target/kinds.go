@@ -19,6 +19,20 @@ type kind struct {
 	urls     func(f *finder, ctx context.Context, found []candidate) ([]string, error)
 }
 
+// Kind is a kind of object among which Find searches.
+type Kind struct {
+	Name     string
+	Versions []schema.GroupVersionResource // of which a cluster has one, or none
+}
+
+// Kinds returns all of them.
+func Kinds() (all []Kind) {
+	for _, k := range kinds() {
+		all = append(all, Kind{k.name, k.versions})
+	}
+	return all
+}
+
 // kinds returns the table. The group versions are those of the Gateway API and its inference extension.
 func kinds() []kind {
 	const gateways, inference = "gateway.networking.k8s.io", "inference.networking."

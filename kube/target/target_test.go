@@ -3,6 +3,7 @@ package target
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +34,7 @@ spec: {ports: [{name: metrics, port: 9090}, {name: web, port: 80}]}
 apiVersion: v1
 kind: Service
 metadata: {name: sglang, namespace: serving}
-spec: {ports: [{name: default, port: 30000}, {name: web, port: 80}]}
+spec: {selector: {tier: gpu}, ports: [{name: default, port: 30000}, {name: web, port: 80}]}
 ---
 apiVersion: v1
 kind: Service
@@ -87,7 +88,7 @@ spec: {parentRefs: [{name: new}], hostnames: [llm.example.com]}
 apiVersion: inference.networking.k8s.io/v1
 kind: InferencePool
 metadata: {name: llama-pool, namespace: serving}
-spec: {}
+spec: {selector: {matchLabels: {app: decode}}}
 ---
 apiVersion: inference.networking.k8s.io/v1
 kind: InferencePool
@@ -206,28 +207,38 @@ func TestFind(t *testing.T) {
 	for _, c := range []struct {
 		name, model string
 		want        string // kind/name and URLs
+		pods        string // names without their random end
 	}{
-		{"standalone", "", "service/vllm-standalone http://vllm-standalone.serving.svc:80"},
-		{"standalone:9090", "", "service/vllm-standalone http://vllm-standalone.serving.svc:9090"},
-		{"app=alone", "", "service/vllm-standalone http://vllm-standalone.serving.svc:80"},
-		{"sglang", "", "service/sglang http://sglang.serving.svc:30000"},
-		{"service/sglang-canary", "", "service/sglang-canary https://sglang-canary.serving.svc:8443"},
-		{"Service/two-ports:8002", "", "service/two-ports http://two-ports.serving.svc:8002"},
+		{"standalone", "", "service/vllm-standalone http://vllm-standalone.serving.svc:80", ""},
+		{"standalone:9090", "", "service/vllm-standalone http://vllm-standalone.serving.svc:9090", ""},
+		{"app=alone", "", "service/vllm-standalone http://vllm-standalone.serving.svc:80", ""},
+		{"sglang", "", "service/sglang http://sglang.serving.svc:30000", "decode decode single"},
+		{"service/sglang-canary", "", "service/sglang-canary https://sglang-canary.serving.svc:8443", ""},
+		{"Service/two-ports:8002", "", "service/two-ports http://two-ports.serving.svc:8002", ""},
 		{"modelservice", "meta-llama/Llama-3.1-8B",
-			"gateway/infra-sim-inference-gateway http://10.1.2.3:80/meta-llama-Llama-3-1-8B"},
-		{"modelservice:443", "qwen", "gateway/infra-sim-inference-gateway https://10.1.2.3:443/qwen"},
-		{"httproute/llama", "", "httproute/llama https://10.1.2.3:443/meta-llama-Llama-3-1-8B"},
-		{"qwen", "", "httproute/qwen http://10.1.2.3:80/qwen"},
-		{"llama-pool", "", "inferencepool/llama-pool https://10.1.2.3:443/meta-llama-Llama-3-1-8B"},
-		{"decode", "", "deployment/decode http://127.0.0.1:8200 http://127.0.0.1:8200"},
-		{"app=decode", "", "pod/app=decode http://127.0.0.1:8200 http://127.0.0.1:8200"},
-		{"sing:8000", "", "pod/single http://127.0.0.1:8000"},
+			"gateway/infra-sim-inference-gateway http://10.1.2.3:80/meta-llama-Llama-3-1-8B", "decode decode"},
+		{"modelservice:443", "qwen", "gateway/infra-sim-inference-gateway https://10.1.2.3:443/qwen", "decode decode"},
+		{"httproute/llama", "", "httproute/llama https://10.1.2.3:443/meta-llama-Llama-3-1-8B", "decode decode"},
+		{"qwen", "", "httproute/qwen http://10.1.2.3:80/qwen", "decode decode"},
+		{"llama-pool", "", "inferencepool/llama-pool https://10.1.2.3:443/meta-llama-Llama-3-1-8B", "decode decode"},
+		{"decode", "", "deployment/decode http://127.0.0.1:8200 http://127.0.0.1:8200", "decode decode"},
+		{"app=decode", "", "pod/app=decode http://127.0.0.1:8200 http://127.0.0.1:8200", "decode decode"},
+		{"sing:8000", "", "pod/single http://127.0.0.1:8000", "single"},
 	} {
 		found, err := Find(t.Context(), user, Query{Namespace: "serving", Name: c.name, Model: c.model})
 		require.NoError(t, err, c.name)
 		require.Equal(t, c.want, found.Kind+"/"+found.Name+" "+strings.Join(found.URLs, " "), c.name)
 		require.Contains(t, found.String(), found.URLs[0])
+		pods, err := found.Pods(t.Context(), user)
+		require.NoError(t, err, c.name)
+		var serving []string
+		for _, p := range pods {
+			name, _, _ := strings.Cut(p.Name, "-")
+			serving = append(serving, name)
+		}
+		require.Equal(t, c.pods, strings.Join(serving, " "), c.name)
 	}
+	require.NoError(t, user.LogsSince(t.Context(), "serving", "single", "main", false, time.Now(), 100, io.Discard))
 	for name, want := range map[string]string{
 		"sgl":                       `"sgl" matches several servers in the namespace "serving": service/sglang, service/sglang-canary`,
 		"llam":                      "httproute/llama, inferencepool/llama-pool",

@@ -145,7 +145,9 @@ func (cmd runCommand) run(c *cli.Context) error {
 			cmd.notify(fmt.Sprintf("run %d of %d: %s", i+1, len(launches), list[i].Folder()))
 		}
 		if err = writeTarget(options.Output, targets[i]); err == nil {
+			began := time.Now()
 			err = cmd.launch(c, access, options, list[i], w)
+			cmd.keepServers(c, access, options, targets[i], began)
 		}
 		if worst = max(worst, cmd.exit); err != nil || worst > 0 && v.StopOnError() {
 			break

@@ -17,6 +17,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/kube/kubetest"
 	"github.com/mlperf-go/mlperf-go/kube/objects"
+	"github.com/mlperf-go/mlperf-go/kube/snapshot"
 	"github.com/mlperf-go/mlperf-go/kube/target"
 	"github.com/mlperf-go/mlperf-go/kube/testcluster"
 	"github.com/mlperf-go/mlperf-go/run/exit"
@@ -258,11 +259,23 @@ func TestFoundServer(t *testing.T) {
 	text, err = os.ReadFile(logs[0])
 	require.NoError(t, err)
 	require.Contains(t, string(text), `LLMDBENCH_EVENT_V1 traffic_complete experiment_id="found" final_stage_id=0`)
+	text, err = os.ReadFile(filepath.Join(output, snapshot.LogsFolder, "vllm-0_server.log"))
+	require.NoError(t, err)
+	require.Contains(t, string(text), url)
+	text, err = os.ReadFile(filepath.Join(output, snapshot.StateFolder, "pod.yaml"))
+	require.NoError(t, err)
+	require.Contains(t, string(text), "name: vllm-0\n")
+	require.Contains(t, string(text), "phase: Running")
+	require.NotContains(t, string(text), serverToken)
+	require.FileExists(t, filepath.Join(output, snapshot.StateFolder, "node.yaml"))
 
 	code, _, errs = kube(append(args, "-p", bed+","+bed)...)
 	require.Equal(t, 2, code, errs)
 	require.Contains(t, errs, `nothing in the namespace "`+bed+`" is a server named "modelservice"`)
 }
+
+// serverToken is a secret of the server that startServer runs.
+const serverToken = "hf_abcdefghijklmnopqrstuv"
 
 // startServer runs a simulated server in a pod of a namespace, and returns its port once it is found.
 func startServer(t *testing.T, tc *testcluster.Cluster, namespace, name string) int32 {
@@ -274,6 +287,7 @@ func startServer(t *testing.T, tc *testcluster.Cluster, namespace, name string) 
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}}
 	server.Spec.Containers = []corev1.Container{{Name: "server", Image: kubetest.ImageName,
 		Command: []string{objects.Program}, Args: []string{"sim", "--listen", fmt.Sprintf("127.0.0.1:%d", port)},
+		Env:   []corev1.EnvVar{{Name: "HF_TOKEN", Value: serverToken}},
 		Ports: []corev1.ContainerPort{{ContainerPort: port}}}}
 	for _, o := range append(shared.Shared(), server) {
 		_, err := access.Apply(t.Context(), o)

@@ -4,12 +4,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/secret"
 	"github.com/mlperf-go/mlperf-go/kube/cluster"
+	"github.com/mlperf-go/mlperf-go/kube/launch"
 	"github.com/mlperf-go/mlperf-go/kube/objects"
+	"github.com/mlperf-go/mlperf-go/kube/snapshot"
 	"github.com/mlperf-go/mlperf-go/kube/target"
 	"github.com/mlperf-go/mlperf-go/workload/contract"
 )
@@ -53,6 +57,22 @@ func (cmd runCommand) find(c *cli.Context, access *cluster.Cluster, model string
 		return &target.Target{Query: q.Name, Kind: "mock", Name: q.Name, Namespace: q.Namespace, URLs: []string{mockURL}}, nil
 	}
 	return target.Find(c.Context, access, q)
+}
+
+// clockSlack is how far the clock of a node may be behind this machine's.
+const clockSlack = time.Minute
+
+// keepServers keeps the logs of the servers and the state of their namespace beside the results of a run, also of one
+// that failed.
+func (cmd runCommand) keepServers(c *cli.Context, access *cluster.Cluster, o launch.Options, t *target.Target,
+	began time.Time) {
+	if o.Wait == 0 || c.Context.Err() != nil {
+		return // the run is not over, or the user does not wait
+	}
+	secrets := &secret.Redactor{}
+	secrets.AddEnviron(os.Environ())
+	snapshot.Take(c.Context, access, snapshot.Options{Namespace: stackOf(c), Target: t, Folder: o.Output,
+		Since: began.Add(-clockSlack), Secrets: secrets, Notify: cmd.notify})
 }
 
 // writeTarget records which server was found.
