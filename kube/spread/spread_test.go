@@ -2,6 +2,7 @@ package spread
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -66,7 +67,7 @@ func TestEightShards(t *testing.T) {
 	t.Parallel()
 	tc := kubetest.Cluster(t)
 	url := kubetest.Simulator(t, "--ttft", "2ms", "--tpot", "1ms")
-	alone := runAlone(t, url)
+	alone := runAlone(t, url, workload)
 	o := spreadOptions(t, kubetest.Namespace(t, tc), "eight", url, 8)
 	var last shard.Progress
 	answered := int64(0) // in the seconds that the shards counted
@@ -95,7 +96,64 @@ func TestEightShards(t *testing.T) {
 	require.EqualValues(t, 200, answered)
 }
 
-func runAlone(t *testing.T, url string) string {
+// conversations is a workload of conversations at a rate.
+const conversations = `schema: mlperf-go/profile/1
+name: turns
+seed: 5
+api: {kind: completions}
+data:
+  kind: conversations
+  input: {kind: normal, mean: 20, std_dev: 5, min: 1, max: 40}
+  output: 4
+  turns: {conversations: 7, count: {kind: uniform, min: 1, max: 4}, shared_system: 10}
+load:
+  stages:
+    - {arrival: poisson, rate: 40, requests: 60}
+    - {arrival: constant, rate: 50, requests: 40}
+slo: {ttft: 20s}
+`
+
+// turns is what a run decided about its requests, in a given order: what was asked for and what the server counted as
+// the prompt, which contains the earlier turns and answers.
+func turns(t *testing.T, folder string, order func(a, b eventlog.Request) int) (list []string) {
+	t.Helper()
+	var all []eventlog.Request
+	_, err := eventlog.Read(filepath.Join(folder, eventlog.FileName), func(_ *eventlog.Header, r *eventlog.Request) error {
+		require.True(t, r.OK(), r.Reason)
+		all = append(all, *r)
+		return nil
+	})
+	require.NoError(t, err)
+	slices.SortFunc(all, order)
+	for _, r := range all {
+		list = append(list, fmt.Sprintf("stage %d, turn %d, %d asked, %d in, %d out", r.Stage, r.Turn, r.AskedInput,
+			r.InputTokens, r.OutputTokens))
+	}
+	return list
+}
+
+// TestShardsOfConversations sends conversations from three pods and from one process: both send the same turns of the
+// same conversations, in the same order.
+func TestShardsOfConversations(t *testing.T) {
+	t.Parallel()
+	tc := kubetest.Cluster(t)
+	url := kubetest.Simulator(t, "--ttft", "1ms", "--tpot", "1ms")
+	want := turns(t, runAlone(t, url, conversations), func(a, b eventlog.Request) int {
+		return cmp.Or(a.Stage-b.Stage, int(a.DueNS-b.DueNS))
+	})
+	require.Len(t, want, 100)
+	o := spreadOptions(t, kubetest.Namespace(t, tc), "turns", url, 3)
+	o.Profiles = map[string]string{"spread.yaml": conversations}
+	r, err := Run(t.Context(), kubetest.Connect(t, tc.Admin()), o)
+	require.NoError(t, err)
+	// Shards number requests by the schedule. Two that are due within the error of their clocks may have changed places.
+	require.Equal(t, want, turns(t, filepath.Join(o.Output, "merged"), func(a, b eventlog.Request) int {
+		return a.Seq - b.Seq
+	}))
+	require.EqualValues(t, 100, r.Measured.Total.Requests.OK)
+}
+
+func runAlone(t *testing.T, url, workload string) string {
 	t.Helper()
 	dir := t.TempDir()
 	profile := filepath.Join(dir, "spread.yaml")

@@ -83,7 +83,7 @@ func schedules(p *profile.Profile) *Plan {
 }
 
 // addTurns adds the tokens of a stage, whose requests go to its conversations in turn. One that has ended is followed
-// by the next session.
+// by the session whose number is higher by the number of conversations.
 func (plan *Plan) addTurns(p *profile.Profile, s *profile.Stage, requests float64,
 	outline func(session, most int) []prompts.Turn) {
 	total, chats := int(requests+0.5), 0
@@ -96,12 +96,15 @@ func (plan *Plan) addTurns(p *profile.Profile, s *profile.Stage, requests float6
 		chats = p.Data.Groups.Count * p.Data.Groups.Users
 	}
 	left := make([][]prompts.Turn, min(chats, total)) // of the present session of each conversation
-	next := 0
+	next := make([]int, len(left))                    // session of each
+	for c := range next {
+		next[c] = c
+	}
 	for k := range total {
 		c := k % len(left)
 		if len(left[c]) == 0 {
-			left[c] = outline(next, (total-k+len(left)-1)/len(left))
-			next++
+			left[c] = outline(next[c], (total-k+len(left)-1)/len(left))
+			next[c] += chats
 		}
 		plan.Input += float64(left[c][0].Input)
 		plan.Output += float64(left[c][0].Output)

@@ -33,6 +33,7 @@ type director struct {
 	pending  []*slot     // prepared before the start
 	spans    []Span
 	rows     int // number of the next stage's first prompt
+	seqs     int // number of the next stage's first request, if this is a part of a workload
 	ended    []*slot
 	stopping bool // the stage issues nothing more
 

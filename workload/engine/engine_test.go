@@ -294,11 +294,11 @@ func TestConversations(t *testing.T) {
 			`{"role":"user","content":"[s0 c1]"},{"role":"assistant","content":"answer"},{"role":"user","content":"[s0 c2]"}]`,
 	} {
 		s := serve(t, time.Millisecond, nil)
-		src := &list{sessions: [][]prompts.Call{chain(3, 10*time.Millisecond), chain(3, 0)}, conversations: 2}
-		p := profileOf(profile.Stage{Arrival: profile.Closed, Concurrency: 2, Requests: 12})
+		src := &list{sessions: [][]prompts.Call{chain(3, 2*time.Millisecond), chain(3, 0)}, conversations: 2}
+		p := profileOf(profile.Stage{Arrival: profile.Closed, Concurrency: 2, Requests: 60})
 		p.API.Kind = api
 		_, all, _ := run(t, t.Context(), s, p, src, 2)
-		require.Len(t, all, 12)
+		require.Len(t, all, 60)
 		require.Condition(t, func() bool {
 			return slices.ContainsFunc(sorted(s), func(b string) bool { return strings.Contains(b, want) })
 		}, "%s: %v", api, sorted(s))
@@ -312,7 +312,7 @@ func TestConversations(t *testing.T) {
 			for i := 1; i < len(turns); i++ {
 				require.Equal(t, i, turns[i].Turn)
 				wait := turns[i].DueNS - turns[i-1].EndNS
-				require.Contains(t, []int64{0, int64(10 * time.Millisecond)}, wait, "session %d", id)
+				require.Contains(t, []int64{0, int64(2 * time.Millisecond)}, wait, "session %d", id)
 			}
 		}
 	}

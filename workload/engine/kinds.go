@@ -15,28 +15,32 @@ const reserved = 1 << 20
 // in a cache because of them.
 func (d *director) newKind() (kind, error) {
 	s, first := d.profile, d.rows
-	d.firstSeq = first
+	d.firstSeq = d.seqs
 	isChain := d.Source.Conversations() > 0
 	if s.Arrival == profile.Closed && !isChain {
 		d.rows += reservedFor(s)
+		d.seqs += reservedFor(s)
 		return &closed{director: d, first: first, at: d.Part.Index}, nil
 	}
-	k := &sessions{director: d, next: first, think: s.ThinkTime}
+	k := &sessions{director: d, first: first, think: s.ThinkTime, most: math.MaxInt, limit: math.MaxInt}
 	switch s.Arrival {
 	case profile.Sessions:
 		k.most = s.Requests
 		if n := d.Source.Sessions(); k.most == 0 && s.Duration == 0 {
 			k.most = n - first // a cursor walks over all of them
 		}
-		k.limit, d.rows = math.MaxInt, d.rows+k.most
+		d.rows += k.most
+		d.seqs += reserved
 		k.starts = make([]int64, s.Concurrency)
 		return k, nil
 	case profile.Closed:
-		k.limit, d.rows = s.Requests, d.rows+reserved
-		if k.limit == 0 {
-			k.limit = math.MaxInt
+		d.rows += reserved
+		d.seqs += max(reserved, s.Requests)
+		if s.Requests > 0 {
+			k.limit = share(s.Requests, d.Part.step(), d.Part.Index)
 		}
-		k.most, k.starts = math.MaxInt, schedule.Starts(s)
+		k.starts = schedule.Starts(s)
+		k.rounds = make([]int, len(k.starts))
 		return k, nil
 	}
 	due, err := schedule.Due(s, schedule.Seed{Profile: d.Profile.Seed, Stage: d.stage}, d.Arrivals)
@@ -45,9 +49,12 @@ func (d *director) newKind() (kind, error) {
 	}
 	if isChain {
 		d.rows += reserved
+		d.seqs += max(reserved, len(due))
+		k.rounds = make([]int, d.Source.Conversations())
 		return &turns{sessions: *k, due: due}, nil
 	}
 	d.rows += len(due)
+	d.seqs += len(due)
 	return &open{director: d, first: first, due: due, at: d.Part.Index}, nil
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"slices"
@@ -16,27 +17,34 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/prompts"
 )
 
-// sent is what a part decides about a request: its number, its stage and when it was due after the stage's start.
+// sent is what a part decides about a request: its number, its stage, its session and turn, and when it was due after
+// the stage's start.
 type sent struct {
-	seq, stage int
-	due        time.Duration
+	seq, stage    int
+	session, turn int
+	due           time.Duration
 }
 
-// runPart runs a part with two loops and returns what it sent.
+// runPart runs a part of single requests with two loops and returns what it sent.
 func runPart(t *testing.T, s *server, p *profile.Profile, part Part) ([]sent, error) {
+	src := &list{sessions: make([][]prompts.Call, 1000)}
+	for i := range src.sessions {
+		src.sessions[i] = []prompts.Call{{}}
+	}
+	return runPartOf(t, s, p, src, part)
+}
+
+func runPartOf(t *testing.T, s *server, p *profile.Profile, src *list, part Part) ([]sent, error) {
 	path := filepath.Join(t.TempDir(), eventlog.FileName)
 	log, err := eventlog.Create(path, eventlog.Header{StartNS: time.Now().UnixNano()})
 	require.NoError(t, err)
 	d, err := backends.Lookup("openai")
 	require.NoError(t, err)
 	c := &backends.Config{Endpoints: []backends.Endpoint{{URL: s.URL}},
-		RequestOptions: backends.RequestOptions{API: p.API.Kind, ServedModel: "m", Stream: true}}
+		RequestOptions: backends.RequestOptions{API: p.API.Kind, ServedModel: "m", Stream: true},
+		AnswerOptions:  backends.AnswerOptions{KeepText: src.conversations > 0}}
 	encoder, err := NewEncoder(p, d, c)
 	require.NoError(t, err)
-	src := &list{sessions: make([][]prompts.Call, 1000)}
-	for i := range src.sessions {
-		src.sessions[i] = []prompts.Call{{}}
-	}
 	e := &Engine{Profile: p, Source: src, Encoder: encoder, Log: log, Part: part}
 	var mu sync.Mutex
 	starts := map[int]int64{}
@@ -60,7 +68,7 @@ func runPart(t *testing.T, s *server, p *profile.Profile, part Part) ([]sent, er
 	}
 	var all []sent
 	_, err = eventlog.Read(path, func(_ *eventlog.Header, r *eventlog.Request) error {
-		all = append(all, sent{r.Seq, r.Stage, time.Duration(r.DueNS - starts[r.Stage])})
+		all = append(all, sent{r.Seq, r.Stage, r.Session, r.Turn, time.Duration(r.DueNS - starts[r.Stage])})
 		return nil
 	})
 	return all, err
@@ -118,8 +126,87 @@ func TestPartsOfUsers(t *testing.T) {
 	p = profileOf(profile.Stage{Arrival: profile.Closed, Concurrency: 2, Requests: 60})
 	_, err := runPart(t, s, p, Part{0, 3})
 	require.ErrorContains(t, err, "3 shards cannot divide 2 requests in flight")
-	p = profileOf(profile.Stage{Arrival: profile.Sessions, Concurrency: 5, Requests: 60})
-	p.Data.Kind = profile.Recorded
-	_, err = runPart(t, s, p, Part{0, 3})
-	require.ErrorContains(t, err, "cannot be divided between shards")
+}
+
+// sentBy runs a workload as a number of parts, at the same time, and returns what they sent together: the requests in
+// the order of their due times, and the bodies that the server got.
+func sentBy(t *testing.T, p *profile.Profile, src *list, of int) (all []sent, bodies []string) {
+	t.Helper()
+	s := serve(t, time.Millisecond, nil)
+	parts, errs := make([][]sent, of), make([]error, of)
+	var wait sync.WaitGroup
+	for i := range of {
+		wait.Go(func() { parts[i], errs[i] = runPartOf(t, s, p, src, Part{i, of}) })
+	}
+	wait.Wait()
+	part, seqs := map[int]int{}, map[int]bool{}
+	for i := range parts {
+		require.NoError(t, errs[i])
+		for _, r := range parts[i] {
+			require.False(t, seqs[r.seq], "two requests have the number %d", r.seq)
+			seqs[r.seq] = true
+			if other, seen := part[r.session]; seen {
+				require.Equal(t, other, i, "session %d belongs to two parts", r.session)
+			}
+			part[r.session] = i
+		}
+		all = append(all, parts[i]...)
+	}
+	slices.SortFunc(all, func(a, b sent) int {
+		return cmp.Or(a.stage-b.stage, int(a.due-b.due), a.session-b.session, a.turn-b.turn)
+	})
+	slices.Sort(s.bodies)
+	return all, s.bodies
+}
+
+// TestPartsOfConversations sends conversations at a rate, as one, two and three parts: the same turns with the same
+// prompts are due at the same times.
+func TestPartsOfConversations(t *testing.T) {
+	p := profileOf(profile.Stage{Arrival: profile.Poisson, Rate: 300, Requests: 71},
+		profile.Stage{Arrival: profile.Constant, Rate: 250, Requests: 40})
+	src := &list{conversations: 7}
+	for i := range 7 {
+		src.sessions = append(src.sessions, chain(2+i%3, 0))
+	}
+	want, bodies := sentBy(t, p, src, 1)
+	require.Len(t, want, 111)
+	for _, of := range []int{2, 3} {
+		got, same := sentBy(t, p, src, of)
+		require.Equal(t, bodies, same)
+		require.Len(t, got, len(want))
+		for i := range got {
+			require.Equal(t, []any{want[i].stage, want[i].turn, want[i].due}, []any{got[i].stage, got[i].turn, got[i].due})
+		}
+	}
+}
+
+// TestPartsOfUsersWithConversations divides the users and the number of requests.
+func TestPartsOfUsersWithConversations(t *testing.T) {
+	p := profileOf(profile.Stage{Arrival: profile.Closed, Concurrency: 5, Requests: 61})
+	src := &list{conversations: 5, sessions: [][]prompts.Call{chain(3, 0), chain(2, 0)}}
+	for _, of := range []int{1, 2, 5} {
+		got, _ := sentBy(t, p, src, of)
+		require.Len(t, got, 61)
+	}
+}
+
+// TestPartsOfSessions sends a list of recorded sessions as one, two and three parts: each session is sent once and
+// whole, and none begins earlier than the rate of sessions lets it.
+func TestPartsOfSessions(t *testing.T) {
+	p := profileOf(profile.Stage{Arrival: profile.Sessions, Concurrency: 6, Rate: 200})
+	src := &list{answer: "recorded"}
+	for i := range 20 {
+		src.sessions = append(src.sessions, chain(1+i%4, time.Duration(i%3)*time.Millisecond))
+	}
+	_, bodies := sentBy(t, p, src, 1)
+	require.Len(t, bodies, 50)
+	for _, of := range []int{2, 3} {
+		got, same := sentBy(t, p, src, of)
+		require.Equal(t, bodies, same)
+		for _, r := range got {
+			if place := r.session - 1; r.turn == 0 {
+				require.GreaterOrEqual(t, r.due, time.Duration(place)*time.Second/200)
+			}
+		}
+	}
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/mlperf-go/mlperf-go/workload/lengths"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
@@ -36,23 +37,25 @@ func newSession(number, id, user int, calls []prompts.Call) *session {
 }
 
 // sessions runs whole sessions, a number of them at a time: users who each begin another when theirs has ended, or a
-// list of recorded ones.
+// list of recorded ones. All calls of a session belong to one part of a workload: that of its user, or for a list, that
+// of its place in it.
 type sessions struct {
 	*director
 	think  *profile.Distribution
-	starts []int64 // of the users, after the stage's start
-	next   int     // session of the source
-	begun  int
-	most   int // sessions
-	issued int
-	limit  int // requests
+	first  int     // session of the source
+	starts []int64 // of all users, after the stage's start
+	rounds []int   // by user: sessions so far; nil: a list, from which each user takes the next
+	begun  int     // by this part
+	most   int     // sessions of all parts
+	issued int     // by this part
+	limit  int     // requests of this part
 	fed    bool
 	wait   int // sessions that have not ended
 }
 
 // feed begins a session for each user, before the stage starts.
 func (k *sessions) feed() (bool, error) {
-	for user := 0; !k.fed && user < len(k.starts); user++ {
+	for user := k.Part.Index; !k.fed && user < len(k.starts); user += k.Part.step() {
 		if err := k.another(user, k.starts[user]); err != nil {
 			return false, err
 		}
@@ -66,11 +69,12 @@ func (k *sessions) awaits() bool { return true }
 
 // another begins the next session of a user at a time after the stage's start.
 func (k *sessions) another(user int, after int64) error {
-	if k.begun == k.most || k.issued >= k.limit {
+	place := k.Part.Index + k.begun*k.Part.step() // in the list
+	if k.rounds == nil && place >= k.most || k.issued >= k.limit {
 		return nil
 	}
 	if rate := k.profile.Rate; rate > 0 { // of sessions
-		after = max(after, int64(float64(k.begun)/rate*1e9))
+		after = max(after, int64(float64(place)/rate*1e9))
 	}
 	if long := k.profile.Duration; long > 0 && after >= int64(long) {
 		return nil
@@ -93,13 +97,17 @@ func (k *sessions) another(user int, after int64) error {
 }
 
 func (k *sessions) newSession(user int) (*session, error) {
-	calls, err := k.Source.Calls(k.next)
+	number := k.first + k.Part.Index + k.begun*k.Part.step()
+	if k.rounds != nil { // the answers of other users do not change which sessions a user has
+		number = k.first + user + k.rounds[user]*len(k.rounds)
+		k.rounds[user]++
+	}
+	calls, err := k.Source.Calls(number)
 	if err != nil {
 		return nil, err
 	}
+	s := newSession(number, 1+k.Part.Index+k.sessionIDs*k.Part.step(), user, calls)
 	k.sessionIDs++
-	s := newSession(k.next, k.sessionIDs, user, calls)
-	k.next++
 	k.begun++
 	k.wait++
 	return s, nil
@@ -132,6 +140,9 @@ func (k *sessions) call(s *session, call int) (*slot, error) {
 	if err != nil {
 		return nil, err
 	}
+	if k.Part.Of > 1 {
+		slot.rec.Seq = k.firstSeq + k.Part.Index + k.issued*k.Part.Of
+	}
 	slot.session, slot.keeps = s, len(s.follow[call]) > 0
 	slot.rec.Session, slot.rec.Turn = s.id, call
 	if name := k.Profile.API.SessionHeader; name != "" {
@@ -150,7 +161,8 @@ func (k *sessions) after(slot *slot) error {
 	}
 	pause := int64(0)
 	if k.think != nil {
-		pause = int64(lengths.Draw(k.think, k.random(thinkStream, slot.rec.Seq)) * 1e9)
+		pause = int64(lengths.Draw(k.think, rand.New(rand.NewPCG(k.Profile.Seed+uint64(slot.call),
+			thinkStream^uint64(s.number)))) * 1e9)
 	}
 	for _, next := range k.released(s, slot.call, end) {
 		if err := k.issue(s, next, s.ready[next]-k.base+int64(s.calls[next].Delay)+pause); err != nil {
@@ -200,7 +212,8 @@ func (k *sessions) released(s *session, call int, end int64) (list []int) {
 	return list
 }
 
-// turns sends requests at due times, each as the next turn of one of several conversations.
+// turns sends requests at due times, each as the next turn of one of several conversations. All turns of a conversation
+// belong to one part of a workload.
 type turns struct {
 	sessions
 	due   []int64 // after the stage's start
@@ -214,7 +227,7 @@ type chat struct {
 	*session
 	call    int   // -1: the answer before it has not come
 	free    int64 // when the session before it ended, wall ns
-	waiting []int64
+	waiting []int // numbers of due times
 }
 
 // aheadTime is how long before its due time a turn is given to its conversation.
@@ -229,8 +242,12 @@ func (k *turns) feed() (bool, error) {
 		now = k.now() - k.base
 	}
 	for ; k.at < len(k.due) && k.due[k.at] <= now+aheadTime; k.at++ {
-		c := k.chats[k.at%len(k.chats)]
-		c.waiting = append(c.waiting, k.due[k.at])
+		number := k.at % len(k.chats)
+		if number%k.Part.step() != k.Part.Index {
+			continue
+		}
+		c := k.chats[number]
+		c.waiting = append(c.waiting, k.at)
 		k.left++
 		if err := k.step(c); err != nil {
 			return false, err
@@ -258,7 +275,10 @@ func (k *turns) step(c *chat) (err error) {
 		return err
 	}
 	slot.notBefore = max(c.free, c.ready[c.call]) + int64(c.calls[c.call].Delay)
-	k.schedule(slot, c.waiting[0])
+	if k.Part.Of > 1 {
+		slot.rec.Seq = k.firstSeq + c.waiting[0]
+	}
+	k.schedule(slot, k.due[c.waiting[0]])
 	c.call, c.waiting = -1, c.waiting[1:]
 	k.left--
 	return nil

@@ -22,13 +22,23 @@ func TestDivide(t *testing.T) {
 		"no limit": {with(func(p *Profile) { p.Load.Stages[1].Concurrency = 0 }), 0, ""},
 		"4 at a time": {with(func(*Profile) {}), 4,
 			"stage 1: 5 shards cannot divide 4 requests in flight; use fewer shards"},
-		"2 in flight":   {with(func(p *Profile) { p.Load.InFlight = 2 }), 2, "stage 0: 3 shards cannot divide 2"},
-		"9 in flight":   {with(func(p *Profile) { p.Load.InFlight = 9 }), 4, "stage 1: 5 shards cannot divide 4"},
-		"sweep":         {with(func(p *Profile) { p.Load.Sweep = &Sweep{} }), 1, "a sweep cannot be divided"},
-		"conversations": {with(func(p *Profile) { p.Data.Kind = Conversations }), 1, "conversations and sessions"},
-		"sessions":      {with(func(p *Profile) { p.Data.Kind = Recorded }), 1, "conversations and sessions"},
-		"several turns": {with(func(p *Profile) { p.Data.Groups = &Groups{MultiTurn: true} }), 1, "conversations and"},
-		"one turn":      {with(func(p *Profile) { p.Data.Groups = &Groups{} }), 4, "stage 1: 5 shards"},
+		"2 in flight": {with(func(p *Profile) { p.Load.InFlight = 2 }), 2, "stage 0: 3 shards cannot divide 2"},
+		"9 in flight": {with(func(p *Profile) { p.Load.InFlight = 9 }), 4, "stage 1: 5 shards cannot divide 4"},
+		"sweep":       {with(func(p *Profile) { p.Load.Sweep = &Sweep{} }), 1, "a sweep cannot be divided"},
+		"conversations": {with(func(p *Profile) {
+			p.Data.Kind, p.Data.Turns = Conversations, &Turns{Conversations: 3}
+		}), 3, "stage 0: 4 shards cannot divide 3 conversations; use fewer shards"},
+		"users of conversations": {with(func(p *Profile) {
+			p.Data.Kind, p.Data.Turns = Conversations, &Turns{Conversations: 3}
+			p.Load.Stages = p.Load.Stages[1:]
+		}), 4, "stage 0: 5 shards cannot divide 4 requests"},
+		"sessions": {with(func(p *Profile) {
+			p.Data.Kind, p.Load.Stages = Recorded, []Stage{{Arrival: Sessions, Concurrency: 6}}
+		}), 6, "stage 0: 7 shards cannot divide 6 requests"},
+		"several turns": {with(func(p *Profile) {
+			p.Data.Groups = &Groups{MultiTurn: true, Count: 2, Users: 1}
+		}), 2, "stage 0: 3 shards cannot divide 2 conversations"},
+		"one turn": {with(func(p *Profile) { p.Data.Groups = &Groups{} }), 4, "stage 1: 5 shards"},
 	} {
 		for parts := range 12 {
 			err := c.p.Divide(parts)

@@ -183,8 +183,8 @@ func TestLargeProfile(t *testing.T) {
 func TestShardsThatCannotDivide(t *testing.T) {
 	const stage, data = "stages: [{arrival: constant, rate: 20, requests: 20}]", "kind: random, "
 	for want, change := range map[string][2]string{
-		"conversations and sessions cannot": {data,
-			"kind: conversations, turns: {conversations: 4, count: {kind: fixed, mean: 2}}, "},
+		"stage 0: 3 shards cannot divide 2 conversations": {data,
+			"kind: conversations, turns: {conversations: 2, count: {kind: fixed, mean: 2}}, "},
 		"stage 0: 3 shards cannot divide 2": {stage, "stages: [{arrival: closed, concurrency: 2, requests: 20}]"},
 		"a sweep cannot":                    {stage, "sweep: {kind: linear, stages: 2, arrival: constant}"},
 	} {
