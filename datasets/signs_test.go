@@ -41,8 +41,9 @@ func TestEachWayToWriteIDs(t *testing.T) {
 		require.Nil(t, f)
 		require.Equal(t, []int32{1, 20}, ids)
 	}
-	for text, want := range map[string]string{"[2147483647]": "", "[2147483648]": "at most 2147483647", "[0]": "", "[]": "",
-		"[99999999999999999999999]": "at most 2147483647", "[-1]": "ids from 0 on", "[1.0]": "integers", "[1e2]": "integers",
+	for text, want := range map[string]string{"[2147483647]": "", "[2147483648]": "at most 2147483647", "[0]": "",
+		"[]": "", "[99999999999999999999999]": "at most 2147483647",
+		"[-1]": "ids from 0 on", "[1.0]": "integers", "[1e2]": "integers",
 		"[1E2]": "integers", "[\"1\"]": "integers", "[[1]]": "integers", "[null]": "integers"} {
 		_, f := appendIDs(nil, []byte(text))
 		require.Equal(t, want == "", f == nil, text)

@@ -67,7 +67,8 @@ func TestNumbersOfAUserConf(t *testing.T) {
 	}
 	for text, want := range map[string]any{"0": uint64(0), "10": uint64(10), "0x1F": uint64(31), "0x": "whole number",
 		"010": "octal", "08": uint64(8), "00": "octal", "18446744073709551615": uint64(math.MaxUint64),
-		"18446744073709551616": "64 bits", "-1": "without sign", "1.5": "without sign", "1e3": "without sign", "x": "not a whole"} {
+		"18446744073709551616": "64 bits", "-1": "without sign", "1.5": "without sign", "1e3": "without sign",
+		"x": "not a whole"} {
 		n, err := parseConfCount(text)
 		if says, isText := want.(string); isText {
 			require.ErrorContains(t, err, says, text)
@@ -76,8 +77,8 @@ func TestNumbersOfAUserConf(t *testing.T) {
 			require.Equal(t, want, n, text)
 		}
 	}
-	for text, ok := range map[string]bool{"0.5": true, "0": false, "1": false, "1e-9": true, "0.999999": true, "-0.5": false,
-		"inf": false, "0x1p-1": false, "": false, ".": false} {
+	for text, ok := range map[string]bool{"0.5": true, "0": false, "1": false, "1e-9": true, "0.999999": true,
+		"-0.5": false, "inf": false, "0x1p-1": false, "": false, ".": false} {
 		_, err := parseConfFloat(text, 0, 1)
 		require.Equal(t, ok, err == nil, text)
 	}

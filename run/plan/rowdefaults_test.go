@@ -9,7 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// Every sampling setting of every row and mode reaches the test's configuration, and nothing that the rules do not name.
+// Every sampling setting of every row and mode reaches the test's configuration, and no other.
 func TestEveryRowsSamplingIsTheDefault(t *testing.T) {
 	seen := map[string]int{}
 	for _, row := range models.Rows() {
