@@ -12,13 +12,13 @@ type action struct {
 	name    string
 	codes   []string // failure codes that it explains
 	reasons []string // verdict codes
-	exits   []int    // exit codes beside those of the verdict; -9 is death by SIGKILL
-	ends    bool     // it ends the test early
-	abrupt  bool     // and leaves no time to tidy up
+	exits   []int    // possible exit codes besides those of the verdict; -9: killed by SIGKILL
+	ends    bool     // whether it ends the test early
+	abrupt  bool     // whether it ends the test without time to clean up
 	do      func(*trial)
 }
 
-// leftOut are the failures of a server that is gone or dies within an answer. If only the end of the connection marks
+// leftOut are the failures of a server that is gone or dies during an answer. If only the end of the connection marks
 // the end of an answer, such an answer may look short instead.
 var leftOut = append([]string{"timeout_first_token", "timeout_between_tokens", "timeout_request", "empty", "bad_json",
 	"bad_event"}, gone...)

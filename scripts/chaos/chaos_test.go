@@ -41,7 +41,7 @@ func TestSeedsDrawEverything(t *testing.T) {
 	}
 }
 
-// ended is an accuracy test of four samples that ended well: one request each, answered in full.
+// ended is an accuracy test of four samples that succeeded: one request each, with a whole answer.
 func ended() (*trial, *result) {
 	sc := &scenario{Seed: 5, Protocol: protocols[0], Test: "Offline", Accuracy: true, Rows: 4, Queries: 4, MaxErrors: -1,
 		Client: "loop"}
@@ -60,7 +60,7 @@ func ended() (*trial, *result) {
 	return t, r
 }
 
-// failed makes the sample of row 0 fail for a reason, as a true record has it.
+// failed makes the sample of row 0 fail for a reason, as in a correct record.
 func failed(t *trial, r *result, fault, reason string) {
 	t.truth.entries[0].Fault = fault
 	r.record.Verdict, t.exit, r.attempts = "INVALID", 1, 1
@@ -78,7 +78,7 @@ func (r *result) reason(code string) {
 	}{code, "because"})
 }
 
-// What is true holds.
+// The judge accepts a correct result.
 func TestTruthHolds(t *testing.T) {
 	for name, change := range map[string]func(*trial, *result){
 		"all is well":   func(*trial, *result) {},
@@ -99,7 +99,7 @@ func stray(t *trial, r *result) {
 	r.reason("unasked_answers")
 }
 
-// Each lie is found.
+// The judge detects each false statement.
 func TestLiesAreFound(t *testing.T) {
 	for _, lie := range []struct {
 		name, found string
@@ -164,8 +164,8 @@ func TestLiesAreFound(t *testing.T) {
 	}
 }
 
-// A prompt is its row's, whole, or nobody's.
-func TestPromptsAreRecognised(t *testing.T) {
+// A prompt is recognized as its row's only if it is whole.
+func TestPromptsAreRecognized(t *testing.T) {
 	w := &completions
 	for text, want := range map[string]int{
 		`{"prompt":[128000,100003,7,7,7,7],"stream":true}`: 3, `{"prompt":[128000,100003,7,7,7]}`: -1,

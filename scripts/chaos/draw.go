@@ -37,27 +37,27 @@ type scenario struct {
 	ExpectedLatency      bool
 	MaxErrors            int // -1: not given
 	FailFast             bool
-	Further              []string // flags that must not change the outcome
+	Further              []string // flags that must not affect the outcome
 	Earlier              string   // --force or --resume over an earlier run; empty: the folder is new
 	Audit                bool     // LoadGen reads an audit configuration
 
 	Echo       bool // the server returns ids of requests
-	NoUsage    bool // it counts no tokens
+	NoUsage    bool // whether it counts no tokens
 	Cumulative bool // SGLang repeats everything so far
 	OneToken   float64
-	Big        int // bytes that prompts are longer; 0: none
+	Big        int // additional bytes of large prompts; 0: none
 	Habits
 
 	Faults   []struck
-	Early    bool   // faults affect the preflight too
+	Early    bool   // whether faults affect the preflight too
 	Action   string // name of the action; empty: none
-	ActionAt int    // request of the timed phase that it comes with
+	ActionAt int    // number of the request in the timed phase that triggers it
 }
 
 // Habits that servers may have and clients must accept.
 type Habits struct {
 	Group      int  // most tokens in an event
-	LateFinish bool // the finish reason has an event of its own
+	LateFinish bool // whether the finish reason has its own event
 	NoDone     bool
 	Comment    string
 	DataField  string
@@ -151,7 +151,7 @@ func (sc *scenario) drawBig(r *rand.Rand) {
 	}
 }
 
-// drawFurther draws flags that must not change the outcome.
+// drawFurther draws flags that must not affect the outcome.
 func (sc *scenario) drawFurther(r *rand.Rand) {
 	add := func(share int, when bool, words ...string) {
 		if r.IntN(share) == 0 && when {
@@ -173,7 +173,7 @@ func (sc *scenario) paced() bool { return sc.Test == "Server" || sc.Test == "Int
 func (sc *scenario) drawHabits(r *rand.Rand) {
 	sc.Habits = Habits{Group: 1 + r.IntN(4), DataField: "data: "}
 	sc.LateFinish = sc.Protocol.openAI() && r.IntN(3) == 0
-	sc.NoDone = r.IntN(6) == 0 && sc.Protocol.wire.kind != "generate" // there it marks the end
+	sc.NoDone = r.IntN(6) == 0 && sc.Protocol.wire.kind != "generate" // in that protocol [DONE] marks the end
 	sc.Pace = pick(r, 0, 0, 100*time.Microsecond, time.Millisecond)
 	if r.IntN(5) == 0 {
 		sc.DataField = "data:"
@@ -209,10 +209,10 @@ func (sc *scenario) drawFaults(r *rand.Rand) {
 			f = &faults[slices.IndexFunc(faults, func(f fault) bool { return f.early })]
 		}
 		rate := max(pick(r, 0.002, 0.01, 0.03), 2/requests)
-		if strings.HasPrefix(f.name, "silent") { // each waits for a deadline, in some tests one after the other
+		if strings.HasPrefix(f.name, "silent") { // each waits for a deadline, in some tests in sequence
 			rate = min(rate, 3/requests)
 		}
-		if f.spills && sc.http2() { // no byte outside an answer reaches another one
+		if f.spills && sc.http2() { // no byte outside an answer can reach another one
 			continue
 		}
 		if f.can == nil || f.can(sc) {

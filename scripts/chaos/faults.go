@@ -15,7 +15,7 @@ const (
 	fails                 // the sample fails
 	heals                 // the sample fails unless another attempt is allowed
 	eitherWay             // the sample fails, or its answer counts and is genuine
-	poisons               // the run is not VALID: the sample fails, or the verdict has a reason of its own
+	poisons               // the run is not VALID: the sample fails, or the verdict has its own reason
 )
 
 // fault is one error of a server or of a machine in front of it.
@@ -34,7 +34,7 @@ func has(sc *scenario) bool { return sc.Protocol.Ids && !sc.NoUsage }
 
 func streamed(sc *scenario) bool { return sc.Stream }
 func whole(sc *scenario) bool    { return !sc.Stream }
-func framed(sc *scenario) bool   { return !sc.http2() } // there a gateway turns bytes without a frame into a reset
+func framed(sc *scenario) bool   { return !sc.http2() } // there a gateway resets streams with bytes outside frames
 func single(sc *scenario) bool   { return sc.Batch == 0 }
 func batched(sc *scenario) bool  { return sc.Batch > 1 }
 
@@ -66,7 +66,7 @@ func codesOf(statuses []string) []string {
 	return list
 }
 
-// strayBytes are bytes that are no answer. They count where no ids tell whose the answers are.
+// strayBytes are bytes outside any answer. They count if no ids identify the answers.
 const strayBytes = "stray_bytes"
 
 // faults are tried in this order; at most one affects a request.
@@ -287,7 +287,7 @@ var faults = []fault{
 		can: func(sc *scenario) bool { return sc.Protocol.Ids }, do: func(c *call) bool {
 			return c.onePart(func(p *part) bool { p.ids[c.dice(len(p.ids))] = -5; return true })
 		}},
-	// A part of a batch has no count of its own: it may look as if it ended for length below its limit.
+	// A part of a batch has no count of its own, so it may look as if it ended for length below its limit.
 	{name: "lost_event", kind: fails, codes: []string{"token_count_mismatch", "bad_event", "too_short"},
 		reasons: []string{"token_mismatch"}, can: both(streamed, has, notHeldBack, stepwise), do: func(c *call) bool {
 			i, ok := c.tokenDoc()
@@ -378,7 +378,7 @@ func notHeldBack(sc *scenario) bool {
 // stepwise excludes SGLang's cumulative streams.
 func stepwise(sc *scenario) bool { return sc.Protocol.wire.kind != "sglang" || !sc.Cumulative }
 
-// dice draws one of n for the request, the same in every repetition.
+// dice draws one of n for the request, the same at every repetition.
 func (c *call) dice(n int) int {
 	c.drawn++
 	return int(mix(c.s.sc.Seed, 41, uint64(c.drawn), uint64(c.q.rows[0]), uint64(c.e.Attempt)) % uint64(n))
@@ -482,7 +482,7 @@ func (c *call) eachPart(change func(*part) bool) bool {
 	return true
 }
 
-// ofAnother makes the answer to another request, with that request's id.
+// ofAnother replaces the answer by that to another request, with that request's id.
 func (c *call) ofAnother() bool {
 	sc := c.s.sc
 	var parts []part
@@ -502,7 +502,7 @@ func (c *call) ofAnother() bool {
 	return true
 }
 
-// errorEvent reports an error inside the answer, and ends it or goes on.
+// errorEvent reports an error inside the answer, and ends or continues it.
 func (c *call) errorEvent() bool {
 	w := &c.s.sc.Protocol.wire
 	if !c.q.stream {

@@ -125,7 +125,7 @@ func readResult(folder string, form *jsonschema.Schema) (*result, error) {
 	return r, nil
 }
 
-// readRequests reads the request log, in whichever compression it is.
+// readRequests reads the request log, whatever its compression.
 func readRequests(folder string) ([]sample, error) {
 	var in io.Reader
 	if f, err := os.Open(filepath.Join(folder, "requests.jsonl.zst")); err == nil {

@@ -10,8 +10,8 @@ import (
 	"net/http"
 )
 
-// serveHTTP2 serves a connection by HTTP/2 until it ends. Each of its streams is a connection of its own to the server
-// behind it, as through a gateway.
+// serveHTTP2 serves a connection by HTTP/2 until it ends. Each of its streams has its own connection to the server
+// behind it, as in a gateway.
 func (s *server) serveHTTP2(raw net.Conn, number int) {
 	secure := s.secure.Clone()
 	secure.NextProtos = []string{"h2"}
@@ -70,7 +70,7 @@ func (s *server) pass(w http.ResponseWriter, r *http.Request, number int) {
 	defer answer.Body.Close()
 	copyHeader(w, answer)
 	if answer.Close {
-		w.Header().Set("Connection", "close") // the connection ends behind the answers that it still owes
+		w.Header().Set("Connection", "close") // the connection ends after the remaining answers
 	}
 	w.WriteHeader(answer.StatusCode)
 	out := http.NewResponseController(w)

@@ -83,7 +83,7 @@ func judgeTrial(t *trial, r *result) judgement {
 	return j.j
 }
 
-// learn sorts what the servers did.
+// learn classifies the log of the servers.
 func (j *judge) learn() {
 	for i := range j.rows {
 		j.rows[i].codes = map[string]bool{}
@@ -115,7 +115,7 @@ func (j *judge) learnEntry(e *entry) {
 	if i := slices.IndexFunc(faults, func(f fault) bool { return f.name == e.Fault }); i >= 0 {
 		f = &faults[i]
 	}
-	if f.name == strayBytes && j.sc.identified() { // the ids tell whose the answers are
+	if f.name == strayBytes && j.sc.identified() { // the ids identify the answers
 		known := *f
 		known.kind, f = eitherWay, &known
 	}
@@ -221,7 +221,7 @@ func (j *judge) exitCode() {
 	}
 }
 
-// begun reports whether the timed phase has.
+// begun reports whether the timed phase has begun.
 func (j *judge) begun() bool {
 	return slices.ContainsFunc(j.truth.entries, func(e *entry) bool { return e.Armed })
 }
@@ -312,7 +312,7 @@ func (j *judge) samplesHold() {
 			continue
 		}
 		row := &j.rows[l.Index]
-		if l.DoneNS == 0 { // a run that ends early leaves some
+		if l.DoneNS == 0 { // a run that ends early leaves some unfinished
 			if j.record.Verdict == "VALID" {
 				j.wrong("sample %d is outstanding in a VALID run", l.Index)
 			}
@@ -346,8 +346,7 @@ func (j *judge) samplesHold() {
 	j.answersHold()
 }
 
-// wrong reports a false record. It is a violation whatever the verdict, unless the verdict already states that answers
-// cannot be trusted.
+// wrong reports a false record. It is a violation unless the verdict already states that answers cannot be trusted.
 func (j *judge) wrong(format string, args ...any) {
 	if j.record.Verdict != "VALID" && (len(j.poison) > 0 || j.has("unasked_answers")) {
 		return // the verdict states that answers cannot be trusted
@@ -382,7 +381,7 @@ func (j *judge) answersHold() {
 	}
 }
 
-// noFalseValid rejects VALID if a fault forbids it, and requires VALID if nothing does.
+// noFalseValid rejects VALID if a fault forbids it, and requires VALID if none does.
 func (j *judge) noFalseValid() {
 	if j.record.Verdict != "VALID" {
 		return

@@ -70,7 +70,7 @@ func (c *campaign) main(runs int, seed, only uint64, match *regexp.Regexp, jobs 
 	if err := os.MkdirAll(o.folder, 0o755); err != nil {
 		return 2, err
 	}
-	o.ca = filepath.Join(o.folder, fmt.Sprintf("ca-%d.pem", os.Getpid())) // another chaos may run in the same folder
+	o.ca = filepath.Join(o.folder, fmt.Sprintf("ca-%d.pem", os.Getpid())) // another chaos may use the same folder
 	defer os.Remove(o.ca)
 	if o.tls, err = authority(o.ca); err != nil {
 		return 2, err

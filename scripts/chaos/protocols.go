@@ -7,10 +7,10 @@ type protocol struct {
 	Prompt       string // columns of the data set: ids, text, or both
 	Path         string
 	wire         wire
-	Ids          bool // answers carry token ids, as the model or the backend asks for them
-	Echo         bool // the real server returns the request's id
-	Counts       bool // the server's number of prompt tokens is compared with the ids that were sent
-	Named        bool // answers name the model, streamed too
+	Ids          bool // whether answers carry token ids, as the model or the backend requests
+	Echo         bool // whether the real server returns the request's id
+	Counts       bool // whether the server's number of prompt tokens is compared with the sent ids
+	Named        bool // whether answers name the model, streamed ones too
 	Batches      bool
 }
 
@@ -59,7 +59,7 @@ var protocols = []protocol{
 		Named: true},
 }
 
-// identified reports whether the server returns the ids of requests in this test, and the preflight finds out.
+// identified reports whether the server returns the ids of requests in this test, and the preflight detects that.
 func (s *scenario) identified() bool { return s.Protocol.Echo && s.Echo && !s.NoPreflight }
 
 // counted reports whether a count reveals the answer to a prompt of another length.

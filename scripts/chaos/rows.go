@@ -25,13 +25,13 @@ func promptIDs(row int) []int32 {
 	return ids
 }
 
-// promptText is the same as text.
+// promptText returns the same prompt as text.
 func promptText(row int) string { return fmt.Sprintf("Row %d of the set, please.", row) }
 
-// filler is so many bytes that make a prompt large.
+// filler returns n bytes that make a prompt large.
 func filler(n int) string { return strings.Repeat(" x", n/2) }
 
-// rowOfText reads the row of a text; -1: none.
+// rowOfText returns the row of a text; -1: none.
 func rowOfText(text string) int {
 	var row int
 	if _, err := fmt.Sscanf(text, "Row %d of the set", &row); err != nil || promptText(row) != text {
@@ -40,7 +40,7 @@ func rowOfText(text string) int {
 	return row
 }
 
-// rowOfIDs reads the row of a prompt; -1: none.
+// rowOfIDs returns the row of a prompt; -1: none.
 func rowOfIDs(ids []int32) int {
 	if len(ids) < 3 || ids[0] != bosID || ids[1] < rowID {
 		return -1
@@ -98,7 +98,7 @@ func (s *scenario) writeSet(path string) error {
 	return os.WriteFile(path, []byte(b.String()), 0o644)
 }
 
-// mix is a hash of its numbers.
+// mix returns a hash of numbers.
 func mix(numbers ...uint64) uint64 {
 	h := uint64(0x9e3779b97f4a7c15)
 	for _, n := range numbers {

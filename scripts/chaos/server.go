@@ -22,14 +22,14 @@ type server struct {
 	network string // tcp or unix
 	address string
 	secure  *tls.Config // nil: plain
-	armed   func() bool // the timed phase has begun
+	armed   func() bool // reports whether the timed phase has begun
 
 	mu     sync.Mutex
 	listen net.Listener
 	closed bool // for good
 	conns  map[net.Conn]bool
 	index  int
-	model  string // that it serves
+	model  string // model that it serves
 	opened int
 	like   []byte // a request of a test with large ones, without its filler
 	users  sync.WaitGroup
@@ -75,7 +75,7 @@ func (s *server) accept(l net.Listener) {
 		s.conns[c] = true
 		s.opened++
 		if t, ok := c.(*net.TCPConn); ok && s.sc.Big > 0 {
-			_ = t.SetReadBuffer(1 << 16) // so that a request does not vanish in it
+			_ = t.SetReadBuffer(1 << 16) // so that a request does not fit in it
 		}
 		number := s.opened
 		s.users.Add(1)
@@ -218,7 +218,7 @@ func (s *server) answer(conn, raw net.Conn, in *bufio.Reader, r *http.Request, n
 	return !c.over
 }
 
-// call is one request and its answer in progress.
+// call is one request and its answer.
 type call struct {
 	s      *server
 	conn   net.Conn // what is written to
@@ -236,7 +236,7 @@ type call struct {
 	parts     []part
 	promptOff int  // added to the number of prompt tokens
 	stringIDs bool // ids are written as strings
-	switchAt  int  // event in which SGLang's stream is of the other kind; 0: none
+	switchAt  int  // event at which SGLang's stream changes its kind; 0: none
 
 	docs    []doc  // of a stream
 	text    string // of a whole answer
@@ -244,11 +244,11 @@ type call struct {
 	then    after
 	cut     int           // bytes of the answer that are sent; 0: all
 	wait    time.Duration // before the first byte
-	behind  string        // sent behind the answer, in the same write
-	again   time.Duration // the whole answer comes again so much later; 0: it does not
+	behind  string        // sent after the answer, in the same write
+	again   time.Duration // delay after which the whole answer is sent again; 0: it is not
 	instead string        // sent instead of everything
-	nothing bool          // is sent at all
-	length  int           // added to Content-Length
+	nothing bool          // whether nothing is sent at all
+	length  int           // difference added to Content-Length
 }
 
 // framing is how the end of an answer is marked.
@@ -398,7 +398,7 @@ func (c *call) send() {
 	case hangUp:
 		c.over = true
 	case resetIt:
-		time.Sleep(30 * time.Millisecond) // a reset overtakes what was not read
+		time.Sleep(30 * time.Millisecond) // a reset overtakes unread bytes
 		if t, ok := c.raw.(*net.TCPConn); ok {
 			_ = t.SetLinger(0)
 			_ = t.Close()
@@ -406,7 +406,7 @@ func (c *call) send() {
 		c.over = true
 	case stayMute:
 		c.over = true
-		if c.unread > 0 { // what is read would let the client send on
+		if c.unread > 0 { // reading more would let the client continue to send
 			time.Sleep(patient)
 			return
 		}
@@ -415,7 +415,7 @@ func (c *call) send() {
 	}
 }
 
-// patient is how long the server waits for the rest of a request that it answered early.
+// patient is how long the server waits for the rest of a request that it has answered.
 const patient = 500 * time.Millisecond
 
 // known is the length of the beginning of a large request that identifies it: its row, before the filler.
@@ -432,7 +432,7 @@ func (c *call) read(r *http.Request) ([]byte, error) {
 		if err == nil && sc.Big > 0 {
 			text = bytes.ReplaceAll(text, []byte(filler(sc.Big)), nil)
 		}
-		if err == nil && c.armed { // a request that was cut off is like no other
+		if err == nil && c.armed { // a truncated request must not be the template
 			c.s.mu.Lock()
 			c.s.like = text
 			c.s.mu.Unlock()
@@ -452,12 +452,11 @@ func (c *call) read(r *http.Request) ([]byte, error) {
 	return like, nil
 }
 
-// ownInText are the parts of a request that differ from request to request: the sentence that names its row, and its
-// id.
+// ownInText are the parts that differ between requests: the sentence that names the row, and the id.
 var ownInText = []*regexp.Regexp{regexp.MustCompile(`Row \d+ of the set, please\.`),
 	regexp.MustCompile(`"rid":"[^"]*"`)}
 
-// exists reports whether a file is there.
+// exists reports whether a file exists.
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil

@@ -44,7 +44,7 @@ const runFolder = "run"
 
 func (t *trial) run() string { return filepath.Join(t.folder, runFolder) }
 
-// results returns where the run's files are at its end: beside its folder if an action removed that.
+// results returns the folder of the run's files at its end: another one beside its folder if an action removed that.
 func (t *trial) results() string {
 	if saved, err := filepath.Glob(t.run() + ".rescued-*"); err == nil && len(saved) == 1 && t.lost {
 		return saved[0]
@@ -107,7 +107,7 @@ var earlier = map[string]string{
 	earlierLog:                        "x",
 }
 
-// prepare writes what the program finds: an earlier run, an audit configuration.
+// prepare writes the files that the program finds: an earlier run, an audit configuration.
 func (t *trial) prepare() error {
 	files := map[string]string{}
 	if t.sc.Earlier != "" {
@@ -265,7 +265,7 @@ func (t *trial) keep(violations []string) error {
 	return t.truth.write(filepath.Join(t.folder, "truth.jsonl"))
 }
 
-// authority makes a key and a certificate that signs itself, and writes it to a file.
+// authority creates a key and a self-signed certificate, and writes the certificate to a file.
 func authority(path string) (*tls.Config, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -16,10 +16,10 @@ type entry struct {
 	Armed   bool   // it came in the timed phase
 	Attempt int    // requests for its first row so far
 	Fault   string `json:",omitempty"`
-	Model   string `json:",omitempty"` // that answered, where it is not the wanted one
+	Model   string `json:",omitempty"` // model that answered, if it is the wrong one
 	ID      bool   // it carried an id
 	Whole   bool   // every byte of the answer was written
-	Broken  bool   `json:",omitempty"` // the connection ended first; what matters of the answer may have come
+	Broken  bool   `json:",omitempty"` // the connection ended first, but the relevant part of the answer may have arrived
 	Done    bool
 }
 
@@ -29,7 +29,7 @@ type truth struct {
 	entries  []*entry
 	armed    int
 	attempts map[int]int
-	errors   []string        // of the client: what no request may be
+	errors   []string        // errors of the client: requests that it must not send
 	events   map[string]bool // disturbances of the whole test
 	action   func()          // nil: none, or done
 	actionAt int             // number of the request in the timed phase at which it comes

@@ -14,7 +14,7 @@ type part struct {
 	ids    []int32
 	texts  []string
 	finish string // stop, length, abort, ...; empty: none
-	id     string // of the request, where each part has its own
+	id     string // id of the request, if each part has its own
 	said   int    // number of tokens that the server reports
 }
 
@@ -24,8 +24,8 @@ func (p *part) text() string { return strings.Join(p.texts, "") }
 // doc is one document of a stream.
 type doc struct {
 	text   string
-	tokens int    // that it brings
-	last   bool   // the answer's finish reason is in it
+	tokens int    // number of tokens in it
+	last   bool   // whether it contains the answer's finish reason
 	event  string // name of the event; empty: none
 }
 
@@ -34,11 +34,11 @@ type wire struct {
 	kind   string
 	stream func(c *call) []doc
 	whole  func(c *call) string
-	done   string // what ends a stream; empty: nothing
-	lines  bool   // one JSON document to a line instead of events
+	done   string // end of a stream; empty: none
+	lines  bool   // whether a stream has one JSON document to a line instead of events
 	fail   string // a document that reports an error
-	prefix string // of answer ids where the id is that of the request's header
-	rid    bool   // ids come in the body's rid
+	prefix string // prefix of answer ids if the id is that of the request's header
+	rid    bool   // whether ids are in the body's rid
 }
 
 // llamaKind is llama.cpp's native route.
@@ -66,7 +66,7 @@ var (
 )
 
 func quoted(s string) string {
-	b, _ := json.Marshal(s) // a string has no other outcome
+	b, _ := json.Marshal(s) // encoding a string cannot fail
 	return string(b)
 }
 
@@ -93,7 +93,7 @@ func (c *call) groups(n int) [][2]int {
 	return list
 }
 
-// interleave mixes the documents of several parts, as a server that works on all of them does.
+// interleave mixes the documents of several parts, like a server that works on all of them.
 func interleave(lists [][]doc) []doc {
 	var all []doc
 	for i := 0; ; i++ {
@@ -424,8 +424,8 @@ func readQuery(text []byte, w *wire, header string) (*query, error) {
 	var one string
 	switch {
 	case json.Unmarshal(b.RID, &one) != nil:
-		_ = json.Unmarshal(b.RID, &q.rids) // a list, or none at all
-	case q.batch: // the one id is what those of the parts begin with
+		_ = json.Unmarshal(b.RID, &q.rids) // a list, or no ids
+	case q.batch: // the one id is the beginning of the parts' ids
 		for i := range q.rows {
 			q.rids = append(q.rids, fmt.Sprintf("%s_%d", one, i))
 		}

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// cppRules are the mutants of C++ sources, by patterns, because nothing here parses C++. They rely on clang-format's
-// spaces around binary operators, which no template and no pointer has. The first group of a pattern is replaced.
+// cppRules are the mutants of C++ sources. They are patterns, because this program cannot parse C++. They rely on
+// clang-format's spaces around binary operators, which templates and pointers lack. The first group of a pattern is
+// replaced.
 var cppRules = []struct {
 	pattern  *regexp.Regexp
 	by, kind string

@@ -65,10 +65,10 @@ type finder struct {
 	path   string
 	source string
 	fset   *token.FileSet
-	logs   *regexp.Regexp // calls that match are left as they are
+	logs   *regexp.Regexp // calls that match are left unchanged
 	found  []mutant
 	checks map[ast.Expr]bool // conditions that kindCheck mutates
-	idle   map[ast.Node]bool // expressions that no caller can notice
+	idle   map[ast.Node]bool // expressions whose values no caller uses
 }
 
 // find returns the mutants of a file in the order of their places. Not every one compiles.
@@ -146,9 +146,9 @@ func (f *finder) visit(n ast.Node) bool {
 	return true
 }
 
-// call reports whether the arguments of a call have mutants. Those of log calls and of calls that word an error have
-// none, because only a person reads their text, nor has the capacity that make reserves, nor the size of ParseFloat,
-// for which all but 32 is 64.
+// call reports whether the arguments of a call have mutants. Log calls, and calls that word an error, have none,
+// because only people read their text. Nor has the capacity in a make, nor the size in ParseFloat, where every value
+// except 32 means 64.
 func (f *finder) call(n *ast.CallExpr) bool {
 	if f.of(n.Fun) == "strconv.ParseFloat" && len(n.Args) == 2 {
 		ast.Inspect(n.Args[0], f.visit)
@@ -162,11 +162,11 @@ func (f *finder) call(n *ast.CallExpr) bool {
 	return !f.logs.MatchString(text) && !wordings.MatchString(text)
 }
 
-// wordings are calls that make an error of a text and its values.
+// wordings are calls that create an error from a text and its values.
 var wordings = regexp.MustCompile(`^(fmt\.Errorf|errors\.New)\(`)
 
 // isLimit reports whether an expression is a literal like 64 << 20: the size of a buffer or a generous limit on foreign
-// input, of which twice as much is as right.
+// input. Twice the value would be as good.
 func isLimit(e *ast.BinaryExpr) bool {
 	_, ok := e.X.(*ast.BasicLit)
 	shift, isLiteral := e.Y.(*ast.BasicLit)
@@ -227,7 +227,7 @@ func (f *finder) condition(e ast.Expr) {
 	f.replace(kindNegate, e, "!("+f.of(e)+")")
 }
 
-// isCheck reports whether a comparison is that of an error, or a pointer, with nil.
+// isCheck reports whether a comparison compares an error or a pointer with nil.
 func isCheck(e *ast.BinaryExpr) bool {
 	y, ok := e.Y.(*ast.Ident)
 	return ok && y.Name == "nil" && e.Op == token.NEQ
@@ -245,7 +245,7 @@ func (f *finder) cases(n *ast.SwitchStmt) {
 	}
 }
 
-// literal makes a number more than twice as large. Numbers with a leading zero are file modes.
+// literal makes a number more than twice as large. It skips numbers with a leading zero, which are file modes.
 func (f *finder) literal(n *ast.BasicLit) {
 	isMode := len(n.Value) > 1 && n.Value[0] == '0' && strings.Trim(n.Value, "01234567o_") == ""
 	if n.Kind == token.INT && !isMode || n.Kind == token.FLOAT {
@@ -253,8 +253,8 @@ func (f *finder) literal(n *ast.BasicLit) {
 	}
 }
 
-// drop removes statements with an effect, one per mutant. Declarations and branches stay, because nothing would compile
-// without them.
+// drop removes statements with an effect, one per mutant. It keeps declarations and branches, because the code would
+// not compile without them.
 func (f *finder) drop(list []ast.Stmt) {
 	for _, s := range list {
 		switch s := s.(type) {
@@ -274,7 +274,7 @@ func (f *finder) drop(list []ast.Stmt) {
 			if c, ok := s.Cond.(*ast.BinaryExpr); !ok || s.Init == nil || s.Else != nil || !isCheck(c) {
 				continue
 			}
-		case *ast.DeferStmt: // checked where a file is written; otherwise the collector closes it
+		case *ast.DeferStmt: // checked if a file is written; otherwise the collector closes the file
 			c, ok := s.Call.Fun.(*ast.SelectorExpr)
 			if ok && c.Sel.Name == "Close" && len(s.Call.Args) == 0 || f.logs.MatchString(f.of(s.Call)) {
 				continue
@@ -316,7 +316,7 @@ func (f *finder) swallow(n *ast.ReturnStmt) {
 	if name, ok := last.(*ast.Ident); ok && name.Name == "err" || makers.MatchString(f.of(last)) {
 		f.replace(kindSwallow, last, "nil")
 		for _, r := range n.Results[:len(n.Results)-1] {
-			f.idle[r] = constant.MatchString(f.of(r)) // a caller that gets an error uses nothing else
+			f.idle[r] = constant.MatchString(f.of(r)) // a caller that gets an error does not use the other results
 		}
 	}
 }

@@ -32,23 +32,23 @@ func (o outcome) String() string {
 
 // tester runs tests against one mutant at a time.
 type tester struct {
-	root     string // of the module
+	root     string // folder for overlays
 	work     string // a folder of its own for overlays
 	goflags  string
 	run      string              // -run of go test
 	short    bool                // -short of go test
 	more     map[string][]string // by package: those whose tests run after its own
 	isolated bool
-	patience int                      // of options
+	patience int                      // by package: other packages whose tests run after its own
 	limits   map[string]time.Duration // by test package
 }
 
-// namespace starts a command as the first process of a new process namespace. A mutant may signal any process number,
-// and its processes may outlive the test: inside it can only reach its own, and all of them end with the first.
+// namespace starts a command as the first process of a new process namespace. A mutant may signal any process, and its
+// processes may outlive the test. In the namespace it reaches only its own, and all of them end with the first.
 var namespace = []string{"unshare", "--user", "--map-current-user", "--pid", "--fork", "--mount-proc", "--kill-child",
 	"--"}
 
-// canIsolate reports whether this machine lets a user make such a namespace.
+// canIsolate reports whether this machine lets a user create such a namespace.
 func canIsolate() bool {
 	return exec.Command(namespace[0], append(namespace[1:], "true")...).Run() == nil
 }
@@ -127,7 +127,7 @@ func (t *tester) command(ctx context.Context, dir, overlay string, limit time.Du
 	return 0, "", err
 }
 
-// Limits of the tests: a mutant may take longer than its original, as a busy machine may.
+// Limits of the tests: a mutant, or a busy machine, may take longer.
 const (
 	firstLimit  = 20 * time.Minute
 	limitFactor = 3
@@ -140,7 +140,7 @@ var limitSlack = 10 * time.Second
 // testTime is the time of a package's tests in the output of go test, without that of compiling them.
 var testTime = regexp.MustCompile(`(?m)^ok\s+\S+\s+(\S+s)\b`)
 
-// baseline runs a package's tests without a mutant, and takes the limit for those with one from their time.
+// baseline runs a package's tests without a mutant, and derives the limit for mutants from their time.
 func (t *tester) baseline(ctx context.Context, pkg string) (time.Duration, error) {
 	o, out, err := t.goTest(ctx, pkg, "", firstLimit)
 	if err != nil {
@@ -179,7 +179,7 @@ func (t *tester) measure(ctx context.Context, of string, progress io.Writer) err
 	return nil
 }
 
-// failed is the name of the first failed test in the output of go test.
+// failed returns the name of the first failed test in the output of go test.
 var failed = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 
 // by names the test that noticed a mutant, where the output shows it.

@@ -27,7 +27,7 @@ const (
 	exitError = 2 // nothing was measured
 )
 
-// logCalls are calls whose text only a person reads, and crash.Catch, which internal/arch looks for in the source.
+// logCalls are calls whose text only people read, and crash.Catch, which internal/arch looks for in the source.
 const logCalls = `^crash\.Catch\(|` +
 	`^(log|slog)\.|^fmt\.Fprint\w*\(os\.Stderr|^[\w.]+\.(tell|Tell|Logf?|Debugf?|Infof?|Warnf?)\(`
 
@@ -93,7 +93,8 @@ func mainCode(ctx context.Context, args []string, out, progress io.Writer) int {
 	return exitGoal
 }
 
-// mutate tries a sample of the mutants of places, which are below the module of the working folder, and reports.
+// mutate tries a sample of the mutants in places, which are below the module of the working folder, and reports the
+// outcomes.
 func mutate(ctx context.Context, o options, places []string, out, progress io.Writer) (tally, error) {
 	logs, err := regexp.Compile(o.logs)
 	if err != nil {
@@ -314,7 +315,7 @@ func mutantsOf(root, place string, logs *regexp.Regexp, sources map[string]strin
 	folder, file, line, col := place, "", 0, 0
 	if m := atLine.FindStringSubmatch(place); m != nil {
 		place = m[1]
-		line, _ = strconv.Atoi(m[2]) // digits; a number too large names no line
+		line, _ = strconv.Atoi(m[2]) // too large a number matches no line
 		col, _ = strconv.Atoi(m[3])
 	}
 	if isFile(place) {

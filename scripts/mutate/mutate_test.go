@@ -114,8 +114,8 @@ func TestMutantsOfCPP(t *testing.T) {
 	}
 }
 
-// The module of the tests below: a package whose tests see everything but the edge of Less, which the other package's
-// test sees, and an endless loop as a mutant.
+// The module of the tests below. The package's own tests see every mutant except the edge of Less, which the other
+// package's test sees. One mutant is an endless loop.
 var files = map[string]string{
 	"go.mod": "module example.org/m\n\ngo 1.24\n",
 	"calc/calc.go": `package calc
@@ -256,7 +256,7 @@ func TestMust(t *testing.T) {
 	"broken/broken_test.go": "package broken\n\nimport \"testing\"\n\nfunc TestF(t *testing.T) { t.Fatal(F()) }\n",
 }
 
-// inModule makes the module and works in it.
+// inModule writes the module and changes to its folder.
 func inModule(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -309,7 +309,7 @@ func TestTestsOfOtherPackagesCount(t *testing.T) {
 	require.Contains(t, out, "3 of 3 mutants noticed (100 %)\n")
 }
 
-// A package that does not depend on the mutant's is not tested: it could not notice it.
+// A package that does not depend on the mutant's is not tested, because it cannot detect the mutant.
 func TestOtherPackagesThatDependOnIt(t *testing.T) {
 	inModule(t)
 	code, out, progress := runTool(t, "-n", "0", "-tests", "./...", "calc/calc.go:3")
@@ -364,7 +364,7 @@ func TestTogetherAsAlone(t *testing.T) {
 	require.Greater(t, held, 10)
 }
 
-// A mutant whose tests do not end is noticed, at the limit and not later.
+// A mutant whose tests do not end is detected at the limit.
 func TestAnEndlessMutantIsNoticed(t *testing.T) {
 	inModule(t)
 	restore := limitSlack
@@ -375,8 +375,8 @@ func TestAnEndlessMutantIsNoticed(t *testing.T) {
 	require.Contains(t, progress, "drop statement: timed out")
 }
 
-// Tests that a busy machine slows down get a longer limit before their mutant counts as noticed, unless the limit is
-// meant to be short.
+// Tests that a busy machine slows down get a longer limit before their mutant counts as detected, unless the limit is
+// short on purpose.
 func TestASlowMutantIsTriedAgain(t *testing.T) {
 	inModule(t)
 	root, _, err := module()
@@ -414,7 +414,7 @@ func TestAFolderMeansThePackagesBelowIt(t *testing.T) {
 	require.Contains(t, progress, "killed by TestLess,")
 }
 
-func TestNothingIsMeasured(t *testing.T) {
+func TestErrorsBeforeAMeasurement(t *testing.T) {
 	inModule(t)
 	for _, c := range []struct {
 		args []string

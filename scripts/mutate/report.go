@@ -75,7 +75,7 @@ func table(out io.Writer, name string, rows map[string]*tally) {
 	fmt.Fprintln(out)
 }
 
-// diff shows the lines that a mutant changes, before and after.
+// diff shows the changed lines of a mutant, before and after.
 func diff(source string, m *mutant) string {
 	from := strings.LastIndexByte(source[:m.start], '\n') + 1
 	to := len(source)

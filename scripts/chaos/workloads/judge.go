@@ -16,7 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// outcome is the part of bench.json that is judged.
+// outcome is the judged part of bench.json.
 type outcome struct {
 	Verdict string `json:"verdict"`
 	Reasons []struct {
@@ -190,7 +190,7 @@ func (j *judge) verdict() {
 	}
 }
 
-// afterKill reads what a killed program left.
+// afterKill checks the files of a killed program.
 func (j *judge) afterKill(program string) {
 	if j.exit != -9 {
 		j.violate("exit %d after SIGKILL", j.exit)

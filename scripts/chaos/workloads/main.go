@@ -120,7 +120,7 @@ func (c *campaign) one(seed uint64) {
 	_ = os.WriteFile(filepath.Join(t.folder, "output.txt"), t.output.Bytes(), 0o600) // evidence only
 }
 
-// mix makes one number of several.
+// mix hashes several numbers to one.
 func mix(numbers ...uint64) uint64 {
 	h := uint64(0x9e3779b97f4a7c15)
 	for _, n := range numbers {

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// fault is what a server may do with a request instead of answering it in full.
+// fault is a server's possible behaviour in place of a full answer.
 type fault struct {
 	name    string
 	codes   []string // causes of the failure that it explains
-	retried bool     // another attempt may follow: no byte of an answer came
+	retried bool     // another attempt may follow, because no byte of an answer was sent
 	do      func(*call)
 }
 
@@ -43,7 +43,7 @@ const (
 	otherModel  = "chaos/model-b"
 )
 
-// entry is what a server did with one request of the test itself.
+// entry records how a server handled one request of the test itself.
 type entry struct {
 	Server int
 	Fault  string `json:",omitempty"`

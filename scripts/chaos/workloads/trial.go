@@ -30,7 +30,7 @@ type scenario struct {
 	Faults                  []string
 	Share                   float64 // of requests with a fault
 	Event                   string
-	EventAt                 int // request of the test with which it comes
+	EventAt                 int // number of the test's request that triggers it
 }
 
 // events are those of a whole test; the empty one is drawn more often.
@@ -188,7 +188,7 @@ func (t *trial) wait(begun time.Time) error {
 	return nil
 }
 
-// happen does the event of the whole test.
+// happen performs the event of the whole test.
 func (t *trial) happen() {
 	signals := map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM, "SIGKILL": syscall.SIGKILL}
 	if t.Event == "server dies" {
