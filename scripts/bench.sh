@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# The figures of the hot path against references, with their floors and goals: one table, and .cache/bench/bench.json. What is
-# compared runs in turns within each round. BENCH_ROUNDS=5; fewer are good for a quick look only. BENCH_PARTS chooses among
-# "micro bridge datasets client tune workload spread" (default: all), HTTP1_BENCH_ONLY among the loads and clients of client (a regular expression for row/kind).
+# Compares the figures of the hot path with references, floors and goals: one table, and .cache/bench/bench.json. Each
+# round measures all candidates in turn. BENCH_ROUNDS=5; fewer only for a quick look. BENCH_PARTS selects among "micro
+# bridge datasets client tune workload spread" (default: all), HTTP1_BENCH_ONLY among the loads and clients of client (a
+# regular expression for row/kind).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# go-nvml's bindings call functions that NVIDIA has marked as old.
+# go-nvml's bindings call functions that NVIDIA has deprecated.
 export CGO_CFLAGS=${CGO_CFLAGS:--O2 -g -Wno-deprecated-declarations}
 rounds=${BENCH_ROUNDS:-5}
 parts=${BENCH_PARTS:-micro bridge datasets client tune workload spread}
@@ -49,11 +50,11 @@ spread() {
 }
 
 client() {
-  # Twice, there and back: what comes first has another machine than what comes last.
+  # Twice, in opposite order: the machine may change between the first and the last measurement.
   HTTP1_BENCH=2 HTTP1_BENCH_PROGRAM=$work/mlperf-go in_package backends/internal/http1 -test.run '^(TestAgainstOthers|TestNoAllocations|TestManyStreams|TestManyStreamsOverTLS)$' -test.count 1
 }
 
-# References from Debian. Without them their rows are left out.
+# References from Debian. Without them their rows are omitted.
 if ! { command -v wrk && command -v nginx; } >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
   { apt-get install -qy wrk nginx-light || { apt-get update -q && apt-get install -qy wrk nginx-light; }; } >"$work/apt" 2>&1 || true
 fi

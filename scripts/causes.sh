@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Prepares three runs whose limit is known, and a report of each, to see whether a reader of the report finds it:
+# Prepares three runs with a known limit, and a report of each, to check that a reader of the report finds the limit:
 #   bash scripts/causes.sh FOLDER [abc]
 # a: the server has fewer sequences than the load needs. b: the client gets the CPU for a fifth of the time. c: one of
-# three replicas fails. Needs bin/mlperf-go. Every run ends INVALID, so that their exit codes do not count.
+# three replicas fails. Needs bin/mlperf-go. Every run ends INVALID, so the exit codes are ignored.
 set -euo pipefail
 program=$(cd "$(dirname "$0")/.." && pwd)/bin/mlperf-go
 mkdir -p "${1:?bash scripts/causes.sh FOLDER}"

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Runs every fuzzer for the time given, one after the other, and ends with a table of them.
+# Runs every fuzzer for the given time, in sequence, and ends with a table of them.
 #
-#   scripts/fuzz.sh [TIME]    TIME per target as `go test -fuzztime` has it: 30s, 10m, 1000x; also FUZZTIME. Default 30s.
+#   scripts/fuzz.sh [TIME]    TIME per target as in `go test -fuzztime`: 30s, 10m, 1000x; also FUZZTIME. Default 30s.
 #   FUZZ=REGEX                only targets whose "folder name" matches, such as FUZZ='backends/internal/wire/sse|FuzzTree'
 #
-# It goes on after a finding and ends with 1. The input that failed is written where `go test` looks for it (testdata/fuzz of the
-# package); what was interesting is kept in the go command's cache, as `go test -fuzz` does. Output of each target: .cache/fuzz.
+# It continues after a finding and ends with 1. The failing input is written where `go test` looks for it (testdata/fuzz
+# of the package). Inputs with new coverage stay in the go command's cache. Output of each target: .cache/fuzz.
 set -uo pipefail
 cd "$(dirname "$0")/.."
-# go-nvml's bindings call functions that NVIDIA has marked as old.
+# go-nvml's bindings call functions that NVIDIA has deprecated.
 export CGO_CFLAGS=${CGO_CFLAGS:--O2 -g -Wno-deprecated-declarations}
 time=${1:-${FUZZTIME:-30s}}
 minimize=10s # for one input: longer is seldom worth the executions that it costs
@@ -39,7 +39,7 @@ row() { printf '%-58s %12s %12s %8s  %s\n' "$@"; }
 fuzz() {
   local dir=$1 name=$2 binary=$3 log from=$SECONDS code last verdict=ok limit=()
   log=$work/$(tr / _ <<<"$dir")-$name.log
-  # Starting, the corpus and minimizing take time beyond TIME; what takes ten minutes more hangs.
+  # Starting, the corpus and minimizing take time beyond TIME. A target that takes ten minutes more hangs.
   [ -z "$(seconds "$time")" ] || limit=(timeout -k 30 $(($(seconds "$time") + 600)))
   echo "== $dir $name"
   (cd "$dir" && "${limit[@]}" "$binary" -test.run '^$' -test.fuzz "^$name\$" -test.fuzztime "$time" -test.fuzzminimizetime "$minimize" \

@@ -3,7 +3,7 @@
 # by package name.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# go-nvml's bindings call functions that NVIDIA has marked as old.
+# go-nvml's bindings call functions that NVIDIA has deprecated.
 export CGO_CFLAGS=${CGO_CFLAGS:--O2 -g -Wno-deprecated-declarations}
 unformatted=$(git ls-files '*.go' | xargs gofmt -l)
 if [ -n "$unformatted" ]; then
@@ -15,7 +15,7 @@ go vet -tags noloadgen ./...
 go build -modfile=tools/go.mod -o .cache/staticcheck honnef.co/go/tools/cmd/staticcheck
 .cache/staticcheck ./...
 go build -modfile=tools/go.mod -o .cache/misspell github.com/golangci/misspell/cmd/misspell
-# The ignored words are wrong on purpose: what an official script prints, and names that tests get wrong.
+# The ignored words are wrong on purpose: an official script prints them, or tests use them as wrong names.
 git ls-files '*.go' '*.md' '*.c' '*.cc' '*.h' '*.sh' '*.yaml' | xargs .cache/misspell -error -i sucessfully,modle,acuracy
 version=$(sed -n 's/^clang-format==//p' tools/requirements.txt)
 if [ "$(cat .cache/clang-format/.version 2>/dev/null)" != "$version" ]; then

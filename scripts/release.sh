@@ -76,12 +76,12 @@ for arch in $arches; do
     rm -rf third_party/loadgen third_party/loadgen.stamp
     sh third_party/setup.sh
     "$CC" -O2 -Wall -Wextra -Werror -c scripts/release/glibc/compat.c -o "$work/compat.o"
-    # Code off the hot path is not inlined: 0.8 MB less. What is named after it keeps the compiler's defaults.
+    # Code off the hot path is not inlined: 0.8 MB less. Packages after it keep the compiler's defaults.
     lean=(-gcflags=all=-l -gcflags=std= "-gcflags=github.com/klauspost/...=")
     for package in loadgen-cgo sut qsl backends/... ledger internal/schedule run workload/engine workload/eventlog sim; do
       lean+=("-gcflags=github.com/mlperf-go/mlperf-go/$package=")
     done
-    # Of the standard library, what no request of the event loop passes through.
+    # Packages of the standard library that no request of the event loop uses.
     for package in html/... text/... regexp/... encoding/xml encoding/csv encoding/asn1 encoding/hex encoding/base64 encoding/pem \
       encoding/json fmt reflect mime/... image/... archive/... compress/... log/... math/big crypto/x509 net net/netip net/http/... net/mail net/url net/textproto \
       os/... io/fs path/... \
@@ -93,7 +93,7 @@ for arch in $arches; do
       -X github.com/mlperf-go/mlperf-go/run/record.version=$version
       -extldflags '-B$stubs -L$stubs -static-libstdc++ -static-libgcc -Wl,--build-id=none,--gc-sections,--exclude-libs,ALL $work/compat.o -lresolv -lpthread'" \
       ./cmd/mlperf-go
-    # Everything that the program is made of is in the module cache by now.
+    # All modules of the program are in the module cache by now.
     GOPROXY=off "$work/cyclonedx-gomod" bin -json -noserial -licenses -version "$version" "$out/mlperf-go" \
       >"$work/modules.json" 2>"$work/sbom.log" || { cat "$work/sbom.log" >&2 && exit 1; }
     "$work/tool" sbom "$version" "$work/modules.json" "$("$CXX" -dumpfullversion)" >"$work/files/$name.cdx.json"

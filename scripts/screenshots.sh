@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes the pictures of docs/images from rehearsals: make screenshots. The report is that of a server with too few
-# sequences for its load (scripts/causes.sh), the live page that of a server whose answers fail at times. Needs chromium
-# and curl.
+# Makes the pictures in docs/images from rehearsals: make screenshots. The report is that of a server with too few
+# sequences for its load (scripts/causes.sh). The live page is that of a server whose answers sometimes fail. Needs
+# chromium and curl.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 chromium=${CHROMIUM:-chromium}
@@ -9,7 +9,7 @@ work=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; wait; rm -rf "$work"' EXIT
 mkdir -p docs/images
 
-# picture NAME WIDTH,HEIGHT URL: docs/images/NAME.png, of a window of this size in pixels.
+# picture NAME WIDTH,HEIGHT URL: docs/images/NAME.png, of a window with this size in pixels.
 picture() {
   "$chromium" --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size="$2" --user-data-dir="$work/user" \
     --screenshot="$work/$1.png" "$3" 2>/dev/null
@@ -43,7 +43,7 @@ bin/mlperf-go run --model llama3.1-8b --scenario Server --target-qps 20 --min-qu
   --retries 0 --no-preflight-query --output-dir "$work/live" >/dev/null 2>&1 &
 until_file "$work/live/user.conf"
 sleep 35
-# The stream of events would keep the browser from taking its picture, so it gets the page as it is now.
+# The browser would wait for the end of the event stream, so it gets a copy of the page.
 curl -s --unix-socket "$work/page.sock" http://localhost/ |
   sed 's/new EventSource(/({addEventListener() {}}, /' >"$work/live.html"
 picture live 1500,1650 "file://$work/live.html"

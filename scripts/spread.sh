@@ -33,7 +33,7 @@ run)
       for (i = 2; i <= k; i++) for (j = i; j > 1 && list[j] < list[j - 1]; j--) { t = list[j]; list[j] = list[j - 1]; list[j - 1] = t }
       return list[int((k + 1) / 2)]
     }
-    # ratio compares the rounds one by one, and leaves the median of the quotients.
+    # ratio compares the rounds in pairs, and returns the median of the quotients.
     function ratio(a, b, i) {
       for (i = 1; i <= n[a]; i++) v[a "/" b, i] = v[a, i] / v[b, i]
       n[a "/" b] = n[a]

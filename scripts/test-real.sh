@@ -26,20 +26,20 @@ packages() {
   cp "$1" "$home/installed.txt"
 }
 
-# environment: an empty virtual environment.
+# environment: creates an empty virtual environment.
 environment() {
   rm -rf "$home"
   mkdir -p "$home"
   python3 -m venv "$home/venv" >"$home/pip.log" 2>&1 || skip "python3 makes no virtual environment: $(tail -1 "$home/pip.log")"
 }
 
-# install ARGS...: packages in the environment.
+# install ARGS...: installs packages in the environment.
 install() {
   "$python" -m pip install --quiet --disable-pip-version-check "$@" >>"$home/pip.log" 2>&1 ||
     skip "pip could not install $*: $(tail -1 "$home/pip.log")"
 }
 
-# weights KIND...: tiny models, made by the environment's Python.
+# weights KIND...: creates tiny models with the environment's Python.
 weights() {
   for kind in "$@"; do
     [ -e "$home/$kind/config.json" ] || "$python" "$scripts/tinyllama.py" "$home/$kind" "$kind" >"$home/model.log" 2>&1 ||

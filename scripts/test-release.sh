@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tests a release: builds the last commit twice from different folders, and runs scripts/release/release_test.go on the
-# files: make test-release. The second build has a Go cache of its own, and makes this machine's files only.
-# arm64 is left out where its compiler is not installed; that is said in a line "skipped: ...".
+# files: make test-release. The second build has its own Go cache, and makes only this machine's files. arm64 is omitted
+# if its compiler is not installed, which a line "skipped: ..." states.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 host=$(go env GOHOSTARCH)

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Everything that CI checks after set-up and lint: all tests, the race detector, the build without LoadGen, real runs, a real server.
-# Goes on after a failing part, and ends with the failed tests and their output, then "N passed, N failed, N skipped".
-# A few failed tests run a second time by themselves: the machine may be busy. What passes then is listed as FLAKY.
-# CI=true runs every test anew; otherwise results of the go tool's cache count.
+# Runs every check of CI after set-up and lint: all tests, the race detector, the build without LoadGen, real runs, a
+# real server. It continues after a failing part, and ends with the failed tests and their output, then "N passed, N
+# failed, N skipped". Up to a few failed tests run a second time by themselves, because the machine may be busy. Those
+# that pass then are listed as FLAKY. CI=true runs every test anew; otherwise cached results of the go tool count.
 set -uo pipefail
 cd "$(dirname "$0")/.."
-# go-nvml's bindings call functions that NVIDIA has marked as old; CGO_CFLAGS reaches dependencies, #cgo lines do not.
+# go-nvml's bindings call functions that NVIDIA has deprecated. CGO_CFLAGS reaches dependencies, #cgo lines do not.
 export CGO_CFLAGS=${CGO_CFLAGS:--O2 -g -Wno-deprecated-declarations}
 work=.cache/test
 rm -rf "$work"
@@ -21,14 +21,14 @@ part() {
   echo "== $name: go test $*"
   go test -json "${fresh[@]}" "$@" 2>&1 | tee "$work/$name.json" | "$work/testsum"
   local codes=("${PIPESTATUS[@]}")
-  # The go command may fail without an event, as on a flag that it does not know.
+  # The go command may fail without an event, for example because of an unknown flag.
   [ "${codes[0]}" = 0 ] || [ "${codes[2]}" != 0 ] || record "$name" fail "go test ended with ${codes[0]} and named no failed test"
   [ "${codes[2]}" = 0 ] || again "$name" "$@"
   echo "   $((SECONDS - from)) s"
 }
 
-# again NAME GO-TEST-ARGUMENT...: the failed tests of a part a second time by themselves, where scripts/testsum allows it. What
-# passes then is counted as passed and named FLAKY.
+# again NAME GO-TEST-ARGUMENT...: runs the failed tests of a part a second time by themselves, if scripts/testsum allows
+# it. Those that pass then count as passed and are listed as FLAKY.
 again() {
   local name=$1 package test flags=()
   shift
@@ -52,7 +52,7 @@ record() {
   printf '{"Action":"%s","Package":"scripts/test.sh","Test":"%s"}\n' "$2" "$1" >>"$work/steps.json"
 }
 
-# step NAME COMMAND...: one more test, passed when the command is, the second time at the latest.
+# step NAME COMMAND...: one more test, which passes if the command succeeds, at the second attempt at the latest.
 step() {
   local name=$1 from=$SECONDS action=pass
   shift
@@ -71,7 +71,8 @@ step() {
   echo "   $action, $((SECONDS - from)) s"
 }
 
-# make_run SCENARIO: a rehearsal through make, over within four minutes, whose exit code and own record both say that it is valid.
+# make_run SCENARIO: a rehearsal through make, which must end within four minutes, with an exit code and a record that
+# report VALID.
 make_run() {
   rm -rf "$work/run-$1"
   timeout 240 make -s run MODEL=llama3.1-8b SCENARIO="$1" OUT="$work/run-$1" ARGS='--json --no-progress' >"$work/run-$1.record" &&
@@ -80,15 +81,15 @@ make_run() {
 }
 
 part all -timeout 15m ./...
-# Not twice: tests of the C++ side, which have sanitizers of their own, of a binary that the detector is not in, and tables.
+# Not run twice: tests of the C++ side, which have their own sanitizers, of a binary without the detector, and tables.
 elsewhere='^(TestSanitizers|TestCgoCheck2AccuracyLog|TestGoldenTables)$'
 part race -race -timeout 15m -skip "$elsewhere" ./run/... ./sut/... ./backends/... ./sim/... ./ledger/... ./qsl/... ./loadgen-cgo/...
 step build-noloadgen go build -tags noloadgen ./...
 step build-nocgo env CGO_ENABLED=0 go build ./...
 part noloadgen -tags noloadgen -timeout 10m -skip "$elsewhere" ./loadgen-cgo/... ./backends/... ./models/... ./internal/...
 step clock-steps env TEST_CLOCK_STEPS=1 go test -count=1 -run 'TestFaultClockStep|TestClockWatch' ./run ./metrics/hostinfo
-# make_submission MODEL: the whole of a submission as a tiny rehearsal, of which nothing but its shortness is wrong. What a busy machine made
-# invalid is measured again.
+# make_submission MODEL: a whole submission as a tiny rehearsal, whose only fault must be that it is too short. Tests
+# that a busy machine made invalid are repeated.
 make_submission() {
   local out=.cache/rehearsal/$1 args="--rehearsal-size tiny --resume --no-progress"
   rm -rf "$out"
@@ -109,7 +110,7 @@ for model in llama3.1-8b llama3.1-8b-edge llama3.1-405b llama2-70b-99 llama2-70b
 done
 step real-llamacpp scripts/test-real.sh llamacpp
 step browser make -s test-browser
-# A release for both architectures takes three minutes: CI alone builds it each time.
+# A release for both architectures takes three minutes, so only CI builds it each time.
 [ "${CI:-}" != true ] || step release make -s test-release
 mapfile -t results < <(find "$work" -name '*.json' ! -name '*-again.json' | sort)
 "$work/testsum" -total "${results[@]}"

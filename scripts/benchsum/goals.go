@@ -4,8 +4,8 @@ package main
 type goal struct {
 	What      string
 	Ours      string
-	Reference string // what is measured in the same round; empty: none
-	// with a reference the figure is Times·reference/ours, without one Times/ours; 0: ours as it is (or ours/reference)
+	Reference string // the reference, measured in the same round; empty: none
+	// With a reference the figure is Times·reference/own, without one Times/own; 0: the own value, or own/reference.
 	Times  float64
 	Unit   string
 	Floor  float64

@@ -83,7 +83,8 @@ var (
 	number      = regexp.MustCompile(`([0-9.eE+-]+) (\S+)`)
 )
 
-// read takes one round: "ns/op" and, under a name of its own, what a benchmark reports per event, token and so on.
+// read reads one round: "ns/op" and, under its own name, each figure that a benchmark reports per event, token and so
+// on.
 func (r *report) read(in io.Reader) error {
 	pkg := ""
 	lines := bufio.NewScanner(in)
@@ -168,7 +169,7 @@ func (r *report) print(out io.Writer) {
 	_ = w.Flush() // to stdout
 }
 
-// short writes a figure with three digits or so.
+// short writes a figure with about three digits.
 func short(v float64) string {
 	switch {
 	case v >= 100:

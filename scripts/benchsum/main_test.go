@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// round is what the tests and benchmarks of one round print; its figures depend on the round.
+// round is the output of one round's tests and benchmarks; its figures depend on the round.
 const round = `goos: linux
 pkg: example.org/a/b/backends/openai
 BenchmarkStream/scanner-2         	  100	       %d.0 ns/op	        %d.0 ns/token	       0 B/op	       0 allocs/op

@@ -111,7 +111,7 @@ func open(t *testing.T, tab context.Context, address string) {
 	require.NoError(t, chromedp.Do(tab, chromedp.Navigate(address)))
 }
 
-// look is a window in which a page is shown.
+// look is a window that shows a page.
 type look struct {
 	width  int64
 	scheme string
@@ -140,7 +140,7 @@ func (l look) apply(t *testing.T, tab context.Context) {
 }
 
 // readable asserts that a page can be read in a window: nothing is cut or pale, and every chart has its curves. The
-// screenshot is of the window's size and shows more than a background.
+// screenshot has the window's size and is not blank.
 func readable(t *testing.T, tab context.Context, l look) {
 	t.Helper()
 	for _, check := range []string{"layout", "contrast", "charts"} {
@@ -208,7 +208,7 @@ func (s server) runArgs(folder string, more ...string) []string {
 		"--output-dir", folder, "--no-progress"}, more...)
 }
 
-// script is what a hostile server answers: it would set pwned if any of it ran.
+// script is the answer of a hostile server. It would set pwned if any of it ran.
 const script = `</pre></td></script><script>window.pwned=1</script><img src=x onerror="window.pwned=2">` +
 	`<svg onload="window.pwned=3"><a href="javascript:window.pwned=4">`
 

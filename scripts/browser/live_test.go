@@ -73,7 +73,7 @@ func (r *liveRun) wait() int {
 	return r.cmd.ProcessState.ExitCode()
 }
 
-// link passes connections on until it is cut, as a closed laptop does, and again when it is mended.
+// link passes connections on until it is cut, like that of a closed laptop, and again when it is restored.
 type link struct {
 	t       *testing.T
 	to      string
@@ -145,7 +145,7 @@ func TestLive(t *testing.T) {
 	waitFor(t, tab, points+".length >= 2 && document.getElementById('failures').rows.length > 0")
 	for _, l := range looks() {
 		l.apply(t, tab)
-		waitFor(t, tab, fmt.Sprintf("mlperf.charts.every(c => c.width <= %d)", l.width)) // it draws again after a moment
+		waitFor(t, tab, fmt.Sprintf("mlperf.charts.every(c => c.width <= %d)", l.width)) // it is redrawn after a moment
 		readable(t, tab, l)
 	}
 	require.Equal(t, "RUNNING", eval[string](t, tab, "document.getElementById('verdict').textContent"))
@@ -161,7 +161,7 @@ func TestLive(t *testing.T) {
 	reachesEverything(t, tab)
 	withoutScripts(t, r.url)
 
-	open(t, other, r.url) // a second viewer sees the same
+	open(t, other, r.url) // a second viewer sees the same page
 	before := eval[float64](t, tab, points+".at(-1)")
 	laptop.cut()
 	waitFor(t, tab, "document.getElementById('connection').textContent.startsWith('No connection')")
@@ -203,7 +203,7 @@ func TestLiveControl(t *testing.T) {
 	require.Len(t, token, 26)
 	stranger, tab := newTab(t), newTab(t)
 	open(t, stranger, address)
-	waitFor(t, stranger, points+".length >= 1") // before its first second the page loads again, with the limits
+	waitFor(t, stranger, points+".length >= 1") // the page reloads with the limits before its first second
 	require.True(t, eval[bool](t, stranger, "document.getElementById('stop').hidden"), "a viewer without the token")
 	for _, attempt := range []string{`{method: "POST"}`, `{method: "POST", headers: {"X-Live-Token": "wrong"}}`} {
 		status, err := chromedp.Run(stranger, chromedp.Evaluate[int]("fetch('stop', "+attempt+").then(r => r.status)",
@@ -235,7 +235,7 @@ func TestLiveSweep(t *testing.T) {
 	tab := newTab(t)
 	open(t, tab, r.url)
 	waitFor(t, tab, steps+".includes('40/s') && document.getElementById('server-running') && "+points+".length > 3")
-	waitFor(t, tab, "document.getElementById('now').innerText.includes('point 2 of 2')") // while it lasts
+	waitFor(t, tab, "document.getElementById('now').innerText.includes('point 2 of 2')") // while it runs
 	for _, l := range looks() {
 		l.apply(t, tab)
 		waitFor(t, tab, fmt.Sprintf("mlperf.charts.every(c => c.width <= %d)", l.width))
@@ -259,7 +259,7 @@ load:
     - {arrival: constant, rate: 20, duration: 4s}
 `
 
-// TestLiveWorkload shows the requests of two treatments one behind the other, and the verdict of both.
+// TestLiveWorkload shows the requests of two treatments in sequence, and the verdict of both.
 func TestLiveWorkload(t *testing.T) {
 	s, folder := startServer(t), t.TempDir()
 	profile, treatments := filepath.Join(folder, "chat.yaml"), filepath.Join(folder, "treatments.yaml")

@@ -64,7 +64,7 @@ func (r *requests) all() []string {
 	return append([]string(nil), r.list...)
 }
 
-// TestReport looks at the report of a run against a server that answers some requests with script.
+// TestReport checks the report of a run against a server that answers some requests with script.
 func TestReport(t *testing.T) {
 	s := startServer(t)
 	s.url = hostileProxy(t, s.url)
@@ -77,7 +77,7 @@ func TestReport(t *testing.T) {
 	t.Run("without scripts", func(t *testing.T) { reportWithoutScripts(t, address) })
 }
 
-// TestWorkloadReport looks at the report of a workload with limits, several stages and failures.
+// TestWorkloadReport checks the report of a workload with limits, several stages and failures.
 func TestWorkloadReport(t *testing.T) {
 	s := startServer(t, "--fault", "http_500=0.3", "--seed", "3")
 	folder, profile := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "chat.yaml")
@@ -137,7 +137,7 @@ func hostileTextIsText(t *testing.T, address string) {
 	require.Contains(t, text, script[:40], "the page shows what the server sent")
 	require.True(t, eval[bool](t, tab, "window.pwned === undefined"), "a server's script ran in the page")
 	require.Zero(t, eval[int](t, tab, "document.querySelectorAll('img, a, svg[onload], iframe').length"))
-	// The same text in a page that trusts it runs, so the test above can fail.
+	// The same text runs in a page that trusts it, so that the test above can fail.
 	trusting := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = w.Write([]byte("<pre>" + script))
@@ -146,7 +146,7 @@ func hostileTextIsText(t *testing.T, address string) {
 	waitFor(t, tab, "window.pwned")
 }
 
-// reportAsksForNothing lists the requests of the page, and those that scripts inside it try to make.
+// reportAsksForNothing lists the requests of the page, and those that scripts in it attempt.
 func reportAsksForNothing(t *testing.T, address string) {
 	var reached sync.Map
 	outside := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

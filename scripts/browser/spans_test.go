@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// traced is what a page makes of a trace by the rules of the Trace Event Format.
+// traced is a page's reading of a trace by the rules of the Trace Event Format.
 type traced struct {
 	Faults    []string       `json:"faults"` // the first events that break a rule
 	Slices    map[string]int `json:"slices"` // complete events by name
@@ -17,9 +17,8 @@ type traced struct {
 	Processes []string       `json:"processes"`
 }
 
-// readTrace reads the trace that the tab shows. Its rules are those of the document "Trace Event Format": the fields of
-// each phase with their types, nesting of the complete events of a thread, and one end for each begin of an async
-// event.
+// readTrace reads the trace in the tab. It applies the rules of the document "Trace Event Format": the fields of each
+// phase with their types, nesting of the complete events of a thread, and one end for each begin of an async event.
 const readTrace = `(() => {
 	const trace = JSON.parse(document.body.textContent);
 	const result = {faults: [], slices: {}, asyncs: {}, processes: []};
@@ -55,8 +54,8 @@ const readTrace = `(() => {
 })()`
 
 // The file of --trace-spans loads in a browser and follows the Trace Event Format: every request has its spans, and
-// they nest. Debian's Chromium has no chrome://tracing page (net::ERR_FAILED in 156), so no importer of Chrome's is
-// asked.
+// they nest. Debian's Chromium has no chrome://tracing page (net::ERR_FAILED in 156), so the test cannot use Chrome's
+// importer.
 func TestTheSpansFollowTheTraceEventFormat(t *testing.T) {
 	s := startServer(t, "--ttft", "20ms", "--tpot", "1ms")
 	path := filepath.Join(t.TempDir(), "spans.json")

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The committed diagrams are what this program draws.
+// The committed diagrams equal the program's output.
 func TestDiagramsAreCurrent(t *testing.T) {
 	root := filepath.Join("..", "..")
 	files, err := draw(os.DirFS(root))
@@ -21,7 +21,7 @@ func TestDiagramsAreCurrent(t *testing.T) {
 	}
 }
 
-func TestParseRejectsWhatItCannotDraw(t *testing.T) {
+func TestParseRejectsInvalidDiagrams(t *testing.T) {
 	_, err := parse("node a 0 0")
 	require.EqualError(t, err, `line 1: cannot read "node a 0 0"`)
 	_, err = parse("\nnode a x 0 | A | B")

@@ -19,8 +19,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/simtest"
 )
 
-// What scripts/test-nvtx.sh builds and installs: the program with the tag and without it, the recorder, and the folders
-// of NVTX's library of version 2 and 3.
+// Built and installed by scripts/test-nvtx.sh: the program with and without the tag, the recorder, and the folders of
+// NVTX's library of version 2 and 3.
 var (
 	program   = os.Getenv("NVTX_TEST_PROGRAM")
 	plain     = os.Getenv("NVTX_TEST_PLAIN")
@@ -36,13 +36,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The ranges of a sample whose answer is a stream, and of one whose answer is none.
+// The ranges of a sample with and without a streamed answer.
 var (
 	streamed = []string{"issue", "send", "first token", "stream", "complete"}
 	whole    = []string{"issue", "send", "answer", "complete"}
 )
 
-// Each sample has its ranges: in order, each begun where the one before it ended, between the ledger's stamps of the
+// Each sample has its ranges in order. Each begins where the previous one ended, between the ledger's stamps of the
 // same sample. All of them have ended, and the flush has too.
 func TestEachSampleHasItsRanges(t *testing.T) {
 	url, dataset := simulator(t)
@@ -107,7 +107,7 @@ func checkSample(t *testing.T, want []string, ranges []marked, begun int64, s sa
 	require.InDelta(t, s.Done, ranges[len(ranges)-1].start-begun, float64(slack))
 }
 
-// Without a tool the library does nothing, and the run is none the worse.
+// Without a tool the library does nothing, and the run is unaffected.
 func TestWithoutATool(t *testing.T) {
 	url, dataset := simulator(t)
 	out, code := run(t, []string{"LD_LIBRARY_PATH=" + libraries[1]}, program, "run", "--model", "generic", "--endpoint",
@@ -116,7 +116,7 @@ func TestWithoutATool(t *testing.T) {
 	require.LessOrEqual(t, code, 1, out)
 }
 
-// Without the library a run is refused before anything is sent.
+// Without the library a run is rejected before any request.
 func TestWithoutTheLibrary(t *testing.T) {
 	out, code := run(t, nil, program, "run", "--model", "generic", "--scenario", "Offline", "--output-dir",
 		filepath.Join(t.TempDir(), "run"), "--no-progress")
@@ -125,7 +125,7 @@ func TestWithoutTheLibrary(t *testing.T) {
 	require.Contains(t, out, "pip install nvidia-nvtx-cu12")
 }
 
-// The program that users get has nothing of it.
+// The program that users get contains no part of it.
 func TestWithoutTheTag(t *testing.T) {
 	for path, want := range map[string]bool{program: true, plain: false} {
 		out, err := exec.Command("go", "tool", "nm", path).Output()

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// repository is a new one, in which change commits a file and tag gives the last commit a name.
+// repository is a new repository in which change commits a file and tag names the last commit.
 type repository struct {
 	t   *testing.T
 	dir string

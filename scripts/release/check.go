@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// What a release promises (docs/how-to/release.md#the-files).
+// The promises of a release (docs/how-to/release.md#the-files).
 const (
 	newestGlibc = "2.28" // of Red Hat Enterprise Linux 8, the oldest system that the organisers' containers use
 	largestFile = 30_000_000
@@ -19,7 +19,7 @@ const (
 var systemLibraries = []string{"libc.so.", "libm.so.", "libpthread.so.", "libdl.so.", "libresolv.so.", "librt.so.",
 	"ld-linux"}
 
-// check returns what keeps the program at path from running where a release must run.
+// check returns the faults that prevent the program at path from running on the systems of a release.
 func check(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -48,9 +48,9 @@ func check(path string) error {
 	return nil
 }
 
-// linkFaults lists what the program asks of the system that an old one lacks. Symbols of NVIDIA's library may stay
-// open: go-nvml loads it when there is one. For its sake the linker reports no missing symbol, so each one is looked
-// at.
+// linkFaults lists the program's requirements that an old system lacks. Symbols of NVIDIA's library may be undefined,
+// because go-nvml loads the library if there is one. For this the linker reports no missing symbol, so each one is
+// checked here.
 func linkFaults(f *elf.File) (faults []error, err error) {
 	libraries, err := f.ImportedLibraries()
 	if err != nil {

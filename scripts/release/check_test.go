@@ -25,7 +25,7 @@ func TestNewer(t *testing.T) {
 	}
 }
 
-// compiled is a program of one C source, made by this machine's compiler.
+// compiled returns a program of one C source, compiled by this machine's compiler.
 func compiled(t *testing.T, source string, flags ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath("gcc"); err != nil {
@@ -40,13 +40,13 @@ func compiled(t *testing.T, source string, flags ...string) string {
 	return filepath.Join(dir, "a")
 }
 
-func TestCheckNamesWhatAnOldSystemLacks(t *testing.T) {
+func TestCheckListsFaultsOnAnOldSystem(t *testing.T) {
 	open := []string{"-rdynamic", "-Wl,--unresolved-symbols=ignore-in-object-files"}
 	err := check(compiled(t, "int nobody_has(void);\nint main(void) { return nobody_has(); }", open...))
 	require.ErrorContains(t, err, "nobody_has is in no library of glibc 2.28")
 	require.ErrorContains(t, err, "not stripped")
 
-	// Symbols of NVIDIA's library stay open, and so may weak ones.
+	// Symbols of NVIDIA's library may be undefined, and so may weak ones.
 	const allowed = "int nvmlInit(void);\nint maybe(void) __attribute__((weak));\n" +
 		"int main(void) { return maybe ? maybe() : nvmlInit(); }"
 	if err := check(compiled(t, allowed, append(open, "-s")...)); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// asDockerfile writes a configuration as the instructions that mean the same.
+// asDockerfile writes a configuration as equivalent instructions.
 func asDockerfile(t *testing.T, c v1.Config) string {
 	t.Helper()
 	list := func(words []string) string {

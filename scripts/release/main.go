@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// command is one word of the program: the names of its arguments, and what it does with them.
+// command is one word of the program: the names of its arguments, and its function.
 type command struct {
 	usage     string
 	arguments int // at least

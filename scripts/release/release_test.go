@@ -27,8 +27,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/simtest"
 )
 
-// The folders that scripts/test-release.sh fills: the files of a release, those of the same release built elsewhere for
-// this machine only, and what programs were linked with.
+// The folders that scripts/test-release.sh fills: the files of a release, those of the same release built in another
+// folder for this machine only, and the inputs of the linker.
 var (
 	releaseFiles = os.Getenv("RELEASE_FILES")
 	releaseAgain = os.Getenv("RELEASE_AGAIN")
@@ -50,7 +50,7 @@ func file(t *testing.T, dir, pattern string) string {
 	return found[0]
 }
 
-// output runs a command to its end, which must be a good one.
+// output runs a command to its end, which must succeed.
 func output(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	out, err := exec.Command(name, args...).CombinedOutput()
@@ -72,7 +72,7 @@ func program(t *testing.T, arch string) string {
 	return path
 }
 
-// emulated returns the words before a program of a machine, so that it runs on this one.
+// emulated returns the words before a program of another machine, so that it runs on this one.
 func emulated(t *testing.T, arch string) []string {
 	t.Helper()
 	if arch == runtime.GOARCH {
@@ -116,7 +116,7 @@ func TestReleaseIsReproducible(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, bytes.Equal(one, again), "%s differs between two builds", pattern)
 	}
-	// Blobs are named after their contents. Only the list of machines differs.
+	// Blobs are named by their contents. Only the list of machines differs.
 	blobs := func(dir string) []string {
 		names := strings.Fields(output(t, "tar", "-tf", file(t, dir, "*-image.tar")))
 		return slices.DeleteFunc(names, func(n string) bool {
@@ -130,7 +130,7 @@ func TestReleaseIsReproducible(t *testing.T) {
 	require.LessOrEqual(t, len(missing), 1, "%v", missing)
 }
 
-// objdump reads the programs as well: scripts/release checks them with Go's own reader.
+// objdump checks the programs too, because scripts/release checks them with Go's own reader.
 func TestReleaseRunsWithGlibc228(t *testing.T) {
 	symbol := regexp.MustCompile(`\*UND\*.*?\(?GLIBC_([0-9.]+)\)?`)
 	for _, arch := range machines {
@@ -149,7 +149,7 @@ func TestReleaseRunsWithGlibc228(t *testing.T) {
 	}
 }
 
-func TestReleaseKnowsItsVersion(t *testing.T) {
+func TestReleaseHasItsVersion(t *testing.T) {
 	for _, arch := range machines {
 		t.Run(arch, func(t *testing.T) {
 			path := program(t, arch)
@@ -160,7 +160,7 @@ func TestReleaseKnowsItsVersion(t *testing.T) {
 	}
 }
 
-// What glibc/compat.c defines must work: an exception, a wait by the steady clock, a random device, a thread.
+// The functions in glibc/compat.c must work: an exception, a wait by the steady clock, a random device, a thread.
 const cppProgram = `
 #include <chrono>
 #include <condition_variable>
@@ -197,7 +197,7 @@ int main() {
 }
 `
 
-func TestReleaseLinksWhatGlibc228Lacks(t *testing.T) {
+func TestReleaseLinksFunctionsThatGlibc228Lacks(t *testing.T) {
 	source := filepath.Join(t.TempDir(), "a.cc")
 	require.NoError(t, os.WriteFile(source, []byte(cppProgram), 0o644))
 	for arch, triplet := range map[string]string{"amd64": "x86_64-linux-gnu-", "arm64": "aarch64-linux-gnu-"} {
@@ -218,7 +218,7 @@ func TestReleaseLinksWhatGlibc228Lacks(t *testing.T) {
 	}
 }
 
-// request is what requests.jsonl reports of one query before it is sent: which sample, and when, in ns after the first.
+// request is a query in requests.jsonl before it is sent: its sample and its time, in ns after the first.
 type request struct{ Seq, Index, Scheduled int }
 
 func requests(t *testing.T, dir string) []request {
@@ -252,8 +252,8 @@ func simulator(t *testing.T, path, dir string) (url, set string) {
 	return simtest.Start(t, path, "--dataset", set, "--ttft", "5ms", "--tpot", "100us"), set
 }
 
-// The C++ library decides which samples a seed selects, and when: all machines must agree, and with the program that
-// `make build` makes. A run that is too short is INVALID, exit code 1.
+// The C++ library determines which samples a seed selects, and when. All machines must agree, also with the program of
+// `make build`. A run that is too short is INVALID, exit code 1.
 func TestReleaseIssuesTheSameQueriesOnEveryMachine(t *testing.T) {
 	native := program(t, runtime.GOARCH)
 	dir := t.TempDir()
@@ -358,7 +358,7 @@ func unpack(packed io.Reader, root string) (size int64, err error) {
 	}
 }
 
-// inside makes a command of the image: its root, its user, its entry point, its environment.
+// inside returns a command in the image: with its root, its user, its entry point, its environment.
 func inside(root string, args ...string) *exec.Cmd {
 	cmd := exec.Command(imageConfig.Entrypoint[0], args...)
 	cmd.Dir, cmd.Env = imageConfig.WorkingDir, imageConfig.Env
@@ -366,7 +366,7 @@ func inside(root string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// The image's program runs with nothing but the image's files: the simulator with its health check, and a test of it.
+// The image's program runs with the image's files alone: the simulator with its health check, and a test of it.
 func TestReleaseImageRunsByItself(t *testing.T) {
 	file(t, releaseFiles, "*-image.tar")
 	if os.Getuid() != 0 {

@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// certificates is where distributions keep the authorities that they trust, the first that exists.
+// certificates lists where distributions keep trusted authorities; the first that exists is used.
 var certificates = []string{"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"}
 
-// accounts are the files that name the image's user, and that send look-ups of names to /etc/hosts and DNS.
+// accounts are the files that name the image's user, and that direct look-ups of names to /etc/hosts and DNS.
 var accounts = map[string]string{
 	"etc/passwd":        "root:x:0:0:root:/:\nmlperf:x:65532:65532:mlperf-go:/work:\n",
 	"etc/group":         "root:x:0:\nmlperf:x:65532:\n",
 	"etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
 }
 
-// writeRootfs writes the files of the image into dir: the program, the libraries that it loads from the compiler's C
-// library, the certificate authorities of this machine, and folders that its user may write.
+// writeRootfs writes the files of the image into dir: the program, the libraries of the compiler's C library that it
+// loads, the certificate authorities of this machine, and folders that its user may write.
 func writeRootfs(binary, compiler, dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err

@@ -58,7 +58,7 @@ func writeSBOM(version, modules, gcc string, w io.Writer) error {
 	return e.Encode(whole)
 }
 
-// linkedLibraries returns the components that no Go module names: LoadGen as its lock file pins it, and the compiler's
+// linkedLibraries returns the components outside the Go modules: LoadGen as pinned in its lock file, and the compiler's
 // run-time libraries.
 func linkedLibraries(lock, gcc string) ([]object, error) {
 	text, err := os.ReadFile(lock)

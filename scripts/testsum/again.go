@@ -10,10 +10,10 @@ import (
 // againSuffix ends the name of the file with a part's second run.
 const againSuffix = "-again.json"
 
-// mostAgain is how many tests may run again: more failures are not an accident of a busy machine.
+// mostAgain limits the tests that may run again: more failures are not an accident of a busy machine.
 const mostAgain = 6
 
-// final are the words of failures that time does not explain.
+// final are words of failures that a busy machine does not explain.
 var final = []string{"DATA RACE", "panic: ", "fatal error: ", "found unexpected goroutines", "Sanitizer",
 	"[build failed]", "race detected"}
 
@@ -21,8 +21,8 @@ var final = []string{"DATA RACE", "panic: ", "fatal error: ", "found unexpected 
 type again struct {
 	passed  map[key]bool
 	failed  map[key]bool
-	skipped map[key]bool // top-level tests of which some part skipped that ran before
-	before  map[key]bool // tests that skipped in the first run already
+	skipped map[key]bool // top-level tests that an earlier part skipped in part
+	before  map[key]bool // tests that were already skipped in the first run
 }
 
 func newAgain(skips map[key]bool) *again {
@@ -42,8 +42,8 @@ func (a *again) take(k key, e event) {
 	}
 }
 
-// forgives reports whether the second run shows that a failure was an accident. A test whose failed part skipped passes
-// without having run, so a skip forgives nothing.
+// forgives reports whether the second run shows that a failure was an accident. A test whose failed part is skipped
+// passes without having run, so a skip forgives nothing.
 func (a *again) forgives(k key) bool {
 	top := k.top()
 	return a.passed[k] && !a.skipped[top] && !a.failed[top] && !a.failed[key{pkg: k.pkg}]
@@ -75,8 +75,8 @@ func (k key) top() key {
 	return k
 }
 
-// mayRunAgain reports whether nothing in a failure's output, or in that of its package, names a fault that time does
-// not explain.
+// mayRunAgain reports whether the output of a failure and of its package names no fault that a busy machine does not
+// explain.
 func (s *sum) mayRunAgain(k key) bool {
 	for _, of := range []key{k, k.top(), {pkg: k.pkg}} {
 		for _, line := range s.output[of] {
@@ -94,7 +94,7 @@ func (s *sum) printAgain() {
 	parts := map[key][]string{} // parallel parts that failed: they depend on no other, so each runs alone
 	for _, k := range s.failed {
 		if !s.mayRunAgain(k) {
-			return // one fault of the other kind, and the part has failed whatever else passes
+			return // one such fault, and the part fails whatever else passes
 		}
 		top := k.top()
 		if !slices.Contains(list, top) {

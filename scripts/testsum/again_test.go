@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// second puts a stream where the second run of another is looked for.
+// second puts a stream where the second run of another is expected.
 func second(t *testing.T, first, again string) {
 	t.Helper()
 	require.NoError(t, os.Rename(again, strings.TrimSuffix(first, ".json")+againSuffix))
@@ -27,7 +27,7 @@ import "testing"
 func TestBad(t *testing.T) { t.Run("case", func(t *testing.T) {}) }
 `
 
-func TestATestThatPassesByItselfIsFlakyAndSaysSo(t *testing.T) {
+func TestATestThatPassesByItselfIsListedAsFlaky(t *testing.T) {
 	path := stream(t, mixed)
 	require.Equal(t, "example ^TestBad$\n", toRunAgain(t, path))
 	second(t, path, stream(t, mended))
@@ -38,7 +38,7 @@ func TestATestThatPassesByItselfIsFlakyAndSaysSo(t *testing.T) {
 	require.True(t, strings.HasSuffix(out, "\n5 passed, 0 failed, 1 skipped\n"), out)
 }
 
-// The scripts are parallel parts of one test, which takes ten minutes.
+// The scripts are parallel parts of one test that takes ten minutes.
 func TestParallelPartsRunAgainAlone(t *testing.T) {
 	const head = "package a\nimport \"testing\"\nfunc TestBad(t *testing.T) { "
 	part := func(name, body string) string {
@@ -79,7 +79,7 @@ func TestASkipInTheSecondRunForgivesNothing(t *testing.T) {
 	}
 }
 
-// A part that never runs on this machine says nothing about the part that failed.
+// A skip of a part that never runs on this machine does not affect the part that failed.
 func TestASkipInBothRunsIsNoHindrance(t *testing.T) {
 	const head = "package a\nimport \"testing\"\nfunc TestBad(t *testing.T) { " +
 		`t.Run("never", func(t *testing.T) { t.Skip("not here") }); `
@@ -97,7 +97,7 @@ func TestASecondRunThatDoesNotBuildForgivesNothing(t *testing.T) {
 	require.Equal(t, 1, code)
 }
 
-func TestFaultsThatTimeDoesNotExplainGetNoSecondRun(t *testing.T) {
+func TestOtherFaultsGetNoSecondRun(t *testing.T) {
 	for what, body := range map[string]string{
 		"a race":                  `t.Error("WARNING: DATA RACE")`,
 		"a panic":                 `panic("out of range")`,

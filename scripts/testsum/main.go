@@ -63,7 +63,7 @@ func newSum(out io.Writer) *sum {
 	return &sum{out: out, output: map[key][]string{}, running: map[string]int{}, skips: map[key]bool{}}
 }
 
-// readFile takes the stream of one part, and then that of its second run (again.go) where there was one.
+// readFile reads the stream of one part, and then that of its second run (again.go) if there was one.
 func (s *sum) readFile(name string) error {
 	first := len(s.failed)
 	s.skips = map[key]bool{}
@@ -89,7 +89,8 @@ func (s *sum) readFile(name string) error {
 	return nil
 }
 
-// read takes a stream to its end. A line that is no event, such as a message of the go command, is printed as it is.
+// read reads a stream to its end. A line that is not an event, such as a message of the go command, is printed
+// unchanged.
 func (s *sum) read(in io.Reader) {
 	lines := bufio.NewReader(in)
 	for {
@@ -171,7 +172,7 @@ func (s *sum) endPackage(k key, e event) {
 	fmt.Fprintf(s.out, "%s %s %.1f s\n", word, k.pkg, e.Elapsed)
 }
 
-// total names what failed again, for the end of a long log, and ends with the counts.
+// total lists the failures again, for the end of a long log, and ends with the counts.
 func (s *sum) total() {
 	for _, k := range s.failed {
 		fmt.Fprintln(s.out, strings.TrimRight("FAIL "+k.pkg+" "+k.test, " "))

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the folder DIR to link programs for glibc 2.28 with: scripts/release/glibc/stubs.sh amd64|arm64 DIR
-# It holds what the linker needs of that version: its start file, and libraries with its symbols and no code. They come
+# Creates the folder DIR for linking programs with glibc 2.28: scripts/release/glibc/stubs.sh amd64|arm64 DIR
+# It contains the linker's inputs of that version: its start file, and libraries with its symbols and no code. They come
 # from the Python package ziglang (requirements.txt), which is installed beside DIR.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
@@ -30,7 +30,7 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 echo 'int main(void) { return 0; }' >"$work/empty.c"
-# Zig makes the libraries in its cache when it links a program with them.
+# Zig creates the libraries in its cache when it links a program with them.
 ZIG_GLOBAL_CACHE_DIR=$work/cache ZIG_LOCAL_CACHE_DIR=$work/cache "$venv/bin/python" -m ziglang cc -target "$target" \
   -fno-sanitize=all "$work/empty.c" -o "$work/empty" -lpthread -ldl -lm -lresolv -lrt
 rm -rf "$out"
