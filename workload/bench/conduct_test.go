@@ -47,7 +47,7 @@ func (l *latest) Progress(p bench.Progress) {
 
 // TestTheServerSeesClientsLeave compares a run with the counters of the simulator.
 func TestTheServerSeesClientsLeave(t *testing.T) {
-	url, s := simulator(t, 3*time.Millisecond) // so that seconds of tokens are still to come when a client leaves
+	url, s := simulator(t, 3*time.Millisecond) // slow, so that tokens of seconds are still to come when a client leaves
 	folder := t.TempDir()
 	p := restless(800, &profile.Leave{Share: 0.4, Tokens: &profile.Distribution{Kind: "uniform", Min: 1, Max: 50}},
 		&profile.Slow{Share: 0.1, Pause: profile.FixedAt(0.001)})
@@ -72,8 +72,8 @@ func TestTheServerSeesClientsLeave(t *testing.T) {
 		"the simulator saw %d clients leave, the run counted %d", s.Stats().Aborted, n.Cancelled)
 }
 
-// TestNobodyStays: a run without a measured latency is not valid.
-func TestNobodyStays(t *testing.T) {
+// TestEveryClientLeaves: a run without a measured latency is not valid.
+func TestEveryClientLeaves(t *testing.T) {
 	for name, p := range map[string]*profile.Profile{
 		"all leave":    restless(200, &profile.Leave{Share: 1, After: profile.FixedAt(0.005)}, nil),
 		"all are slow": restless(200, nil, &profile.Slow{Share: 1, Rate: profile.FixedAt(1000)}),
@@ -99,7 +99,7 @@ func TestHTTP2RejectsConducts(t *testing.T) {
 		if r.Method == http.MethodPost {
 			map[int]*atomic.Int64{1: &http1, 2: &http2}[r.ProtoMajor].Add(1)
 		}
-		forward.ServeHTTP(w, r.WithContext(context.WithoutCancel(r.Context()))) // else a leaver cancels another request
+		forward.ServeHTTP(w, r.WithContext(context.WithoutCancel(r.Context()))) // else leaving cancels another request
 	}))
 	server.EnableHTTP2 = true
 	server.StartTLS()
@@ -136,7 +136,7 @@ func TestHTTP2RejectsConducts(t *testing.T) {
 	require.Greater(t, http1.Load(), int64(100), "of the slow run; a client may leave during its TLS handshake")
 }
 
-// snapshot returns the files of a folder and what they contain.
+// snapshot returns the files of a folder with their contents.
 func snapshot(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	all := map[string]string{}

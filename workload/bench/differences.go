@@ -19,7 +19,7 @@ const (
 	mostValue       = 60 // bytes
 )
 
-// unrelated are the keys that change no request: what a run is called, where it is sent and how it is judged.
+// unrelated are the keys that change no request: the name of a run, its servers, and the rules for its judgement.
 var unrelated = []string{"name", "description", "use_case", "source", "slo", "api.endpoint", "api.model",
 	"api.tokenizer"}
 

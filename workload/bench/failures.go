@@ -21,7 +21,7 @@ type failures struct {
 	start   int64
 	secrets *secret.Redactor
 
-	recent *recent // nil: single failures are not shown
+	recent *recent // nil: no observer shows single failures
 
 	mu    sync.Mutex
 	lines *atomicfile.Lines
@@ -40,7 +40,7 @@ type failure struct {
 	Body     string          `json:"body,omitempty"`
 }
 
-// add may be called by any goroutine.
+// Any goroutine may call add.
 func (f *failures) add(a backends.Attempt) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

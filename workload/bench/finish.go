@@ -23,7 +23,7 @@ import (
 func (t *trial) finish(o *engine.Outcome, process hostinfo.Process, drift time.Duration,
 	metrics *record.ServerMetrics) (*Record, error) {
 	p := t.Profile
-	if p.Load.Sweep != nil { // the profile in the folder has the stages that took place
+	if p.Load.Sweep != nil { // the profile in the folder gets the stages that took place
 		own := *p
 		own.Load.Sweep, own.Load.Stages = nil, o.Stages
 		if t.Profile, p = &own, &own; len(o.Stages) > 0 {
@@ -84,7 +84,7 @@ func (r *Record) describe(t *trial, o *engine.Outcome, traffic *backends.Traffic
 	}
 }
 
-// addServers adds what the supervisor saw of the servers that were started for the run.
+// addServers adds the supervisor's account of the servers that were started for the run.
 func (r *Record) addServers(t *trial) {
 	if t.ServerDir == "" {
 		return
@@ -98,7 +98,7 @@ func (r *Record) addServers(t *trial) {
 	r.Servers = state.Facts(t.started, ended)
 }
 
-// addCalibration compares the busiest stage with what the client can hold.
+// addCalibration compares the busiest stage with the client's capacity.
 func (r *Record) addCalibration(t *trial) {
 	if t.Calibration == nil {
 		return
@@ -131,7 +131,7 @@ func client(o *engine.Outcome, m *measure.Measured, process hostinfo.Process, dr
 	return c
 }
 
-// stats returns figures as the rules of a run read them.
+// stats converts figures for the rules of a run.
 func stats(d *measure.Distribution) *ledger.Stats {
 	if d == nil {
 		return nil
@@ -154,8 +154,8 @@ func (t *trial) judge(r *Record, o *engine.Outcome, traffic *backends.Traffic,
 	return verdict(e, r)
 }
 
-// evidence gathers what the rules of a run look at. Where the user limits a latency, this program may use up a tenth of
-// the limit; otherwise a tenth of the latency that was measured.
+// evidence collects the inputs of a run's rules. If the user limits a latency, this program may use up a tenth of the
+// limit; otherwise a tenth of the measured latency.
 func evidence(r *Record, p *profile.Profile, limits []measure.Limit) *record.Evidence {
 	n := total(r.Measured)
 	latency := r.Measured.Total.Latency
@@ -184,13 +184,13 @@ func evidence(r *Record, p *profile.Profile, limits []measure.Limit) *record.Evi
 			e.TPOTLimit = ns
 		}
 	}
-	if p.Data.Kind == profile.Random { // its lengths are exact: they are token ids
+	if p.Data.Kind == profile.Random { // its lengths are exact, because it consists of token ids
 		e.OtherPrompts = int(r.Measured.Total.Tokens.OtherIn)
 	}
 	return e
 }
 
-// total counts all requests, those of warm-up stages too: a failure there is one of the run.
+// total counts all requests. It includes warm-up stages, whose failures count as failures of the run.
 func total(m *measure.Measured) measure.Counts {
 	sum := measure.Counts{ByCause: map[string]int64{}}
 	for i := range m.Stages {

@@ -14,9 +14,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 )
 
-// What a run saw besides its answers reaches the rules: servers that ended, bytes outside any answer, clocks that
-// jumped.
-func TestWhatTheRulesSee(t *testing.T) {
+// Observations besides the answers reach the rules: servers that ended, bytes outside any answer, clock steps.
+func TestEvidenceOfTheRules(t *testing.T) {
 	died := time.Now()
 	for code, change := range map[record.Code]func(*Record, *backends.Traffic, *time.Duration){
 		record.CodeServerDied: func(r *Record, _ *backends.Traffic, _ *time.Duration) {
@@ -40,7 +39,7 @@ func TestWhatTheRulesSee(t *testing.T) {
 	}
 }
 
-// A rehearsal makes every length, number and wait small, and leaves small ones as they are.
+// A rehearsal makes every length, number and wait small, and keeps small ones unchanged.
 func TestRehearsedData(t *testing.T) {
 	long := func() *profile.Distribution { return profile.FixedAt(1000) }
 	d := profile.Data{Rows: 9, Prefix: 1000, Input: long(), Output: long(),

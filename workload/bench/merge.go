@@ -92,7 +92,7 @@ func readShards(shards []Shard) (records []*Record, logs []shard.Log, err error)
 	return records, logs, nil
 }
 
-// merged adds up the records of all shards, except their figures.
+// merged sums the records of all shards, except their figures.
 func merged(records []*Record, shards []Shard) *Record {
 	r := *records[0]
 	r.Notes, r.Reasons, r.Stages, r.Spread = nil, nil, nil, &Spread{}
@@ -126,7 +126,7 @@ func merged(records []*Record, shards []Shard) *Record {
 	return &r
 }
 
-// addClient adds what a shard used up; lags are the longest of any shard.
+// addClient adds a shard's resource use; lags are the longest of any shard.
 func (r *Record) addClient(c *Client) {
 	to := &r.Client
 	to.CPUS += c.CPUS
@@ -156,7 +156,7 @@ func (r *Record) addStages(stages []Stage, aheadNS int64) {
 	}
 }
 
-// judgeShards applies the rules to all requests, and adds why a shard itself was not valid.
+// judgeShards applies the rules to all requests, and adds the reasons why a shard itself was not valid.
 func (r *Record) judgeShards(p *profile.Profile, records []*Record, limits []measure.Limit) {
 	e := evidence(r, p, limits)
 	e.Record.Answers = record.Answers{Identified: true}

@@ -17,7 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/shard"
 )
 
-// start is when the made shards began, in the coordinator's clock.
+// start is when the made-up shards began, in the coordinator's clock.
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func workloadOf(seed uint64) *profile.Profile {
@@ -28,7 +28,7 @@ func workloadOf(seed uint64) *profile.Profile {
 	return p
 }
 
-// shardOf writes the run of a shard that sent some requests of one stage, on a clock that is ahead.
+// shardOf writes the run of a shard that sent some requests of one stage. Its clock is ahead.
 func shardOf(t *testing.T, p *profile.Profile, verdict record.Verdict, ahead time.Duration, seqs ...int) Shard {
 	t.Helper()
 	folder := t.TempDir()
@@ -85,7 +85,7 @@ func TestMerge(t *testing.T) {
 	require.ErrorContains(t, err, "holds an earlier run")
 }
 
-// TestMergeOfBadShards lists shards of which no valid run can be made.
+// TestMergeOfBadShards lists shards that cannot be merged to a valid run.
 func TestMergeOfBadShards(t *testing.T) {
 	p := workloadOf(1)
 	good := shardOf(t, p, record.Valid, 0, 0, 2)

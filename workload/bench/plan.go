@@ -82,7 +82,7 @@ func schedules(p *profile.Profile) *Plan {
 	return plan
 }
 
-// addTurns adds the tokens of a stage, whose requests go to its conversations in turn. One that has ended is followed
+// addTurns adds the tokens of a stage whose requests go to its conversations in turn. One that has ended is followed
 // by the session whose number is higher by the number of conversations.
 func (plan *Plan) addTurns(p *profile.Profile, s *profile.Stage, requests float64,
 	outline func(session, most int) []prompts.Turn) {
@@ -95,7 +95,7 @@ func (plan *Plan) addTurns(p *profile.Profile, s *profile.Stage, requests float6
 	default:
 		chats = p.Data.Groups.Count * p.Data.Groups.Users
 	}
-	left := make([][]prompts.Turn, min(chats, total)) // of the present session of each conversation
+	left := make([][]prompts.Turn, min(chats, total)) // of the current session of each conversation
 	next := make([]int, len(left))                    // session of each
 	for c := range next {
 		next[c] = c

@@ -19,7 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/trace"
 )
 
-// target is the servers of a run, as they were found.
+// target contains the servers of a run and the findings of the probe.
 type target struct {
 	name    string // of the backend
 	driver  backends.Driver
@@ -30,7 +30,7 @@ type target struct {
 	notes   []string
 	// simulated is set if a server is the simulator.
 	simulated bool
-	read      profile.TraceFile // that recorded is
+	read      profile.TraceFile // description of the trace in recorded
 	// recorded is the trace that was read last; nil: none.
 	recorded *trace.Trace
 }
@@ -49,7 +49,7 @@ func (t *target) trace(f *profile.TraceFile) (*trace.Trace, error) {
 // auto lets the servers show which backend they need.
 const auto = "auto"
 
-// find asks the endpoints what they are, and sends the first request of the profile to each.
+// find identifies the endpoints, and sends the profile's first request to each.
 func find(ctx context.Context, o *Options) (*target, error) {
 	p := o.Profile
 	endpoints, err := backends.ParseEndpoints(o.Endpoints)
@@ -112,8 +112,8 @@ func (t *target) tokenizer(o *Options) (*tokenizer.Tokenizer, error) {
 	return found, nil
 }
 
-// choose asks the servers what they are, and finds the backend. A server that does not answer is an error only if the
-// backend depends on it: otherwise the probe reports it in the terms of the backend.
+// choose identifies the servers and selects the backend. A server that does not answer is an error only if the backend
+// depends on it. Otherwise the probe reports it in the terms of the backend.
 func (t *target) choose(ctx context.Context) error {
 	isOpen := t.name == "" || t.name == auto
 	found, err := identify.All(ctx, t.config)
@@ -229,7 +229,7 @@ func (t *target) reserve(p *profile.Profile) error {
 	}
 	ports, err := hostinfo.LocalPorts()
 	if err != nil || need <= ports*len(t.config.Endpoints) {
-		return nil // an unknown number of ports is no fault of the run
+		return nil // the run need not fail if the number of ports is unknown
 	}
 	return exit.Environment(exit.CodeLocalPorts, "Widen net.ipv4.ip_local_port_range, give more endpoints, or lower the "+
 		"concurrency", "the run needs %d connections to %d addresses, and this machine has %d local ports for each", need,

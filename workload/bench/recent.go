@@ -18,7 +18,7 @@ const (
 	mostDetail = 300 // bytes of a text of a server
 )
 
-// recent collects what happened since the last Progress, for an observer that shows single requests.
+// recent collects the events since the last Progress, for an observer that shows single requests.
 type recent struct {
 	mu           sync.Mutex
 	ended, shown []endedRequest // shown belongs to the observer until the next take
@@ -49,7 +49,7 @@ func keep(h *ledger.Histogram, seconds float64) {
 	}
 }
 
-// fail keeps a failed attempt. A nil recent keeps none.
+// fail keeps a failed attempt. It does nothing for nil.
 func (r *recent) fail(f *Failure, secrets *secret.Redactor) {
 	if r == nil {
 		return
@@ -62,7 +62,7 @@ func (r *recent) fail(f *Failure, secrets *secret.Redactor) {
 	}
 }
 
-// take moves what was kept into p. A nil recent leaves p as it is.
+// take moves the collected events into p. For nil it leaves p unchanged.
 func (r *recent) take(p *Progress) {
 	if r == nil {
 		return
@@ -83,5 +83,5 @@ func (r *recent) take(p *Progress) {
 	}
 }
 
-// settled is how long ago a request has ended at least that is certainly here. The engine looks every 50 ms.
+// settled is the least time after which a request that has ended is certainly here. The engine looks every 50 ms.
 const settled = 200 * time.Millisecond

@@ -12,7 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
 )
 
-// Each request that ended is shown once, with the time when it was due, unless the client left or was slow on purpose.
+// Each request that ended is shown once, with the time when it was due, unless its client left or was slow on purpose.
 func TestRecentRequests(t *testing.T) {
 	const ms = int64(time.Millisecond)
 	answered := eventlog.Request{DueNS: 100 * ms, ReadyNS: 101 * ms, SentNS: 102 * ms, EndNS: 400 * ms, OutputTokens: 3,
@@ -51,7 +51,7 @@ func entriesOf(p *Progress) (list []ledger.Entry) {
 	return list
 }
 
-// What a server says of a failure is one line without the program's secrets, and there are not more than a page takes.
+// A server's text about a failure becomes one line without the program's secrets. The number of failures is limited.
 func TestRecentFailures(t *testing.T) {
 	var secrets secret.Redactor
 	secrets.Add("the-key-of-the-server")

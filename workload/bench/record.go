@@ -108,7 +108,7 @@ func Read(folder string) (*Record, error) {
 	return r, nil
 }
 
-// recovered makes the record of a run that was killed, or is still running.
+// recovered returns the record of a run that was killed, or is still running.
 func recovered(folder string) (*Record, error) {
 	p, err := profile.Read(filepath.Join(folder, ProfileName))
 	if err != nil {

@@ -51,7 +51,7 @@ func Rehearse(p *profile.Profile, folder string, access atomicfile.Access) (*pro
 
 func shrinkLoad(l *profile.Load) {
 	l.Pause, l.Warmup, l.Cooldown = 0, profile.Window{}, profile.Window{}
-	l.Leave, l.Slow = nil, nil // there are too few requests for shares of them
+	l.Leave, l.Slow = nil, nil // there are too few requests for shares
 	if n := len(l.Stages); n > rehearsedStages {
 		l.Stages = append(l.Stages[:rehearsedStages-1:rehearsedStages-1], l.Stages[n-1])
 	}
@@ -117,14 +117,14 @@ func shrinkData(d *profile.Data) {
 	}
 }
 
-// shrink replaces a distribution by one that has at most this value.
+// shrink replaces a distribution by one with values up to a limit.
 func shrink(d **profile.Distribution, most float64) {
 	if *d != nil {
 		*d = &profile.Distribution{Kind: "uniform", Min: min((*d).Min, most), Max: most}
 	}
 }
 
-// rehearsal supplies files that do not exist.
+// rehearsal supplies replacements of missing files.
 type rehearsal struct {
 	access atomicfile.Access
 	folder string
@@ -222,7 +222,7 @@ func (r *rehearsal) file(path *string, name string, write func(io.Writer) error)
 	if err != nil {
 		return err
 	}
-	defer f.Close() // closed below, where it matters
+	defer f.Close() // the explicit Close below reports errors
 	w := bufio.NewWriter(f)
 	if err := write(w); err != nil {
 		return err

@@ -30,8 +30,8 @@ func simulator(t *testing.T, tpot time.Duration) (string, *sim.Server) {
 	return runtest.Simulate(t, time.Millisecond, tpot)
 }
 
-// TestEveryProfileRehearses sends a few requests of every predefined profile to the simulator. None fails, and a
-// profile whose data are not on this machine gets made-up ones.
+// TestEveryProfileRehearses sends a few requests of every predefined profile to the simulator. None may fail. A profile
+// whose data are missing on this machine gets made-up ones.
 func TestEveryProfileRehearses(t *testing.T) {
 	url := simulate(t)
 	for _, f := range catalog.All() {
@@ -63,7 +63,7 @@ func TestEveryProfileRehearses(t *testing.T) {
 	}
 }
 
-// TestMessagesAndResponses sends conversations by the APIs whose streams have events with a type. Later turns contain
+// TestMessagesAndResponses sends conversations through the APIs whose streams have typed events. Later turns contain
 // the simulator's answers.
 func TestMessagesAndResponses(t *testing.T) {
 	url := simulate(t)

@@ -52,7 +52,7 @@ func Report(folder string) (*report.Run, error) {
 	return run, nil
 }
 
-// reported returns a record as that of a LoadGen test, for what both have.
+// reported converts a record to that of a LoadGen test, for the parts that both have.
 func reported(r *Record) *record.Record {
 	m := &r.Measured.Total
 	n, l := total(r.Measured), m.Latency
@@ -71,7 +71,7 @@ func reported(r *Record) *record.Record {
 	return rec
 }
 
-// workload returns what a report shows beside the figures of every run.
+// workload returns the parts of a report that only workloads have.
 func (r *Record) workload() *report.Workload {
 	m := r.Measured
 	w := &report.Workload{Title: r.Profile, Headline: r.Headline(), GapS: []float32{}, Facts: [][2]string{
@@ -121,7 +121,7 @@ func (r *Record) workload() *report.Workload {
 	return w
 }
 
-// ownFloor returns the table of the client's own limits, as a calibration measured them.
+// ownFloor returns a calibration's table of the client's own limits.
 func ownFloor(c *floor.Use) report.Table {
 	t := report.Table{Title: "This program alone", Head: []string{"highest requests/s", "highest tokens/s",
 		"TTFT from ms", "events late by ms", "share of the highest rate", ""}}
@@ -175,19 +175,19 @@ func readEntries(folder string, w *report.Workload) (*ledger.Test, error) {
 	return t, err
 }
 
-// entryOf returns a request as a request log has it, and when it was due, in ns of the wall clock.
+// entryOf converts a request to an entry of a request log, and returns when it was due, in ns of the wall clock.
 func entryOf(e *eventlog.Request) (entry ledger.Entry, due int64) {
 	entry = ledger.Entry{Endpoint: int16(min(max(e.Endpoint, 0), math.MaxInt16)),
 		Retries: uint16(min(e.Retries, math.MaxUint16)), InputTokens: count(e.InputTokens),
 		OutputTokens: count(e.OutputTokens), Events: count(len(e.Events)), IssuedNS: cmp.Or(e.ReadyNS, e.DueNS),
 		SentNS: e.SentNS, FirstByteNS: e.FirstByteNS, FirstTokenNS: e.FirstNS(), LastTokenNS: e.LastNS(), DoneNS: e.EndNS}
 	if !e.OK() {
-		entry.Reason = 1 // any
+		entry.Reason = 1 // any value: the reason is known to be a failure
 	}
 	return entry, cmp.Or(e.DueNS, entry.IssuedNS)
 }
 
-// reasonCode returns the number of a failure's cause among the names. The last number is that of all further causes.
+// reasonCode returns the index of a failure's cause in the names. The last index stands for all further causes.
 func reasonCode(n *ledger.Names, reason ledger.Reason, ok bool) ledger.Code {
 	if ok {
 		return 0
@@ -205,7 +205,7 @@ func reasonCode(n *ledger.Names, reason ledger.Reason, ok bool) ledger.Code {
 
 func count(n int) int32 { return int32(min(max(n, 0), math.MaxInt32)) }
 
-// longestGap returns the longest time between events of an answered request in seconds, as a limit of itl has it.
+// longestGap returns the longest time between events of an answered request in seconds, like a limit of itl.
 func longestGap(e *eventlog.Request) float32 {
 	if !e.OK() || len(e.Events) < 2 {
 		return float32(math.NaN())

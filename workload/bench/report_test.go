@@ -32,7 +32,7 @@ func writeRun(t *testing.T, requests ...eventlog.Request) string {
 	return folder
 }
 
-// Latencies of a report begin with the sending, lags with the moment that a request had room, and rates with the due
+// In a report, latencies count from the sending, lags from the moment when a request had room, and rates from the due
 // time.
 func TestReport(t *testing.T) {
 	at := func(v int64) int64 { return (1000 + v) * ms }
@@ -77,7 +77,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// The report states where the steady window begins and ends.
+// The report states the begin and end of the steady window.
 func TestReportMarksSteadyWindow(t *testing.T) {
 	run, err := Report(writeRun(t, eventlog.Request{DueNS: 1000 * ms, ReadyNS: 1000 * ms, SentNS: 1000 * ms,
 		EndNS:        3000 * ms,

@@ -38,7 +38,7 @@ import (
 var written = []string{RecordName, eventlog.FileName, ProfileName, FailedName, SummaryName, record.ReportName,
 	record.MetricsName, MarkerName}
 
-// rewritten are further files of a folder. They need not be removed first: each run writes them anew.
+// rewritten are further files of a folder, which each run overwrites, so that they need not be removed first.
 var rewritten = []string{record.MachineName, record.ServersName}
 
 // Check rejects a folder that holds an earlier run, unless force is set, or something else, such as a file that a run
@@ -87,7 +87,7 @@ func Run(ctx context.Context, o Options) (*Record, error) {
 		return nil, err
 	}
 	defer lock.Release()
-	if err := Check(o.Folder, o.Force); err != nil { // another run may have ended meanwhile
+	if err := Check(o.Folder, o.Force); err != nil { // another run may have ended in between
 		return nil, err
 	}
 	if err := r.emptyCaches(ctx); err != nil { // before an earlier run is removed, as open
@@ -190,7 +190,7 @@ func (t *trial) open() error {
 		t.recent = new(recent)
 	}
 	if l := &t.Profile.Load; l.Sweep == nil && l.Warmup.Requests == 0 && l.Cooldown.Requests == 0 {
-		t.scan = measure.NewScan(l) // it keeps nothing of single requests
+		t.scan = measure.NewScan(l) // it stores no single requests
 	}
 	t.engine.Ended = t.ended
 	if file := t.Profile.Load.Trace; file != nil {
@@ -200,7 +200,7 @@ func (t *trial) open() error {
 		}
 		t.engine.Arrivals = recorded.TimesNS
 	}
-	t.recorded = nil // of which the source and the engine keep what they need
+	t.recorded = nil // the source and the engine keep the parts that they need
 	shards := max(t.Shards, 1)
 	for range shards {
 		own := *t.config
@@ -226,7 +226,7 @@ func (t *trial) open() error {
 	return nil
 }
 
-// ended notes a request that the log has got.
+// ended processes a request that was added to the log.
 func (t *trial) ended(e *eventlog.Request) {
 	if t.scan != nil {
 		t.scan.Add(e)
@@ -236,7 +236,7 @@ func (t *trial) ended(e *eventlog.Request) {
 	}
 }
 
-// show passes a request on to those who show it. The client did not behave oddly on purpose.
+// show passes a request on to observers. It omits those whose clients left or were slow on purpose.
 func (t *trial) show(e *eventlog.Request) {
 	var counter *live.Counter
 	if t.gate != nil {
@@ -254,7 +254,7 @@ func (t *trial) show(e *eventlog.Request) {
 	}
 }
 
-// listen makes the socket of the coordinator.
+// listen creates the coordinator's socket.
 func (t *trial) listen() error {
 	if t.Control == "" {
 		return nil

@@ -25,7 +25,7 @@ var forms = map[reflect.Type]map[string]any{
 	reflect.TypeFor[record.Verdict](): {"enum": []record.Verdict{record.Valid, record.Invalid, record.Interrupted}},
 }
 
-// schemaOf returns the JSON Schema of what encoding/json writes for a type.
+// schemaOf returns the JSON Schema of a type in encoding/json's form.
 func schemaOf(t *testing.T, of reflect.Type) map[string]any {
 	if form, ok := forms[of]; ok {
 		return form
@@ -60,7 +60,7 @@ func schemaOf(t *testing.T, of reflect.Type) map[string]any {
 	return nil
 }
 
-// fieldsOf adds the members of an object. Those of an embedded struct are the outer one's.
+// fieldsOf adds the members of an object. Members of an embedded struct belong to the outer one.
 func fieldsOf(t *testing.T, of reflect.Type, properties map[string]any, required *[]string) {
 	for i := range of.NumField() {
 		f := of.Field(i)
@@ -81,8 +81,8 @@ func fieldsOf(t *testing.T, of reflect.Type, properties map[string]any, required
 	}
 }
 
-// TestTheSchemaIsTheRecord compares schema/bench.schema.json with the types that bench.json is written from.
-func TestTheSchemaIsTheRecord(t *testing.T) {
+// TestTheSchemaMatchesTheRecord compares schema/bench.schema.json with the types of bench.json.
+func TestTheSchemaMatchesTheRecord(t *testing.T) {
 	form := schemaOf(t, reflect.TypeFor[Record]())
 	form["$schema"], form["title"] = "https://json-schema.org/draft/2020-12/schema", "Run of a workload (bench.json)"
 	form["description"] = "Times whose name ends in _s are seconds, in _us microseconds, in _ns nanoseconds since 1970."

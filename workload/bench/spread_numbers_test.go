@@ -22,25 +22,26 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/shard"
 )
 
-// spreadProgram names mlperf-go for TestSpreadNumbers, which needs a machine of its own (scripts/spread.sh).
+// spreadProgram names mlperf-go for TestSpreadNumbers, which needs a quiet machine (scripts/spread.sh).
 const spreadProgram = "SPREAD_BENCH_PROGRAM"
 
-// spreadCPUs is the list of CPUs for the shards, as taskset reads it; empty: those of this process, which the server
-// has in any case.
+// spreadCPUs is the shards' list of CPUs in taskset's form; empty: those of this process. The server uses the latter in
+// any case.
 const spreadCPUs = "SPREAD_BENCH_CPUS"
 
-// spreadLoads keep the loops busy, or let them wait for each request's time. A layout multiplies their rate or users.
+// spreadLoads keep the loops busy, or let them wait for the time of each request. A layout multiplies their rate or
+// users.
 var spreadLoads = []struct {
 	name, stage   string
 	size          int // users, or requests per second
-	fewer, enough int // requests: what the further ones cost leaves out start and end
+	fewer, enough int // numbers of requests; the cost of the additional ones excludes start and end
 }{
 	{"closed", "arrival: closed, concurrency: %d", 512, 10_000, 70_000},
 	{"open", "arrival: constant, rate: %d", 2000, 2000, 12_000},
 }
 
-// spreadLayouts are ways to send a load. Two loops wake up for fewer requests each than one does, in one process as in
-// two: so the cost of dividing among processes is the difference between "loops" and "shards".
+// spreadLayouts are ways to send a load. Two loops wake up for fewer requests each than one does, in one process or in
+// two. So the cost of dividing among processes is the difference between "loops" and "shards".
 var spreadLayouts = []struct {
 	name                   string
 	processes, loops, load int
@@ -48,7 +49,7 @@ var spreadLayouts = []struct {
 	{"one", 1, 1, 1}, {"loops", 1, 2, 1}, {"shards", 2, 1, 1}, {"double", 2, 1, 2},
 }
 
-// TestSpreadNumbers measures what it costs to divide a load: processor time of each further request, without the
+// TestSpreadNumbers measures the cost of dividing a load: processor time of each additional request, without the
 // server's, and the agreement of the starts. The layouts take turns.
 func TestSpreadNumbers(t *testing.T) {
 	program := os.Getenv(spreadProgram)
@@ -99,8 +100,8 @@ type spreadRun struct {
 	processes, loops, requests int
 }
 
-// spreadCost is what the processes used up together, and how far apart they really started: all have this machine's
-// clock.
+// spreadCost is the total resource use of the processes, and the true difference of their starts, since all use this
+// machine's clock.
 type spreadCost struct {
 	cpuUS, switches, instructions float64 // instructions in user mode; 0: this machine does not count them
 	apart, bound                  time.Duration
@@ -137,7 +138,7 @@ load: {stages: [{%s, requests: %d}]}
 	coordinator := shard.NewCoordinator(connections)
 	require.NoError(t, coordinator.Run(t.Context(), 1))
 	for i, c := range commands {
-		_ = c.Wait() // a busy machine makes it INVALID
+		_ = c.Wait() // a busy machine makes the run INVALID
 		usage := c.ProcessState.SysUsage().(*syscall.Rusage)
 		cost.cpuUS += float64(usage.Utime.Nano()+usage.Stime.Nano()) / 1e3
 		cost.switches += float64(usage.Nvcsw + usage.Nivcsw)
@@ -163,7 +164,7 @@ var countsInstructions = sync.OnceValue(func() bool {
 	return err == nil && !strings.Contains(string(out), "not ")
 })
 
-// instructions reads the only figure of a file of perf stat; 0: there is none.
+// instructions returns the only figure in a file of perf stat; 0: no figure.
 func instructions(path string) float64 {
 	text, _ := os.ReadFile(path)
 	for line := range strings.Lines(string(text)) {
@@ -189,8 +190,9 @@ func connectTo(t *testing.T, socket string) shard.Connection {
 	return c
 }
 
-// mergeNumbers merges made runs of 64 shards, of a load of 100,000 requests per second: just more than those whose
-// figures are kept one by one, so that time grows with the number of requests from here on, and memory hardly does.
+// mergeNumbers merges made-up runs of 64 shards with a load of 100,000 requests per second. This is just above the
+// number whose figures are kept individually: from there on time grows with the number of requests, but memory hardly
+// does.
 func mergeNumbers(t *testing.T) {
 	const shardCount, each = 64, 160_000
 	p := workloadOf(1)

@@ -20,10 +20,10 @@ import (
 
 // Options are one calibration.
 type Options struct {
-	Program  string        // path of mlperf-go, which serves; empty: the running program
+	Program  string        // path of mlperf-go, which runs the servers; empty: the running program
 	Duration time.Duration // total time of all loads, from Shortest on
 	Shards   int           // event loops of the client, from 1 on
-	Gaps     int           // random gaps between requests, besides Duration; 0: a share of it
+	Gaps     int           // number of random gaps between requests, measured in addition to Duration; 0: a share of it
 	Step     func(text string)
 }
 
@@ -43,11 +43,11 @@ const (
 
 var (
 	concurrencies = []int{1, 4, 16, 64, 256}
-	// tried are shares of the highest throughput, from the first on until one is held.
+	// tried are shares of the highest throughput. They are tried in this order until one is sustained.
 	tried = []float64{0.95, 0.85, 0.7, 0.5, 0.35, 0.2, 0.1, 0.05, 0.02, 0.01}
 )
 
-// triesOfARate is how often a rate is tried: a moment in which other work disturbs the client is over soon.
+// triesOfARate is how often a rate is tried, because other work may disturb the client for a moment.
 const triesOfARate = 2
 
 // heldLimit is a limit of the time to first token that makes a run INVALID once the client's own delay is above a
@@ -82,7 +82,7 @@ func Run(ctx context.Context, o Options) (*floor.Calibration, error) {
 		return nil, exit.Environment(exit.CodeOutputDir, "Set TMPDIR to a folder with room",
 			"no folder for the calibration's runs: %w", err)
 	}
-	defer os.RemoveAll(folder) // the rest stays in the system's temporary folder
+	defer os.RemoveAll(folder) // the rest is removed with the temporary folder
 	host := hostinfo.Collect()
 	start := time.Now()
 	c := &calibration{Options: o, folder: folder, got: &floor.Calibration{Schema: floor.Schema,
@@ -102,7 +102,7 @@ func (c *calibration) part(share float64) time.Duration {
 	return time.Duration(share * float64(c.Duration))
 }
 
-// servers starts a no-op server for each event loop and returns their addresses and what ends them.
+// servers starts a no-op server for each event loop. It returns their addresses and a function that ends them.
 func (c *calibration) servers(ctx context.Context, split bool) (urls []string, stop func(), err error) {
 	var started []*rehearse.Simulator
 	stop = func() {
@@ -122,8 +122,8 @@ func (c *calibration) servers(ctx context.Context, split bool) (urls []string, s
 	return urls, stop, nil
 }
 
-// run sends a load of short prompts with some event loops. Whether it is valid is the caller's question, but every
-// request has an answer.
+// run sends a load of short prompts with some event loops. The caller decides whether the run is valid, but every
+// request must have an answer.
 func (c *calibration) run(ctx context.Context, urls []string, shards, tokens int, stages ...profile.Stage) (
 	r *bench.Record, folder string, err error) {
 	c.runs++
@@ -181,7 +181,7 @@ func (c *calibration) best() (most floor.ClosedPoint) {
 	return most
 }
 
-// openLoop finds the highest rate that the client holds.
+// openLoop finds the highest rate that the client sustains.
 func (c *calibration) openLoop(ctx context.Context) error {
 	c.Step("highest rate that is sent on schedule")
 	urls, stop, err := c.servers(ctx, false)
@@ -201,7 +201,7 @@ func (c *calibration) openLoop(ctx context.Context) error {
 			"%.1f ms late at the 99th percentile", slowest.AskedPerS, 100*tried[len(tried)-1], 1e3*slowest.ClientDelayP99)
 }
 
-// try sends at a constant rate, and reports whether the client held it.
+// try sends at a constant rate, and reports whether the client sustained it.
 func (c *calibration) try(ctx context.Context, urls []string, rate float64) (held bool, err error) {
 	r, _, err := c.run(ctx, urls, c.Shards, 1,
 		profile.Stage{Arrival: profile.Constant, Rate: rate, Duration: c.part(openShare)})

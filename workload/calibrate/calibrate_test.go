@@ -52,7 +52,7 @@ func TestTheNoOpServerAnswers(t *testing.T) {
 			return string(text)
 		}
 		whole := post("3")
-		for at := range len(whole) { // a request may come in any two pieces
+		for at := range len(whole) { // a request may arrive in two pieces, cut anywhere
 			_, err = io.WriteString(c, whole[:at])
 			require.NoError(t, err)
 			if at%10 == 0 {
@@ -94,7 +94,7 @@ func TestTheNoOpServerRejects(t *testing.T) {
 	require.Equal(t, mostTokens, tokensAsked([]byte(`"max_tokens":99999999999999999999999`)))
 }
 
-// answered is a request of one loop with two tokens, and what the server wrote.
+// answered is a loop's request with two tokens, and the server's times of writing.
 func answered(number string, sent int64) (eventlog.Request, served) {
 	s := served{ID: strings.Repeat("a", loopDigits) + strings.Repeat("0", idDigits-loopDigits-1) + number,
 		ArrivalNS: sent + 10}

@@ -19,7 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 )
 
-// served is what the simulator keeps of a stream (sim --write-log). Times are wall clock in ns since 1970.
+// served is the simulator's record of a stream (sim --write-log). Times are wall clock in ns since 1970.
 type served struct {
 	ID        string `json:"id"`
 	ArrivalNS int64  `json:"arrival_ns"`
@@ -40,13 +40,13 @@ func (c *calibration) errors(ctx context.Context) error {
 		return err
 	}
 	defer s.Stop()
-	const loops = 1 // so that the requests are in one order
+	const loops = 1 // so that the requests have one order
 	_, folder, err := c.run(ctx, []string{s.URL}, loops, longAnswer,
 		profile.Stage{Arrival: profile.Constant, Rate: errorRate, Duration: c.part(errorShare)})
 	if err != nil {
 		return err
 	}
-	s.Stop() // so that its file is complete
+	s.Stop() // completes its file
 	truth, err := readServed(log)
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ const (
 	idDigits   = 32
 )
 
-// compare pairs the requests of one event loop with what the server wrote, in the order of sending, and returns the
+// compare pairs the requests of one event loop with the server's writes, in the order of sending, and returns the
 // differences.
 func compare(seen []eventlog.Request, truth []served) (floor.Errors, error) {
 	loops := map[string]int{}

@@ -38,10 +38,10 @@ const (
 	usage      = `],"usage":{"prompt_tokens":%d,"total_tokens":%d,"completion_tokens":%d}}`
 )
 
-// noOpPrompt is the length of the prompts that the server counts, whatever it gets.
+// noOpPrompt is the length that the server reports for every prompt.
 const noOpPrompt = 16
 
-// answerParts returns the parts of an answer of some tokens: all bytes at once, or one part for each token.
+// answerParts returns the parts of an answer with n tokens: all bytes at once, or one part for each token.
 func answerParts(tokens int, split bool) [][]byte {
 	parts := [][]byte{[]byte(streamHead)}
 	chunk := func(text string, fresh bool) {
@@ -108,10 +108,10 @@ func (s *NoOp) close() {
 	for fd := range s.conns {
 		_ = unix.Close(int(fd))
 	}
-	_, _ = unix.Close(s.listener), unix.Close(s.poll) // closing -1 fails, which harms nothing
+	_, _ = unix.Close(s.listener), unix.Close(s.poll) // closing -1 fails without harm
 }
 
-// checkEvery is how often Serve looks whether its context has ended.
+// checkEvery is how often Serve checks its context.
 const checkEvery = 100 * time.Millisecond
 
 // Serve answers until ctx ends.
@@ -139,9 +139,9 @@ func (s *NoOp) Serve(ctx context.Context) error {
 func (s *NoOp) accept() {
 	fd, _, err := unix.Accept4(s.listener, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
 	if err != nil {
-		return // it has gone, or there are too many: the client reports it
+		return // it is closed, or there are too many: the client reports it
 	}
-	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1) // else answers are late, but right
+	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1) // without it answers are late but correct
 	if s.add(fd) != nil {
 		_ = unix.Close(fd)
 		return
@@ -149,7 +149,7 @@ func (s *NoOp) accept() {
 	s.conns[int32(fd)] = new([]byte)
 }
 
-// read reads what a connection has and answers its complete requests.
+// read reads the bytes of a connection and answers its complete requests.
 func (s *NoOp) read(fd int32) {
 	n, err := unix.Read(int(fd), s.scratch)
 	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) {
@@ -161,7 +161,7 @@ func (s *NoOp) read(fd int32) {
 	}
 }
 
-// serve answers the complete requests and keeps the rest. It returns false if the connection is of no further use.
+// serve answers the complete requests and keeps the rest. It returns false if the connection must be closed.
 func (s *NoOp) serve(fd int32, rest []byte) bool {
 	held := s.conns[fd]
 	if len(*held) > 0 {
@@ -185,11 +185,11 @@ func (s *NoOp) serve(fd int32, rest []byte) bool {
 	return true
 }
 
-// largest is the largest request that the server reads.
+// largest is the size of the largest request that the server reads.
 const largest = 1 << 20
 
-// requestSize returns the bytes of the request that b begins with; 0: its head is not there yet; -1: the server does
-// not read it.
+// requestSize returns the size of the request at the start of b; 0: its head is incomplete; -1: the server does not
+// read it.
 func requestSize(b []byte) int {
 	head := bytes.Index(b, []byte("\r\n\r\n"))
 	if head < 0 {
@@ -211,7 +211,7 @@ func requestSize(b []byte) int {
 	return head + 4
 }
 
-// mostTokens bounds an answer, and so the number of kept ones.
+// mostTokens bounds an answer, and so the number of stored ones.
 const mostTokens = 4096
 
 // tokensAsked returns the max_tokens of a request; 1 if it names none.
@@ -247,7 +247,7 @@ func (s *NoOp) answer(fd int, request []byte) bool {
 	return true
 }
 
-// send writes all bytes. It waits for a client that reads slowly, for at most a second.
+// send writes all bytes. It waits at most a second for a client that reads slowly.
 func send(fd int, b []byte) bool {
 	for len(b) > 0 {
 		n, err := unix.Write(fd, b)

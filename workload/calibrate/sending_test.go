@@ -14,10 +14,10 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/floor"
 )
 
-// benchProgram names mlperf-go for TestSendTimes, which needs a machine of its own (scripts/bench.sh).
+// benchProgram names mlperf-go for TestSendTimes, which needs a quiet machine (scripts/bench.sh).
 const benchProgram = "WORKLOAD_BENCH_PROGRAM"
 
-// The figures of gaps that are known.
+// Figures of known gaps.
 func TestGaps(t *testing.T) {
 	require.Zero(t, variation([]float64{2, 2, 2}))
 	require.InDelta(t, 0.5, variation([]float64{1, 3}), 1e-12)
@@ -29,13 +29,13 @@ func TestGaps(t *testing.T) {
 	}
 	require.InDelta(t, 0.5/n, distance(exponential, sendRate), 1e-9)
 	together := slices.Clone(exponential)
-	for i := range together { // what is due within 10 us is sent one behind the other
+	for i := range together { // requests that are due within 10 us are sent one after the other
 		together[i] = max(together[i], 10e-6)
 	}
 	require.InDelta(t, -math.Expm1(-10e-6*sendRate), distance(together, sendRate), 1.0/n)
 }
 
-// TestSendTimes measures how well real sendings follow their schedule, and the error of TTFT.
+// TestSendTimes measures how well real sending times follow their schedule, and the error of TTFT.
 func TestSendTimes(t *testing.T) {
 	program := os.Getenv(benchProgram)
 	if program == "" {

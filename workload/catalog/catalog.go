@@ -22,7 +22,7 @@ const largest = 1 << 20
 
 // File is a profile that was found.
 type File struct {
-	Harness string // the tool whose form it has, or below whose folder it is; empty: the file's keys decide
+	Harness string // tool whose form or folder it has; empty: recognized by the file's keys
 	Name    string // without suffixes
 	Path    string // for messages
 	Text    []byte
@@ -125,7 +125,7 @@ func Find(harness, name string, folders ...string) (*File, error) {
 	return nil, fmt.Errorf("no profile %.60q; those of %s are %s", name, harness, strings.Join(here, ", "))
 }
 
-// cutHarness splits HARNESS/NAME. It returns false for other text, and if another harness is asked for.
+// cutHarness splits HARNESS/NAME. It returns false for other text, and if another harness was requested.
 func cutHarness(wanted, text string) (harness, name string, ok bool) {
 	harness, name, _ = strings.Cut(text, "/")
 	isKnown := slices.ContainsFunc(Harnesses(), func(h string) bool { return fold(h) == fold(harness) })

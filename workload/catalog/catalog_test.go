@@ -52,7 +52,7 @@ func TestEveryProfileLoads(t *testing.T) {
 	}
 }
 
-// A profile of a use case has limits for the use case's goal wherever it has limits at all.
+// If a profile of a use case has limits, they are those of the use case's goal.
 func TestLimitsFollowTheGoal(t *testing.T) {
 	goals := map[string]Goal{}
 	for _, u := range UseCases() {

@@ -12,7 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/dialect"
 )
 
-// odd are values that a file may contain in place of its own.
+// odd are values that replace a file's own.
 var odd = []string{"", "null", "-1", "0", "1e300", ".nan", ".inf", "yes", "[]", "{}", "[[1]]", "{a: {b: 1}}", "&a x",
 	"*a", "!!binary x", "\"\\u0000\"", "REPLACE_ENV_X", "${", "'", "2026-01-01", "99999999999999999999", "0x7f", "\xff"}
 
@@ -43,8 +43,8 @@ func spoil(r *rand.Rand, text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestSpoiledProfiles changes every predefined profile of every tool, by seed. Each result is an error that names the
-// file, or a profile that is valid, and comes soon.
+// TestSpoiledProfiles changes every predefined profile of every tool, by seed. Each result is a valid profile or an
+// error that names the file, and comes soon.
 func TestSpoiledProfiles(t *testing.T) {
 	const seed, each = 19, 15
 	rejected, all := 0, 0

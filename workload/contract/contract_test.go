@@ -20,7 +20,7 @@ func rendered(t *testing.T, flags Flags, environ map[string]string) []Rendered {
 	return list
 }
 
-// The seed's own example.
+// The contract's own example.
 func TestOverridesOfAPredefinedProfile(t *testing.T) {
 	list := rendered(t, Flags{Harness: {"inference-perf"}, Workload: {"sanity-random"}, Model: {"a/b"},
 		overrides: {"min=20,total_count=200"}}, nil)
@@ -32,7 +32,7 @@ func TestOverridesOfAPredefinedProfile(t *testing.T) {
 	require.NotEmpty(t, list[0].Profile.Source.Notes)
 }
 
-// A flag precedes the scenario file, which precedes the environment; both generations of variables count.
+// A flag takes precedence over the scenario file, and that over the environment. Both generations of variables count.
 func TestPrecedence(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.sh")
 	require.NoError(t, os.WriteFile(path,

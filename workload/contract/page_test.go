@@ -20,7 +20,7 @@ const (
 	tableTop = "| flag | variables | default | place | meaning |\n| --- | --- | --- | --- | --- |\n"
 )
 
-// table returns the settings as the page shows them.
+// table returns the settings in the page's form.
 func table() string {
 	var b strings.Builder
 	b.WriteString(tableTop)
@@ -41,8 +41,8 @@ func table() string {
 	return b.String()
 }
 
-// TestThePageIsTheTable compares the end of the page with the settings.
-func TestThePageIsTheTable(t *testing.T) {
+// TestThePageIsUpToDate compares the end of the page with the settings.
+func TestThePageIsUpToDate(t *testing.T) {
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
 	before, got, _ := strings.Cut(string(text), tableTop)
@@ -58,7 +58,7 @@ var (
 	scriptOf = regexp.MustCompile("`([a-z0-9_]+\\.txtar)`")
 )
 
-// Every test and script that the page names exists, and each row but those of features that are absent names one.
+// Every test and script on the page exists, and each row names one unless its feature is absent.
 func TestThePageNamesTests(t *testing.T) {
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
@@ -83,7 +83,7 @@ func TestThePageNamesTests(t *testing.T) {
 	require.Greater(t, rows, 50)
 }
 
-// clusterRows is how many numbered rows of each kind the page has about runs in a cluster.
+// clusterRows is the page's number of numbered rows of each kind about runs in a cluster.
 var clusterRows = map[string]int{"object": 12, "change": 7, "local": 2, "stage": 17, "class": 8, "need": 9, "test": 4}
 
 // TestThePageHasEveryRowOfTheCluster finds each numbered row once.

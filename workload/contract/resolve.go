@@ -62,7 +62,7 @@ func Resolve(flags Flags, environ template.Lookup) (v *Invocation, notes []strin
 		return nil, nil, err
 	}
 	v.options = dialect.Options{KeepUnresolved: v.has(keep), Compat: v.has(compat)}
-	// The flag parser splits a value at its commas, also within quotes and brackets; joined, they are as they were.
+	// The flag parser splits a value at its commas, also within quotes and brackets. Joining the parts restores it.
 	joined := strings.Join(v.values[overrides], ",")
 	if v.options.Overrides, err = template.ParseOverrides([]string{joined}); err != nil {
 		return nil, nil, err
@@ -118,7 +118,7 @@ func readScenario(path string, environ template.Lookup) (map[string]string, []st
 // ErrNoWorkload is the error of a command line without a profile.
 var ErrNoWorkload = errors.New("no workload is given")
 
-// find looks the profile up. A name that is a file is the file.
+// find looks up the profile. The name of a file is that file.
 func (v *Invocation) find() (err error) {
 	harness, name := v.Value(Harness), v.Value(Workload)
 	if path := v.Value(file); path != "" {
@@ -136,7 +136,7 @@ func (v *Invocation) find() (err error) {
 	return err
 }
 
-// variables returns what placeholders get from the command line.
+// variables returns the command line's values of placeholders.
 func (v *Invocation) variables() (map[string]string, error) {
 	known := map[string]string{}
 	add := func(value string, names ...string) {
@@ -184,7 +184,7 @@ type Rendered struct {
 	Name    string // of the profile and its treatment; it fits a file name
 	Model   string // one of the models; empty: the profile's
 	Profile *profile.Profile
-	several bool // there are several models
+	several bool // whether there are several models
 }
 
 // Folder names the run among others: the model is part of it if there are several.
@@ -251,7 +251,7 @@ func (v *Invocation) Attempts() int {
 	return v.study.MaxAttempts
 }
 
-// plainName replaces what does not fit a file name.
+// plainName replaces characters that do not fit a file name.
 func plainName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '/' || r == '\\' || r < ' ' || r == ':' {

@@ -21,12 +21,12 @@ var variables = strings.Fields(`DEPLOY_SCENARIO DEPLOY_MODEL_LIST MODEL VLLM_COM
 	VLLM_STANDALONE_PREPROCESS RUN_DATASET_FILE HARNESS_STACK_ENDPOINT_URL DEPLOY_CURRENT_MODEL
 	DEPLOY_CURRENT_TOKENIZER`)
 
-// flags are the long ones of the same command, as they are called at 8bc9f1dd or by the same letter.
+// flags are the same command's long flags, by their names at 8bc9f1dd or with the same letter.
 var flags = strings.Fields(`scenario namespace methods harness workload overrides experiments pvc skip debug model
 	wait-timeout parallelism endpoint-url dataset serviceaccount workload-file-path`)
 
-// TestEveryVariableIsListed: a variable or a flag of llm-d-benchmark is in the pages that its users read, with what it
-// does here, also if that is nothing.
+// TestEveryVariableIsListed: the users' pages list every variable and flag of llm-d-benchmark with its effect here,
+// even if it has none.
 func TestEveryVariableIsListed(t *testing.T) {
 	var pages strings.Builder
 	for _, name := range []string{"workload-contract.md", "nop.md", "dialects.md", "kube.md"} {
