@@ -131,7 +131,7 @@ func TestDataOfGuideLLM(t *testing.T) {
 	require.ErrorContains(t, err, "the list is empty")
 }
 
-// The backend's limit of tokens is the length of answers that nothing else gives.
+// The backend's limit of tokens is the length of answers if no other key sets it.
 func TestMaxTokensOfGuideLLM(t *testing.T) {
 	for keys, want := range map[string]*profile.Distribution{"": nil, "max_tokens: 0": nil,
 		"max_tokens: 9": profile.FixedAt(9),
@@ -141,7 +141,7 @@ func TestMaxTokensOfGuideLLM(t *testing.T) {
 				"  profile: {kind: poisson, rate: 1}\n" +
 				"  constraints: [{kind: max_requests, count: 5}]\n  data: [{prompt_tokens: 5" + length + "}]\n"
 			p, err := parse("guidellm", text)
-			if is == nil { // the answers' length is needed
+			if is == nil { // the length of answers is required
 				require.Error(t, err)
 				continue
 			}
@@ -162,7 +162,7 @@ func TestStaticModelOfSessions(t *testing.T) {
 	}
 }
 
-// Rates of fmperf are stages, after users that warm up if there are any.
+// Rates of fmperf are stages, after a warm-up by users if there are any.
 func TestStagesOfFMPerf(t *testing.T) {
 	for warm, want := range map[string][]float64{"": {1, 2.5}, "num_users_warmup: 0\n": {1, 2.5},
 		"num_users_warmup: 1\n": {0, 1, 2.5}} {
@@ -175,7 +175,7 @@ func TestStagesOfFMPerf(t *testing.T) {
 	}
 }
 
-// Lengths and pauses are drawn as guidellm 0.8.1 draws them; a pause has no smallest length.
+// Lengths and pauses are drawn like in guidellm 0.8.1; a pause has no smallest length.
 func TestLengthsOfGuideLLM(t *testing.T) {
 	uniform := func(low, high float64) *profile.Distribution {
 		return &profile.Distribution{Kind: "uniform", Min: low, Max: high}

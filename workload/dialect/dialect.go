@@ -49,7 +49,7 @@ var harnesses = map[string]harness{
 // Harnesses returns the names of the tools whose files can be read.
 func Harnesses() []string { return slices.Sorted(maps.Keys(harnesses)) }
 
-// notes collects one sentence for each thing that was repaired, ignored or approximated.
+// notes collects one sentence for each part that was repaired, ignored or approximated.
 type notes []string
 
 func (n *notes) add(format string, args ...any) { *n = append(*n, fmt.Sprintf(format, args...)) }
@@ -181,7 +181,7 @@ func roots(t reflect.Type) (keys []string) {
 // missingSpace is a line of a flat file whose key and value are not separated.
 var missingSpace = regexp.MustCompile(`(?m)^([a-z][a-z-]*):([^\s:/][^:\n]*)$`)
 
-// readYAML parses a file. If it is not valid, and lines lack the space behind their colon, they are repaired.
+// readYAML parses a file. If it is invalid and lines lack the space behind their colon, it repairs these lines.
 func readYAML(name string, text []byte, found *notes) (*yaml.Node, error) {
 	root, err := config.ReadYAML("profile "+name, bytes.NewReader(text))
 	if err == nil || !missingSpace.Match(text) || len(text) > 1<<20 {

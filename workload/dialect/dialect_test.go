@@ -318,7 +318,7 @@ func TestBadFiles(t *testing.T) {
 	require.Contains(t, p.Source.Notes, "profile p line 17: extra: unknown key, ignored")
 }
 
-// fuzz asserts that a file is either rejected or becomes a valid profile.
+// fuzz requires that a file is either rejected or translated to a valid profile.
 func fuzz(f *testing.F, tool string, seeds ...string) {
 	for _, s := range seeds {
 		f.Add(s)
@@ -340,8 +340,8 @@ func FuzzAIPerf(f *testing.F)   { fuzz(f, "aiperf", aiperfText) }
 func FuzzFMPerf(f *testing.F)   { fuzz(f, "fmperf", fmperfText) }
 func FuzzNop(f *testing.F)      { fuzz(f, "nop", "model_name: m\n") }
 
-// What a user with a wrong command line or file reads.
-func TestErrorsNameTheWayOut(t *testing.T) {
+// The errors for a wrong command line or file.
+func TestErrorsContainARemedy(t *testing.T) {
 	const vllm = "backend: vllm\ndataset-name: random\nnum-prompts: 3\n"
 	for text, c := range map[string]struct{ tool, want string }{
 		vllm:        {"guidellm", "unknown key; the keys are "},

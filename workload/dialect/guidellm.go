@@ -373,7 +373,7 @@ func (s *glSpec) stages(t *translation) (stages []profile.Stage) {
 	return stages
 }
 
-// limit applies the constraints. A list has one value for each stage; the last one is for all that follow.
+// limit applies the constraints. A list has one value for each stage; the last one applies to all further stages.
 func (s *glSpec) limit(stages []profile.Stage, t *translation) {
 	for _, c := range s.Constraints {
 		for i := range stages {

@@ -58,8 +58,8 @@ type glBucket struct {
 }
 
 // sampled returns guidellm's distribution of tokens or seconds around a mean: normal with a deviation, else uniform
-// between its bounds. An absent bound is five deviations away, but not below least (guidellm 0.8.1, utils/random.py).
-// Without a mean it returns nil, unless an upper bound takes its place.
+// between its bounds. A missing bound is five deviations away, but not below least (guidellm 0.8.1, utils/random.py).
+// Without a mean it returns nil, unless an upper bound replaces it.
 func sampled(mean, deviation float64, low, high *float64, least float64) *profile.Distribution {
 	if mean == 0 {
 		if high == nil {
@@ -77,7 +77,7 @@ func sampled(mean, deviation float64, low, high *float64, least float64) *profil
 	return &profile.Distribution{Kind: "uniform", Min: from, Max: to}
 }
 
-// data translates the data sets. Several of them are columns of one: images beside texts.
+// data translates the data sets. Several of them become columns of one: images beside texts.
 func (s *glSpec) data(t *translation) {
 	t.Data = profile.Data{Rows: max(0, s.Loader.Samples), Shuffle: s.Loader.Shuffle}
 	for i := range s.Data {

@@ -53,7 +53,7 @@ type ipTokenizer struct {
 	Token string `yaml:"token" yet:"this program downloads no tokenizer; give a local path"`
 }
 
-// ipMetrics, ipReport and ipStorage say what is written where. The command line decides that here, except for goodput.
+// ipMetrics, ipReport and ipStorage select the written files. Here the command line does that, except for goodput.
 type ipMetrics struct {
 	Type       string `yaml:"type" one:"prometheus default"`
 	Prometheus struct {

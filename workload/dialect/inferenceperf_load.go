@@ -44,7 +44,7 @@ func (f *ipFile) translateAPI(t *translation) {
 	}
 }
 
-// arrivalOf is what inference-perf's names of loads mean; its constant is not equidistant (loadgen/load_timer.py).
+// arrivalOf translates inference-perf's names of loads; its constant is not equidistant (loadgen/load_timer.py).
 var arrivalOf = map[string]profile.Arrival{
 	"": profile.Scattered, "constant": profile.Scattered, "poisson": profile.PoissonSeconds,
 	"trace_replay": profile.Trace, "concurrent": profile.Closed, "trace_session_replay": profile.Sessions,

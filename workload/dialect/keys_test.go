@@ -18,10 +18,10 @@ type flatForm struct {
 	tool   string
 	file   any    // the struct that it is read into
 	head   string // the lines of the file before
-	base   string // what each file here needs at that depth
+	base   string // lines that each file here needs at that depth
 	indent string // of each line of base
 	values map[string]string
-	with   map[string]string // further keys that a key needs
+	with   map[string]string // further keys that a key requires
 	idle   []string          // keys without an effect on the profile
 }
 
@@ -113,7 +113,8 @@ func (f *flatForm) text(lines string) string {
 	return text
 }
 
-// Each key of a file changes the profile, or is listed as one without an effect; other names of a key do the same.
+// Each key of a file changes the profile, or is listed as one without effect. Other names of a key have the same
+// effect.
 func TestEveryKeyHasItsEffect(t *testing.T) {
 	for _, f := range flatForms {
 		kind := reflect.TypeOf(f.file)
@@ -123,7 +124,7 @@ func TestEveryKeyHasItsEffect(t *testing.T) {
 			key := field.Tag.Get("yaml")
 			known[key] = true
 			if field.Tag.Get("yet") != "" || field.Anonymous {
-				continue // refused, or a form of its own
+				continue // rejected, or another form
 			}
 			base := joined(f.base, f.with[key])
 			before := translatedAs(t, f.tool, f.text(base))
@@ -145,7 +146,7 @@ func TestEveryKeyHasItsEffect(t *testing.T) {
 	}
 }
 
-// A key without an effect that would change the load is named in a note.
+// A note names each key without effect that would change the load.
 func TestKeysWithoutAnEffectAreNoted(t *testing.T) {
 	const spec = glHead + "  data: [{prompt_tokens: 20, output_tokens: 30}]\n" +
 		"  constraints: [{kind: max_requests, count: 9}]\n  profile: {kind: poisson, rate: 2"
@@ -202,7 +203,7 @@ func (f *flatForm) value(key string, field reflect.StructField) string {
 	case reflect.Bool:
 		return "true"
 	case reflect.Int, reflect.Uint64:
-		if field.Tag.Get("is") == ">=0" { // the smallest that is not the same as none
+		if field.Tag.Get("is") == ">=0" { // the smallest value that differs from none
 			return "1"
 		}
 		return "7"
@@ -215,7 +216,7 @@ func (f *flatForm) value(key string, field reflect.StructField) string {
 	return "word"
 }
 
-// translatedAs returns the profile of a file, without where it came from.
+// translatedAs returns the profile of a file, without its source.
 func translatedAs(t *testing.T, tool, text string) *profile.Profile {
 	t.Helper()
 	p := translated(t, tool, text)
@@ -223,7 +224,7 @@ func translatedAs(t *testing.T, tool, text string) *profile.Profile {
 	return p
 }
 
-// A text that takes the place of a map, or of a number, is read or refused, and never taken for the default.
+// A text in place of a map or a number is read or rejected, and never ignored in favour of the default.
 func TestShortForms(t *testing.T) {
 	for text, ok := range map[string]bool{"7": true, "0x10": true, "18446744073709551615": true, "-1": false, "1.5": false,
 		"many": false, "18446744073709551616": false} {

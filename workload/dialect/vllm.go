@@ -103,8 +103,8 @@ func (vllmData) Values() []string {
 		"txt-slices", "timed_trace"}
 }
 
-// flags rewrites a flat file whose keys are flags: dashes for underscores, and true for none, which is a flag without a
-// value.
+// flags rewrites a flat file whose keys are flags: underscores become dashes, and a missing value, as of a flag,
+// becomes true.
 func flags(root *yaml.Node, _ *notes) {
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
@@ -237,7 +237,7 @@ func (f *vllmFile) load(t *translation) {
 		s.Arrival, s.Rate, s.Burstiness, s.Rescale = profile.Gamma, rate, shape, s.Ramp == nil
 	}
 	if s.Ramp != nil && s.Rate > 0 {
-		mean := (f.RampStart + f.RampEnd) / 2 // a ramp over all requests lasts as long as a constant rate of its mean
+		mean := (f.RampStart + f.RampEnd) / 2 // a ramp over all requests lasts as long as a constant rate with its mean
 		s.Ramp.Over = seconds(min(float64(s.Requests)/max(mean, 1e-3), 1e7))
 	}
 	if f.Warmups > 0 {
@@ -306,7 +306,7 @@ func (f *vllmFile) common(t *translation) {
 	f.goodput(t)
 }
 
-// plainValue types a text as YAML does.
+// plainValue assigns a YAML type to a text.
 func plainValue(text string) any {
 	var v any
 	if err := yaml.Unmarshal([]byte(text), &v); err != nil || v == nil {

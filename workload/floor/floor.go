@@ -32,7 +32,7 @@ type Calibration struct {
 	Closed   []ClosedPoint `json:"closed_loop"`
 	Open     []OpenPoint   `json:"open_loop"`
 	Highest  Rates         `json:"highest"`
-	Sending  *Sending      `json:"sending,omitempty"` // nil: made by an earlier version
+	Sending  *Sending      `json:"sending,omitempty"` // nil: the calibration was made by an earlier version
 	Errors   Errors        `json:"event_time_errors"`
 	Shortest Shortest      `json:"shortest_latencies"`
 }

@@ -83,7 +83,7 @@ func statistics(units string, d *measure.Distribution) any {
 // single returns a figure that has no distribution.
 func single(units string, v float64) any { return fields{"units": units, "mean": v} }
 
-// latencies are the report's names of our metrics.
+// latencies are the report's names of this program's metrics.
 var latencies = []struct{ key, metric, units string }{
 	{"time_to_first_token", "ttft", seconds}, {"normalized_time_per_output_token", "ntpot", perToken},
 	{"time_per_output_token", "tpot", perToken}, {"inter_token_latency", "itl", perToken},
@@ -107,7 +107,7 @@ func requests(f *measure.Figures) fields {
 func first(r *bench.Record, part *measure.Part) any {
 	f := &part.Figures
 	l := latency(f)
-	if l["time_to_first_token"] == nil { // mandatory: an answer that is no stream has its first token at its end
+	if l["time_to_first_token"] == nil { // mandatory: an answer that is not a stream has its first token at its end
 		l["time_to_first_token"] = statistics(seconds, f.Latency["e2e"])
 	}
 	if l["time_to_first_token"] == nil {
@@ -157,7 +157,7 @@ func uuid(name string) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", sum[0:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
 }
 
-// second returns a report of version 0.2 or 0.2.1. What it needs from both is the same.
+// second returns a report of version 0.2 or 0.2.1, which do not differ in these parts.
 func second(version string, r *bench.Record, part *measure.Part, p *profile.Profile) any {
 	f := &part.Figures
 	t := &f.Throughput
@@ -200,7 +200,7 @@ func orUnknown(s string) string {
 	return s
 }
 
-// load returns what was sent.
+// load describes the sent load.
 func load(r *bench.Record, part *measure.Part, p *profile.Profile) any {
 	s := fields{"tool": "mlperf-go", "tool_version": orUnknown(r.Tool.Version), "parallelism": 1, "stage": part.Number,
 		"source": source(p.Data.Kind), "input_seq_len": lengths(p.Data.Input, part.Tokens.MeanInput),
@@ -238,10 +238,10 @@ func source(kind profile.DataKind) string {
 	return "unknown"
 }
 
-// families are the report's names of distributions; those that it does not name are "other".
+// families are the report's names of distributions; it calls all others "other".
 var families = map[string]string{"fixed": "fixed", "normal": "gaussian", "uniform": "uniform"}
 
-// lengths returns a distribution, or the mean that was measured.
+// lengths returns a distribution, or the measured mean.
 func lengths(d *profile.Distribution, measured float64) any {
 	if d == nil {
 		return fields{"distribution": "other", "value": measured}
@@ -260,8 +260,8 @@ func lengths(d *profile.Distribution, measured float64) any {
 	return l
 }
 
-// sessions counts the sessions of the run; nil for none. The last turn of each is not known here, so that only the
-// number of calls is reported.
+// sessions counts the sessions of the run; nil for none. It reports only the number of calls, because the last turn of
+// each session is not known here.
 func sessions(r *bench.Record) any {
 	if len(r.Measured.Turns) == 0 {
 		return nil

@@ -39,7 +39,7 @@ func recorded(t *testing.T) *bench.Record {
 		Stages: []bench.Stage{{Rate: 1, Arrival: profile.Constant}, {Arrival: profile.Burst}}}
 }
 
-// finite replaces an infinity, which JSON does not have.
+// finite replaces an infinity, which JSON lacks.
 func finite(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -128,7 +128,7 @@ func TestUUID(t *testing.T) {
 	require.Equal(t, "2ed6657d-e927-568b-95e1-2665a8aea6a2", uuid("www.example.com"))
 }
 
-// Lengths keep their spread and the name of their distribution, and a distribution of figures its 25th percentile.
+// Lengths keep their spread and the name of their distribution. A distribution of figures keeps its 25th percentile.
 func TestLengths(t *testing.T) {
 	normal := &profile.Distribution{Kind: "normal", Mean: 50, StdDev: 7, Min: 10, Max: 90}
 	require.Equal(t, fields{"distribution": "gaussian", "value": 50.0, "std_dev": 7.0, "min": 10.0, "max": 90.0},

@@ -42,7 +42,8 @@ func draw(d *profile.Distribution, r *rand.Rand) float64 {
 	return d.Mean
 }
 
-// lognormal has the distribution's mean and standard deviation: its logarithm's follow from them.
+// lognormal returns a number with the distribution's mean and standard deviation, from which those of its logarithm
+// follow.
 func lognormal(d *profile.Distribution, r *rand.Rand) float64 {
 	mean, above := d.Mean, 0.0
 	if d.Shift {

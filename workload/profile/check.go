@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// errorf makes an error about a key, such as "load.stages.0.rate".
+// errorf returns an error about a key, such as "load.stages.0.rate".
 type errorf func(key, format string, args ...any) error
 
 // Validate checks what the types of the keys cannot express: which keys an arrival or a kind of data needs, and
@@ -47,7 +47,7 @@ func (p *Profile) check(wrong errorf) error {
 	return nil
 }
 
-// checkKinds rejects prompts that an API without tokens cannot carry, and limits of what its answers do not have.
+// checkKinds rejects prompts that an API without tokens cannot carry, and limits on figures that its answers lack.
 func (p *Profile) checkKinds(wrong errorf) error {
 	if p.API.Generates() {
 		return nil
@@ -114,7 +114,7 @@ func checkHeader(wrong errorf, key, name, value string) error {
 	return nil
 }
 
-// Keys of a stage, as its needs name them.
+// Keys of a stage by which arrivals lists needs.
 const (
 	rateKey   = "rate"
 	lengthKey = "duration or requests"
@@ -126,7 +126,7 @@ const (
 	rampKey   = "ramp"
 )
 
-// arrivals lists what each arrival needs and what it may have besides; other keys are errors.
+// arrivals lists the required and the optional keys of each arrival; other keys are errors.
 var arrivals = map[Arrival]struct{ needs, may []string }{
 	Constant:       {[]string{rateKey, lengthKey}, []string{rampKey, usersKey}},
 	Poisson:        {[]string{rateKey, lengthKey}, []string{rampKey, usersKey}},
@@ -215,7 +215,7 @@ func (l *Load) checkClients(wrong errorf) error {
 	return nil
 }
 
-// checkPositive checks a distribution whose every value must be above 0; nil is right.
+// checkPositive checks a distribution whose every value must be above 0; nil is valid.
 func (n named) checkPositive(wrong errorf) error {
 	if n.of == nil {
 		return nil
@@ -226,7 +226,7 @@ func (n named) checkPositive(wrong errorf) error {
 	return n.of.check(wrong, n.key)
 }
 
-// checkStreams rejects clients that leave or read by tokens where answers do not come token by token.
+// checkStreams rejects clients that leave or read by tokens if answers do not come token by token.
 func (p *Profile) checkStreams(wrong errorf) error {
 	if p.API.Stream {
 		return nil
@@ -244,7 +244,7 @@ func (l *Load) usesTrace() bool {
 	return slices.ContainsFunc(l.Stages, func(s Stage) bool { return s.Arrival == Trace })
 }
 
-// dataNeeds lists the keys that each kind of data needs.
+// dataNeeds lists the required keys of each kind of data.
 var dataNeeds = map[DataKind][]string{
 	Fixed: {"text"}, Random: {"input", "output"}, Synthetic: {"input", "output"},
 	SharedPrefix: {"groups", "output"}, Conversations: {"turns", "input", "output"},

@@ -95,7 +95,7 @@ func TestChecksOfLoads(t *testing.T) {
 	}
 }
 
-// Each arrival refuses a stage without one of its needs, and one with a key that it has no use for.
+// Each arrival rejects a stage without one of its needs, and one with a key that does not apply.
 func TestChecksOfStages(t *testing.T) {
 	set := map[string]func(*Stage){
 		rateKey: func(s *Stage) { s.Rate = 1 }, timeKey: func(s *Stage) { s.Duration = 1 },

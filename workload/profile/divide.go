@@ -34,7 +34,7 @@ func (d *Data) conversations() int {
 	return 0
 }
 
-// atATime returns how many requests of a stage are in flight at most; 0: the load does not limit them.
+// atATime returns the maximum number of a stage's requests in flight; 0: the load does not limit them.
 func (l *Load) atATime(s *Stage) int {
 	if s.Concurrency > 0 && (l.InFlight == 0 || s.Concurrency < l.InFlight) {
 		return s.Concurrency

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What several shards cannot send together is refused, for every number of them; one shard sends anything.
+// Loads that several shards cannot send are rejected for every number of shards; one shard can send any load.
 func TestDivide(t *testing.T) {
 	with := func(change func(*Profile)) *Profile {
 		p := Defaults()

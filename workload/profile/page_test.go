@@ -48,7 +48,7 @@ func TestThePageListsEveryKey(t *testing.T) {
 	require.Equal(t, before+keys(), string(text), "go test ./workload/profile -run TestThePage -update writes it anew")
 }
 
-func TestTheSchemaIsTheTypes(t *testing.T) {
+func TestTheSchemaMatchesTheTypes(t *testing.T) {
 	schema := strict.Schema(reflect.TypeFor[Profile](), "Workload profile", "A workload of `mlperf-go bench`.")
 	want, err := json.MarshalIndent(schema, "", "  ")
 	require.NoError(t, err)

@@ -53,7 +53,8 @@ func group(stages []Stage) string {
 	return text
 }
 
-// column lists a key of stages: once if it is equal everywhere, its range if the list is long, nothing if it is unset.
+// column lists the values of a key in stages: one if all are equal, a range if the list is long, nothing if it is
+// unset.
 func column(stages []Stage, key func(Stage) float64) string {
 	values := make([]float64, len(stages))
 	for i, s := range stages {

@@ -28,7 +28,7 @@ func newConversations(p *profile.Profile, o Options) (Source, error) {
 func (c *conversations) Sessions() int      { return c.p.Data.Turns.Conversations }
 func (c *conversations) Conversations() int { return c.p.Data.Turns.Conversations }
 
-// turn is the lengths of one turn in tokens, and the time before it.
+// turn contains the lengths of one turn in tokens, and the time before it.
 type turn struct {
 	input, output int
 	delay         time.Duration
@@ -60,7 +60,7 @@ func (c *conversations) turns(session int) (turns []turn, system int) {
 	return turns, system
 }
 
-// opening returns the tokens before the first turn of a conversation with a system prompt of its own.
+// opening returns the number of tokens before the first turn of a conversation with its own system prompt.
 func (c *conversations) opening(session, system int) int {
 	pooled, _ := c.x.choose(session)
 	return c.p.Data.Turns.SharedSystem + system + c.x.allSize + pooled

@@ -25,13 +25,13 @@ const (
 	largestTotal = 4 << 30 // bytes of all texts
 )
 
-// entry is a row of a file: a prompt, and the answer that it had if the file contains it.
+// entry is a row of a file: a prompt, and its recorded answer if there is one.
 type entry struct{ prompt, answer string }
 
-// layout is where a named form keeps prompts and answers.
+// layout is the place of prompts and answers in a named form.
 type layout struct{ prompt, answer []string }
 
-// layouts are the columns of the named forms; the first that a row has counts.
+// layouts are the columns of the named forms; the first one that a row has counts.
 var layouts = map[profile.Format]layout{
 	"":                  {[]string{"prompt", "question", "text", "input", "instruction", "content"}, answers},
 	"jsonl":             {[]string{"prompt", "question", "text", "input", "instruction", "content"}, answers},
@@ -69,7 +69,7 @@ func newFile(p *profile.Profile, o Options) (Source, error) {
 	}}, nil
 }
 
-// load reads as many rows as the profile asks for: the first, or any of the file if they are shuffled.
+// load reads as many rows as the profile requests: the first ones, or any of the file if they are shuffled.
 func load(p *profile.Profile, o Options) ([]entry, error) {
 	d := &p.Data
 	want := d.Rows
@@ -166,9 +166,9 @@ func (c *collector) read(form profile.Format, suffix string, r *bufio.Reader) er
 	return c.json(form, r)
 }
 
-// checkText rejects what is no text, and a web page: often the answer of a download that failed.
+// checkText rejects contents that are not text, and web pages, which are often the answer of a failed download.
 func checkText(r *bufio.Reader, expected string) error {
-	head, _ := r.Peek(64) // of a shorter file, all of it
+	head, _ := r.Peek(64) // a shorter file is returned as a whole
 	if what, remedy := foreign.TextKind(head); what != "" {
 		return fmt.Errorf("found %s, expected %s; %s", what, expected, remedy)
 	}
@@ -201,7 +201,7 @@ func (c *collector) text(sonnet bool, r *bufio.Reader) error {
 	return c.sonnets(all)
 }
 
-// sonnets makes prompts of random lines, the first of which are common to all. A line has about ten tokens
+// sonnets returns prompts of random lines, the first of which are common to all. A line has about ten tokens
 // (vllm/benchmarks/datasets, SonnetDataset draws lines in the same way).
 func (c *collector) sonnets(lines []string) error {
 	const perLine, most = 10, 1000
@@ -284,7 +284,7 @@ func (c *collector) json(form profile.Format, r *bufio.Reader) error {
 	if err != nil {
 		return err
 	}
-	head, _ := r.Peek(24) // of a shorter file, all of it
+	head, _ := r.Peek(24) // a shorter file is returned as a whole
 	if what, remedy := foreign.Kind(head); what != "" {
 		return fmt.Errorf("found %s, expected JSON or JSON Lines; %s", what, remedy)
 	}
@@ -343,7 +343,8 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// entryOf returns the prompt and the answer of a row: of its columns, or the first two turns of its conversation.
+// entryOf returns the prompt and the answer of a row: from its columns, or from the first two turns of its
+// conversation.
 func entryOf(raw map[string]json.RawMessage, l layout) entry {
 	text := func(names []string) (s string) {
 		for _, name := range names {

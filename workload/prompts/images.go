@@ -49,7 +49,7 @@ func weight(r profile.Resolution) float64 {
 	return r.Weight
 }
 
-// part is a part of a message's content.
+// part is a part of the content of a message.
 type part struct {
 	Type  string    `json:"type"`
 	Text  string    `json:"text,omitempty"`
@@ -100,8 +100,8 @@ func (x *pictures) Request(session, call int, r *Request) error {
 	return err
 }
 
-// draw returns a new picture as a data URL. A gradient of random colours is unlike every other one, so caches of images
-// do not help, and it is encoded fast.
+// draw returns a new picture as a data URL. A gradient of random colours differs from every other one, so that caches
+// of images have no effect, and is encoded fast.
 func (x *pictures) draw(r *rand.Rand) (string, error) {
 	size := x.p.Data.Images.Resolutions[0]
 	at := r.Float64() * x.total

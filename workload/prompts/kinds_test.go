@@ -19,7 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/recording"
 )
 
-// tokensOf counts with the simulator's vocabulary, which is what texts without a tokenizer are made of.
+// tokensOf counts with the simulator's vocabulary, of which texts without a tokenizer consist.
 func tokensOf(text string) int { return len(datasets.SynthVocabulary().Encode(text)) }
 
 func with(kind profile.DataKind, change func(*profile.Profile)) *profile.Profile {
@@ -53,7 +53,7 @@ func talking(p *profile.Profile) {
 		MaxContext: 400}
 }
 
-// Requests are a function of profile, seed, session and call alone, whoever asks for them and in whichever order.
+// Requests depend only on profile, seed, session and call, whoever requests them and in whatever order.
 func TestEveryKindDependsOnTheSeedAlone(t *testing.T) {
 	trace := filepath.Join(t.TempDir(), "t.jsonl")
 	require.NoError(t, os.WriteFile(trace,
@@ -80,7 +80,7 @@ func TestEveryKindDependsOnTheSeedAlone(t *testing.T) {
 	}
 }
 
-// Texts have exactly the number of tokens that the profile asks for.
+// Texts have exactly the number of tokens in the profile.
 func TestLengthsAreExact(t *testing.T) {
 	for _, change := range []func(*profile.Profile){nil, bucketed} {
 		sum := 0
@@ -346,7 +346,7 @@ func FuzzFiles(f *testing.F) {
 	})
 }
 
-// Recorded sessions: a call's own messages follow the server's answer, unless the recorded ones are asked for.
+// Recorded sessions: a call's own messages follow the server's answer, unless the profile selects the recorded ones.
 func TestRecordedSessions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "made.jsonl")
 	open := func(format string, change func(*profile.SessionFiles)) Source {

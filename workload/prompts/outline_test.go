@@ -8,7 +8,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 )
 
-// An outline has the lengths of the requests that the source makes, with the history before each of them.
+// An outline has the lengths of the source's requests, including the history before each of them.
 func TestOutline(t *testing.T) {
 	for name, p := range map[string]*profile.Profile{
 		"conversations": with(profile.Conversations, talking),

@@ -86,7 +86,7 @@ func (s *recorded) Request(session, call int, r *Request) error {
 }
 
 // text returns a prompt of a recording that has lengths only. Equal blocks of a session are equal texts, so that a
-// server's cache finds the prefixes that the recorded one found. Who said what is unknown: it is one message.
+// server's cache finds the prefixes that the recorded one found. It is one message, because the speakers are unknown.
 func (s *recorded) text(session, call int) string {
 	c := &s.list[session].Calls[call]
 	var text strings.Builder

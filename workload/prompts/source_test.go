@@ -56,7 +56,7 @@ func TestRandomDependsOnTheSeedAlone(t *testing.T) {
 	require.InDelta(t, 53, float64(sum)/n, 2)
 }
 
-// Without a vocabulary's size, token ids are those of a usual one.
+// Without a vocabulary's size, token ids are within a usual vocabulary.
 func TestDefaultVocabulary(t *testing.T) {
 	src, err := Open(random(7), Options{})
 	require.NoError(t, err)

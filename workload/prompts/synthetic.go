@@ -29,7 +29,7 @@ func output(d *profile.Distribution, r *rand.Rand) int {
 
 // prefixes chooses a common prefix for each row: one for all, or one of weighted pools.
 type prefixes struct {
-	w       *writer // nil: only lengths are asked for
+	w       *writer // nil: the caller needs lengths only
 	seed    uint64
 	all     string
 	allSize int
@@ -48,7 +48,7 @@ func newPrefixes(p *profile.Profile, w *writer) *prefixes {
 	return x
 }
 
-// of returns the prefix of a row, its tokens and its group: from 1, 0 for none.
+// of returns the prefix of a row, its tokens and its group, from 1; 0: no group.
 func (x *prefixes) of(row int) (text string, size, group int) {
 	pooled, group := x.choose(row)
 	if text = x.all; pooled > 0 {
@@ -57,7 +57,7 @@ func (x *prefixes) of(row int) (text string, size, group int) {
 	return text, x.allSize + pooled, group
 }
 
-// choose returns the group of a row, from 1 and 0 for none, and the tokens that its pool adds to the common prefix.
+// choose returns the group of a row, from 1 (0: no group), and the tokens that its pool adds to the common prefix.
 func (x *prefixes) choose(row int) (pooled, group int) {
 	if len(x.buckets) == 0 {
 		return 0, min(x.allSize, 1)
@@ -105,7 +105,7 @@ func documents(w *writer, seed uint64, row int) []string {
 }
 
 // newSharedPrefix returns users who share the system prompts of their groups. Without turns, the users' prompts are
-// sent in a random order, again and again. With turns, each user is a session without end.
+// sent repeatedly in random order. With turns, each user is a session without end.
 func newSharedPrefix(p *profile.Profile, o Options) (Source, error) {
 	w, err := newWriter(o.Tokenizer, p.Data.Corpus)
 	if err != nil {
@@ -128,7 +128,7 @@ const (
 	mostTurns = 1000 // of a user whose session has no end
 )
 
-// chain returns calls that each wait for the one before.
+// chain returns calls that each wait for the previous one.
 func chain(n int) []Call {
 	calls := make([]Call, n)
 	for i := 1; i < n; i++ {
@@ -139,7 +139,7 @@ func chain(n int) []Call {
 
 type groups struct {
 	p       *profile.Profile
-	w       *writer // nil: only lengths are asked for
+	w       *writer // nil: the caller needs lengths only
 	systems []string
 	sizes   []int
 	order   []int

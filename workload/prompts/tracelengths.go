@@ -22,7 +22,7 @@ func newTrace(p *profile.Profile, o Options) (Source, error) {
 		return nil, err
 	}
 	rows, lengths := t.Len(), *t
-	lengths.TimesNS = nil // so that they take no memory unless they are the load's
+	lengths.TimesNS = nil // they would take memory, and are the load's at most
 	if p.Data.Rows > 0 {
 		rows = min(rows, p.Data.Rows)
 	}

@@ -20,17 +20,17 @@ const (
 	mostTries    = 64
 )
 
-// writer makes texts with an exact number of tokens.
+// writer writes texts with an exact number of tokens.
 type writer struct {
 	words    []string // each one token with the space before it
 	count    func(text string) int
-	additive bool    // n words in a row are n + extra tokens
+	additive bool    // whether n words in a row have n + extra tokens
 	extra    int     // tokens that a tokenizer adds to a text of words
 	corpus   []int32 // ids of a file's text; nil: words are drawn at random
 	decode   func(ids []int32) string
 }
 
-// newWriter returns the writer of a tokenizer; nil means the simulator's. corpus is a text file; "" means random words.
+// newWriter returns the writer of a tokenizer; nil: the simulator's. corpus is a text file; "": random words.
 func newWriter(t *tokenizer.Tokenizer, corpus string) (*writer, error) {
 	w := &writer{}
 	if t == nil {
@@ -74,7 +74,7 @@ func wordsOf(t *tokenizer.Tokenizer) (words []string) {
 
 const letters = "abcdefghijklmnopqrstuvwxyz"
 
-// probe reports whether the tokens of words add up, by texts of several lengths.
+// probe reports whether the numbers of words' tokens add up, by texts of several lengths.
 func (w *writer) probe() (extra int, additive bool) {
 	r := rand.New(rand.NewPCG(1, 2))
 	extra = w.count(w.draw(r, 1)) - 1
@@ -122,7 +122,7 @@ func (w *writer) load(path string, t *tokenizer.Tokenizer) error {
 	return nil
 }
 
-// text returns a text of exactly n tokens, or of the nearest number that the tokenizer can make.
+// text returns a text of exactly n tokens, or of the nearest number that the tokenizer can reach.
 func (w *writer) text(r *rand.Rand, n int) string {
 	if n <= 0 {
 		return ""
@@ -137,7 +137,7 @@ func (w *writer) text(r *rand.Rand, n int) string {
 	return w.fit(r, text, n)
 }
 
-// cut returns about n tokens of the corpus, which begins again at its end.
+// cut returns about n tokens of the corpus, which starts again after its end.
 func (w *writer) cut(r *rand.Rand, n int) string {
 	start := r.IntN(len(w.corpus))
 	ids := make([]int32, n)
@@ -158,7 +158,7 @@ func (w *writer) fit(r *rand.Rand, text string, n int) string {
 			text += w.draw(r, n-have)
 			continue
 		}
-		// at least as many characters as tokens go; the next round appends what is missing
+		// This removes at least as many characters as tokens; the next round appends the missing ones.
 		cut := max(1, (have-n)*len(text)/have)
 		end := max(0, len(text)-cut)
 		for end > 0 && text[end]&0xC0 == 0x80 { // within a character

@@ -33,7 +33,7 @@ func TestBadCorpora(t *testing.T) {
 	}
 }
 
-// A text that is too long loses its end alone, between characters.
+// A text that is too long loses only its end, between characters.
 func TestFitKeepsTheBeginning(t *testing.T) {
 	w, err := newWriter(nil, "")
 	require.NoError(t, err)
@@ -48,7 +48,7 @@ func TestFitKeepsTheBeginning(t *testing.T) {
 	}
 }
 
-// ShareGPT's rows are left out where their lengths, counted by a tokenizer, are outside of the profile's bounds.
+// Rows of ShareGPT are omitted if their lengths, counted by a tokenizer, are outside the profile's bounds.
 func TestRowsOutsideOfTheBounds(t *testing.T) {
 	tok, err := tokenizer.Parse([]byte(`{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}}`), nil)
 	require.NoError(t, err)
@@ -83,7 +83,7 @@ func TestRowsOutsideOfTheBounds(t *testing.T) {
 	require.Equal(t, 4, list.seen)
 }
 
-// Shuffled rows come from the whole file, and others from its beginning.
+// Shuffled rows come from the whole file, other rows from its beginning.
 func TestRowsOfAFile(t *testing.T) {
 	var text strings.Builder
 	for i := range 100 {

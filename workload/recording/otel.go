@@ -194,8 +194,8 @@ func seconds(text string) (float64, error) {
 	return 0, fmt.Errorf("expected a time such as 2026-01-02T03:04:05.678Z, not %.40q", text)
 }
 
-// link finds which call each one continues: the prompt and the answer of that one begin its own prompt. Without such a
-// call, it is the last one whose answer is among its messages.
+// link finds the earlier call that each call continues: its prompt and answer begin the later prompt. Otherwise it is
+// the last call whose answer is among the messages.
 func link(talks []talk) {
 	seed := maphash.MakeSeed()
 	whole := map[uint64]int{}   // prompt and answer of a call
@@ -286,7 +286,7 @@ type part struct {
 	} `json:"function"`
 }
 
-// messagesOf converts recorded messages to OpenAI's form. isUser reports that the last one is a user's.
+// messagesOf converts recorded messages to OpenAI's form. isUser reports whether the last one is a user's.
 func messagesOf(text json.RawMessage) (list []json.RawMessage, isUser bool, err error) {
 	var in []struct {
 		Role      string          `json:"role"`
@@ -324,7 +324,7 @@ func messagesOf(text json.RawMessage) (list []json.RawMessage, isUser bool, err 
 	return list, isUser, nil
 }
 
-// convert makes the messages of one recorded message: a message may contain the results of several tools.
+// convert returns the messages of one recorded message, which may contain the results of several tools.
 func convert(role, toolID string, parts []part) (list []json.RawMessage, err error) {
 	if role == "developer" {
 		role = "system"
@@ -347,7 +347,7 @@ func convert(role, toolID string, parts []part) (list []json.RawMessage, err err
 		case "tool_call_response", "tool_result":
 			text := flat(p.Result) + flat(p.Response) + flat(p.Content)
 			list = append(list, encode(wireMessage{Role: "tool", ToolID: cmp.Or(p.ID, p.ToolUseID, toolID), Content: &text}))
-		case "reasoning", "thinking", "": // servers make their own
+		case "reasoning", "thinking", "": // servers write their own
 		default:
 			return nil, fmt.Errorf("a part of type %.30q cannot be sent", p.Type)
 		}
@@ -380,7 +380,7 @@ func (p *part) call() (t wireTool, err error) {
 	return t, nil
 }
 
-// flat returns a text, or the texts of a list of parts. Other values are written as JSON.
+// flat returns a text, or the texts of a list of parts. It writes other values as JSON.
 func flat(value json.RawMessage) string {
 	var text string
 	if len(value) == 0 || json.Unmarshal(value, &text) == nil {

@@ -47,7 +47,7 @@ type Call struct {
 	Continues int
 	Own       json.RawMessage
 
-	Blocks      []uint64 // ids of blocks of the prompt; within a session, equal ids are equal contents
+	Blocks      []uint64 // ids of blocks of the prompt; within a session, equal ids mean equal contents
 	BlockTokens int      // tokens of a block
 }
 
@@ -57,10 +57,10 @@ type Options struct {
 	IdleGapCap    time.Duration // longest time between the starts of two calls; 0: any
 	MaxWait       time.Duration // longest delay of a call; 0: any
 	IgnoreDelays  bool
-	ThinkTimeOnly bool // keep pauses of users only
+	ThinkTimeOnly bool // whether to keep pauses of users only
 	BlockTokens   int  // of a Weka trace that does not contain it
-	KeepErrors    bool // keep calls that failed when recorded
-	SkipInvalid   bool // leave out sessions that cannot be read, and return why
+	KeepErrors    bool // whether to keep calls that failed in the recording
+	SkipInvalid   bool // whether to skip unreadable sessions, and return why
 }
 
 // formats are the readers of one session by the name of its form.
@@ -136,7 +136,7 @@ type reader struct {
 	bytes int64
 }
 
-// skips notes what cannot be read, if that is allowed.
+// skips records why a session cannot be read, if that is allowed.
 func (r *reader) skips(name string, err error) bool {
 	const most = 20
 	if r.o.SkipInvalid && len(r.notes) < most {
@@ -204,15 +204,15 @@ type rawCall struct {
 	Call
 	start, end float64
 	before     int     // the call that it certainly waited for; -1: unknown
-	isUser     bool    // a user's pause came before it
+	isUser     bool    // whether a user's pause preceded it
 	think      float64 // seconds of that pause; -1: unknown
 }
 
-// session infers what each call waited for, and how long after that it was sent.
+// session infers the calls for which each call waited, and the delay after them.
 func (s *raw) session(o *Options) Session {
 	out := Session{ID: s.id}
 	times := newWarp(s.calls, o.IdleGapCap.Seconds())
-	var front []int // calls that have ended, without those that a call of the front waited for
+	var front []int // calls that have ended, except those for which a call of the front waited
 	var running []int
 	for i := range s.calls {
 		c := &s.calls[i]
@@ -237,8 +237,7 @@ func (s *raw) session(o *Options) Session {
 	return out
 }
 
-// waits returns the call that c continues and the calls of the front that were made since; without such a call, the
-// whole front.
+// waits returns the call that c continues and the calls of the front since then; without such a call, the whole front.
 func (s *raw) waits(c *rawCall, front []int) (after []int) {
 	since := -1.0
 	if c.before >= 0 {

@@ -30,7 +30,7 @@ func made(t *testing.T, format string, o Options) []Session {
 	return list
 }
 
-// afters returns what each call waits for.
+// afters returns the calls for which each call waits.
 func afters(s Session) (list [][]int) {
 	for _, c := range s.Calls {
 		list = append(list, c.After)
@@ -53,7 +53,7 @@ func TestGraph(t *testing.T) {
 	}
 }
 
-// A seed decides a made-up recording; its sessions differ, and each is marked.
+// A seed determines a made-up recording. Its sessions differ, and each is marked.
 func TestRehearse(t *testing.T) {
 	write := func(format string, seed uint64, sessions int) []string {
 		var b bytes.Buffer
@@ -75,7 +75,7 @@ func TestRehearse(t *testing.T) {
 	}
 	require.ErrorContains(t, Rehearse(&bytes.Buffer{}, "csv", 7, 1), "use otel or weka")
 
-	// The messages of a session are numbered, so that none repeats another one.
+	// The messages of a session are numbered, so that they all differ.
 	texts := map[string]bool{}
 	for _, text := range regexp.MustCompile(`[a-z]+ \d+ of rehearsal-0: \d+`).FindAllString(write("otel", 7, 1)[0], -1) {
 		texts[text] = true
@@ -172,7 +172,7 @@ func TestFilesOfAFolder(t *testing.T) {
 	require.ErrorContains(t, err, "has no .json and no .jsonl file")
 }
 
-// The tools of a call are read in every form, and refused where they are no list. Texts in parts are joined.
+// The tools of a call are read in every form, and rejected if they are not a list. Texts in parts are joined.
 func TestToolsOfACall(t *testing.T) {
 	read := func(definitions string) (json.RawMessage, error) {
 		path := filepath.Join(t.TempDir(), "x.json")
@@ -248,7 +248,7 @@ func TestLinkedCalls(t *testing.T) {
 	require.Equal(t, 0, tool[1].before)
 }
 
-// No call waits for longer than a year, nor than the longest wait that was asked for.
+// No call waits for longer than a year or the requested limit.
 func TestLongestWait(t *testing.T) {
 	const day = 24 * time.Hour
 	path := filepath.Join(t.TempDir(), "x.json")
@@ -263,7 +263,7 @@ func TestLongestWait(t *testing.T) {
 	}
 }
 
-// Calls of tools have their arguments under several names, and the results theirs.
+// Calls of tools may name their arguments and results in several ways.
 func TestToolsOfOTel(t *testing.T) {
 	list, isUser, err := messagesOf(json.RawMessage(`[{"role":"developer","content":"s"},
 		{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"f","input":{"a": 1}}]},
@@ -279,7 +279,7 @@ func TestToolsOfOTel(t *testing.T) {
 	}
 }
 
-// The bounds of Weka's counts, and of its times.
+// Bounds of Weka's counts and times.
 func TestBoundsOfWeka(t *testing.T) {
 	for keys, ok := range map[string]bool{`"in":0,"out":0`: true, `"in":16777216,"out":16777216`: true, `"in":16777217`: false,
 		`"out":16777217`: false, `"out":-1`: false, `"api_time":0`: true, `"api_time":-1`: false,
@@ -297,7 +297,7 @@ func TestBoundsOfWeka(t *testing.T) {
 	}
 }
 
-// A folder's files are sessions; links are not followed, and bad files are skipped where that is allowed.
+// A folder's files are sessions. Links are not followed, and bad files are skipped if that is allowed.
 func TestFolder(t *testing.T) {
 	folder := t.TempDir()
 	var b bytes.Buffer
@@ -320,7 +320,7 @@ func TestFolder(t *testing.T) {
 	require.Len(t, list, 1)
 }
 
-// FuzzRead feeds foreign bytes to both readers. What they accept is a graph without cycles.
+// FuzzRead passes foreign bytes to both readers. An accepted recording is a graph without cycles.
 func FuzzRead(f *testing.F) {
 	for _, format := range []string{"otel", "weka"} {
 		var b bytes.Buffer

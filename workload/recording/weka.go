@@ -110,7 +110,7 @@ func (w *wekaReader) entry(e *wekaEntry, agent int) error {
 	return nil
 }
 
-// link finds the call that each one continues: the last of its agent that had ended, or the session's own.
+// link finds the call that each one continues: the last ended call of its agent, or the session's own.
 func (w *wekaReader) link() []rawCall {
 	ordering.Sort(w.calls, func(a, b wekaCall) int { return cmp.Compare(a.start, b.start) })
 	byAgent := make([][]int, w.agents+1)

@@ -21,7 +21,7 @@ func newGrowth(s *profile.Stage) growth {
 	if s.Ramp.To > 0 {
 		g.last = s.Ramp.To
 	}
-	if g.exponential && (g.first <= 0 || g.first == g.last) { // its curve begins above 0, and bends
+	if g.exponential && (g.first <= 0 || g.first == g.last) { // its curve starts above 0, and is not linear
 		g.exponential = false
 	}
 	switch {
@@ -58,7 +58,7 @@ func (g growth) count(seconds float64) float64 {
 	return g.first*seconds + (g.last-g.first)*seconds*seconds/(2*g.over)
 }
 
-// time returns the seconds after which so many requests are due: the inverse of count.
+// time returns the seconds after which n requests are due: the inverse of count.
 func (g growth) time(requests float64) float64 {
 	ramp := g.mean() * g.over
 	if requests >= ramp {
@@ -73,5 +73,5 @@ func (g growth) time(requests float64) float64 {
 	if g.first+root == 0 {
 		return 0
 	}
-	return 2 * requests / (g.first + root) // the form that a slope of 0 does not upset
+	return 2 * requests / (g.first + root) // this form is valid for a slope of 0 too
 }

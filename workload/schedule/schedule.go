@@ -86,7 +86,7 @@ func gaps(s *profile.Stage, next func() float64, first float64) []int64 {
 	if most == 0 {
 		most = math.MaxInt
 	}
-	const rounding = 1e-9 // 30 s of 0.1 per second are 3 requests
+	const rounding = 1e-9 // 30 s at 0.1 per second are 3 requests
 	due := make([]int64, 0, int(Expected(s))+1)
 	at := first
 	for len(due) < most {
@@ -137,8 +137,8 @@ func poissonSeconds(s *profile.Stage, r *rand.Rand) []int64 {
 	return due[:n]
 }
 
-// replayed cuts a trace to the stage's duration and number of requests. A trace may be out of order; one that is in
-// order and begins at 0 is not copied.
+// replayed cuts a trace to the stage's duration and number of requests. The trace may be unsorted. A sorted trace that
+// begins at 0 is not copied.
 func replayed(s *profile.Stage, recorded []int64) ([]int64, error) {
 	if len(recorded) == 0 {
 		return nil, fmt.Errorf("the trace has no arrivals")

@@ -120,7 +120,7 @@ func TestRampsAccelerate(t *testing.T) {
 	require.InDelta(t, 1000.0/11, middle, 2, "the tenth of the last rate at half time")
 }
 
-// The two functions of a ramp are each other's inverse.
+// The two functions of a ramp are inverses of each other.
 func TestGrowthIsInverted(t *testing.T) {
 	for _, g := range []growth{{first: 5, last: 5}, {last: 9, over: 3}, {first: 9, last: 2, over: 3},
 		{first: 2, last: 20, over: 4, exponential: true}} {
@@ -147,7 +147,7 @@ func TestTraceIsSortedAndCut(t *testing.T) {
 	require.Same(t, &inOrder[0], &list[0], "a long trace is not copied")
 }
 
-func TestWhatHasNoTimes(t *testing.T) {
+func TestStagesWithoutTimes(t *testing.T) {
 	_, err := Due(&profile.Stage{Arrival: profile.Closed, Concurrency: 2}, Seed{}, nil)
 	require.ErrorContains(t, err, "wait for answers")
 	_, err = Due(&profile.Stage{Arrival: profile.Constant, Rate: 1e9, Duration: time.Hour}, Seed{}, nil)
@@ -157,7 +157,7 @@ func TestWhatHasNoTimes(t *testing.T) {
 	require.Equal(t, []int64{0, 0}, Starts(&profile.Stage{Concurrency: 2}))
 }
 
-// Stages and seeds have random numbers of their own.
+// Each stage and seed has its own random numbers.
 func TestSeedsDiffer(t *testing.T) {
 	s := profile.Stage{Arrival: profile.Poisson, Rate: 5, Requests: 10}
 	a, _ := Due(&s, Seed{7, 0}, nil)

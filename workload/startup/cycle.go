@@ -14,7 +14,7 @@ type Call func(ctx context.Context, method, path string) (status int, body []byt
 // NeedsCycle reports whether the server has sleep mode while its log shows no sleep with a wake-up yet.
 func (r *Report) NeedsCycle() bool { return r.SleepMode && len(r.Sleeps) < 2 }
 
-// pollSleep is how often Cycle asks whether the server sleeps.
+// pollSleep is how often Cycle checks whether the server sleeps.
 const pollSleep = 100 * time.Millisecond
 
 // Cycle puts a server to sleep at level 1 and wakes it, so that its log contains how long both take. It waits until the

@@ -7,7 +7,7 @@ type category struct {
 	starts, ends []string
 	below        []category
 	repeats      bool // it may occur several times, such as for the model and its draft
-	late         bool // it starts with the last of its starts before the end
+	late         bool // whether it starts with the last of its starts before the end
 }
 
 // wordings are the marks of one kind of server.
@@ -70,7 +70,7 @@ var servers = []wordings{
 	},
 }
 
-// quantity is a number in a line: what follows the mark, in the unit that the line states.
+// quantity is a number in a line: the text behind the mark, in the unit of the line.
 type quantity struct {
 	marks []string
 	into  func(*Engine, measured)
@@ -79,7 +79,8 @@ type quantity struct {
 var quantities = []quantity{
 	{[]string{"Model loading took"}, func(e *Engine, m measured) { e.Load.Size, e.Load.Time = m.gib(), m.seconds() }},
 	{[]string{"Loading weights took"}, func(e *Engine, m measured) { e.Load.Time = m.seconds() }},
-	// Every rank of SGLang writes its own line, and one for a draft model: the slowest and the largest count.
+	// Every rank of SGLang writes its own line, and one for a draft model. The slowest time and the largest count are
+	// used.
 	{[]string{"Load weight end"}, func(e *Engine, m measured) {
 		e.Load.Size = max(e.Load.Size, m.after("mem usage="))
 		e.Load.Time = max(e.Load.Time, m.after("elapsed="))

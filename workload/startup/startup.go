@@ -122,7 +122,7 @@ var (
 	gpu     = regexp.MustCompile(`(gpu_uuid|gpu_name|compute_cap|persistence_mode)='([^']{0,200})'`)
 )
 
-// parser collects what matters of a log.
+// parser collects the relevant parts of a log.
 type parser struct {
 	o       Options
 	server  *wordings
@@ -177,7 +177,7 @@ func Parse(name string, r io.Reader, o Options) (*Report, error) {
 	return p.report, nil
 }
 
-// signed returns the server other than not that writes such a line at its start; empty: none.
+// signed returns the server, other than not, whose first lines contain such a line; empty: none.
 func signed(text, not string) string {
 	for i := range servers {
 		if servers[i].name != not && containsAny(text, servers[i].sign) {
@@ -248,7 +248,7 @@ func markEnd(text string, marks []string) int {
 	return -1
 }
 
-// timeOf parses a line's time. Without a year it is that of the start, and a month before the start's is of the next.
+// timeOf parses a line's time. Without a year, the year is the start's, or the next one for a month before the start's.
 func (p *parser) timeOf(text string) (time.Time, bool) {
 	m := stamp.FindStringSubmatch(text[:min(len(text), 300)])
 	if m == nil {
@@ -282,7 +282,7 @@ func (p *parser) timeOf(text string) (time.Time, bool) {
 	return at, true
 }
 
-// facts reads single values; the first line that has one counts.
+// facts reads single values; the first line with a value counts.
 func (p *parser) facts(text string, at time.Time, hasTime bool) {
 	r := p.report
 	if i := markEnd(text, []string{"non-default args:", "server_args="}); i >= 0 && r.Args == "" {
@@ -333,7 +333,7 @@ func (p *parser) gpus(text string) {
 	}
 }
 
-// sleep reads the lines about sleep mode: what was freed, and then how long it took.
+// sleep reads the lines about sleep mode: the freed memory, and then the duration.
 func (p *parser) sleep(text string) {
 	if i := markEnd(text, []string{"Sleep mode freed"}); i >= 0 {
 		rest := measured(text[i:])
@@ -358,7 +358,8 @@ func (p *parser) sleep(text string) {
 
 func bounded(s string) string { return s[:min(len(s), 4096)] }
 
-// measured is the end of a line, behind a mark. Its numbers are read by their units, since other numbers may precede.
+// measured is the end of a line, behind a mark. Its numbers are identified by their units, because other numbers may
+// precede.
 type measured string
 
 var (

@@ -76,7 +76,7 @@ func TestVLLM(t *testing.T) {
 	}, r.Processes)
 }
 
-// TestText writes the tables for people, and what a cluster knows of the pod.
+// TestText writes the tables for people, including a cluster's facts about the pod.
 func TestText(t *testing.T) {
 	r, err := parse(composed, Options{})
 	require.NoError(t, err)
@@ -119,8 +119,8 @@ func TestSGLang(t *testing.T) {
 	require.Equal(t, map[string]float64{"TP0": 24, "main": 3}, sums, "the categories and the gaps tile the start")
 }
 
-// The forms after version 0.5.10, of two ranks with a draft model: the slowest rank counts, each rank is a process, and
-// what is loaded or captured twice is listed twice.
+// Lines after version 0.5.10, of two ranks with a draft model. The slowest rank counts, each rank is a process, and
+// parts that are loaded or captured twice are listed twice.
 func TestNewerSGLang(t *testing.T) {
 	r, err := parse(`[2026-05-01 10:00:00] server_args=ServerArgs(model_path='org/s', load_format='auto')
 [2026-05-01 10:00:01 TP0] Init torch distributed begin.

@@ -101,7 +101,7 @@ func (e *expander) scalar(n *yaml.Node) error {
 	}
 	n.Value = text
 	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
-		n.Tag = "" // a plain value is typed by its new text
+		n.Tag = "" // a plain value gets the type of its new text
 	}
 	return nil
 }

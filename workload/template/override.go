@@ -219,10 +219,10 @@ func set(n *yaml.Node, path []string, value *yaml.Node) error {
 	return nil
 }
 
-// replace puts a value in the place of another one. Fields of type text read 123 as a text, so it may name a model.
+// replace puts a value in place of another one. A field of type text reads 123 as text, so that it may name a model.
 func replace(at, value *yaml.Node) { *at = *value }
 
-// setLeaves sets every entry of a name and returns their number.
+// setLeaves sets every entry with a name and returns their number.
 func setLeaves(n *yaml.Node, name string, value *yaml.Node) (found int) {
 	for i, child := range n.Content {
 		if n.Kind == yaml.MappingNode && i%2 == 1 && n.Content[i-1].Value == name {

@@ -20,7 +20,7 @@ const mostTreatments = 1000
 // Treatment is one setting of an experiment: a run with overrides of its own.
 type Treatment struct {
 	Name      string
-	Profile   string // in place of the run's; empty: the run's
+	Profile   string // replaces the run's profile; empty: the run's
 	Overrides []Pair
 }
 

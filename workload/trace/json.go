@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// members are the names of a JSON form whose objects quick reads.
+// members are the names in a JSON form whose objects quick reads.
 type members struct {
 	times         []string // of the time; the first one takes precedence
 	perSecond     float64  // units of the time
@@ -45,7 +45,7 @@ func parseMooncake(line []byte) (row, error) {
 func parseOwn(line []byte) (row, error) {
 	var l struct {
 		Seconds   *float64 `json:"seconds"`
-		Timestamp *float64 `json:"timestamp"` // another name of it
+		Timestamp *float64 `json:"timestamp"` // other name of the time
 		Input     int      `json:"input"`
 		Output    int      `json:"output"`
 	}
@@ -61,11 +61,11 @@ func parseOwn(line []byte) (row, error) {
 	return row{*l.Seconds, l.Input, l.Output, nil}, nil
 }
 
-// quick reads an object as these traces have them: names without escapes, numbers without signs and exponents, and
+// quick reads an object in these traces' usual form: names without escapes, numbers without signs and exponents, and
 // strings. It returns false for every other line, valid or not, which the format's slow function then reads.
 func (p *parser) quick(line []byte) bool {
 	p.row = row{blocks: p.row.blocks[:0]}
-	found := len(p.members.times) // precedence of the time so far
+	found := len(p.members.times) // precedence of the best time so far
 	rest, ok := after(line, '{')
 	for ok {
 		var name []byte
@@ -86,7 +86,7 @@ func (p *parser) quick(line []byte) bool {
 	return false
 }
 
-// member reads the value of a member at the start of b and returns what follows.
+// member reads the value of a member at the start of b and returns the rest.
 func (p *parser) member(name, b []byte, found *int) (rest []byte, ok bool) {
 	m, r := p.members, &p.row
 	switch {
@@ -150,7 +150,7 @@ func (p *parser) readBlocks(b []byte) (rest []byte, ok bool) {
 	return nil, false
 }
 
-// after returns what follows a byte, before which there may be blanks.
+// after returns the rest behind a byte that blanks may precede.
 func after(b []byte, c byte) ([]byte, bool) {
 	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
 		b = b[1:]
@@ -161,7 +161,7 @@ func after(b []byte, c byte) ([]byte, bool) {
 	return b[1:], true
 }
 
-// text returns a string without escapes at the start of b, and what follows.
+// text returns a string without escapes at the start of b, and the rest.
 func text(b []byte) (inner, rest []byte, ok bool) {
 	b, ok = after(b, '"')
 	for i, c := range b {
@@ -175,8 +175,7 @@ func text(b []byte) (inner, rest []byte, ok bool) {
 	return nil, nil, false
 }
 
-// number returns the digits and points at the start of b, behind blanks, and what follows. JSON allows no zero before
-// other digits.
+// number returns the digits and points at the start of b, behind blanks, and the rest. JSON allows no leading zero.
 func number(b []byte) (n, rest []byte, ok bool) {
 	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
 		b = b[1:]

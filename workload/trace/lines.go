@@ -187,7 +187,7 @@ func (p *parser) timeOf(text []byte) (float64, error) {
 	return timeOf(string(text))
 }
 
-// timeOf is the slow way, which accepts every form.
+// timeOf is the slow reader, which accepts every form.
 func timeOf(text string) (float64, error) {
 	if v, err := strconv.ParseFloat(text, 64); err == nil && !math.IsNaN(v) {
 		return v, nil
@@ -200,7 +200,7 @@ func timeOf(text string) (float64, error) {
 	return 0, fmt.Errorf("expected seconds or a time such as 2023-11-16 18:15:46.68, not %.40q", text)
 }
 
-// stamp reads times as Azure's traces have them: 2023-11-16 18:15:46.6805900.
+// stamp parses times in the form of Azure's traces: 2023-11-16 18:15:46.6805900.
 func (p *parser) stamp(text []byte) (seconds float64, ok bool) {
 	const day, clock = len("2006-01-02"), len("15:04:05")
 	if len(text) < day+1+clock || text[day] != ' ' {

@@ -142,7 +142,7 @@ type builder struct {
 	sorted     bool
 }
 
-// add appends a row. Times are held as offsets from the first row, which keeps nanoseconds exact.
+// add appends a row. It stores times as offsets from the first row, which keeps nanoseconds exact.
 func (b *builder) add(r *row) error {
 	t := b.t
 	if t.Len() == 0 {
@@ -176,11 +176,11 @@ func (b *builder) add(r *row) error {
 	return nil
 }
 
-// estimateAt is after how many rows the length of the file shows how many there are.
+// estimateAt is the number of rows after which the file's length is used to estimate their total.
 const estimateAt = 1 << 16
 
-// reserve makes room for the whole trace, as far as its length is known: slices that grow by copying would need twice
-// the memory. Room that is never written takes no memory.
+// reserve makes room for the whole trace, as far as its length is known, because slices that grow by copying would need
+// twice the memory. Room that is never written takes no memory.
 func (b *builder) reserve() {
 	t := b.t
 	if b.size <= b.read {
@@ -213,7 +213,7 @@ func (b *builder) finish(scale float64) {
 	}
 }
 
-// sort orders the rows by time; rows of one time keep their order. It needs 4 bytes more for each row.
+// sort orders the rows by time; rows with equal times keep their order. It needs 4 additional bytes for each row.
 func (t *Trace) sort() {
 	order := make([]int32, t.Len())
 	for i := range order {
@@ -222,7 +222,7 @@ func (t *Trace) sort() {
 	slices.SortFunc(order, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(t.TimesNS[a], t.TimesNS[b]), cmp.Compare(a, b))
 	})
-	// Each cycle of the permutation moves its rows by one place. The complement marks the places that are done.
+	// Each cycle of the permutation moves its rows by one place. The complement marks finished places.
 	for first := range order {
 		if order[first] < 0 {
 			continue

@@ -77,7 +77,7 @@ func TestBadTraces(t *testing.T) {
 	require.ErrorContains(t, err, "cannot read the trace")
 }
 
-// lines makes a long trace, out of order, without holding it.
+// lines writes a long, unsorted trace, without storing it.
 type lines struct{ at, n int }
 
 func (l *lines) Read(p []byte) (int, error) {
@@ -108,7 +108,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	runtime.KeepAlive(got)
 }
 
-// The quick way reads what the slow one reads, and nothing else.
+// The quick reader returns the same as the slow one, or nothing.
 func FuzzQuick(f *testing.F) {
 	for _, text := range []string{`{"timestamp": 1.25, "input_length": 30, "output_length": 3, "hash_ids": [1, 2, 9, 4294967295]}`,
 		`{"seconds":1,"timestamp":2,"input":1,"x":"a","output":7}`, `{"timestamp":007}`, `{"timestamp":1e3}`, `{"Seconds":1}`,
@@ -132,7 +132,7 @@ func FuzzQuick(f *testing.F) {
 	})
 }
 
-// Times have the values that packages strconv and time return.
+// Times equal the values of packages strconv and time.
 func FuzzTimes(f *testing.F) {
 	for _, text := range []string{"101.8194100", "5", "0.1", "123456789012.345", "1.", ".5", "2023-11-16 18:15:46.6805900",
 		"2023-11-16 18:15:46", "2023-02-30 00:00:00", "2023-11-16 24:00:00", "2023-11-16 18:15:60", "2023-11-16 18-15:46",
@@ -142,7 +142,7 @@ func FuzzTimes(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		var p parser
-		for range 2 { // the second time with the day known
+		for range 2 { // the second time with the day already known
 			got, err := p.timeOf([]byte(text))
 			want, wantErr := timeOf(text)
 			require.Equal(t, wantErr, err)
@@ -161,7 +161,7 @@ func TestBlocks(t *testing.T) {
 	require.Len(t, appendBlocks(nil, []uint32{100, 101, 102, 103, 104}), 3, "a run takes the bytes of its two numbers")
 }
 
-// usual are lines as each format has them.
+// usual are lines in the usual form of each format.
 var usual = []struct{ format, heading, line string }{
 	{"azure", "TIMESTAMP,ContextTokens,GeneratedTokens\n", "2023-11-16 18:15:%02d.6805900,%d,%d\n"},
 	{"burstgpt", "Timestamp,Model,Request tokens,Response tokens\n", "%d.125,ChatGPT,%d,%d\n"},
@@ -221,7 +221,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestSpoiledTraces reads lines of every format in which bytes were changed, by seed. What is accepted is in order.
+// TestSpoiledTraces reads lines of every format with changed bytes, by seed. Accepted traces are sorted.
 func TestSpoiledTraces(t *testing.T) {
 	r := rand.New(rand.NewPCG(19, 1))
 	const bytesOf = "0123456789-+.eE,:\"{}[] \t\n\\x\x00\xff"
