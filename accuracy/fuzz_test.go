@@ -160,7 +160,7 @@ func TestLongestCommonSubsequence(t *testing.T) {
 	})
 }
 
-// mathLog is a judge that records the questions and gives the same answer to each.
+// mathLog is a judge that records the questions and returns the same answer to each.
 type mathLog struct{ asked []string }
 
 func (m *mathLog) Equal(_ context.Context, given, truth string) (bool, error) {

@@ -120,7 +120,7 @@ var hostilePieces = []string{
 	"12345678-1234-1234-1234-123456789012", "The answer is ", "new ArrayList<>(", "1/", "a ",
 }
 
-// Every metric gives answers of a megabyte no credit, or rejects them, in bounded time.
+// Every metric scores answers of a megabyte as wrong, or rejects them, in bounded time.
 func TestAnswersOfAMegabyte(t *testing.T) {
 	refs := map[string]Reference{
 		models.ScoreSummaries: {Target: "one two"}, models.ScoreAnswers: {Target: "one two"},

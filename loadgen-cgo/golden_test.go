@@ -41,8 +41,7 @@ func TestGoldenSkipsAreFew(t *testing.T) {
 	}
 }
 
-// goldenDir returns the folder of the recorded results: the one that the environment names, or the one next to the
-// repository.
+// goldenDir returns the folder of the recorded results that the environment names, or else that next to the repository.
 func goldenDir(t testing.TB) string {
 	t.Helper()
 	root := os.Getenv("MLPERF_GO_GOLDEN")

@@ -160,7 +160,7 @@ func TestFaultRetryAfterIsKept(t *testing.T) {
 	require.Equal(t, refused, r.Endpoints[0].Retried)
 }
 
-// One of four servers dies at its first struck sample. Its samples fail, none is lost or doubled, and the others
+// One of four servers dies at its first struck sample. Its samples fail, no sample is lost or doubled, and the others
 // continue.
 func TestFaultOneEndpointOfFourDies(t *testing.T) {
 	program(t)

@@ -324,7 +324,7 @@ func (row faultRow) happens(t *testing.T, server *faultServer) {
 		r.isInvalid(t, record.CodeFailedSamples)
 		return
 	}
-	r.tells(t, row, struck)
+	r.requireReported(t, row, struck)
 }
 
 // A tolerated fault has no effect: the run is VALID with exit 0, and each answer is whole and has a first token.
@@ -397,8 +397,8 @@ func (r *ran) holdsTogether(t *testing.T, log *ledger.Test) {
 	require.Less(t, r.Took, 4*time.Minute)
 }
 
-// tells requires that verdict, reasons and exit code report the fault.
-func (r *ran) tells(t *testing.T, row faultRow, struck int64) {
+// requireReported requires that verdict, reasons and exit code report the fault.
+func (r *ran) requireReported(t *testing.T, row faultRow, struck int64) {
 	t.Helper()
 	codes := map[record.Code]bool{}
 	for _, c := range r.Reasons {

@@ -345,7 +345,7 @@ func (x *call) drip(text string, pause time.Duration) {
 	}
 }
 
-// silent waits until the client gives up.
+// silent waits until the client ends the request.
 func (x *call) silent() {
 	x.hangUp = true
 	_ = x.conn.SetReadDeadline(time.Now().Add(time.Minute))

@@ -49,7 +49,7 @@ func records(t *testing.T, program string) map[string]map[string]any {
 		args []string
 	}{
 		"Offline": {0, []string{"--scenario", "Offline"}},
-		// 512: early stopping wants that many
+		// 512: early stopping needs that many
 		"Server": {0, []string{"--scenario", "Server", "--target-qps", "200", "--min-queries", "512", "--max-tokens", "8",
 			"--ttft-limit", "30s", "--tpot-limit", "10s"}},
 		"SingleStream": {0, []string{"--model", "llama3.1-8b-edge", "--scenario", "SingleStream", "--max-tokens", "8",

@@ -120,7 +120,7 @@ func stranger(t *testing.T) (leader int, child proc) {
 }
 
 // A reused number belongs to another process, group or session. Down leaves those alone, whatever a state file
-// says.
+// contains.
 func TestDownSparesReusedNumbers(t *testing.T) {
 	space, err := pidSpace()
 	require.NoError(t, err)

@@ -47,7 +47,7 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// TestCutFiles truncates a tokenizer.json at many places, and gives each member a wrong type.
+// TestCutFiles truncates a tokenizer.json at many places, and changes each member to a wrong type.
 func TestCutFiles(t *testing.T) {
 	for _, file := range [][]byte{spelled(t), sentencePiece(t, nil)} {
 		for n := 0; n < len(file); n += 1 + n/50 {

@@ -172,7 +172,7 @@ func TestLiveCodeBench(t *testing.T) {
 		{"has a main", "sum", "def main():\n  " + reads + "  print(a + b)\nif __name__ == '__main__':\n  main()", true},
 		{"reads all", "sum", "import sys\nprint(sum(map(int, sys.stdin.read().split())))", true},
 		{"reads bytes", "sum", "import sys\nprint(sum(map(int, sys.stdin.buffer.read().split())))", true},
-		// As in the reference, the names given to every program include open as it was before the test replaced it.
+		// As in the reference, the names available to every program include the original open, which the test replaced.
 		{"reads the descriptor", "sum", "print(sum(map(int, open(0).read().split())))", false},
 		{"leaves when done", "sum", "import sys\n" + reads + "print(a + b)\nsys.exit()", true},
 		{"uses names it was not given", "sum", "print(reduce(add, map(int, input().split())))", true},

@@ -201,7 +201,7 @@ func TestTwoCampaignsInOneFolder(t *testing.T) {
 type relay struct {
 	listener net.Listener
 	mu       sync.Mutex
-	to       string // address of the server; empty: there is none
+	to       string // address of the server; empty: no server
 	open     map[net.Conn]bool
 	work     sync.WaitGroup
 }

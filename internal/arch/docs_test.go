@@ -105,7 +105,7 @@ func TestErrorCodesAreConstants(t *testing.T) {
 }
 
 // The schema allows exactly the codes that the program can write.
-func TestTheSchemaKnowsEveryCode(t *testing.T) {
+func TestTheSchemaHasEveryCode(t *testing.T) {
 	var s struct {
 		Defs struct {
 			Reason struct {

@@ -48,7 +48,7 @@ func hotFiles(t *testing.T) map[string]string {
 }
 
 // The page lists the files of the hot path, and the first comment of each file states what the file must not do.
-func TestHotPathIsWhereThePageSays(t *testing.T) {
+func TestThePageListsTheHotPath(t *testing.T) {
 	page, err := os.ReadFile("../../docs/explanation/architecture.md")
 	require.NoError(t, err)
 	_, list, found := strings.Cut(string(page), "**The hot path** is in these files")

@@ -25,8 +25,8 @@ var importers = map[string][]string{
 	"loadgen-cgo/internal/cppsut": {},
 }
 
-// place returns the layer of a folder and the entry of Layers or Apart to which it belongs. ok is false if there is
-// none.
+// place returns the layer of a folder and the entry of Layers or Apart to which it belongs. ok is false if no entry
+// contains it.
 func place(folder string) (layer int, room string, ok bool) {
 	for i, rooms := range Layers {
 		for _, r := range rooms {

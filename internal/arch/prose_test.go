@@ -72,11 +72,16 @@ var code = regexp.MustCompile("(?ms)^ *```.*?^ *```|`[^`\n]*`")
 // lineComment matches a comment of a C++ file or a script.
 var lineComment = regexp.MustCompile(`(?m)^\s*(?://|#)(.*)$`)
 
-// add collects the texts of a file by kind. Messages are the string literals of more than one word in Go files that are
-// not tests.
+// testFunc matches the name of a test function. The group is the name after the prefix.
+var testFunc = regexp.MustCompile(`^(?:Test|Fuzz|Benchmark)([A-Z]\w*)$`)
+
+// hump matches the beginning of a word inside a name.
+var hump = regexp.MustCompile(`([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])`)
+
+// add collects the texts of a file by kind. Comments include the names of tests, split into words. Messages are the
+// string literals of more than one word in Go files that are not tests.
 func (p *prose) add(name, text string) error {
 	switch {
-	case strings.HasSuffix(name, "_test.go"):
 	case strings.HasSuffix(name, ".go"):
 		file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
@@ -85,22 +90,49 @@ func (p *prose) add(name, text string) error {
 		for _, c := range file.Comments {
 			p.comments[name] += c.Text() + "\n\n"
 		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-				if value, err := strconv.Unquote(lit.Value); err == nil && strings.Contains(value, " ") {
-					p.messages[name] += value + "\n\n"
-				}
-			}
-			return true
-		})
+		if strings.HasSuffix(name, "_test.go") {
+			p.addTests(name, file)
+		} else {
+			p.addMessages(name, file)
+		}
 	case strings.HasSuffix(name, ".md"):
 		p.pages[name] = code.ReplaceAllString(text, "")
+	case strings.HasSuffix(name, ".txtar"):
+		script, _, _ := strings.Cut(text, "\n-- ")
+		for _, m := range lineComment.FindAllStringSubmatch(script, -1) {
+			p.comments[name] += m[1] + "\n"
+		}
 	default:
 		for _, m := range lineComment.FindAllStringSubmatch(text, -1) {
 			p.comments[name] += m[1] + "\n"
 		}
 	}
 	return nil
+}
+
+// addTests collects the names of a file's test functions.
+func (p *prose) addTests(name string, file *ast.File) {
+	for _, d := range file.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Recv != nil {
+			continue
+		}
+		if m := testFunc.FindStringSubmatch(f.Name.Name); m != nil {
+			p.comments[name] += hump.ReplaceAllString(m[1], "$1$3 $2$4") + "\n\n"
+		}
+	}
+}
+
+// addMessages collects the messages of a file.
+func (p *prose) addMessages(name string, file *ast.File) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			if value, err := strconv.Unquote(lit.Value); err == nil && strings.Contains(value, " ") {
+				p.messages[name] += value + "\n\n"
+			}
+		}
+		return true
+	})
 }
 
 // uses returns one sentence for each kind of text that contains a phrase.
@@ -132,7 +164,7 @@ func newProse() *prose {
 // TestProseIsPlain checks that messages, comments and pages contain none of the phrases.
 func TestProseIsPlain(t *testing.T) {
 	p := newProse()
-	for name, text := range documents(t, ".go", ".c", ".cc", ".h", ".sh", ".md", "Makefile") {
+	for name, text := range documents(t, ".go", ".c", ".cc", ".h", ".sh", ".md", ".txtar", "Makefile") {
 		require.NoError(t, p.add(name, text), name)
 	}
 	require.Greater(t, len(p.comments), 300)
@@ -149,7 +181,9 @@ func TestPhrasesAreFound(t *testing.T) {
 	p := newProse()
 	require.NoError(t, p.add("a.go", "package a\n\n// A gives\n// the number. It is told of.\nvar A = \"none that "+
 		"works\"\n"))
-	require.NoError(t, p.add("a_test.go", "package a\n\n// Nobody gives the number.\n"))
+	require.NoError(t, p.add("a_test.go", "package a\n\n// It wants\n// more.\nfunc TestTheTCPServerIsTold(t *T) {}\n\n"+
+		"func (t) TestAnswerComesOf() { panic(\"it comes of it\") }\n"))
+	require.NoError(t, p.add("a.txtar", "# what has an end\nexec a # what has none\n\n-- a.txt --\n# what has no end\n"))
 	require.NoError(t, p.add("a.sh", "#!/bin/sh\n# nobody\necho nobody\n"))
 	require.NoError(t, p.add("a.md", "Nobody `nobody`\n\n```\nnobody\n```\n"))
 	require.Error(t, p.add("b.go", "no Go"))
@@ -161,6 +195,11 @@ func TestPhrasesAreFound(t *testing.T) {
 		{phrase{"none that", "use no"}, []string{`messages contain "none that"; use no: a.go (1)`}},
 		{phrase{"nobody", "use no one"}, []string{`comments contain "nobody"; use no one: a.sh (1)`,
 			`pages contain "nobody"; use no one: a.md (1)`}},
+		{phrase{"wants more", "use needs"}, []string{`comments contain "wants more"; use needs: a_test.go (1)`}},
+		{phrase{"tcp server is told", "use hears"},
+			[]string{`comments contain "tcp server is told"; use hears: a_test.go (1)`}},
+		{phrase{words: "comes of"}, nil},
+		{phrase{"what has", "name it"}, []string{`comments contain "what has"; name it: a.txtar (1)`}},
 		{phrase{words: "give the"}, nil},
 	} {
 		require.Equal(t, test.faults, p.uses(test.phrase), test.words)

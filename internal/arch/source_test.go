@@ -228,7 +228,7 @@ func flagDefaults(s source) map[*ast.BasicLit]bool {
 	return found
 }
 
-func TestEveryPackageSaysWhatItOwns(t *testing.T) {
+func TestEveryPackageHasADoc(t *testing.T) {
 	for _, p := range packages(t) {
 		require.FileExists(t, filepath.Join(root, p.Dir, "doc.go"), "package %s", p.Dir)
 		require.NotEmpty(t, p.Doc, "package %s", p.Dir)

@@ -39,9 +39,9 @@ func shingles(text string) []string {
 	return list
 }
 
-// TestNoRecordedPromptStandsInTheRepository searches every text file for seven consecutive words of a benchmark's
+// TestTheRepositoryContainsNoRecordedPrompt searches every text file for seven consecutive words of a benchmark's
 // recorded prompts.
-func TestNoRecordedPromptStandsInTheRepository(t *testing.T) {
+func TestTheRepositoryContainsNoRecordedPrompt(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join(golden.Dir(t, "accuracy"), "prompts.json"))
 	require.NoError(t, err)
 	var recorded any

@@ -41,7 +41,7 @@ func TestWriteKeepsTheOldFileOnError(t *testing.T) {
 	require.ErrorContains(t, WriteJSON(path, func() {}), "encoding "+path+" as JSON")
 }
 
-func TestWriteSaysWhatToTry(t *testing.T) {
+func TestErrorsOfWriteContainAdvice(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "absent", "run.json")
 	err := WriteBytes(path, nil)
 	require.ErrorIs(t, err, os.ErrNotExist)
@@ -168,7 +168,7 @@ func writeLines(path, line string) error {
 	return errors.Join(l.AppendRaw([]byte(line)), l.Close())
 }
 
-func TestWhatCanNotBeMadeDurableIsAnError(t *testing.T) {
+func TestAFailedSyncIsAnError(t *testing.T) {
 	broken := errors.New("broken")
 	dir := t.TempDir()
 	path := filepath.Join(dir, "run.json")

@@ -11,7 +11,7 @@ import (
 // The hash of "abc" is the first example of FIPS 180-4.
 const abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
-func TestCopyGivesTheHashOfWhatItCopied(t *testing.T) {
+func TestCopyReturnsTheHash(t *testing.T) {
 	dir := t.TempDir()
 	from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
 	require.NoError(t, os.WriteFile(from, []byte("abc"), 0o644))

@@ -2,7 +2,7 @@
 // The runtime would print a goroutine dump and exit with 2, which means bad usage. A constructor in C runs before the
 // runtime and compares the limits with what it needs to start. Later, a function in C replaces the C library's mmap for
 // the runtime. It ends the program if a memory limit rejects a mapping. So does one that replaces pthread_create, if
-// there is no room for the stack of a thread, and none is made within five seconds.
+// there is no room for the stack of a thread, and no thread can be created within five seconds.
 //
 //	import _ ".../internal/earlylimit" // in a main package
 //

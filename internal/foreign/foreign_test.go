@@ -91,7 +91,7 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("broken") }
 
-func TestWriterTellsOfErrors(t *testing.T) {
+func TestWriterReportsErrors(t *testing.T) {
 	w := Writer(broken{})
 	_, err := io.WriteString(w, "a\n")
 	require.Error(t, err)

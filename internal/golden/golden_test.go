@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestDirIsWhereTheVariableSays(t *testing.T) {
+func TestDirFollowsTheVariable(t *testing.T) {
 	root := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(root, "part"), 0o755))
 	t.Setenv(Env, root)

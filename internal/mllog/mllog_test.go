@@ -175,7 +175,7 @@ func writeLogs(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-func TestSummarizeTellsWhatIsMissing(t *testing.T) {
+func TestSummarizeReportsMissingKeys(t *testing.T) {
 	for name, c := range map[string]struct {
 		change  func(map[string]string)
 		missing string

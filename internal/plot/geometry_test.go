@@ -164,7 +164,7 @@ func extent(p *pixels) (left, right, top, bottom int) {
 	return left, right, top, bottom
 }
 
-// A text of five letters is 35 pixels wide; the letter H fills five of its seven columns and stands on its line.
+// A text of five letters is 35 pixels wide; the letter H fills five of its seven columns and ends at the base line.
 func TestPixelsOfTexts(t *testing.T) {
 	for a, want := range map[align]int{atStart: 50, atMiddle: 50 - 35/2 - 1, atEnd: 50 - 35} {
 		p := newPNG(100, 40)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestEnabledIsWhatTheBuildSays(t *testing.T) {
+func TestEnabledFollowsTheBuild(t *testing.T) {
 	info, ok := debug.ReadBuildInfo()
 	require.True(t, ok)
 	built := false

@@ -122,7 +122,7 @@ func TestGoldenServerCases(t *testing.T) {
 	}
 }
 
-func TestServerDeltasRefusesWhatHasNoSchedule(t *testing.T) {
+func TestServerDeltasOfInvalidLoads(t *testing.T) {
 	require.Nil(t, ServerDeltas(1, 0, 10))
 	require.Nil(t, ServerDeltas(1, math.Inf(1), 10))
 	require.Nil(t, ServerDeltas(1, math.NaN(), 10))

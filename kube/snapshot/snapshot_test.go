@@ -20,8 +20,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/kube/target"
 )
 
-// server is a pod whose secrets stand in a variable, in its arguments and in what kubectl keeps. The log of every pod
-// of the fake cluster is "fake logs".
+// server is a pod with secrets in a variable, in its arguments and in kubectl's annotation. The log of every pod of the
+// fake cluster is "fake logs".
 func server() *corev1.Pod {
 	return &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{Name: "vllm-0", Namespace: "serving", Labels: map[string]string{"app": "vllm"},
@@ -87,7 +87,7 @@ func TestForbiddenNodes(t *testing.T) {
 	require.FileExists(t, filepath.Join(folder, LogsFolder, "vllm-0_main.log"))
 }
 
-// TestWhatCannotBeKept is told, and ends nothing.
+// TestWhatCannotBeKept: a snapshot that cannot be written is reported and ends nothing.
 func TestWhatCannotBeKept(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(folder, nil, 0o600))

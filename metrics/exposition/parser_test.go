@@ -77,7 +77,7 @@ func TestParseFollowsSeriesOverPages(t *testing.T) {
 	require.Equal(t, 5.0, values[2])
 }
 
-// The kind of a series is the one that the page declares when the series first appears.
+// The page declares the kind of a series where the series first appears. Later declarations do not change it.
 func TestParseFollowsKindsOverPages(t *testing.T) {
 	p := NewParser()
 	for _, text := range []string{"# TYPE a counter\na 1\n", "# TYPE a counter\na 2\n", "# TYPE b gauge\nb 1\nc 1\n",

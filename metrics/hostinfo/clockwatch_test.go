@@ -85,7 +85,7 @@ func TestTheClosestPairCounts(t *testing.T) {
 	require.ErrorContains(t, err, "reading clock -1073741824: ")
 }
 
-func TestAStepOfJustTheLimitIsNone(t *testing.T) {
+func TestADriftAtTheLimitIsNoStep(t *testing.T) {
 	for drift, want := range map[time.Duration]bool{0: false, ClockStepLimit: false, -ClockStepLimit: false,
 		ClockStepLimit + 1: true, -ClockStepLimit - 1: true} {
 		require.Equal(t, want, Stepped(drift), drift)

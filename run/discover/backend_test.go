@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// knownSet is the SHA-256 of the data set that the test's simulator knows.
+// knownSet is the SHA-256 of the data set of the test's simulator.
 var knownSet = strings.Repeat("ab", 32)
 
 // showing serves the pages by which each kind of server can be recognized.

@@ -12,7 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/rounds"
 )
 
-// unlike changes LoadGen's own settings to those that a row has on purpose, by row and scenario. Package models gives
+// unlike changes LoadGen's own settings to those that a row has on purpose, by row and scenario. Package models cites
 // the sources.
 var unlike = map[string]func(s *loadgen.TestSettings){
 	// mlperf.conf has no count; the submission checker requires the whole set.

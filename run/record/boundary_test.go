@@ -17,7 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// One incident is enough for each rule that counts, and none is nothing.
+// One incident is enough for each rule that counts, and without incidents there is no cause.
 func TestOneIsEnough(t *testing.T) {
 	for name, c := range map[string]struct {
 		rule  func(*Evidence) *Cause

@@ -159,7 +159,7 @@ func TestAScoreOfSyntheticReferencesIsNotJudged(t *testing.T) {
 	require.Contains(t, r.NotJudged, "the server does not have its answers")
 }
 
-// Sources that the user gives replace those of the record.
+// The user's sources replace those of the record.
 func TestGivenSourcesReplaceTheRecords(t *testing.T) {
 	folder, out := aRun(t, nil), t.TempDir()
 	other, _ := synthetic(t, rowOf(t, model), samples, 2)

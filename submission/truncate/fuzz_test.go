@@ -29,7 +29,7 @@ func planned(k kind, log, text []byte) (change, error) {
 	return k.plan(bytes.NewReader(log), int64(len(log)), sum(string(log)), text)
 }
 
-// truncateWhole applies plans to a log until none is left.
+// truncateWhole applies plans to a log until nothing changes.
 func truncateWhole(t *testing.T, k kind, log, text []byte) {
 	c, err := planned(k, log, text)
 	if err != nil || c.state == Hashed {

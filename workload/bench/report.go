@@ -187,7 +187,7 @@ func entryOf(e *eventlog.Request) (entry ledger.Entry, due int64) {
 	return entry, cmp.Or(e.DueNS, entry.IssuedNS)
 }
 
-// reasonCode returns the index of a failure's cause in the names. The last index stands for all further causes.
+// reasonCode returns the index of a failure's cause in the names. The last index is that of all further causes.
 func reasonCode(n *ledger.Names, reason ledger.Reason, ok bool) ledger.Code {
 	if ok {
 		return 0

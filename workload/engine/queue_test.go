@@ -40,8 +40,7 @@ func TestAnswersWakeTheDirector(t *testing.T) {
 	}
 }
 
-// TestFewPreparedRequestsWakeTheDirector sends requests until the director has to prepare others, of which it is told
-// once.
+// TestFewPreparedRequestsWakeTheDirector sends requests until the director has to prepare others, which wakes it once.
 func TestFewPreparedRequestsWakeTheDirector(t *testing.T) {
 	woken := 0
 	q := queueWith(t, 10, &woken)

@@ -18,7 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// tick is what an event of a page says of a second.
+// tick is an event of a page about one second.
 type tick struct {
 	Values map[string][]float64
 }

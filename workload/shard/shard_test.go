@@ -257,7 +257,7 @@ func TestStageThatWasGivenUp(t *testing.T) {
 	require.Equal(t, 7, first.Clock.Number)
 }
 
-// TestSilentClock gives up a shard that reads questions about its clock and answers none of them.
+// TestSilentClock drops a shard that reads questions about its clock and answers none of them.
 func TestSilentClock(t *testing.T) {
 	here, there := net.Pipe()
 	defer there.Close()

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestArrivedFollowsTheAge has the wall clock of the kernel's times differ from the loop's: only the age counts, within
-// what the loop itself knows.
+// TestArrivedFollowsTheAge sets the wall clock of the kernel's times apart from the loop's: only the age counts, within
+// the loop's own bounds.
 func TestArrivedFollowsTheAge(t *testing.T) {
 	const second = int64(time.Second)
 	for name, c := range map[string]struct {

@@ -81,8 +81,8 @@ func answerOf(ids string, tokens int) string {
 				200+tokens, tokens))
 }
 
-// benchKinds are the clients; each drives one load in a process of its own and gives the failures that it counted. What
-// needs LoadGen is added where that is built.
+// benchKinds are the clients. Each sends one load in its own process and returns the failures that it counted. Kinds
+// that need LoadGen are added in builds with it.
 var benchKinds = map[string]func(c benchRow, url string, m *meter) (failures int, err error){
 	"client": func(c benchRow, url string, m *meter) (int,
 		error) {
@@ -155,10 +155,10 @@ func runBenchClient() {
 	syscall.Exit(0)
 }
 
-// TestAgainstOthers measures this client, alone and with LoadGen, net/http, and wrk, one after the other in each round,
-// with the server on one processor and the client on the other. Every second round goes through the kinds backwards, so
-// that what drifts on the machine favours nobody. HTTP1_BENCH is the number of rounds, HTTP1_BENCH_ONLY an expression
-// for "row/kind". It prints one line per measurement, for scripts/benchsum.
+// TestAgainstOthers measures this client, alone and with LoadGen, net/http, and wrk in sequence in each round, with the
+// server on one processor and the client on the other. Every second round has the opposite order, so that drift of the
+// machine favours no kind. HTTP1_BENCH is the number of rounds, HTTP1_BENCH_ONLY an expression for "row/kind". It
+// prints one line per measurement, for scripts/benchsum.
 func TestAgainstOthers(t *testing.T) {
 	rounds, _ := strconv.Atoi(os.Getenv("HTTP1_BENCH"))
 	if rounds == 0 {

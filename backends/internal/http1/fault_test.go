@@ -267,7 +267,7 @@ func TestConnectTimeout(t *testing.T) {
 	require.Less(t, time.Since(start), wiretest.Patience/2, "not the limit of a request")
 }
 
-func TestEndpointsThatAreNone(t *testing.T) {
+func TestInvalidEndpoints(t *testing.T) {
 	for url, text := range map[string]string{
 		"https://name.invalid":    `the host name "name.invalid" did not resolve`,
 		"http://name.invalid":     `the host name "name.invalid" did not resolve`,

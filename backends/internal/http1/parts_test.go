@@ -133,7 +133,7 @@ func (a *letters) Finish(o *backends.Outcome, cut backends.Reason) string {
 	return ""
 }
 
-// TestReceiver reads answers from bytes alone: what is reported, and what becomes of the connection.
+// TestReceiver reads answers from bytes alone, and checks the reports and the state of the connection.
 func TestReceiver(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n"
 	for _, c := range []struct {

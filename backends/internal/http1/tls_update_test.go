@@ -78,8 +78,8 @@ func TestKeyUpdateInsideARequest(t *testing.T) {
 	require.Equal(t, 5, <-asked, "one key update")
 }
 
-// TestMessagesBehindTheHandshake: what a server may not send behind its handshake ends the answer as tls, and an alert
-// of the client says why.
+// TestMessagesBehindTheHandshake: a message that a server may not send behind its handshake ends the answer as tls, and
+// an alert of the client states why.
 func TestMessagesBehindTheHandshake(t *testing.T) {
 	begun := wiretest.StreamHead + wiretest.Chunks(wiretest.Event("5", "null"))
 	for _, c := range []struct {

@@ -176,7 +176,7 @@ func TestBytesInEveryForm(t *testing.T) {
 	}
 }
 
-// A list keeps its integers whatever their size, and where the first that is none of 32 bits stands.
+// A list keeps its integers whatever their size, and the position of the first that exceeds 32 bits.
 func TestListsOfIntegers(t *testing.T) {
 	edges := []any{int64(0), int64(-1), int64(math.MaxInt32), int64(math.MinInt32), int64(math.MaxInt32 + 1),
 		int64(math.MinInt32 - 1), int64(math.MaxInt64), int64(math.MinInt64), "x", nil}
@@ -215,7 +215,7 @@ func TestLinesOfEveryOpcode(t *testing.T) {
 	}
 }
 
-// An escape that is cut off, or is none, stays as it is written.
+// An escape that is cut off or invalid stays unchanged.
 func TestEscapesThatAreCutOff(t *testing.T) {
 	codes, single := map[byte]int{'u': 4, 'U': 8}, map[byte]byte{'n': '\n', '\\': '\\'}
 	const whole = `a\u00e9\n\\\q`

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPlainEnd compares the search by eight bytes with that by the table, for any bytes around the one that is found.
+// TestPlainEnd compares the search by eight bytes with that by the table, for any bytes around the result.
 func TestPlainEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		odd := rapid.SampledFrom([]byte{'"', '\\', 0, '\n', 0x1f, ' ', '!', '#', '[', ']', 0x7f, 0x80, 0xa2, 0xdc, 0xff, 'a'})
