@@ -176,8 +176,10 @@ func (t *tally) end(e *Entry) {
 	t.completed.Add(1)
 	t.inputTokens.Add(int64(e.InputTokens))
 	t.outputTokens.Add(int64(e.OutputTokens))
-	t.events.Add(int64(e.Events))
-	t.merged.Add(int64(e.Merged))
+	if e.Events != 0 { // answers that are not streamed have none
+		t.events.Add(int64(e.Events))
+		t.merged.Add(int64(e.Merged))
+	}
 	if e.OutputTokens == 0 {
 		t.empty.Add(1)
 	}

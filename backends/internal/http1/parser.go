@@ -6,8 +6,6 @@ package http1
 import (
 	"bytes"
 	"fmt"
-
-	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 
 // event is what a parser has found.
@@ -56,6 +54,8 @@ type parser struct {
 	encoding    string
 	location    string
 	retryAfter  string
+
+	known knownHead
 }
 
 // reset prepares for the next answer of the connection.
@@ -86,31 +86,7 @@ func (p *parser) next(b []byte) (ev event, body, rest []byte) {
 	for {
 		switch p.phase {
 		case atStatus, atField:
-			end := bytes.IndexByte(b, '\n')
-			if p.seen += end + 1; end < 0 {
-				p.seen += len(b)
-			}
-			if p.seen > policy.MaxHead {
-				return p.fail("the header is longer than 256 KiB")
-			}
-			if end < 0 {
-				p.line = append(p.line, b...)
-				return evMore, nil, nil
-			}
-			line := b[:end]
-			b = b[end+1:]
-			if len(p.line) > 0 {
-				p.line = append(p.line, line...)
-				line, p.line = p.line, p.line[:0]
-			}
-			if n := len(line); n > 0 && line[n-1] == '\r' {
-				line = line[:n-1]
-			}
-			if done := p.header(line); p.phase == atFault {
-				return evBad, nil, nil
-			} else if done {
-				return evHead, nil, b
-			}
+			return p.head(b)
 		case atBody:
 			if p.length == 0 {
 				p.phase = atEnd
