@@ -72,6 +72,7 @@ func newBatch(ctx context.Context, t *tester, mutants []mutant, sources map[stri
 		for _, one := range p.tests {
 			all += one.took
 		}
+		t.limits[pkg] = limitFactor*all + limitSlack // for mutants that are left to tester.try
 		fmt.Fprintf(progress, "tests of %s: %.1f s without a mutant, one after another\n", pkg, all.Seconds())
 	}
 	return b, nil
