@@ -60,7 +60,7 @@ func (b *breakers) add(r *eventlog.Request) {
 	}
 }
 
-// matches reports whether a breaker is about a failure: its code, or the HTTP status in it.
+// matches reports whether a failure concerns a breaker: by its code, or by its HTTP status.
 func matches(x *profile.Breaker, code string) bool {
 	return len(x.Match) == 0 || slices.ContainsFunc(x.Match, func(m string) bool {
 		if _, err := strconv.Atoi(m); err == nil {
@@ -98,7 +98,7 @@ func (b *breakers) ratios(now int64) {
 	}
 }
 
-// open returns why the stage is to end; empty: it goes on. base is its start, 0 before it.
+// open returns why the stage must end; empty: it continues. base is its start, 0 before it.
 func (b *breakers) open(now, base int64) string {
 	l := b.load
 	switch {

@@ -15,7 +15,7 @@ const (
 	slowStream  uint64 = 0x736c6f77 << 32
 )
 
-// conduct draws how a client behaves. random returns the numbers of a stream.
+// conduct draws the behaviour of a client. random returns the numbers of a stream.
 func conduct(load *profile.Load, random func(stream uint64) *rand.Rand) (c backends.Conduct) {
 	if x := load.Leave; x != nil {
 		if r := random(leaveStream); r.Float64() < x.Share {

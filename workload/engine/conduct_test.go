@@ -13,7 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/prompts"
 )
 
-// TestConductsAreDrawn: shares and values are those of the profile, and equal seeds give equal conducts.
+// TestConductsAreDrawn: shares and values equal those of the profile, and equal seeds draw equal conducts.
 func TestConductsAreDrawn(t *testing.T) {
 	load := &profile.Load{
 		Leave: &profile.Leave{Share: 0.3, Tokens: &profile.Distribution{Kind: "uniform", Min: 2, Max: 9}},
@@ -69,7 +69,7 @@ func TestLeavers(t *testing.T) {
 	require.Equal(t, leavers(log), leavers(again))
 }
 
-// leavers returns the numbers of the requests that were to leave.
+// leavers returns the numbers of the requests whose clients were to leave.
 func leavers(log []eventlog.Request) map[int]bool {
 	list := map[int]bool{}
 	for _, r := range log {
@@ -78,7 +78,7 @@ func leavers(log []eventlog.Request) map[int]bool {
 	return list
 }
 
-// TestAConversationEndsWithItsClient: the turns after one whose client left are not sent.
+// TestAConversationEndsWithItsClient: after a client left, the further turns are not sent.
 func TestAConversationEndsWithItsClient(t *testing.T) {
 	src := &list{sessions: [][]prompts.Call{chain(3, 0)}, conversations: 1}
 	p := profileOf(profile.Stage{Arrival: profile.Closed, Concurrency: 1, Requests: 3})

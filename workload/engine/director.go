@@ -49,7 +49,7 @@ type kind interface {
 	after(s *slot) error
 	// begin sets what is known once the start is.
 	begin()
-	// awaits reports that an answer decides what is sent next, so that the director has to see it at once.
+	// awaits reports whether an answer decides what is sent next, so that the director must see it at once.
 	awaits() bool
 }
 
@@ -215,8 +215,8 @@ func share(of, n, i int) int {
 	return of / n
 }
 
-// start begins the clock of the stage and queues what is prepared. A context that ended meanwhile is no error: the
-// stage ends by it.
+// start begins the clock of the stage and queues the prepared requests. A context that has ended is no error here: it
+// ends the stage.
 func (d *director) start() error {
 	at := d.now() + int64(startIn)
 	if d.Gate != nil {
@@ -244,7 +244,7 @@ func (d *director) start() error {
 // abandonAfter is how long the loops may take to cancel what is in flight.
 const abandonAfter = 5 * time.Second
 
-// abandoned reports that loops did not end what is in flight: one of them has failed.
+// abandoned reports whether loops did not end their requests in flight: one of them has failed.
 func (d *director) abandoned() bool {
 	if d.cancelled == 0 {
 		d.cancelled = d.now()
@@ -252,7 +252,7 @@ func (d *director) abandoned() bool {
 	return d.now() > d.cancelled+int64(abandonAfter)
 }
 
-// stopped reports that the stage issues nothing more.
+// stopped reports whether the stage issues no more requests.
 func (d *director) stopped() bool { return d.stopping }
 
 // queueOf returns the queue for a request or a session.
@@ -345,7 +345,7 @@ func (d *director) sleep() {
 	}
 }
 
-// drop takes back what is queued and not sent, and returns how many requests that were.
+// drop removes queued requests that were not sent, and returns their number.
 func (d *director) drop() (n int64) {
 	back := append(d.pending, d.queues.empty()...)
 	d.pending = nil

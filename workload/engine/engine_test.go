@@ -230,7 +230,8 @@ func TestLimitInFlight(t *testing.T) {
 	require.GreaterOrEqual(t, last.SentNS, last.ReadyNS)
 }
 
-// What this machine cannot send yet is not prepared, so an overload needs no memory. That delay is the client's.
+// Requests that this machine cannot send yet are not prepared, so an overload needs no memory. The delay is the
+// client's.
 func TestOverloadIsNotPrepared(t *testing.T) {
 	var before unix.Rlimit
 	require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &before))
@@ -286,7 +287,7 @@ func chain(n int, delay time.Duration) (calls []prompts.Call) {
 	return calls
 }
 
-// Users of a closed stage run whole conversations, whose prompts contain what was said before.
+// Users of a closed stage run whole conversations, whose prompts contain the earlier messages.
 func TestConversations(t *testing.T) {
 	for api, want := range map[string]string{
 		"completions": `"prompt":"[s0 c0]answer[s0 c1]answer[s0 c2]"`,
@@ -339,7 +340,7 @@ func TestHeaders(t *testing.T) {
 	require.GreaterOrEqual(t, len(got), 4)
 }
 
-// Turns that are due at times wait for the answer before them.
+// Turns with due times wait for the previous answer.
 func TestTurnsAtARate(t *testing.T) {
 	s := serve(t, 30*time.Millisecond, nil)
 	src := &list{sessions: [][]prompts.Call{chain(2, 0)}, conversations: 2}
@@ -381,7 +382,7 @@ func TestSessionGraph(t *testing.T) {
 		"the third session begins when one of two has ended")
 }
 
-// A session goes no further after a failed call, and its user begins another.
+// A session ends with a failed call, and its user begins another one.
 func TestSessionFails(t *testing.T) {
 	s := serve(t, 0, func(n int64) int {
 		if n == 1 {
@@ -469,7 +470,7 @@ func TestHeap(t *testing.T) {
 	require.Equal(t, []int64{1, 3, 3, 5, 7, 9}, got)
 }
 
-// The first visible token is not that of the reasoning.
+// The first visible token does not belong to the reasoning.
 func TestReasoning(t *testing.T) {
 	s := serve(t, 10*time.Millisecond, nil)
 	s.think = true

@@ -8,7 +8,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/schedule"
 )
 
-// reserved is how many prompts a stage of unknown length keeps apart from those of the next stage.
+// reserved is the number of prompts that a stage of unknown length keeps apart from those of the next stage.
 const reserved = 1 << 20
 
 // newKind returns the kind of the present stage. Its prompts follow those of the stages before it, so that no prompt is
@@ -130,7 +130,7 @@ func (k *closed) feed() (bool, error) {
 	return most > 0 && k.at >= most || long > 0 && k.base > 0 && k.now() >= k.base+long, nil
 }
 
-// stock puts what is prepared into the queues.
+// stock puts prepared requests into the queues.
 func (k *closed) stock() {
 	for _, q := range k.active {
 		q.mu.Lock()

@@ -3,8 +3,8 @@
 package engine
 
 // lead is how long before a due time a loop is woken, because a thread wakes up late: by 30 us at the median of a
-// machine with two cores. What is left of it the loop spends spinning. It follows the lateness that was seen, so a
-// machine that wakes its threads quickly spins little.
+// machine with two cores. The loop spends the rest of the lead spinning. The lead follows the observed lateness, so
+// that a machine that wakes its threads quickly spins little.
 type lead struct {
 	ns    int64
 	began int64 // wall ns of the first request
@@ -22,7 +22,7 @@ const (
 	spinShare = 20
 )
 
-// woke notes that the loop looked late ns after it was to be woken.
+// woke records that the loop looked late ns after the intended wake-up.
 func (l *lead) woke(late int64) {
 	if late > l.ns {
 		l.ns += leadStep
@@ -32,7 +32,7 @@ func (l *lead) woke(late int64) {
 	l.ns = max(0, min(l.ns, mostLead))
 }
 
-// allowed returns the lead at a time; 0 if too much was spun.
+// allowed returns the lead at a time; 0 if the loop has spun too much.
 func (l *lead) allowed(now int64) int64 {
 	if l.began == 0 {
 		l.began = now

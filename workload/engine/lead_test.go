@@ -11,7 +11,7 @@ import (
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
-// The lead is such that one of twenty wake-ups is later, within its bounds.
+// Within its bounds, the lead is such that one of twenty wake-ups is later.
 func TestLeadFollowsTheLateness(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for name, c := range map[string]struct{ least, most, want, within float64 }{

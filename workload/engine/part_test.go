@@ -74,7 +74,7 @@ func runPartOf(t *testing.T, s *server, p *profile.Profile, src *list, part Part
 	return all, err
 }
 
-// TestParts sends a workload as one, two and five parts: together they send the same requests at the same times.
+// TestParts sends a workload in one, two and five parts. Together they always send the same requests at the same times.
 func TestParts(t *testing.T) {
 	p := profileOf(profile.Stage{Arrival: profile.Poisson, Rate: 400, Requests: 83},
 		profile.Stage{Arrival: profile.Constant,

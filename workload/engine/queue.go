@@ -64,7 +64,7 @@ func (q *queue) next() int64 {
 // waiting returns how many requests are prepared and not sent.
 func (q *queue) waiting() int { return q.timed.len() + len(q.stock) - q.head }
 
-// usersWait reports that a user is going to send a request that is prepared.
+// usersWait reports whether a user is going to send a prepared request.
 func (q *queue) usersWait() bool {
 	return q.head < len(q.stock) && q.users.len() > 0 && (q.until == 0 || q.users.first() < q.until)
 }
@@ -128,7 +128,7 @@ func (q *queue) pop(dst []loadgen.Query) int {
 	return n
 }
 
-// over reports that every request was taken.
+// over reports whether every request was taken.
 func (q *queue) over() bool { return q.closed && q.timed.len() == 0 }
 
 // Wait is Pop that blocks until a request is due. It spins if one is due within the lead.
@@ -198,7 +198,7 @@ func (q *queue) Unpark() { q.bell.Clear() }
 // FD returns the timer.
 func (q *queue) FD() int { return q.bell.FD() }
 
-// end hands a request that has ended to the director. Its user, if there is one, sends the next.
+// end passes a request that has ended to the director. Its user, if there is one, sends the next.
 func (q *queue) end(s *slot, isUser bool) {
 	q.mu.Lock()
 	if q.room > 0 && q.inFlight == q.room {

@@ -8,7 +8,7 @@ import (
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
-// queueWith returns a queue with n requests that are due, and counts what wakes the director.
+// queueWith returns a queue with n due requests, and counts what wakes the director.
 func queueWith(t *testing.T, n int, woken *int) *queue {
 	t.Helper()
 	q, err := newQueue(func() int64 { return 1000 }, func() { *woken++ })
@@ -56,7 +56,7 @@ func TestFewPreparedRequestsWakeTheDirector(t *testing.T) {
 	require.Equal(t, 1, woken)
 }
 
-// What users took leaves room for the next requests, in their order, also if the queue is never empty.
+// Taken requests leave room for the next ones, in their order, even if the queue is never empty.
 func TestRestock(t *testing.T) {
 	q := &queue{users: heap[int64]{before: func(a, b int64) bool { return a < b }}}
 	in, out := 0, 0

@@ -10,7 +10,7 @@ func (all queues) close() {
 	}
 }
 
-// idle reports that nothing is prepared that will be sent, and nothing in flight.
+// idle reports whether no prepared request will be sent and no request is in flight.
 func (all queues) idle() bool {
 	for _, q := range all {
 		q.mu.Lock()
@@ -43,7 +43,7 @@ func (all queues) expect(fed bool) {
 	}
 }
 
-// empty takes what is queued and not sent out of the queues.
+// empty removes the queued requests that were not sent.
 func (all queues) empty() (list []*slot) {
 	for _, q := range all {
 		q.mu.Lock()

@@ -153,7 +153,7 @@ func (k *sessions) call(s *session, call int) (*slot, error) {
 	return slot, nil
 }
 
-// after keeps the answer, and issues the calls that waited for it alone.
+// after keeps the answer, and issues the calls that waited only for it.
 func (k *sessions) after(slot *slot) error {
 	s, end := slot.session, slot.rec.EndNS
 	if err := k.settle(slot); err != nil {
@@ -197,7 +197,7 @@ func (k *sessions) settle(slot *slot) error {
 	return nil
 }
 
-// released returns the calls that need not wait any more. A session with a failed call goes no further.
+// released returns the calls that need not wait any longer. A session with a failed call does not continue.
 func (k *sessions) released(s *session, call int, end int64) (list []int) {
 	if s.failed || k.stopped() {
 		return nil

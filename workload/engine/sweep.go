@@ -87,8 +87,8 @@ func answersPerS(ends []int64) float64 {
 	return float64(len(ends)-1) / (float64(slices.Max(ends)-slices.Min(ends)) / 1e9)
 }
 
-// drainRate is a percentile of the rates at which requests in flight become fewer, every half second (inference-perf,
-// loadgen/load_generator.py).
+// drainRate returns a percentile of the rates at which the requests in flight decrease, every half second
+// (inference-perf, loadgen/load_generator.py).
 func drainRate(begins, ends []int64, percent float64) float64 {
 	if len(begins) == 0 || len(ends) == 0 {
 		return 1

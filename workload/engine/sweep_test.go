@@ -35,7 +35,7 @@ func TestDrainRate(t *testing.T) {
 	require.InDelta(t, 1, drainRate(nil, nil, 95), 0)
 }
 
-// A server that answers four requests at a time in 20 ms is saturated at 200 a second.
+// A server that answers four requests at a time in 20 ms is saturated at 200 per second.
 func TestSweep(t *testing.T) {
 	s := serve(t, 20*time.Millisecond, nil)
 	p := profileOf()

@@ -97,7 +97,7 @@ func TestRequestsAreShort(t *testing.T) {
 	require.Equal(t, list, got)
 }
 
-// Answers of more events than a batch of the reader has room for are read whole, those before and after them too.
+// Answers with more events than fit a batch of the reader are read completely, and so are their neighbours.
 func TestLongAnswersAreRead(t *testing.T) {
 	requests := someRequests(600)
 	for _, i := range []int{0, 300, 301, 599} {
@@ -153,8 +153,8 @@ func TestCutFileIsReadAndMarked(t *testing.T) {
 	require.ErrorContains(t, err, "does not begin with the header")
 }
 
-// A damaged byte is an error, or a file that ends there, and never a wrong request.
-func TestDamagedFileIsNoOther(t *testing.T) {
+// A damaged byte causes an error or the end of the file, and never a wrong request.
+func TestDamageIsDetected(t *testing.T) {
 	requests := someRequests(500)
 	data, err := os.ReadFile(write(t, requests))
 	require.NoError(t, err)
@@ -174,7 +174,7 @@ func TestDamagedFileIsNoOther(t *testing.T) {
 	}
 }
 
-// What was added is on disk a second later, so that a killed program loses no more.
+// An added request is on disk a second later, so that a killed program loses no more.
 func TestRecordsReachTheDiskInTime(t *testing.T) {
 	path := filepath.Join(t.TempDir(), FileName)
 	w, err := Create(path, Header{StartNS: start, Model: "m"})
@@ -188,7 +188,7 @@ func TestRecordsReachTheDiskInTime(t *testing.T) {
 	}, 30*time.Second, 50*time.Millisecond)
 }
 
-// A full disk is the error of a later Add and of Close, and nothing waits forever.
+// A full disk is an error of a later Add and of Close, and no call waits forever.
 func TestFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("no /dev/full here")

@@ -86,7 +86,7 @@ type parser struct {
 	empty, full chan *batch
 }
 
-// run fills batches until the end of the log, or until no empty ones come any more.
+// run fills batches until the end of the log, or until no more empty ones come.
 func (p *parser) run() {
 	defer crash.Catch()
 	for b := range p.empty {
@@ -139,7 +139,7 @@ func (p *parser) record(r *Request) (isRequest bool, _ *End, _ error) {
 			if p.header == nil {
 				return false, nil, errHeader
 			}
-			return false, nil, nil // cut: what came before is whole
+			return false, nil, nil // cut: the earlier requests are whole
 		default:
 			return false, nil, err
 		}
@@ -181,7 +181,7 @@ func (p *parser) next() (kind byte, body []byte, err error) {
 	}
 	kind, at = head[0], at+4
 	sum := binary.LittleEndian.Uint32(head[at-4:])
-	_, _ = p.in.Discard(at) // which Peek has read
+	_, _ = p.in.Discard(at) // Peek has read these bytes
 	if body, err = p.take(int(n)); err != nil {
 		return 0, nil, err
 	}
@@ -191,7 +191,7 @@ func (p *parser) next() (kind byte, body []byte, err error) {
 	return kind, body, nil
 }
 
-// take returns the next n bytes. The memory of many grows with those that come, not with the length that is claimed.
+// take returns the next n bytes. Its memory grows with the available bytes, not with the claimed length.
 func (p *parser) take(n int) ([]byte, error) {
 	if n <= p.in.Size() {
 		body, err := p.in.Peek(n)

@@ -35,7 +35,7 @@ type Request struct {
 	Events []Event // of a stream, in ascending order
 
 	AskedInput, AskedOutput   int // tokens that the profile asked for; 0: unknown
-	InputTokens, OutputTokens int // as counted; 0: unknown, or none
+	InputTokens, OutputTokens int // by the server's or this program's count; 0: unknown, or none
 	Endpoint, Retries         int
 	Reason                    string // failure code; empty: success
 	Finish                    string // the server's word for how the answer ended
@@ -217,7 +217,7 @@ func (c *cursor) number() uint64 {
 func (c *cursor) long() uint64 {
 	v, n := binary.Uvarint(c.b)
 	if n <= 0 {
-		c.b, c.bad = nil, true // nothing is read behind a fault
+		c.b, c.bad = nil, true // no further bytes are read after a fault
 		return 0
 	}
 	c.b = c.b[n:]
@@ -240,7 +240,7 @@ func (c *cursor) atMost(most uint64) uint64 {
 	return v
 }
 
-// text reads a string. Most are those of the record before, which need no memory then.
+// text reads a string. Most strings equal that of the previous record, and need no memory then.
 func (c *cursor) text(before string) string {
 	n := c.atMost(uint64(len(c.b)))
 	if c.bad || n > uint64(len(c.b)) {

@@ -7,7 +7,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
 )
 
-// request is what the formulas see of a request.
+// request is the formulas' view of a request.
 type request = eventlog.Request
 
 // formula returns a figure of a request in seconds, and its weight. ok is false if the request has no such figure.
@@ -24,7 +24,7 @@ type Metric struct {
 	gaps gaps // in place of of: several values of one request
 }
 
-// rule is how a percentile is found in sorted values.
+// rule is how to find a percentile in sorted values.
 type rule uint8
 
 const (
@@ -42,10 +42,10 @@ type Definition struct {
 
 func sec(ns int64) float64 { return float64(ns) / 1e9 }
 
-// since is the time from one stamp to another, if both exist.
+// since returns the time from one stamp to another, if both exist.
 func since(from, to int64) (float64, float64, bool) { return sec(to - from), 1, from != 0 && to != 0 }
 
-// sent is the origin of latencies: the sending. A request of a log without it counts from its due time.
+// sent returns the origin of latencies: the sending. A logged request without it counts from its due time.
 func sent(r *request) int64 {
 	if r.SentNS != 0 {
 		return r.SentNS
@@ -53,7 +53,7 @@ func sent(r *request) int64 {
 	return r.DueNS
 }
 
-// last is the last token, or the end of an answer that was no stream.
+// last returns the time of the last token, or the end of an answer that was not streamed.
 func last(r *request) int64 {
 	if at := r.LastNS(); at != 0 {
 		return at
@@ -66,7 +66,7 @@ func e2e(r *request) (float64, float64, bool)  { return since(sent(r), r.EndNS) 
 
 func tokenEnd(r *request) (float64, float64, bool) { return since(sent(r), last(r)) }
 
-// ttfo is the first token that is no reasoning. Without reasoning it is the first token.
+// ttfo returns the time to the first token outside the reasoning. Without reasoning it is the first token.
 func ttfo(r *request) (float64, float64, bool) {
 	if r.VisibleNS != 0 {
 		return since(sent(r), r.VisibleNS)
@@ -74,7 +74,7 @@ func ttfo(r *request) (float64, float64, bool) {
 	return ttft(r)
 }
 
-// tpot is the mean time of a token after the first one.
+// tpot returns the mean time of a token after the first one.
 func tpot(r *request) (float64, float64, bool) {
 	if r.OutputTokens < 2 || r.FirstNS() == 0 {
 		return 0, 0, false

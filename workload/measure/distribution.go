@@ -152,7 +152,7 @@ func around(n int, share float64, by rule) (low, high int, way float64) {
 	return low, low, 0
 }
 
-// pick returns the value of a share of sorted values.
+// pick returns the value at a share of sorted values.
 func pick(sorted []float64, share float64, by rule) float64 {
 	low, high, way := around(len(sorted), share, by)
 	return sorted[low] + way*(sorted[high]-sorted[low])

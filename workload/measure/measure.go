@@ -284,7 +284,7 @@ func (e *extent) edge(w profile.Window, sends []int64, atEnd bool) int64 {
 	return e.start + long
 }
 
-// counts reports whether a request enters the total: its stage is no warm-up, and it was sent within the windows.
+// counts reports whether a request enters the total: its stage is not a warm-up, and it was sent within the windows.
 func (w *windows) counts(r *request) bool {
 	e := w.stages[r.Stage]
 	if w.isWarmup(r.Stage) {
@@ -301,7 +301,7 @@ type Steady struct {
 	EndNS     int64   `json:"end_ns"`
 	DurationS float64 `json:"duration_s"`
 	InFlight  float64 `json:"in_flight"` // mean within
-	// Each token counts where it came, so that answers which the window cuts add what belongs to it.
+	// Each token counts at its arrival, so that answers across the window's edges count in part.
 	OutputTokenRate float64                  `json:"output_token_rate"`
 	RequestRate     float64                  `json:"request_rate"` // ends within
 	Latency         map[string]*Distribution `json:"latency_s"`    // of requests sent within
@@ -369,7 +369,7 @@ func (e *extent) fly(from, to int64) {
 
 // fill computes the figures within the window.
 func (w *windows) fill(s *Steady, read reader, d *Definition) error {
-	last := w.stages[s.Stage].end // which ends the last answer of the stage
+	last := w.stages[s.Stage].end // the end of the stage's last answer
 	within := func(at int64) bool { return at >= s.StartNS && (at < s.EndNS || at == s.EndNS && at == last) }
 	main := slices.DeleteFunc(slices.Clone(d.Metrics), func(m Metric) bool {
 		return m.Name != nameTTFT && m.Name != nameTPOT && m.Name != nameE2E

@@ -200,7 +200,7 @@ func TestAnswersWithoutATokenHaveNoTimePerToken(t *testing.T) {
 	}
 }
 
-// Warm-up leaves requests out of the total, and not out of their stage.
+// Warm-up omits requests from the total, but not from their stage.
 func TestWindows(t *testing.T) {
 	load := &profile.Load{Stages: []profile.Stage{{Warmup: true}, {}}}
 	m := measured(t, Options{Load: load}, small()...)
@@ -219,8 +219,8 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// Each limit of a window leaves out its requests at one end of every stage; of several the first that is reached. Two
-// stages send one request each 10 ms, and the last answer comes 195 ms after the first request.
+// Each limit of a window omits its requests at one end of every stage. Of several limits, the first that is reached
+// counts. Two stages send one request each 10 ms, and the last answer comes 195 ms after the first request.
 func TestLimitsOfWindows(t *testing.T) {
 	var list []eventlog.Request
 	for i := range int64(40) {
@@ -278,7 +278,7 @@ func TestSteadyWindow(t *testing.T) {
 	require.Nil(t, measured(t, Options{}, small()...).Steady, "four requests have no steady state")
 }
 
-// The value with which the histogram begins counts as itself, as do those before and after it.
+// The value with which the histogram begins is counted like the earlier and later ones.
 func TestTheFirstOfManyValues(t *testing.T) {
 	for most := range 5 {
 		v := newValues(most, 0)
@@ -294,7 +294,7 @@ func TestTheFirstOfManyValues(t *testing.T) {
 	}
 }
 
-// Each rule's value of a share, and that of weighted values, is the one of its definition.
+// Each rule finds the value of its definition for a share, with and without weights.
 func TestPercentilesByDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := rapid.SliceOfN(rapid.Float64Range(0, 9), 1, 30).Draw(t, "values")
@@ -327,7 +327,7 @@ func TestPercentilesByDefinition(t *testing.T) {
 	})
 }
 
-// The longest stage that is no warm-up is looked at, and the first of those that take as long.
+// The longest stage that is not a warm-up is used; of equally long ones, the first.
 func TestLongestStage(t *testing.T) {
 	lasting := func(seconds ...int64) map[int]*extent {
 		stages := map[int]*extent{}
@@ -418,7 +418,7 @@ func TestPasses(t *testing.T) {
 	}
 }
 
-// A run with more requests than are kept one by one has histograms only, and reads its log five times.
+// Above the number of stored requests, a run has histograms only, and reads its log five times.
 func TestMoreRequestsThanAreKept(t *testing.T) {
 	passes := 0
 	var list []eventlog.Request
@@ -442,7 +442,7 @@ func TestMoreRequestsThanAreKept(t *testing.T) {
 	require.NotNil(t, m.Steady)
 }
 
-// TestScanSavesAPass computes the same figures of warm-up and cool-down with what was noted of the log before.
+// TestScanSavesAPass computes the same figures of warm-up and cool-down from an earlier scan of the log.
 func TestScanSavesAPass(t *testing.T) {
 	load := &profile.Load{Warmup: profile.Window{Requests: 5}, Cooldown: profile.Window{Share: .1}}
 	var list []eventlog.Request
@@ -469,7 +469,7 @@ func TestScanSavesAPass(t *testing.T) {
 	require.Equal(t, before-1, passes)
 }
 
-// The last answer of a stage ends with it, and counts in a window that reaches until there.
+// The last answer of a stage ends with it, and counts in a window that reaches to the end.
 func TestSteadyWindowHasTheLastAnswer(t *testing.T) {
 	var list []eventlog.Request
 	for i := range int64(40) {
@@ -483,7 +483,7 @@ func TestSteadyWindowHasTheLastAnswer(t *testing.T) {
 	require.InDelta(t, 10, s.OutputTokenRate, 1e-9)
 }
 
-// What was in flight when the run was interrupted has not failed.
+// Requests in flight at an interruption have not failed.
 func TestInterruptedRequestsAreCancelled(t *testing.T) {
 	list := small()
 	list[2].Reason = "cancelled"
@@ -491,7 +491,7 @@ func TestInterruptedRequestsAreCancelled(t *testing.T) {
 	require.Equal(t, Counts{Total: 4, OK: 3, Cancelled: 1, Measured: 3, ByCause: map[string]int64{}}, c)
 }
 
-// TestClientsThatLeaveOrReadSlowly: their requests are counted, and are in no latency and no goodput.
+// TestClientsThatLeaveOrReadSlowly: their requests are counted, but in no latency and no goodput.
 func TestClientsThatLeaveOrReadSlowly(t *testing.T) {
 	odd := small()
 	odd[0].Slow = true                           // 4 tokens
@@ -510,8 +510,8 @@ func TestClientsThatLeaveOrReadSlowly(t *testing.T) {
 	require.Nil(t, m.Total.Consistency)
 }
 
-// TestTheValueThatIsOneTooMany: the value with which a metric passes the exact ones is counted like every other.
-func TestTheValueThatIsOneTooMany(t *testing.T) {
+// TestTheFirstValueOfAHistogram: the value that exceeds the number of exact ones is counted like every other.
+func TestTheFirstValueOfAHistogram(t *testing.T) {
 	v := newValues(4, 0)
 	for _, s := range []float64{1, 2, 4, 8, 100} {
 		v.add(s, 1)
@@ -523,7 +523,7 @@ func TestTheValueThatIsOneTooMany(t *testing.T) {
 	require.EqualValues(t, 5, d.Count)
 }
 
-// An unknown set of definitions is answered with the known ones and the nearest.
+// The error for an unknown set of definitions lists the known ones and the most similar.
 func TestUnknownDefinitions(t *testing.T) {
 	_, err := Define("vlm")
 	require.ErrorContains(t, err, `--definitions "vlm" is not one of mlperf-go, `)

@@ -16,8 +16,8 @@ func wanted(n int, by rule) []int {
 	return list
 }
 
-// place orders values so far that each of some ascending positions has the value that it has in the sorted list. For
-// few positions among many values that is a fraction of the work of sorting, and it needs no further memory.
+// place orders values partially, so that each of some ascending positions has its value in the sorted list. For few
+// positions among many values that is a fraction of the work of sorting, and it needs no further memory.
 func place(list []float64, at []int) { placeFrom(list, 0, at, 2*bits.Len(uint(len(list)))) }
 
 const sortAtMost = 32 // values: sorting so few is as quick

@@ -10,7 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
 )
 
-// The series of a run is in the order of sending, without the values that its total leaves out.
+// The series of a run is in the order of sending, without values that its total omits.
 func TestSeries(t *testing.T) {
 	path := filepath.Join(t.TempDir(), eventlog.FileName)
 	w, err := eventlog.Create(path, eventlog.Header{})

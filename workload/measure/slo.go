@@ -89,8 +89,8 @@ func longestGap(r *request) (longest, _ float64, ok bool) {
 	return longest, 1, len(r.Events) > 1
 }
 
-// meets reports whether a request is within a limit. A failure is not. A figure that the request does not have, such as
-// the time per token of an answer of one token, limits nothing.
+// meets reports whether a request is within a limit. A failure is not. If a request does not have the limited figure,
+// such as the time per token of an answer of one token, it is within the limit.
 func (l *Limit) meets(r *request) bool {
 	if !r.OK() {
 		return false

@@ -115,7 +115,7 @@ func (c *Coordinator) add(p *peer, now Progress) {
 	c.Progress(sum)
 }
 
-// counted returns how many seconds all shards have counted, or those that go on; at most a number.
+// counted returns how many seconds all shards have counted, or those that still run; at most a number.
 func (c *Coordinator) counted(last bool, most int) int {
 	if last {
 		all := 0
@@ -210,7 +210,7 @@ func (p *peer) measure(ctx context.Context) error {
 	return nil
 }
 
-// clock returns the answer to a question about the clock. Answers to earlier questions are passed over.
+// clock returns the answer to a question about the clock. It skips answers to earlier questions.
 func (p *peer) clock(ctx context.Context, number int) (clockMessage, error) {
 	for {
 		select {

@@ -79,7 +79,7 @@ func (g *Gate) Close() error {
 	return err
 }
 
-// accept serves one coordinator after the other: a connection that broke may be made anew.
+// accept serves one coordinator at a time, because a broken connection may be made anew.
 func (g *Gate) accept() {
 	defer crash.Catch()
 	for {

@@ -41,7 +41,7 @@ func Merge(logs []Log, path string, each func(*eventlog.Request)) (*eventlog.End
 	return &end, w.Close(end)
 }
 
-// numbers is a set of request numbers: a bit for each, since a map of 64 million would need gigabytes.
+// numbers is a set of request numbers, with a bit for each, because a map of 64 million would need gigabytes.
 type numbers []uint64
 
 // mostNumber bounds the set to 128 MiB.

@@ -59,7 +59,7 @@ func sum(list []tick, figure string, curve int) (all float64) {
 	return all
 }
 
-// TestPage lets a shard count the requests of two seconds, and another those of the first: the page adds them up.
+// TestPage: one shard counts the requests of two seconds, and another those of the first. The page adds them.
 func TestPage(t *testing.T) {
 	server, err := live.Start(live.Options{Address: "127.0.0.1:0", What: "workload"})
 	require.NoError(t, err)
@@ -116,7 +116,7 @@ func count(c *live.Counter, start int64, requests int, ttft time.Duration) {
 	}
 }
 
-// TestHostileCounts names the shard that sends counts of buckets that there are not.
+// TestHostileCounts names the shard that sends counts of buckets that do not exist.
 func TestHostileCounts(t *testing.T) {
 	here, there := net.Pipe()
 	defer here.Close()
@@ -127,7 +127,7 @@ func TestHostileCounts(t *testing.T) {
 	require.ErrorContains(t, err, "a bucket or count is out of range")
 }
 
-// FuzzProgress shows what shards may claim on a page: it has no more seconds than there were.
+// FuzzProgress shows arbitrary progress of shards on a page, which never has more seconds than have passed.
 func FuzzProgress(f *testing.F) {
 	for _, line := range []string{`{"progress":{"sent":5,"counted":1,"second":{"number":0,"ttft":"BQUB","answered":1}}}`,
 		`{"progress":{"sent":-9223372036854775808,"ended":9223372036854775807,"counted":9223372036854775807,"last":true}}`,
@@ -153,7 +153,7 @@ func FuzzProgress(f *testing.F) {
 	})
 }
 
-// TestLongestLine has a request in every bucket of a second: the line is short enough.
+// TestLongestLine: a second with a request in every bucket still fits a line.
 func TestLongestLine(t *testing.T) {
 	all := new(ledger.Batch)
 	for v, step := int64(0), int64(1); v >= 0; v += step {

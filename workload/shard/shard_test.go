@@ -35,7 +35,7 @@ func connect(t *testing.T, socket string) Connection {
 	return Connection{c, c}
 }
 
-// TestStages starts two stages of three shards: all get the same instant, which lies ahead of them.
+// TestStages starts two stages of three shards: all get the same future instant.
 func TestStages(t *testing.T) {
 	const shards, stages = 3, 2
 	var connections []Connection
@@ -128,7 +128,7 @@ func TestClockThatEnds(t *testing.T) {
 	require.Zero(t, c.Offsets()[0])
 }
 
-// TestLostShard names the shard whose connection ends, sends junk, or that never becomes ready.
+// TestLostShard names the shard whose connection ends, that sends junk, or that never becomes ready.
 func TestLostShard(t *testing.T) {
 	for name, c := range map[string]struct {
 		behave func(net.Conn)
@@ -162,7 +162,7 @@ func TestLostShard(t *testing.T) {
 	}
 }
 
-// TestReconnect takes a second coordinator after the first one was lost.
+// TestReconnect accepts a second coordinator after the first one was lost.
 func TestReconnect(t *testing.T) {
 	g, socket := listen(t, nil)
 	started := make(chan int64, 1)
@@ -241,7 +241,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestStageThatWasGivenUp: a coordinator that connects after a stage's wait has ended does not hear of that stage.
+// TestStageThatWasGivenUp: a coordinator that connects after a stage's wait has ended is not asked to start that stage.
 func TestStageThatWasGivenUp(t *testing.T) {
 	g, socket := listen(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
