@@ -362,7 +362,7 @@ func (d *director) outcome() *Outcome {
 		if loop := b.Features().Loop; loop != nil {
 			o.Loops = append(o.Loops, loop())
 		}
-		report.Merge(&d.sinks[i].report)
+		d.sinks[i].report.MoveTo(&report)
 	}
 	if report.Count() > 0 {
 		s := report.Stats()

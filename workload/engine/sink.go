@@ -17,7 +17,7 @@ type sink struct {
 	now     func() int64
 	failed  func(backends.Attempt)
 	isUsers func() bool // the stage is closed
-	report  ledger.Histogram
+	report  ledger.Batch
 }
 
 var _ backends.Sink = (*sink)(nil)
