@@ -8,24 +8,25 @@ import (
 )
 
 // slot is one request on its way. The director owns it until it is queued and after it has ended; in between the
-// thread of its loop does.
+// thread of its loop does. Most slots have left the processor's caches when their turn comes, so what every request
+// needs comes first, within 64 bytes.
 type slot struct {
-	index  int // in the table
-	number int // of the request within its stage, or of its session: chooses the queue
-	rec    eventlog.Request
-	body   []byte
-	head   []byte // further header fields
-
-	notBefore int64 // wall ns from which it may be sent: due, and what it waited for has come
-	thinkNS   int64 // of a closed stage: from its end to the user's next request
-	more      int   // tokens of the first event that are still to be reported
-	conduct   backends.Conduct
-
+	index   int // in the table
+	body    []byte
+	thinkNS int64    // of a closed stage: from its end to the user's next request
 	session *session // nil: it belongs to none
-	call    int
-	keeps   bool // the answer is part of a later prompt
-	ids     []int32
-	text    []byte
+	more    int      // tokens of the first event that are still to be reported
+	keeps   bool     // the answer is part of a later prompt
+
+	rec       eventlog.Request
+	notBefore int64  // wall ns from which it may be sent: due, and what it waited for has come
+	number    int    // of the request within its stage, or of its session: chooses the queue
+	head      []byte // further header fields
+	conduct   backends.Conduct
+	call      int
+	ids       []int32
+	text      []byte
+	_         [56]byte // 448 bytes begin where a line of the cache does
 }
 
 // reset empties a slot and keeps its memory.
