@@ -6,6 +6,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/metrics/publish"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
@@ -21,7 +22,7 @@ func (p *program) serveCounters(c *config.Effective, labels map[string]string) (
 	}
 	s, err := publish.Start(c.String("serve-metrics"), labels)
 	if err != nil {
-		return nil, notServed(err, "the counters", "serve-metrics", c.String("serve-metrics"), "127.0.0.1:9400")
+		return nil, exit.NotServed(err, "the counters", "serve-metrics", c.String("serve-metrics"), "127.0.0.1:9400")
 	}
 	fmt.Fprintf(p.messages, "counters: %s\n", s.URL())
 	p.counters = s

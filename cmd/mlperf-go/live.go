@@ -2,17 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/internal/crash"
+	"github.com/mlperf-go/mlperf-go/internal/httpclient"
 	"github.com/mlperf-go/mlperf-go/report"
 	"github.com/mlperf-go/mlperf-go/report/live"
 	"github.com/mlperf-go/mlperf-go/run"
@@ -38,30 +36,14 @@ func (p *program) openPage(ctx context.Context, c *config.Effective, o live.Opti
 		return ctx, nil, nil
 	}
 	o.Address = c.String("live")
-	if c.Bool("live-control") {
-		var cancel context.CancelCauseFunc
-		ctx, cancel = context.WithCancelCause(ctx)
-		o.Stop = func() { cancel(run.Interrupt{Signal: syscall.SIGINT, By: "a viewer of the live page"}) }
-	}
-	s, err := live.Start(o)
+	ctx, s, err := live.Open(ctx, o, c.Bool("live-control"))
 	if err != nil {
-		return nil, nil, notServed(err, "the live page", "live", o.Address, "127.0.0.1:8090")
+		return nil, nil, err
 	}
 	if !strings.HasPrefix(o.Address, "unix:") { // a child's page is shown by its parent
 		fmt.Fprintf(p.messages, "live page: %s\n", s.URL())
 	}
 	return ctx, &livePage{Server: s}, nil
-}
-
-// notServed returns the error of a page that cannot be served at the address of a flag. A malformed address is wrong
-// usage.
-func notServed(err error, page, flag, address, example string) error {
-	if malformed := (*net.AddrError)(nil); errors.As(err, &malformed) {
-		return exit.Usage(exit.CodeLive, fmt.Sprintf("Write --%s host:port, such as %s", flag, example),
-			"%q is not an address to serve %s at", address, page)
-	}
-	hint := fmt.Sprintf("Give --%s a free address of this machine, such as %s", flag, example)
-	return exit.Environment(exit.CodeLive, hint, "%s cannot be served: %w", page, err)
 }
 
 // followChildren shows the tests of child processes, and returns the value of --live for each of them.
@@ -79,7 +61,7 @@ func (l *livePage) followChildren(ctx context.Context) (address string, err erro
 	go func() {
 		defer crash.Catch()
 		defer close(l.followed)
-		l.Follow(ctx, socket)
+		l.Follow(ctx, httpclient.New(httpclient.Options{Socket: socket}))
 	}()
 	return "unix:" + socket, nil
 }

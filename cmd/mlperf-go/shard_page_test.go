@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -27,24 +28,27 @@ data: {kind: random, input: {kind: fixed, mean: 20}, output: {kind: fixed, mean:
 load: {stages: [{arrival: poisson, rate: 200, requests: 500}]}
 `
 
-// TestPageOfShards runs two shards as processes against a server that fails some requests. The page of their
-// coordinator has the same counts as their merged run.
-func TestPageOfShards(t *testing.T) {
-	url, _ := startSim(deferring{t}, filepath.Join(t.TempDir(), "ready"), "--ttft", "20ms", "--fault", "cut_mid=0.05")
-	dir := t.TempDir()
-	profile := filepath.Join(dir, "two.yaml")
-	require.NoError(t, os.WriteFile(profile, []byte(shardedLoad), 0o600))
-	server, err := live.Start(live.Options{Address: "127.0.0.1:0", What: "workload"})
-	require.NoError(t, err)
-	totals := pageTotals(t, server)
+// shardedRun is a load of two shards, which are processes.
+type shardedRun struct {
+	t           *testing.T
+	dir         string
+	shards      []bench.Shard
+	processes   []*process
+	coordinator *shard.Coordinator
+}
 
-	var shards []bench.Shard
+// startShards starts two shards against a server that fails some requests. Their coordinator has a page.
+func startShards(t *testing.T, load string, page *live.Server) *shardedRun {
+	t.Helper()
+	url, _ := startSim(deferring{t}, filepath.Join(t.TempDir(), "ready"), "--ttft", "20ms", "--fault", "cut_mid=0.05")
+	r := &shardedRun{t: t, dir: t.TempDir()}
+	profile := filepath.Join(r.dir, "two.yaml")
+	require.NoError(t, os.WriteFile(profile, []byte(load), 0o600))
 	var connections []shard.Connection
-	var processes []*process
 	for i := range 2 {
-		folder, socket := filepath.Join(dir, fmt.Sprint("run", i)), filepath.Join(dir, fmt.Sprint("socket", i))
+		folder, socket := filepath.Join(r.dir, fmt.Sprint("run", i)), filepath.Join(r.dir, fmt.Sprint("socket", i))
 		p := start(t, folder, "bench", "run", "--workload", profile, "--endpoint-url", url, "--output", folder, "--part",
-			fmt.Sprintf("%d/2", i), "--control", socket)
+			fmt.Sprintf("%d/2", i), "--control", socket, "--metrics", "--metrics-interval", "200ms")
 		p.until("its socket", patience, func() bool {
 			c, err := net.Dial("unix", socket)
 			if err != nil {
@@ -54,19 +58,79 @@ func TestPageOfShards(t *testing.T) {
 			connections = append(connections, shard.Connection{In: c, Out: c})
 			return true
 		})
-		processes, shards = append(processes, p), append(shards, bench.Shard{Folder: folder})
+		r.processes, r.shards = append(r.processes, p), append(r.shards, bench.Shard{Folder: folder})
 	}
-	c := shard.NewCoordinator(connections)
-	c.Progress, c.Count = (&shard.Page{Server: server}).Show, true
-	require.NoError(t, c.Run(t.Context(), 1))
-	for i, p := range processes {
+	r.coordinator = shard.NewCoordinator(connections)
+	r.coordinator.Progress, r.coordinator.Count = (&shard.Page{Server: page}).Show, true
+	require.NoError(t, r.coordinator.Run(t.Context(), 1))
+	return r
+}
+
+// merge waits for the end of the shards and merges them.
+func (r *shardedRun) merge() *bench.Record {
+	r.t.Helper()
+	for i, p := range r.processes {
 		p.until("its end", patience, p.isOver)
-		shards[i].Offset = c.Offsets()[i]
+		r.shards[i].Offset = r.coordinator.Offsets()[i]
 	}
-	c.Wait()
-	server.End(string(record.Valid), "", nil)
-	merged, err := bench.Merge(shards, filepath.Join(dir, "merged"), nil)
+	r.coordinator.Wait()
+	merged, err := bench.Merge(r.shards, filepath.Join(r.dir, "merged"), nil)
+	require.NoError(r.t, err)
+	return merged
+}
+
+// pageOf returns the page so far.
+func pageOf(t *testing.T, s *live.Server) string {
+	t.Helper()
+	r, err := http.Get(s.URL())
 	require.NoError(t, err)
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// TestStoppedShards stops a long load by its page: both shards end as by an interrupt, and so does the merged run. The
+// page has the failures of both, and the servers' signals.
+func TestStoppedShards(t *testing.T) {
+	stop := make(chan struct{})
+	server, err := live.Start(live.Options{Address: "127.0.0.1:0", What: "workload", Stop: func() { close(stop) }})
+	require.NoError(t, err)
+	r := startShards(t, strings.Replace(shardedLoad, "requests: 500", "requests: 500000", 1), server)
+	seen := ""
+	r.processes[0].until("failures of both shards, and signals", patience, func() bool {
+		seen = pageOf(t, server)
+		return strings.Contains(seen, "<td>shard 0: ") && strings.Contains(seen, "<td>shard 1: ") &&
+			strings.Contains(seen, `id="server-running"`)
+	})
+	origin, token, _ := strings.Cut(server.URL(), "/#token=")
+	request, err := http.NewRequest(http.MethodPost, origin+"/stop", nil)
+	require.NoError(t, err)
+	request.Header.Set("Origin", origin)
+	request.Header.Set("X-Live-Token", token)
+	answer, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	answer.Body.Close()
+	require.Equal(t, http.StatusNoContent, answer.StatusCode)
+	<-stop
+	require.True(t, r.coordinator.Stop())
+	merged := r.merge()
+	server.End(string(merged.Verdict), "", nil)
+	require.Equal(t, record.Interrupted, merged.Verdict)
+	require.Contains(t, merged.Reasons[0].Text, "shard 0: the run was ended early: interrupted by a viewer of")
+	require.Positive(t, merged.Measured.Total.Requests.OK)
+	require.NotNil(t, merged.Metrics, "the first shard read them")
+	require.NoFileExists(t, filepath.Join(r.shards[1].Folder, record.MetricsName))
+}
+
+// TestPageOfShards runs two shards as processes: the page of their coordinator counts what their merged run counts.
+func TestPageOfShards(t *testing.T) {
+	server, err := live.Start(live.Options{Address: "127.0.0.1:0", What: "workload"})
+	require.NoError(t, err)
+	totals := pageTotals(t, server)
+	r := startShards(t, shardedLoad, server)
+	merged := r.merge()
+	server.End(string(record.Valid), "", nil)
 	total := merged.Measured.Total
 	got := <-totals
 	require.Positive(t, total.Requests.Failed)
@@ -79,31 +143,43 @@ func TestPageOfShards(t *testing.T) {
 // pageTotals sums the seconds of a page until its end.
 func pageTotals(t *testing.T, s *live.Server) <-chan map[string]float64 {
 	t.Helper()
-	r, err := http.Get(s.URL() + "events")
-	require.NoError(t, err)
 	all := make(chan map[string]float64, 1)
 	go func() {
-		defer r.Body.Close()
-		sum := map[string]float64{}
-		lines := bufio.NewScanner(r.Body)
-		for name := ""; lines.Scan(); {
-			field, value, _ := strings.Cut(lines.Text(), ": ")
-			switch {
-			case field == "event":
-				name = value
-			case field == "data" && name == "tick":
-				var one struct {
-					Values struct{ Rates, Tokens []float64 }
-				}
-				if json.Unmarshal([]byte(value), &one) == nil && len(one.Values.Rates) == 3 {
-					for i, what := range []string{"issued", "answered", "failed"} {
-						sum[what] += one.Values.Rates[i]
-					}
-					sum["tokens"] += one.Values.Tokens[0]
-				}
+		sum, other := map[string]float64{}, true
+		for other { // first, and again for the charts of the servers
+			r, err := http.Get(s.URL() + "events")
+			if err != nil {
+				break
 			}
+			sum, other = sumOf(r)
 		}
 		all <- sum
 	}()
 	return all
+}
+
+// sumOf adds the seconds of a page up. The last event may be that the page has other charts now.
+func sumOf(r *http.Response) (sum map[string]float64, other bool) {
+	defer r.Body.Close()
+	sum = map[string]float64{}
+	lines := bufio.NewScanner(r.Body)
+	for name := ""; lines.Scan(); {
+		field, value, _ := strings.Cut(lines.Text(), ": ")
+		switch {
+		case field == "event":
+			name = value
+		case field == "data" && name == "tick":
+			var one struct {
+				Values struct{ Rates, Tokens []float64 }
+			}
+			if json.Unmarshal([]byte(value), &one) == nil && len(one.Values.Rates) == 3 {
+				for i, what := range []string{"issued", "answered", "failed"} {
+					sum[what] += one.Values.Rates[i]
+				}
+				sum["tokens"] += one.Values.Tokens[0]
+			}
+		}
+		other = name == "other"
+	}
+	return sum, other
 }

@@ -22,6 +22,8 @@ const (
 	controlDir        = "/control"
 	// ControlSocket is where a shard waits for its start instant.
 	ControlSocket = controlDir + "/shard.sock"
+	// PageSocket is where a campaign serves its live page.
+	PageSocket = controlDir + "/page.sock"
 	// Container is the name of the container that measures.
 	Container = "harness"
 )

@@ -10,9 +10,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/mlperf-go/mlperf-go/internal/crash"
 	"github.com/mlperf-go/mlperf-go/kube/cluster"
 	"github.com/mlperf-go/mlperf-go/kube/launch"
 	"github.com/mlperf-go/mlperf-go/kube/objects"
+	"github.com/mlperf-go/mlperf-go/report/live"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/workload/bench"
 	"github.com/mlperf-go/mlperf-go/workload/measure"
@@ -26,6 +28,7 @@ type Options struct {
 	Limits   []measure.Limit
 	Progress func(shard.Progress) // sum over all shards; nil: it is dropped
 	Count    bool                 // whether the sums have the seconds that the shards counted
+	Stop     <-chan struct{}      // closed to end the load early, as an interrupt ends a run; nil: never
 }
 
 // RunFolder is the folder of a shard's run in its results.
@@ -37,9 +40,20 @@ func Args(bench []string, shards int) []string {
 }
 
 // Run launches the shards, starts their stages together, collects their runs into Output, and merges them into the
-// folder "merged" there.
+// folder "merged" there. A load that was stopped has the verdict INTERRUPTED; before its start it is an error with
+// live.Stopped.
 func Run(ctx context.Context, c *cluster.Cluster, o Options) (*bench.Record, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	s := &starter{Options: o, cluster: c}
+	go func() {
+		defer crash.Catch()
+		select {
+		case <-o.Stop:
+			s.stop(cancel)
+		case <-ctx.Done():
+		}
+	}()
 	o.Options.Started = s.start
 	result, err := launch.Run(ctx, c, o.Options)
 	s.close()
@@ -58,7 +72,11 @@ func Run(ctx context.Context, c *cluster.Cluster, o Options) (*bench.Record, err
 	for i, p := range result.Pods {
 		shards = append(shards, bench.Shard{Folder: filepath.Join(p.Folder, RunFolder), Offset: offsets[i]})
 	}
-	return bench.Merge(shards, filepath.Join(o.Output, "merged"), o.Limits)
+	r, err := bench.Merge(shards, filepath.Join(o.Output, "merged"), o.Limits)
+	if err != nil && s.stopped {
+		err = fmt.Errorf("%w: %w", live.Stopped, err)
+	}
+	return r, err
 }
 
 // starter coordinates the shards of a launch once their pods run.
@@ -68,7 +86,8 @@ type starter struct {
 
 	mu          sync.Mutex
 	coordinator *shard.Coordinator
-	started     bool // whether the last stage has started
+	started     bool // whether the last stage has started, or all that will start
+	stopped     bool
 	pipes       []io.Closer
 }
 
@@ -86,15 +105,32 @@ func (s *starter) start(ctx context.Context, pods []*corev1.Pod) error {
 	s.mu.Lock()
 	s.coordinator = c
 	s.mu.Unlock()
-	if err := c.Run(ctx, s.Stages); err != nil {
+	err := c.Run(ctx, s.Stages)
+	s.mu.Lock()
+	s.started = err == nil || s.stopped
+	stopped := s.stopped
+	s.mu.Unlock()
+	switch {
+	case stopped:
+		return nil
+	case err != nil:
 		return exit.Environment(cluster.Launcher, "Look at the pods' logs", "starting the shards together: %w", err)
 	}
-	s.mu.Lock()
-	s.started = true
-	s.mu.Unlock()
 	s.Notify(fmt.Sprintf("all %d shards have started; their starts differ by at most %v", len(pods),
 		shard.Bound(c.Offsets()).Round(time.Microsecond)))
 	return nil
+}
+
+// stop ends the load: that of the shards, or the launch if they have not started.
+func (s *starter) stop(cancel context.CancelCauseFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.coordinator == nil || !s.coordinator.Stop() {
+		cancel(live.Stopped)
+		return
+	}
+	s.stopped = true
+	s.Notify("a viewer of the live page stopped the load")
 }
 
 // connect runs `worker connect` in a pod and returns its standard input and output.

@@ -1,6 +1,8 @@
 package live
 
 import (
+	"maps"
+	"math"
 	"sync"
 	"time"
 
@@ -20,6 +22,19 @@ type Second struct {
 	Answered int64         `json:"answered,omitempty"`
 	Failed   int64         `json:"failed,omitempty"`
 	Output   int64         `json:"output_tokens,omitempty"` // of the answers
+	// Failures are attempts that failed in it, at most mostFailed, and Servers are readings of the servers' metrics pages.
+	// Their times count from the start of the test, as if that were the zero of the Unix clock: the clocks of the
+	// processes differ.
+	Failures []run.Failure       `json:"failures,omitempty"`
+	Servers  []run.ServerSignals `json:"servers,omitempty"`
+}
+
+// mostFailed bounds the failures of a process in a second that are shown one by one.
+const mostFailed = 20
+
+// Empty reports whether nothing happened in the second.
+func (s *Second) Empty() bool {
+	return s.Answered+s.Failed == 0 && len(s.Failures) == 0 && len(s.Servers) == 0
 }
 
 // Counter counts the requests of one process for the page of another.
@@ -39,6 +54,29 @@ func (c *Counter) Add(e *ledger.Entry, due int64) {
 	defer c.mu.Unlock()
 	c.at(time.Duration(e.DoneNS-c.start)).add(e, due)
 }
+
+// Fail keeps a failed attempt for the page's list.
+func (c *Counter) Fail(f run.Failure) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.at(time.Duration(f.At.UnixNano() - c.start))
+	if f.At = c.since(f.At); len(s.failures) < mostFailed {
+		s.failures = append(s.failures, f)
+	}
+}
+
+// Read keeps a reading of a metrics page. Values that are no numbers are left out.
+func (c *Counter) Read(r run.ServerSignals) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.at(time.Duration(r.At.UnixNano() - c.start))
+	r.At, r.Values = c.since(r.At), maps.Clone(r.Values)
+	maps.DeleteFunc(r.Values, func(_ string, v float64) bool { return math.IsInf(v, 0) || math.IsNaN(v) })
+	s.servers = append(s.servers, r)
+}
+
+// since returns a time of Second.
+func (c *Counter) since(at time.Time) time.Time { return time.Unix(0, at.UnixNano()-c.start) }
 
 // Next returns the next second, if it ended before a time. Without requests it has only its number.
 func (c *Counter) Next(until time.Time) (s Second, ok bool) {
@@ -62,7 +100,7 @@ func (c *Counter) Last() (s Second, ok bool) {
 
 func (s *second) counted(number int) Second {
 	return Second{number, s.ttft.counted(), s.tpot.counted(), s.e2e.counted(), s.dispatch.counted(), s.report.counted(),
-		int64(s.answered), int64(s.failed), int64(s.tokens)}
+		int64(s.answered), int64(s.failed), int64(s.tokens), s.failures, s.servers}
 }
 
 // counted returns the values in buckets; nil of none.
@@ -92,7 +130,9 @@ func (s *second) merge(c *Second) {
 // (nil: none), and how many seconds all of them have counted. Ended and EndedUntil of the state are not used.
 func (f *feed) Counted(p run.Progress, c *Second, until int) {
 	f.change(func() {
-		for _, t := range f.seconds.addCounted(&p, c, until) {
+		finished := f.seconds.addCounted(&p, c, until)
+		f.extend(p.Tails)
+		for _, t := range finished {
 			f.append(t)
 		}
 		f.setNow(append(f.outer[:len(f.outer):len(f.outer)], rows(&p)...))
@@ -106,6 +146,15 @@ func (s *seconds) addCounted(p *run.Progress, c *Second, until int) (finished []
 	}
 	if c != nil {
 		s.number(s.base + c.Number).merge(c)
+		zero := s.started.Add(time.Duration(s.base) * time.Second).UnixNano()
+		for _, failure := range c.Failures[:min(len(c.Failures), mostFailed)] {
+			failure.At = time.Unix(0, zero+failure.At.UnixNano())
+			p.Failures = append(p.Failures, failure)
+		}
+		for _, r := range c.Servers {
+			r.At = time.Unix(0, zero+r.At.UnixNano())
+			p.Servers = append(p.Servers, r)
+		}
 	}
 	s.note(p)
 	for s.done < s.base+until {

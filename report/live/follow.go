@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mlperf-go/mlperf-go/internal/httpclient"
 	"github.com/mlperf-go/mlperf-go/report"
 )
 
@@ -23,10 +22,9 @@ const (
 	longestEvent = 1 << 20 // bytes
 )
 
-// Follow shows the tests of other processes, one after the other, until ctx ends: children that run with --live
-// unix:SOCKET. It does not return before.
-func (s *Server) Follow(ctx context.Context, socket string) {
-	client := httpclient.New(httpclient.Options{Socket: socket})
+// Follow shows the pages of other processes, one after the other, until ctx ends: children that run with --live
+// unix:SOCKET, to which the client connects whatever the address is. It does not return before.
+func (s *Server) Follow(ctx context.Context, client *http.Client) {
 	defer client.CloseIdleConnections()
 	f := follower{feed: s.feed}
 	for ctx.Err() == nil {
@@ -90,6 +88,11 @@ func (f *follower) event(name, id string, data []byte) {
 		var c report.LiveCharts
 		if json.Unmarshal(data, &c) == nil && c.Client {
 			f.change(func() { f.choose(c) })
+		}
+	case "steps": // of a campaign in another process
+		var s report.LiveSteps
+		if json.Unmarshal(data, &s) == nil {
+			f.Steps(s)
 		}
 	case "tick":
 		var t tick

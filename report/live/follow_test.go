@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mlperf-go/mlperf-go/internal/httpclient"
 	"github.com/mlperf-go/mlperf-go/report"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/record"
@@ -106,7 +107,7 @@ func TestFollow(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		parent.Follow(ctx, socket)
+		parent.Follow(ctx, httpclient.New(httpclient.Options{Socket: socket}))
 	}()
 	t.Cleanup(func() { cancel(); <-done })
 	parent.State([2]string{"step", "Server/performance\n, 1 of 2"})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/report"
+	"github.com/mlperf-go/mlperf-go/run"
 )
 
 // mostExact is the largest number of values in a second whose percentiles are exact. Above it, percentiles have the 0.8
@@ -16,6 +17,10 @@ const mostExact = 1000
 type second struct {
 	ttft, tpot, e2e, dispatch, report durations
 	answered, failed, tokens          float64
+
+	// Of a Counter.
+	failures []run.Failure
+	servers  []run.ServerSignals
 }
 
 // add adds a request whose latencies count from due. The client's lag counts from the issue.

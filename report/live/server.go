@@ -11,10 +11,12 @@ import (
 	"net/netip"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/crash"
 	"github.com/mlperf-go/mlperf-go/report"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
@@ -69,6 +71,24 @@ func Start(o Options) (*Server, error) {
 		_ = s.http.Serve(l) // it ends with Shutdown
 	}()
 	return s, nil
+}
+
+// Stopped is the cause of a context that ends because a viewer stops what runs.
+var Stopped = exit.Interrupt{Signal: syscall.SIGINT, By: "a viewer of the live page"}
+
+// Open starts the page of --live and classifies its errors. With control its viewers can stop what runs: then the
+// returned context ends with Stopped.
+func Open(ctx context.Context, o Options, control bool) (context.Context, *Server, error) {
+	if control {
+		var cancel context.CancelCauseFunc
+		ctx, cancel = context.WithCancelCause(ctx)
+		o.Stop = func() { cancel(Stopped) }
+	}
+	s, err := Start(o)
+	if err != nil {
+		return nil, nil, exit.NotServed(err, "the live page", "live", o.Address, "127.0.0.1:8090")
+	}
+	return ctx, s, nil
 }
 
 // listen opens the socket of Options.Address.

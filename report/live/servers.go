@@ -17,6 +17,9 @@ const (
 	heldLeast     = 3 * time.Second
 )
 
+// mostPages bounds the pages that are followed: other processes may send their numbers.
+const mostPages = 4096
+
 // servers converts the readings of metrics pages to one value a second.
 type servers struct {
 	numbers []int // of the pages in run.ServerSignals, ascending
@@ -35,6 +38,9 @@ type pageState struct {
 func (s *servers) add(readings []run.ServerSignals) {
 	for _, r := range readings {
 		p := s.pages[r.Number]
+		if p == nil && len(s.pages) >= mostPages {
+			continue
+		}
 		if p == nil {
 			if s.pages == nil {
 				s.pages = map[int]*pageState{}

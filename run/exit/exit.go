@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"syscall"
 
@@ -111,6 +112,16 @@ func Classify(err error) *Error {
 		return known
 	}
 	return &Error{Exit: StatusUsage, Code: CodeUsage, Err: err}
+}
+
+// NotServed is the error of a page that cannot be served at the address of a flag: wrong usage if that is malformed.
+func NotServed(err error, page, flag, address, example string) error {
+	if isA[*net.AddrError](err) {
+		return Usage(CodeLive, fmt.Sprintf("Write --%s host:port, such as %s", flag, example),
+			"%q is not an address to serve %s at", address, page)
+	}
+	hint := fmt.Sprintf("Give --%s a free address of this machine, such as %s", flag, example)
+	return Environment(CodeLive, hint, "%s cannot be served: %w", page, err)
 }
 
 // class is a kind of error, recognized by its type or its cause.

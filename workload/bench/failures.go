@@ -21,7 +21,7 @@ type failures struct {
 	start   int64
 	secrets *secret.Redactor
 
-	recent *recent // nil: no observer shows single failures
+	show func(*Failure)
 
 	mu    sync.Mutex
 	lines *atomicfile.Lines
@@ -57,8 +57,8 @@ func (f *failures) add(a backends.Attempt) {
 	if a.Endpoint >= 0 && a.Endpoint < len(f.urls) {
 		line.Endpoint = f.urls[a.Endpoint]
 	}
-	f.recent.fail(&Failure{At: time.Unix(0, a.AtNS), Endpoint: line.Endpoint, Reason: a.Reason, Retried: a.Retried,
-		Detail: a.Detail}, f.secrets)
+	f.show(&Failure{At: time.Unix(0, a.AtNS), Endpoint: line.Endpoint, Reason: a.Reason, Retried: a.Retried,
+		Detail: a.Detail})
 	if f.first == "" {
 		f.first = string(a.Reason) + ": " + a.Detail
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
@@ -161,7 +162,11 @@ func (r *Record) judgeShards(p *profile.Profile, records []*Record, limits []mea
 	e := evidence(r, p, limits)
 	e.Record.Answers = record.Answers{Identified: true}
 	e.ClockDrift = time.Duration(r.Client.ClockDriftUS * 1e3)
-	r.Verdict, r.Reasons = verdict(e, r)
+	judged := *r
+	if slices.ContainsFunc(records, func(s *Record) bool { return s.Verdict == record.Interrupted }) {
+		judged.Stages = nil // the shards say why they ended early
+	}
+	r.Verdict, r.Reasons = verdict(e, &judged)
 	for i, s := range records {
 		if s.Verdict == record.Valid {
 			continue
@@ -174,4 +179,12 @@ func (r *Record) judgeShards(p *profile.Profile, records []*Record, limits []mea
 			r.Reasons = append(r.Reasons, cause)
 		}
 	}
+	slices.SortStableFunc(r.Reasons, func(a, b record.Cause) int { return interruptedFirst(a) - interruptedFirst(b) })
+}
+
+func interruptedFirst(c record.Cause) int {
+	if c.Code == record.CodeInterrupted {
+		return 0
+	}
+	return 1
 }

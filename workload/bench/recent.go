@@ -6,8 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mlperf-go/mlperf-go/internal/foreign"
-	"github.com/mlperf-go/mlperf-go/internal/secret"
 	"github.com/mlperf-go/mlperf-go/ledger"
 )
 
@@ -50,14 +48,13 @@ func keep(h *ledger.Histogram, seconds float64) {
 }
 
 // fail keeps a failed attempt. It does nothing for nil.
-func (r *recent) fail(f *Failure, secrets *secret.Redactor) {
+func (r *recent) fail(f *Failure) {
 	if r == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.failures) < mostFailed {
-		f.Detail = foreign.Line(secrets.Values(f.Detail), mostDetail)
 		r.failures = append(r.failures, *f)
 	}
 }

@@ -56,9 +56,10 @@ func TestRecentFailures(t *testing.T) {
 	var secrets secret.Redactor
 	secrets.Add("the-key-of-the-server")
 	var r recent
+	shown := trial{recent: &r, Options: Options{Secrets: &secrets}}
 	for range mostFailed + 5 {
-		r.fail(&Failure{Reason: "reset", Detail: "no such the-key-of-the-server\n\x1b[31m" + strings.Repeat("x", 1000)},
-			&secrets)
+		shown.showFailure(&Failure{Reason: "reset",
+			Detail: "no such the-key-of-the-server\n\x1b[31m" + strings.Repeat("x", 1000)})
 	}
 	var p Progress
 	r.take(&p)
@@ -71,7 +72,7 @@ func TestRecentFailures(t *testing.T) {
 	require.Empty(t, p.Failures)
 
 	var nobody *recent
-	nobody.fail(&Failure{}, nil)
+	nobody.fail(&Failure{})
 	nobody.take(&p)
 	require.Empty(t, p.Failures)
 }

@@ -17,11 +17,13 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/crash"
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 	"github.com/mlperf-go/mlperf-go/report/live"
+	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/child"
 	"github.com/mlperf-go/mlperf-go/run/environment"
 	"github.com/mlperf-go/mlperf-go/run/exit"
@@ -148,8 +150,8 @@ func (t *trial) prepare() error {
 	if err == nil && t.Access != atomicfile.Private {
 		err = os.Chmod(t.path(eventlog.FileName), t.Access.File())
 	}
-	t.failures = failures{path: t.path(FailedName), access: t.Access, start: t.started.UnixNano(), secrets: t.Secrets}
-	t.failures.recent = t.recent
+	t.failures = failures{path: t.path(FailedName), access: t.Access, start: t.started.UnixNano(), secrets: t.Secrets,
+		show: t.showFailure}
 	for _, e := range t.config.Endpoints {
 		t.failures.urls = append(t.failures.urls, e.URL)
 	}
@@ -158,7 +160,7 @@ func (t *trial) prepare() error {
 
 // watchServers finds the metrics pages of the servers, if they are to be recorded.
 func (t *trial) watchServers() error {
-	if t.MetricsEvery == 0 {
+	if t.MetricsEvery == 0 || t.Part.Index > 0 { // the first part reads the pages for all
 		return nil
 	}
 	targets, err := servermetrics.Targets(t.config, t.MetricsURLs, t.Secrets)
@@ -238,10 +240,7 @@ func (t *trial) ended(e *eventlog.Request) {
 
 // show passes a request on to observers. It omits those whose clients left or were slow on purpose.
 func (t *trial) show(e *eventlog.Request) {
-	var counter *live.Counter
-	if t.gate != nil {
-		counter = t.gate.Counter()
-	}
+	counter := t.counter()
 	if t.recent == nil && counter == nil {
 		return
 	}
@@ -254,8 +253,37 @@ func (t *trial) show(e *eventlog.Request) {
 	}
 }
 
-// listen creates the coordinator's socket.
-func (t *trial) listen() error {
+// counter returns what counts the requests for a page of all shards; nil: nothing does.
+func (t *trial) counter() *live.Counter {
+	if t.gate == nil {
+		return nil
+	}
+	return t.gate.Counter()
+}
+
+// showFailure passes a failed attempt on to those who show it.
+func (t *trial) showFailure(f *Failure) {
+	f.Detail = foreign.Line(t.Secrets.Values(f.Detail), mostDetail)
+	t.recent.fail(f)
+	if counter := t.counter(); counter != nil {
+		counter.Fail(run.Failure(*f))
+	}
+}
+
+// readings returns the readings of the servers' metrics pages since the last call, and counts them for a page of all
+// shards.
+func (t *trial) readings() []servermetrics.Signals {
+	list := t.metrics.Take()
+	if counter := t.counter(); counter != nil {
+		for _, r := range list {
+			counter.Read(run.ServerSignals(r))
+		}
+	}
+	return list
+}
+
+// listen creates the coordinator's socket, through which the coordinator may call stop.
+func (t *trial) listen(stop func()) error {
 	if t.Control == "" {
 		return nil
 	}
@@ -263,7 +291,7 @@ func (t *trial) listen() error {
 	t.gate, err = shard.Listen(t.Control, func() shard.Progress {
 		l := t.engine.Live()
 		return shard.Progress{Stage: l.Stage, Sent: l.Sent, Ended: l.Ended, Failed: l.Failed, Output: l.OutputTokens}
-	})
+	}, stop)
 	if err != nil {
 		return exit.Environment(exit.CodeOutputDir, "Choose another --control", "%w", err)
 	}
@@ -278,7 +306,9 @@ const garbageRoom = 64 << 20
 const figuresGarbage = 25
 
 func (t *trial) run(ctx context.Context) (*Record, error) {
-	if err := t.listen(); err != nil {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if err := t.listen(func() { cancel(live.Stopped) }); err != nil {
 		return nil, errors.Join(err, t.log.Close(eventlog.End{Cause: err.Error()}))
 	}
 	if t.gate != nil {
@@ -353,7 +383,7 @@ func (t *trial) watch() (stop func()) {
 			p := Progress{Live: t.engine.Live(), Stages: len(t.Profile.Load.Stages), Elapsed: now.Sub(t.started),
 				Expected: plan.Duration, Requests: int(plan.Requests)}
 			p.RatePerS = rate.PerSecond(now, p.Ended)
-			p.Servers = t.metrics.Take()
+			p.Servers = t.readings()
 			t.recent.take(&p)
 			t.Observer.Progress(p)
 		}

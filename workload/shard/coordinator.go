@@ -45,6 +45,7 @@ type Coordinator struct {
 // peer is one shard, as the coordinator sees it.
 type peer struct {
 	*link
+	number   int
 	clocks   chan clockMessage
 	ready    chan int
 	gone     chan struct{} // closed when the connection has ended
@@ -56,8 +57,8 @@ type peer struct {
 // NewCoordinator begins to read from the connections. A connection ends with its reader.
 func NewCoordinator(connections []Connection) *Coordinator {
 	c := &Coordinator{Progress: func(Progress) {}}
-	for _, conn := range connections {
-		p := &peer{link: newLink(conn.In, conn.Out), clocks: make(chan clockMessage, 1), ready: make(chan int, 1),
+	for i, conn := range connections {
+		p := &peer{link: newLink(conn.In, conn.Out), number: i, clocks: make(chan clockMessage, 1), ready: make(chan int, 1),
 			gone: make(chan struct{})}
 		c.shards = append(c.shards, p)
 		go c.read(p)
@@ -99,7 +100,7 @@ func (c *Coordinator) add(p *peer, now Progress) {
 	second := now.Second
 	now.Second = nil
 	p.progress = now
-	sum := Progress{Second: second, Last: true}
+	sum := Progress{Second: second, Last: true, Shard: p.number}
 	if !c.started.IsZero() {
 		sum.Elapsed = max(time.Since(c.started), 0)
 	}
@@ -240,6 +241,18 @@ func (c *Coordinator) start(stage int) error {
 	return c.each(func(_ int, p *peer) error {
 		return p.send(&message{Start: &startMessage{stage, at + p.offset.AheadNS, c.Count && stage == 0}})
 	})
+}
+
+// Stop asks all shards to end their runs, as an interrupt does. It returns false before the first stage: then nothing
+// runs yet. Run returns an error if further stages would have followed.
+func (c *Coordinator) Stop() bool {
+	c.mu.Lock()
+	started := !c.started.IsZero()
+	c.mu.Unlock()
+	if started {
+		_ = c.each(func(_ int, p *peer) error { return p.send(&message{Stop: &stopMessage{}}) }) // to those that still run
+	}
+	return started
 }
 
 // Wait returns when the connections to all shards have ended, and Progress has had everything that came.

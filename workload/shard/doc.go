@@ -4,7 +4,7 @@
 // connects to all of them (Coordinate), measures by how much their clocks differ from its own, and sets one start
 // instant for each stage, in the clock of each process. Merge then merges their event logs.
 //
-//	gate, err := shard.Listen(socket)                  // in the process of a shard
+//	gate, err := shard.Listen(socket, progress, stop)                  // in the process of a shard
 //	engine.Part, engine.Gate = part, gate.Wait
 //
 //	c := shard.NewCoordinator(connections)             // anywhere: a connection is a pair of pipes

@@ -19,6 +19,7 @@ type Gate struct {
 	listener net.Listener
 	socket   string
 	progress func() Progress
+	stop     func()
 	wait     sync.WaitGroup
 	reported chan struct{} // closed after the last report
 	counter  atomic.Pointer[live.Counter]
@@ -37,8 +38,8 @@ type startAt struct {
 }
 
 // Listen makes the socket and waits for a coordinator in the background. progress returns what the shard has done so
-// far; nil: it is not reported.
-func Listen(socket string, progress func() Progress) (*Gate, error) {
+// far; nil: it is not reported. stop ends the run when the coordinator asks for that; it may be called several times.
+func Listen(socket string, progress func() Progress, stop func()) (*Gate, error) {
 	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("the control socket of an earlier run: %w", err)
 	}
@@ -50,7 +51,7 @@ func Listen(socket string, progress func() Progress) (*Gate, error) {
 	if err := os.Chmod(socket, 0o660); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	g := &Gate{listener: l, socket: socket, progress: progress, ready: -1, starts: make(chan startAt),
+	g := &Gate{listener: l, socket: socket, progress: progress, stop: stop, ready: -1, starts: make(chan startAt),
 		closed: make(chan struct{}), reported: make(chan struct{})}
 	g.wait.Go(g.accept)
 	g.wait.Go(g.report)
@@ -120,6 +121,8 @@ func (g *Gate) serve(l *link) {
 		case m.Clock != nil:
 			m.Clock.NowNS = time.Now().UnixNano()
 			_ = l.send(m)
+		case m.Stop != nil:
+			g.stop()
 		case m.Start != nil:
 			if m.Start.Count {
 				g.counter.CompareAndSwap(nil, live.NewCounter(m.Start.AtNS))

@@ -93,7 +93,7 @@ func mergedHeader(logs []Log) (*eventlog.Header, error) {
 // errHeader ends the reading of a log after its header.
 var errHeader = errors.New("the header was read")
 
-// headerOf returns the header of a log; nil: a complete log without requests.
+// headerOf returns the header of a log; nil: a log that has its end, but no request.
 func headerOf(path string) (*eventlog.Header, error) {
 	var header *eventlog.Header
 	end, err := eventlog.Read(path, func(h *eventlog.Header, _ *eventlog.Request) error {
@@ -103,7 +103,7 @@ func headerOf(path string) (*eventlog.Header, error) {
 	if err != nil && !errors.Is(err, errHeader) {
 		return nil, err
 	}
-	if header == nil && end != nil && end.Complete {
+	if header == nil && end != nil {
 		return nil, nil
 	}
 	if header == nil {

@@ -18,6 +18,7 @@ type message struct {
 	Ready    *int          `json:"ready,omitempty"`    // shard: the first requests of a stage are prepared
 	Start    *startMessage `json:"start,omitempty"`    // coordinator: when a stage starts
 	Progress *Progress     `json:"progress,omitempty"` // shard, about once a second
+	Stop     *stopMessage  `json:"stop,omitempty"`     // coordinator: the run ends, as by an interrupt
 }
 
 type clockMessage struct {
@@ -31,6 +32,8 @@ type startMessage struct {
 	// Count asks the shard to count its requests by the second, from this start on.
 	Count bool `json:"count,omitempty"`
 }
+
+type stopMessage struct{}
 
 // Progress is the progress of a shard so far.
 type Progress struct {
@@ -47,6 +50,8 @@ type Progress struct {
 	Second  *live.Second `json:"second,omitempty"`
 	// Elapsed is the time since the first start; only in a sum. 0: before it.
 	Elapsed time.Duration `json:"-"`
+	// Shard is the number of the shard that has just reported; only in a sum.
+	Shard int `json:"-"`
 }
 
 // maxLine bounds a line: the counts of a second with a request in every bucket have 150 kB.

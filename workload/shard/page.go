@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/ledger"
@@ -28,6 +29,9 @@ func (p *Page) Show(sum Progress) {
 		p.rate = ledger.NewRate(now.Add(-sum.Elapsed))
 	}
 	if s := sum.Second; s != nil {
+		for i := range s.Failures {
+			s.Failures[i].Detail = fmt.Sprintf("shard %d: %s", sum.Shard, s.Failures[i].Detail)
+		}
 		merge(&p.ttft, s.TTFT)
 		merge(&p.tpot, s.TPOT)
 	}

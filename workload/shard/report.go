@@ -41,7 +41,7 @@ func (g *Gate) report() {
 		p := g.progress()
 		g.each(last, func(s *live.Second) {
 			counted = s.Number + 1
-			if s.Answered+s.Failed > 0 {
+			if !s.Empty() {
 				one := p
 				one.Counted, one.Second = counted, s
 				_ = l.send(&message{Progress: &one}) // a broken connection is noticed by its reader

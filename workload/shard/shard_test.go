@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func listen(t *testing.T, live func() Progress) (*Gate, string) {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "s")
-	g, err := Listen(socket, live)
+	g, err := Listen(socket, live, func() {})
 	require.NoError(t, err)
 	t.Cleanup(func() { g.Close() })
 	return g, socket
@@ -227,13 +227,17 @@ func TestMerge(t *testing.T) {
 	require.False(t, end.Complete)
 	require.Contains(t, end.Cause, "shard 1")
 
+	idle := write(t, eventlog.End{Cause: "a signal"}, "m")
+	end, err = Merge([]Log{{Path: a}, {Path: idle}}, filepath.Join(t.TempDir(), "merged"), ignore)
+	require.NoError(t, err)
+	require.False(t, end.Complete, "a shard was stopped before its first request")
+
 	for want, logs := range map[string][]Log{
 		"shard 1: the event log":                       {{Path: a}, {Path: a}},
 		"request 0 is in the log of another shard":     {{Path: a}, {Path: a}},
 		`shard 1 measured the model "other"`:           {{Path: a}, {Path: write(t, whole, "other", request(9, 2_000_000))}},
 		"no such file":                                 {{Path: a}, {Path: filepath.Join(t.TempDir(), "absent")}},
 		"no shard has sent a request":                  {{Path: none}},
-		"has no request and no end":                    {{Path: write(t, eventlog.End{Cause: "a signal"}, "m")}},
 		"the number of request 2147483647 is out of r": {{Path: write(t, whole, "m", request(1<<31-1, 2_000_000))}},
 	} {
 		_, err := Merge(logs, filepath.Join(t.TempDir(), "merged"), ignore)

@@ -1,9 +1,8 @@
 package main
 
 import (
-	"errors"
+	"context"
 	"fmt"
-	"net"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -19,44 +18,62 @@ import (
 // watcher shows the shards of each run of a command: a line every five seconds, and the page of --live.
 type watcher struct {
 	*program
-	server *live.Server // nil without --live
-	page   *shard.Page  // page of the current run
-	line   time.Time    // of the last line
+	server *live.Server    // nil without --live
+	stop   context.Context // ends when a viewer stops the runs
+	page   *shard.Page     // page of the current run
+	line   time.Time       // of the last line
 	runs   int
 	worst  *bench.Record // the last run that is not VALID, or the last one
 }
 
-// watch opens the page.
-func (cmd runCommand) watch(c *cli.Context, title string) (*watcher, error) {
-	w := &watcher{program: cmd.program}
-	if !c.IsSet("live") {
-		return w, nil
+// liveFlags are the flags of the live page.
+func liveFlags(of string) []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "live", Usage: "serve a page with live charts of " + of + " at this host:port or unix:PATH"},
+		&cli.BoolFlag{Name: "live-control", Usage: "let viewers of the live page stop it, with the token in the printed URL"},
 	}
-	address := c.String("live")
-	var err error
-	w.server, err = live.Start(live.Options{Address: address, Title: title, What: "workload", Folder: c.String("output"),
-		Next: "mlperf-go report FOLDER writes the report of a run."})
-	switch {
-	case errors.As(err, new(*net.AddrError)):
-		return nil, exit.Usage(exit.CodeLive, "Write --live host:port, such as 127.0.0.1:8090",
-			"%q is not an address to serve the live page at", address)
-	case err != nil:
-		return nil, exit.Environment(exit.CodeLive, "Give --live a free address of this machine, such as 127.0.0.1:8090",
-			"the live page cannot be served: %w", err)
-	}
-	fmt.Fprintf(cmd.stderr, "live page: %s\n", w.server.URL())
-	w.server.Waiting("the pods start")
-	return w, nil
 }
 
-// checkLive rejects a page that would stay empty.
+// openPage serves the page of --live; nil without it. The returned context ends when a viewer stops what runs.
+func (p *program) openPage(c *cli.Context, o live.Options) (context.Context, *live.Server, error) {
+	if !c.IsSet("live") {
+		return c.Context, nil, nil
+	}
+	o.Address, o.Folder = c.String("live"), c.String("output")
+	ctx, s, err := live.Open(c.Context, o, c.Bool("live-control"))
+	if err != nil {
+		return nil, nil, err
+	}
+	fmt.Fprintf(p.stderr, "live page: %s\n", s.URL())
+	s.Waiting("the pods start")
+	return ctx, s, nil
+}
+
+// checkLive rejects a page that would stay empty, and a button without a page.
 func checkLive(c *cli.Context) error {
-	if c.IsSet("live") && c.Int("shards") == 0 {
+	switch {
+	case c.Bool("live-control") && !c.IsSet("live"):
+		return exit.Usage(exit.CodeLiveControl, "Add --live", "--live-control requires --live")
+	case !c.IsSet("live"):
+	case c.Command.Name == "run" && c.Int("shards") == 0:
 		return exit.Usage(exit.CodeLive, "Add --shards, or leave --live out",
 			"--live shows the load of shards, which start together")
+	case c.Command.Name == submissionName && c.String("wait-timeout") == "0":
+		return exit.Usage(exit.CodeLive, "Leave one of them out", "--wait-timeout 0 returns at once, which ends the page of "+
+			"--live")
 	}
 	return nil
 }
+
+// watch opens the page.
+func (cmd runCommand) watch(c *cli.Context, title string) (*watcher, error) {
+	ctx, s, err := cmd.openPage(c, live.Options{Title: title, What: "workload",
+		Next: "mlperf-go report FOLDER writes the report of a run."})
+	return &watcher{program: cmd.program, server: s, stop: ctx}, err
+}
+
+// stopped reports whether a viewer stopped the runs.
+func (w *watcher) stopped() bool { return context.Cause(w.stop) == error(live.Stopped) }
 
 // begin starts the next run, whose charts follow those of the previous one.
 func (w *watcher) begin(r contract.Rendered) {

@@ -5,11 +5,15 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mlperf-go/mlperf-go/kube/kubetest"
 	"github.com/mlperf-go/mlperf-go/report/live"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
@@ -62,5 +66,66 @@ func TestPageOfTwoRuns(t *testing.T) {
 	require.NoError(t, err)
 	for _, want := range []string{`"rates":[7,7,0]`, `"tokens":[40]`, `"tokens":[41]`, `"verdict":"INVALID"`} {
 		require.Contains(t, string(events), want)
+	}
+}
+
+// messages collects what a command prints while it runs.
+type messages struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (m *messages) Write(p []byte) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.text.Write(p)
+}
+
+func (m *messages) String() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.text.String()
+}
+
+// TestStopByPage stops two shards of a long load by their page, after it has shown a failure of each, and the server's
+// queue. The launch collects both, and the merged run is INTERRUPTED.
+func TestStopByPage(t *testing.T) {
+	t.Parallel()
+	tc := kubetest.Cluster(t)
+	url := kubetest.Simulator(t, "--ttft", "5ms", "--fault", "cut_mid=0.05")
+	long := strings.Replace(own, "rate: 20, requests: 20}", "rate: 50, requests: 100000}", 1)
+	output, errs := t.TempDir(), &messages{}
+	args := []string{"mlperf-go-kube", "run", "--kubeconfig", tc.UserKubeconfig(true), "-p", kubetest.Namespace(t, tc),
+		"--image", kubetest.ImageName, "--cpu", "1", "--memory", "1Gi", "-r", output, "-w", write(t, long), "-U", url,
+		"--shards", "2", "--id", "stop", "--live", "127.0.0.1:0", "--live-control", "--metrics"}
+	ended := make(chan int, 1)
+	go func() { ended <- mainCode(args, io.Discard, errs) }()
+	address, token := "", ""
+	require.Eventually(t, func() bool {
+		_, after, _ := strings.Cut(errs.String(), "live page: http://")
+		line, _, whole := strings.Cut(after, "\n")
+		address, token, _ = strings.Cut(line, "/#token=")
+		return whole
+	}, time.Minute, 50*time.Millisecond, "%s", errs)
+	require.Eventually(t, func() bool {
+		page := pageAt(address)
+		return strings.Contains(page, "<td>shard 0: ") && strings.Contains(page, "<td>shard 1: ") &&
+			strings.Contains(page, `id="server-waiting"`)
+	}, 3*time.Minute, 200*time.Millisecond, "%s", errs)
+	request, err := http.NewRequest(http.MethodPost, "http://"+address+"/stop", nil)
+	require.NoError(t, err)
+	request.Header.Set("Origin", "http://"+address)
+	request.Header.Set("X-Live-Token", token)
+	answer, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	answer.Body.Close()
+	require.Equal(t, http.StatusNoContent, answer.StatusCode)
+	require.Equal(t, live.Stopped.ExitCode(), <-ended, "%s", errs)
+	merged, err := bench.Read(filepath.Join(output, "merged"))
+	require.NoError(t, err)
+	require.Equal(t, record.Interrupted, merged.Verdict)
+	require.Positive(t, merged.Measured.Total.Requests.OK)
+	for _, i := range []string{"0", "1"} {
+		require.FileExists(t, filepath.Join(output, "stop_"+i, "run", bench.RecordName))
 	}
 }

@@ -61,10 +61,11 @@ func TestEveryCombination(t *testing.T) {
 	}{
 		"run": {"run -p stack,bench --id x --image example/mlperf-go:1 -w " + profile, append([]option{
 			{"", "-k claim", "-k claim --storage-class fast --pvc-size 3Gi --results-dir /results"},
-			{"", "--env A=b --cpu 500m --memory 1Gi --serviceaccount sa"}, {"", "-j 4", "--shards 8", "-d"},
+			{"", "--env A=b --cpu 500m --memory 1Gi --serviceaccount sa"}, {"", "-j 4",
+				"--shards 8 --metrics --metrics-interval 2s --metrics-url http://gw/metrics --live :0 --live-control", "-d"},
 			{"-U http://server:8000", "-t vllm -e " + treatments, "-t vllm -m org/a,org/b"}}, placing...), 576},
 		"submission": {"submission -p stack,bench --id x --image example/mlperf-go:1 -k claim --model llama3.1-8b",
-			append([]option{{"", "--restarts 0 --run-only"}, {"", "-t vllm", "--endpoint http://server:8000"},
+			append([]option{{"", "--restarts 0 --run-only --live :0"}, {"", "-t vllm", "--endpoint http://server:8000"},
 				{"", "--storage-class fast --results-dir /results"}, {"", "--file " + profile + " --system " + profile}},
 				placing...), 192},
 		"server": {"server up -p stack,bench --image example/engine:1", append([]option{

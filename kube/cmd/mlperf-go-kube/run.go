@@ -21,7 +21,9 @@ import (
 	"github.com/mlperf-go/mlperf-go/kube/launch"
 	"github.com/mlperf-go/mlperf-go/kube/objects"
 	"github.com/mlperf-go/mlperf-go/kube/spread"
+	"github.com/mlperf-go/mlperf-go/report/live"
 	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/workload/contract"
 	"github.com/mlperf-go/mlperf-go/workload/shard"
 )
@@ -73,7 +75,7 @@ func podFlags() []cli.Flag {
 func (cmd runCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "run", Usage: "run a workload profile in pods, and collect the results",
-		Flags: append(append(append(clusterFlags(), podFlags()...), workloadFlags()...),
+		Flags: append(slices.Concat(clusterFlags(), podFlags(), workloadFlags(), liveFlags("all shards"), metricsFlags()),
 			contractFlag("methods", "server to find without --endpoint-url: standalone, modelservice, KIND/NAME, "+
 				"KEY=VALUE, or a part of a name; with :PORT"),
 			&cli.IntFlag{Name: "parallelism", Aliases: []string{"j"}, Usage: "pods that each send the whole load", Value: 1},
@@ -81,7 +83,6 @@ func (cmd runCommand) command() *cli.Command {
 			&cli.StringFlag{Name: "reset-cache", DefaultText: "auto; off with several pods of --parallelism",
 				Usage: "empty the servers' prefix caches before each run: auto (if supported), require (fail if not " +
 					"supported) or off"},
-			&cli.StringFlag{Name: "live", Usage: "serve a page with live charts of all shards at this host:port or unix:PATH"},
 			contractFlag("pvc", "claim for the results; empty: each pod's own temporary volume"),
 			contractFlag("wait-timeout",
 				"how long the pods may take (seconds or a duration); 0: return when they run"),
@@ -149,7 +150,7 @@ func (cmd runCommand) run(c *cli.Context) error {
 			err = cmd.launch(c, access, options, list[i], w)
 			cmd.keepServers(c, access, options, targets[i], began)
 		}
-		if worst = max(worst, cmd.exit); err != nil || worst > 0 && v.StopOnError() {
+		if worst = max(worst, cmd.exit); err != nil || worst > 0 && v.StopOnError() || w.stopped() {
 			break
 		}
 	}
@@ -187,12 +188,14 @@ func (cmd runCommand) spread(ctx context.Context, access *cluster.Cluster, o lau
 	w *watcher) error {
 	w.begin(p)
 	r, err := spread.Run(ctx, access, spread.Options{Options: o, Stages: len(p.Profile.Load.Stages), Progress: w.Progress,
-		Count: w.page != nil})
+		Count: w.page != nil, Stop: w.stop.Done()})
 	if err != nil {
 		return err
 	}
 	w.result(r)
-	cmd.exit = r.ExitCode()
+	if cmd.exit = r.ExitCode(); w.stopped() && r.Verdict == record.Interrupted {
+		cmd.exit = live.Stopped.ExitCode()
+	}
 	if cmd.json {
 		cmd.print(r)
 		return nil

@@ -11,7 +11,9 @@ import (
 	"github.com/mlperf-go/mlperf-go/kube/cluster"
 	"github.com/mlperf-go/mlperf-go/kube/launch"
 	"github.com/mlperf-go/mlperf-go/kube/objects"
+	"github.com/mlperf-go/mlperf-go/report/live"
 	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // submissionCommand runs a campaign in a pod. The campaign's folder is on a claim, so that another pod can continue it.
@@ -32,7 +34,7 @@ func (cmd submissionCommand) command() *cli.Command {
 		Description: "Flags that are not listed here, and all flags after --, are passed to `mlperf-go submission` in the " +
 			"pod.\nThe campaign's folder is on the claim. If a pod is killed, evicted or lost with its node, another pod " +
 			"resumes the campaign.",
-		Flags: append(append(clusterFlags(), podFlags()...),
+		Flags: append(slices.Concat(clusterFlags(), podFlags(), liveFlags("the campaign")),
 			contractFlag("methods", "server to find without --endpoint, as for kube run"),
 			contractFlag("pvc", "claim for the campaign's folder"),
 			&cli.IntFlag{Name: "restarts", Value: 3, Usage: "pods that may follow a killed one; evicted and lost pods are " +
@@ -72,12 +74,38 @@ func (cmd submissionCommand) run(c *cli.Context) error {
 	if o.Start, err = duration(c, "start-timeout"); err != nil {
 		return err
 	}
-	result, err := launch.Run(c.Context, access, o)
+	result, err := cmd.launch(c, access, o)
 	if err != nil {
 		return err
 	}
 	cmd.exit = result.Exit()
 	return cmd.show(result)
+}
+
+// launch runs the campaign, with the page that its pod serves.
+func (cmd submissionCommand) launch(c *cli.Context, access *cluster.Cluster, o launch.Options) (*launch.Result, error) {
+	ctx, page, err := cmd.openPage(c, live.Options{Title: "Campaign " + o.ID, What: "campaign",
+		Next: "mlperf-go submission status FOLDER shows its steps."})
+	if err != nil || page == nil {
+		if err != nil {
+			return nil, err
+		}
+		return launch.Run(c.Context, access, o)
+	}
+	end := followPod(ctx, page, access, &o.Launch)
+	result, err := launch.Run(ctx, access, o)
+	end()
+	switch {
+	case err != nil:
+		page.End(live.NoVerdict, err.Error(), nil)
+	case result.Exit() == exit.StatusValid:
+		page.End(string(record.Valid), "The campaign is done.", nil)
+	case result.Exit() == exit.StatusInvalid:
+		page.End(string(record.Invalid), "The campaign is done; its steps name what is INVALID.", nil)
+	default:
+		page.End(live.NoVerdict, "The campaign ended with an error, which its log in the folder logs names.", nil)
+	}
+	return result, err
 }
 
 // aim adds the server that --methods finds to a campaign without --endpoint.
@@ -119,11 +147,17 @@ func campaignOf(c *cli.Context) (*objects.Launch, error) {
 		l.Args = append(l.Args, "run")
 	}
 	l.Args = append(append(l.Args, args...), "--output-dir", "$(RESULTS)/"+campaignFolder, "--resume")
+	if c.IsSet("live") {
+		l.Args = append(l.Args, "--live", "unix:"+objects.PageSocket)
+	}
 	return l, nil
 }
 
 // checkCampaign rejects options that cannot work in a pod, before any object is created.
 func checkCampaign(c *cli.Context, l *objects.Launch, args []string) error {
+	if err := checkLive(c); err != nil {
+		return err
+	}
 	switch {
 	case l.Storage.Claim == "":
 		return exit.Usage(exit.CodeUsage, "Pass --pvc NAME; the launcher creates a claim that does not exist",

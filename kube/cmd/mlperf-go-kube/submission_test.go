@@ -5,10 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,8 +57,9 @@ func TestSubmission(t *testing.T) {
 	ns, output, image := kubetest.Namespace(t, tc), t.TempDir(), "registry.example/mlperf-go:1"
 	words := map[string]string{"bench": ns, image: kubetest.ImageName, "http://vllm.serving:8000": kubetest.Simulator(t)}
 	commands := pageCommands(t, "kube-campaigns.md")
+	address := freeAddress(t)
 	args := pageArguments(commands[0], words, "--kubeconfig", tc.UserKubeconfig(true), "--cpu", "1", "--memory", "1Gi",
-		"-r", output)
+		"-r", output, "--live", address)
 	type end struct {
 		code int
 		errs string
@@ -83,6 +88,12 @@ func TestSubmission(t *testing.T) {
 			}
 			return err
 		})
+		var page string
+		require.Eventually(t, func() bool { // the page has the pod's steps and charts
+			page = pageAt(address)
+			return strings.Count(page, "<td>done</td>") >= len(before) && strings.Contains(page, `id="ttft"`)
+		}, time.Minute, 200*time.Millisecond, "%s", &page)
+		require.Contains(t, page, `<th scope="row">step</th>`)
 		lose(runningPod(t, tc, ns))
 	}
 	e := <-ended
@@ -110,6 +121,26 @@ func TestSubmission(t *testing.T) {
 	jobs, err := tc.Client().BatchV1().Jobs(ns).List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	require.Empty(t, jobs.Items)
+}
+
+// freeAddress returns an address at which nothing is served.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// pageAt returns the page at an address, or why there is none.
+func pageAt(address string) string {
+	r, err := http.Get("http://" + address)
+	if err != nil {
+		return err.Error()
+	}
+	defer r.Body.Close()
+	text, _ := io.ReadAll(r.Body)
+	return string(text)
 }
 
 // claimFolder returns the folder of the only volume in a namespace.
@@ -157,6 +188,8 @@ func TestSubmissionCommandLines(t *testing.T) {
 		`unexpected argument "run"`:        {"-k", "c", "run", "--model", "m"},
 		"--restarts -1 is negative":        {"-k", "c", "--restarts=-1", "--model", "m"},
 		"--image requires a value":         {"-k", "c", "--model", "m", "--image", "--keep"},
+		"--live-control requires --live":   {"-k", "c", "--model", "m", "--live-control"},
+		"which ends the page of --live":    {"-k", "c", "--model", "m", "--live", ":0", "--wait-timeout", "0"},
 		"two files are named file.yaml":    {"-k", "c", "--model", system, "--file", system, "--file", system},
 		"no such file or directory":        {"-k", "c", "--model", "m", "--file", "/no/file"},
 		"Required flag \"image\" not set":  nil,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -102,7 +103,7 @@ func launchesOf(c *cli.Context, v *contract.Invocation, list []contract.Rendered
 		if l.ServiceAccount == "" {
 			l.ServiceAccount = l.Harness + "-runner" // as llm-d-benchmark names it
 		}
-		if err := addProfile(l, r, c.Int("shards")); err != nil {
+		if err := addProfile(l, r, c.Int("shards"), metricsArgs(c)); err != nil {
 			return nil, err
 		}
 		if err := addResetCache(l, c.String("reset-cache"), c.Int("parallelism")); err != nil {
@@ -133,8 +134,31 @@ func addResetCache(l *objects.Launch, mode string, parallelism int) error {
 	return nil
 }
 
+// metricsFlags are those of `bench run` for the servers' metrics pages, which the pods read.
+func metricsFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "metrics", Usage: "record the servers' metrics pages; of several shards the first reads them"},
+		&cli.DurationFlag{Name: "metrics-interval", Usage: "time between two readings", Value: time.Second},
+		&cli.StringSliceFlag{Name: "metrics-url", Usage: "further metrics page, such as that of a gateway"},
+	}
+}
+
+// metricsArgs returns the given ones as arguments of a pod.
+func metricsArgs(c *cli.Context) (args []string) {
+	if c.Bool("metrics") {
+		args = append(args, "--metrics")
+	}
+	if c.IsSet("metrics-interval") {
+		args = append(args, "--metrics-interval", c.Duration("metrics-interval").String())
+	}
+	for _, u := range c.StringSlice("metrics-url") {
+		args = append(args, "--metrics-url", u)
+	}
+	return args
+}
+
 // addProfile adds the profile in the program's own form, so that a pod needs no other file and no variable.
-func addProfile(l *objects.Launch, r contract.Rendered, shards int) error {
+func addProfile(l *objects.Launch, r contract.Rendered, shards int, metrics []string) error {
 	if err := r.Profile.Divide(shards); err != nil {
 		return exit.Usage(exit.CodeProfile, "Give --parallelism, whose pods each send the whole load", "--shards %d: %w",
 			shards, err)
@@ -152,6 +176,7 @@ func addProfile(l *objects.Launch, r contract.Rendered, shards int) error {
 	if r.Model != "" {
 		l.Args = append(l.Args, "--model", r.Model)
 	}
+	l.Args = append(l.Args, metrics...)
 	if shards > 0 {
 		l.Args = spread.Args(l.Args, shards)
 	}
