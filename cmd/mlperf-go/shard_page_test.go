@@ -121,6 +121,11 @@ func TestStoppedShards(t *testing.T) {
 	require.Positive(t, merged.Measured.Total.Requests.OK)
 	require.NotNil(t, merged.Metrics, "the first shard read them")
 	require.NoFileExists(t, filepath.Join(r.shards[1].Folder, record.MetricsName))
+	require.FileExists(t, filepath.Join(r.dir, "merged", record.MachineName))
+	shown, err := bench.Report(filepath.Join(r.dir, "merged"))
+	require.NoError(t, err)
+	require.NotNil(t, shown.Metrics, "%v", shown.Notes)
+	require.Contains(t, fmt.Sprint(shown.Workload.Tables), "Machines of the client")
 }
 
 // TestPageOfShards runs two shards as processes: the page of their coordinator counts what their merged run counts.

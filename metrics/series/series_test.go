@@ -311,3 +311,27 @@ func TestEnergy(t *testing.T) {
 	require.False(t, IsEnergy(gpu("other", "0")))
 	require.Zero(t, Energy(&Set{Scrapes: set.Scrapes, Series: []*Series{gpu("other", "0", 1, 2, 3, 4)}}))
 }
+
+// TestCopy copies a file to another clock.
+func TestCopy(t *testing.T) {
+	folder := t.TempDir()
+	from, to := filepath.Join(folder, "a", "m.jsonl.zst"), filepath.Join(folder, "b", "m.jsonl.zst")
+	require.NoError(t, os.Mkdir(filepath.Dir(from), 0o700))
+	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	r, err := Create(atomicfile.Private, from, began, time.Second, []string{"x"})
+	require.NoError(t, err)
+	known := []exposition.Series{{Name: "a", Family: "a"}}
+	for i := range 15 {
+		require.NoError(t, r.Append(0, began.Add(time.Duration(i)*time.Second), known, []float64{float64(i)}, nil))
+	}
+	require.NoError(t, r.Close())
+	require.NoError(t, Copy(atomicfile.Private, from, to, -3*time.Second))
+	before, err := Read(from, nil)
+	require.NoError(t, err)
+	after, err := Read(to, nil)
+	require.NoError(t, err)
+	require.Equal(t, began.Add(-3*time.Second), after.Started)
+	require.Equal(t, before.Series, after.Series)
+	require.Equal(t, before.Scrapes, after.Scrapes)
+	require.Error(t, Copy(atomicfile.Private, filepath.Join(folder, "none"), to, 0))
+}

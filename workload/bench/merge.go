@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/metrics/series"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
@@ -69,8 +70,29 @@ func Merge(shards []Shard, output string, limits []measure.Limit) (*Record, erro
 	if n := total(m).Total; n > 0 {
 		r.Client.CPUUSPerRequest = r.Client.CPUS * 1e6 / float64(n)
 	}
+	if err := r.addFiles(shards, output); err != nil {
+		return nil, err
+	}
 	r.judgeShards(p, records, append(measure.ProfileLimits(&p.SLO), limits...))
 	return r, atomicfile.WriteJSON(filepath.Join(output, RecordName), r)
+}
+
+// addFiles copies what the shards recorded beside their requests: their environments, and the servers' metrics, which
+// the first shard has.
+func (r *Record) addFiles(shards []Shard, output string) error {
+	notes, err := mergeEnvironments(shards, output)
+	r.Notes = append(r.Notes, notes...)
+	if r.Metrics == nil || err != nil {
+		return err
+	}
+	r.Metrics.Yield(r.Measured.Total.Tokens.Output)
+	ahead := time.Duration(shards[0].Offset.AheadNS)
+	err = series.Copy(atomicfile.Private, filepath.Join(shards[0].Folder, record.MetricsName),
+		filepath.Join(output, record.MetricsName), -ahead)
+	if err != nil {
+		r.Notes = append(r.Notes, "the servers' metrics of shard 0 cannot be copied: "+err.Error())
+	}
+	return nil
 }
 
 func readShards(shards []Shard) (records []*Record, logs []shard.Log, err error) {

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -69,9 +70,19 @@ func folderRecord(t *testing.T, folder string, r *Record) {
 func TestMerge(t *testing.T) {
 	p := workloadOf(1)
 	shards := []Shard{shardOf(t, p, record.Valid, 0, 0, 2), shardOf(t, p, record.Valid, 3*time.Second, 1, 3)}
+	for i, s := range shards {
+		captured(t, s.Folder, record.MachineName, `{"cpu_model": "Quick CPU", "cpus": 8, "memory_bytes": 8589934592}`)
+		captured(t, s.Folder, record.ServersName, fmt.Sprintf(`[{"url": "http://a", "version": "<b>%d"}]`, i))
+	}
 	output := filepath.Join(t.TempDir(), "merged")
 	r, err := Merge(shards, output, nil)
 	require.NoError(t, err)
+	require.NoFileExists(t, filepath.Join(output, ofShard(1, record.MachineName)), "it equals that of shard 0")
+	shown, err := Report(output)
+	require.NoError(t, err)
+	tables := shown.Workload.Tables[len(shown.Workload.Tables)-2:]
+	require.Equal(t, [][]string{{"0, 1", "Quick CPU", "8", "0", "8.0 GiB", "", "", "0"}}, tables[0].Rows)
+	require.Equal(t, [][]string{{"0", "http://a", "", "<b>0", "0"}, {"1", "http://a", "", "<b>1", "0"}}, tables[1].Rows)
 	schematest.Records(t, output)
 	require.Equal(t, record.Valid, r.Verdict, "%v", r.Reasons)
 	require.EqualValues(t, 4, r.Measured.Total.Requests.OK)
@@ -83,6 +94,14 @@ func TestMerge(t *testing.T) {
 	require.EqualValues(t, 2e6, r.Spread.BoundNS)
 	_, err = Merge(shards, output, nil)
 	require.ErrorContains(t, err, "holds an earlier run")
+}
+
+// captured writes a file of the environment of a shard.
+func captured(t *testing.T, folder, name, text string) {
+	t.Helper()
+	path := filepath.Join(folder, name)
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // TestMergeOfBadShards lists shards that cannot be merged to a valid run.

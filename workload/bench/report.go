@@ -44,6 +44,11 @@ func Report(folder string) (*report.Run, error) {
 		run.AddMetrics(folder)
 	}
 	run.AddFailures(folder)
+	shards := 1
+	if r.Spread != nil {
+		shards = len(r.Spread.Shards)
+	}
+	run.Workload.Tables = append(run.Workload.Tables, environmentTables(folder, shards)...)
 	text, err := atomicfile.ReadBelow(folder, ProfileName, mostProfile)
 	if err != nil {
 		run.Notes = append(run.Notes, fmt.Sprintf("the profile cannot be shown: %v", err))

@@ -132,7 +132,7 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// pageAt returns the page at an address, or why there is none.
+// pageAt returns the page at an address, or why it cannot be read.
 func pageAt(address string) string {
 	r, err := http.Get("http://" + address)
 	if err != nil {
