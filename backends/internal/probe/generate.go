@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
@@ -173,24 +175,52 @@ func (p *Prober) judge(got *probeSink, url string) error {
 			Text: fmt.Sprintf("The short test request to %s failed: %s. %s", url, what, try)}
 	}
 	o := &got.outcome
+	detail := titleOfPage(got.detail)
 	switch {
 	case o.Reason == backends.FailNoFirstToken:
 		return refuse(backends.FaultNoStream, "a stream was requested, but one whole answer came",
 			"The scenario needs the time of the first token: use a server or gateway that streams.")
 	case o.Reason == "http_401" || o.Reason == "http_403":
-		return refuse(backends.FaultUnauthorized, got.detail, "Give the key that the server was started with (--api-key).")
+		return refuse(backends.FaultUnauthorized, detail, "Give the key that the server was started with (--api-key).")
 	case o.Reason != backends.OK && !p.Found.ReturnsTokenIDs && !p.Found.Usage && o.Reason == backends.FailBadEvent:
-		return refuse(backends.FaultNoTokenCount, got.detail,
+		return refuse(backends.FaultNoTokenCount, detail,
 			"Is it the inference server's own port and route (--backend, --api)? An answer of this route has the tokens' ids, "+
 				"or usage, by which tokens are counted.")
+	case o.Reason != backends.OK && detail != got.detail:
+		return refuse(backends.FaultGenerate, fmt.Sprintf("%s (%s)", detail, o.Reason),
+			"A proxy or another program may have answered: check the URL, and see the server's log.")
 	case o.Reason != backends.OK:
-		return refuse(backends.FaultGenerate, fmt.Sprintf("%s (%s)", got.detail, o.Reason),
+		return refuse(backends.FaultGenerate, fmt.Sprintf("%s (%s)", detail, o.Reason),
 			p.afterFailure(o.Reason))
 	case p.Config.NeedIDs && !p.Found.ReturnsTokenIDs:
 		return refuse(backends.FaultNoTokenIDs, "the answer carries no token ids, which this benchmark hands to LoadGen",
 			p.NoIDs)
 	}
 	return nil
+}
+
+var (
+	pageBegins = regexp.MustCompile(`(?is)(<!doctype html|<html).*`)
+	pageTitle  = regexp.MustCompile(`(?is)<title>\s*(.*?)\s*</title>`)
+	pageTags   = regexp.MustCompile(`(?s)<[^>]*>?`)
+)
+
+// titleOfPage returns a text with the title of the web page, or else its first words, in the place of the page that it
+// quotes.
+func titleOfPage(text string) string {
+	page := pageBegins.FindString(text)
+	if page == "" {
+		return text
+	}
+	title := strings.Join(strings.Fields(pageTags.ReplaceAllString(page, " ")), " ")
+	if named := pageTitle.FindStringSubmatch(page); named != nil {
+		title = named[1]
+	}
+	what := "a web page"
+	if title != "" {
+		what = fmt.Sprintf("a web page (%.80q)", title)
+	}
+	return strings.TrimSuffix(text, page) + what
 }
 
 // afterFailure returns what to do about a failed test request.
