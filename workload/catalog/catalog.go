@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,9 +12,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mlperf-go/mlperf-go/configs/profiles"
 	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/workload/dialect"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 )
@@ -152,7 +156,33 @@ func Open(harness, name string) (*File, error) {
 		return nil, fmt.Errorf("profile %s is larger than %d bytes; is it a data set? Name that in the data.path of a "+
 			"profile", name, largest)
 	}
+	if what, remedy := dataKind(text); what != "" {
+		return nil, fmt.Errorf("%s is %s, and not a profile; %s", name, what, remedy)
+	}
 	return &File{harness, bare(filepath.Base(name)), name, text}, nil
+}
+
+// dataKind describes a file that was given as a profile and is something else, and what to do; empty: it may be one.
+func dataKind(text []byte) (what, remedy string) {
+	if what, remedy = foreign.TextKind(text); what != "" {
+		return what, remedy
+	}
+	lines := strings.SplitN(strings.TrimLeft(string(text), "\ufeff \t\r\n"), "\n", 3)
+	isObject := func(i int) bool { return i < len(lines) && json.Valid([]byte(lines[i])) && lines[i][0] == '{' }
+	const isData = "name it in the data.path of a profile if it is a data set"
+	switch {
+	case bytes.HasPrefix(text, []byte("PAR1")):
+		return "a Parquet file", isData
+	case !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0:
+		return "binary data", isData
+	case isObject(0) && isObject(1):
+		return "JSON Lines", isData
+	case strings.HasPrefix(lines[0], "["):
+		return "a JSON list", isData
+	case strings.Contains(lines[0], ",") && !strings.ContainsAny(lines[0], ":#{"):
+		return "a table (CSV)", isData
+	}
+	return "", ""
 }
 
 // inFolder finds a profile in a folder of the user: FOLDER/HARNESS/NAME or FOLDER/NAME.
