@@ -11,6 +11,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/peers"
 	"github.com/mlperf-go/mlperf-go/run/exit"
@@ -76,8 +77,9 @@ func convertRun(format, folder, output string) (paths, notes []string, err error
 	if err != nil {
 		return nil, nil, err
 	}
-	if output == "" {
-		output = filepath.Join(folder, "convert", format)
+	isWithin := output == ""
+	if isWithin {
+		output = filepath.Join(folder, results.Derived, format)
 	}
 	if err := os.MkdirAll(output, atomicfile.Shared.Folder()); err != nil {
 		return nil, nil, exit.Environment(exit.CodeOutput, "Choose another --output", "no folder for the files: %w", err)
@@ -89,6 +91,12 @@ func convertRun(format, folder, output string) (paths, notes []string, err error
 				"a file of %s cannot be written: %w", format, err)
 		}
 		paths = append(paths, path)
+	}
+	if isWithin { // so that --force removes them with the run
+		if err := results.NoteDerived(folder, paths); err != nil {
+			return nil, nil, exit.Environment(exit.CodeOutput, "Choose another --output",
+				"the files of %s cannot be listed: %w", format, err)
+		}
 	}
 	return paths, e.Notes, nil
 }

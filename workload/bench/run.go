@@ -136,6 +136,14 @@ func (t *trial) prepare() error {
 			return exit.Environment(exit.CodeOutputDir, "Choose another --output", "an earlier run cannot be removed: %w", err)
 		}
 	}
+	switch left, err := results.RemoveDerived(t.Folder); {
+	case err != nil:
+		return exit.Environment(exit.CodeOutputDir, "Choose another --output",
+			"the files in %s of an earlier run cannot be removed: %w", t.path(results.Derived), err)
+	case left:
+		t.notes = append(t.notes, results.Derived+"/ has files that this program did not write; they belong to an "+
+			"earlier run")
+	}
 	err := environment.Write(t.Folder, &environment.Facts{Access: t.Access, Secrets: t.Secrets, Environ: t.Environ,
 		Servers: t.probes})
 	if err != nil {
