@@ -17,7 +17,7 @@ import (
 func testFlags() []cli.Flag {
 	var flags []cli.Flag
 	for _, name := range []string{"metrics", "metrics-interval", "metrics-url", "live", "live-control", "serve-metrics",
-		"shared-output", "reset-cache"} {
+		"shared-output", "reset-cache", "http2"} {
 		flags = append(flags, runSetting(name))
 	}
 	return flags

@@ -190,7 +190,7 @@ func (cmd benchCommand) options(c *cli.Context, v *contract.Invocation, r contra
 	if o.MetricsURLs = e.Strings("metrics-url"); e.Bool("metrics") || len(o.MetricsURLs) > 0 {
 		o.MetricsEvery = e.Duration("metrics-interval")
 	}
-	o.ResetCache = e.String("reset-cache")
+	o.ResetCache, o.Transport.HTTP2 = e.String("reset-cache"), e.Bool("http2")
 	if e.Bool("shared-output") {
 		o.Access = atomicfile.Shared
 	}
