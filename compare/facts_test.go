@@ -10,7 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// The change of two tunes lies between the rates that both may have. Without an interval of either there is none.
+// The change of two tunes lies between the rates that both may have. The change has no interval if either lacks one.
 func TestIntervalsOfTunes(t *testing.T) {
 	i, err := tuneInterval(&Result{Low: 8, High: 10}, &Result{Low: 12, High: 16})
 	require.NoError(t, err)

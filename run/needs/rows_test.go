@@ -13,7 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
-// The shortest known context of all endpoints counts, wherever it stands.
+// The shortest known context of all endpoints counts, whichever endpoint has it.
 func TestContextOfSeveralServers(t *testing.T) {
 	const need = "; prompts have up to 4, answers 128"
 	for want, lengths := range map[string][]int{

@@ -72,7 +72,7 @@ func TestUnknownHeads(t *testing.T) {
 	}
 }
 
-// FuzzHeads feeds answers to one parser: what it knows from earlier ones must not change a later one.
+// FuzzHeads feeds answers to one parser: its memory of earlier ones must not change a later one.
 func FuzzHeads(f *testing.F) {
 	f.Add(nginxHead, strings.Replace(nginxHead, "400", "40", 1), uint(20))
 	f.Add(nginxHead, strings.Replace(nginxHead, "Fri", "Mon", 1), uint(0))
