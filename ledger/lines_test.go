@@ -139,6 +139,13 @@ func TestCountsOutOfBounds(t *testing.T) {
 	}
 	var b Batch
 	require.ErrorContains(t, b.UnmarshalText([]byte("*")), "base64")
+	var other Batch
+	b.Record(4)
+	other.Record(8)
+	b.Merge(&other)
+	var h Histogram
+	b.MoveTo(&h)
+	require.Equal(t, []float64{2, 6, 8}, []float64{float64(h.Count()), h.Mean(), float64(h.Max())})
 }
 
 // Each figure is that of its own name.
