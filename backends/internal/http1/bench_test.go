@@ -241,14 +241,8 @@ const benchProgram = "HTTP1_BENCH_PROGRAM"
 // runRequests are the requests of a whole run.
 const runRequests = 60000
 
-// samples returns the number of requests of a whole run. Over TLS it is about that of wrk, so that 256 handshakes weigh
-// the same in both.
-func (c *benchRow) samples() int {
-	if c.server == wiretest.NginxTLS {
-		return 5 * runRequests
-	}
-	return runRequests
-}
+// manyRequests are the requests of a whole run over TLS: about those of wrk, so that handshakes weigh the same in both.
+const manyRequests = 5 * runRequests
 
 // limit is how many tokens the answer of a whole run has.
 func (c *benchRow) limit() int {
@@ -261,14 +255,27 @@ func (c *benchRow) limit() int {
 // wholeRun returns the µs of a sample during the test of the whole program, and prints those from the program's start
 // to its end, and its memory up to the end of the test and of the program.
 func (c *benchRow) wholeRun(t *testing.T, url string) float64 {
+	perSample, memory, cmd := c.runProgram(t, url, runRequests)
+	fmt.Printf("MEASURED %s/run-memory %.1f MB\n", c.name, memory/1e6)
+	fmt.Printf("MEASURED %s/process-memory %.1f MB\n", c.name,
+		float64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss<<10)/1e6)
+	fmt.Printf("MEASURED %s/process %.4f us\n", c.name, us(cmd)/runRequests)
+	if c.server == wiretest.NginxTLS {
+		perSample, _, _ = c.runProgram(t, url, manyRequests)
+	}
+	return perSample
+}
+
+// runProgram runs the whole program with a number of samples. It returns the µs of a sample and the most memory in
+// bytes during the test, and the ended process.
+func (c *benchRow) runProgram(t *testing.T, url string, samples int) (perSample, memory float64, cmd *exec.Cmd) {
 	dir := t.TempDir()
 	sample := `{"tok_input":[` + strings.Repeat("12345,", c.request/6-1) + "1]}\n"
 	require.NoError(t, os.WriteFile(dir+"/rows.jsonl", []byte(strings.Repeat(sample, 64)), 0o600))
-	n := strconv.Itoa(c.samples())
-	cmd := exec.Command("taskset", "-c", "1", os.Getenv(benchProgram), "run", "--quiet", "--model", "generic",
+	cmd = exec.Command("taskset", "-c", "1", os.Getenv(benchProgram), "run", "--quiet", "--model", "generic",
 		"--scenario", "Offline", "--backend", "vllm", "--served-model", "m",
-		"--dataset", dir+"/rows.jsonl", "--endpoint", url,
-		"--insecure-skip-verify", "--min-queries", n, "--min-duration", "0", "--max-tokens", strconv.Itoa(c.limit()),
+		"--dataset", dir+"/rows.jsonl", "--endpoint", url, "--insecure-skip-verify",
+		"--min-queries", strconv.Itoa(samples), "--min-duration", "0", "--max-tokens", strconv.Itoa(c.limit()),
 		"--concurrency", strconv.Itoa(c.conns), "--no-preflight-query", "--output-dir", dir+"/run")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
@@ -281,11 +288,7 @@ func (c *benchRow) wholeRun(t *testing.T, url string) float64 {
 		} `json:"client"`
 	}
 	require.NoError(t, json.Unmarshal(text, &record))
-	fmt.Printf("MEASURED %s/run-memory %.1f MB\n", c.name, record.Client.RSS/1e6)
-	used := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	fmt.Printf("MEASURED %s/process-memory %.1f MB\n", c.name, float64(used.Maxrss<<10)/1e6)
-	fmt.Printf("MEASURED %s/process %.4f us\n", c.name, us(cmd)/float64(c.samples()))
-	return record.Client.US
+	return record.Client.US, record.Client.RSS, cmd
 }
 
 // benchWrk returns the µs of wrk for one request. TLS handshakes take the first second or two.
