@@ -2,29 +2,44 @@
 # What it costs to divide a load between shards: medians and ratios of several rounds. "run" needs no Go, so that a quiet
 # machine can measure what another one built:
 #   bash scripts/spread.sh build FOLDER
-#   bash scripts/spread.sh run FOLDER [ROUNDS]
-# From eight CPUs on, the server has the upper half of them and the shards the lower half. The machine counts
+#   bash scripts/spread.sh run FOLDER [ROUNDS] [LOADS]
+# LOADS are some of "saturated closed open" (default: all). A round of each takes about 10 s. From eight CPUs on, the
+# shards have one CPU of each core in the lower half, and four simulators have the other cores. The machine counts
 # instructions where `perf stat` can.
 set -euo pipefail
 folder=$(mkdir -p "${2:?bash scripts/spread.sh build|run FOLDER}" && cd "$2" && pwd)
+
+# cores prints one line for each core that this process may use: its CPUs, separated by commas.
+cores() {
+  local cpu list
+  for cpu in $(taskset -cp $$ | sed 's/.*: //; s/,/ /g' | tr ' ' '\n' | awk -F- '{ for (i = $1; i <= $NF; i++) print i }'); do
+    list=$(cat "/sys/devices/system/cpu/cpu$cpu/topology/thread_siblings_list" 2>/dev/null || echo "$cpu")
+    echo "$list" | tr ',' '\n' | awk -F- '{ for (i = $1; i <= $NF; i++) printf "%s%s", n++ ? "," : "", i } END { print "" }'
+  done | sort -t, -k1,1n -u
+}
+
 case $1 in
 build)
   cd "$(dirname "$0")/.."
   export CGO_CFLAGS=${CGO_CFLAGS:--O2 -g -Wno-deprecated-declarations}
-  go build -trimpath -o "$folder/mlperf-go" ./cmd/mlperf-go
-  go test -c -trimpath -o "$folder/bench.test" ./workload/bench
+  go build -trimpath -ldflags "-s -w" -o "$folder/mlperf-go" ./cmd/mlperf-go
+  go test -c -trimpath -ldflags "-s -w" -o "$folder/bench.test" ./workload/bench
   ;;
 run)
   cd "$folder"
-  cpus=$(nproc)
-  if [ "$cpus" -ge 8 ]; then
-    export SPREAD_BENCH_CPUS=0-$((cpus / 2 - 1))
-    taskset -cp $((cpus / 2))-$((cpus - 1)) $$ >/dev/null # for the server, and what starts the shards
+  if [ "$(nproc)" -ge 8 ]; then
+    mapfile -t core < <(cores)
+    half=$((${#core[@]} / 2))
+    SPREAD_BENCH_CPUS=$(printf '%s\n' "${core[@]:0:half}" | cut -d, -f1 | paste -sd,)
+    servers=$(printf '%s\n' "${core[@]:half}" | paste -sd,)
+    export SPREAD_BENCH_CPUS SPREAD_BENCH_SERVERS=4
+    echo "shards on the CPUs $SPREAD_BENCH_CPUS, simulators on $servers"
+    taskset -cp "$servers" $$ >/dev/null # what starts the shards is there too
   fi
-  export SPREAD_BENCH_PROGRAM=$folder/mlperf-go
+  export SPREAD_BENCH_PROGRAM=$folder/mlperf-go SPREAD_BENCH_LOADS=${4:-}
   for ((i = 0; i < ${3:-5}; i++)); do
     ./bench.test -test.run '^TestSpreadNumbers$' -test.count 1 >round
-    grep '^MEASURED spread/\(closed\|open\)' round
+    grep '^MEASURED spread/' round
   done | awk '
     { n[$2]++; v[$2, n[$2]] = $3 }
     function median(key, i, j, t, list, k) {
@@ -33,23 +48,29 @@ run)
       for (i = 2; i <= k; i++) for (j = i; j > 1 && list[j] < list[j - 1]; j--) { t = list[j]; list[j] = list[j - 1]; list[j - 1] = t }
       return list[int((k + 1) / 2)]
     }
-    # ratio compares the rounds in pairs, and returns the median of the quotients.
-    function ratio(a, b, i) {
+    # ratio compares the rounds one by one, and prints the median of the quotients.
+    function ratio(text, a, b, i) {
+      if (!(a in n) || !(b in n)) return
       for (i = 1; i <= n[a]; i++) v[a "/" b, i] = v[a, i] / v[b, i]
       n[a "/" b] = n[a]
-      return median(a "/" b)
+      printf "  %s %.3f\n", text, median(a "/" b)
     }
     END {
-      split("closed open", loads, " "); split("one loops shards double", layouts, " "); split("|-switches|-instructions", kinds, "|")
-      for (l = 1; l <= 2; l++) for (k = 1; k <= 3; k++) {
-        one = "spread/" loads[l] "-one" kinds[k]
-        if (!(one in n)) continue
-        printf "%s%s, median of %d rounds:", loads[l], k == 1 ? ", us of CPU per further request" : kinds[k], n[one]
-        for (y = 1; y <= 4; y++) printf " %s %.3f", layouts[y], median("spread/" loads[l] "-" layouts[y] kinds[k])
-        s = "spread/" loads[l] "-shards" kinds[k]
-        printf "\n  two processes / one with two loops %.3f, / one with one loop %.3f; two with twice the load / one %.3f\n",
-          ratio(s, "spread/" loads[l] "-loops" kinds[k]), ratio(s, one), ratio("spread/" loads[l] "-double" kinds[k], one)
+      split("saturated closed open", loads, " "); split("one loops shards double", layouts, " ")
+      split("|-busy|-rate|-switches|-instructions", kinds, "|")
+      split(", us of CPU per further request|, CPUs per loop|, requests/s|, switches per request|, instructions per request", texts, "|")
+      for (l = 1; l <= 3; l++) for (k = 1; k <= 5; k++) {
+        row = "spread/" loads[l]
+        if (!((row "-one" kinds[k]) in n)) continue
+        printf "%s%s, median of %d rounds:", loads[l], texts[k], n[row "-one" kinds[k]]
+        for (y = 1; y <= 4; y++) if ((row "-" layouts[y] kinds[k]) in n) printf " %s %.6g", layouts[y], median(row "-" layouts[y] kinds[k])
+        print ""
+        if (k == 2) continue
+        ratio("two processes / one with two loops", row "-shards" kinds[k], row "-loops" kinds[k])
+        ratio("two processes / one with one loop", row "-shards" kinds[k], row "-one" kinds[k])
+        ratio("two processes with twice the load / one", row "-double" kinds[k], row "-one" kinds[k])
       }
+      if ("spread/start-beyond-bound" in n) printf "starts beyond their bound: %.3f ms\n", median("spread/start-beyond-bound")
     }'
   ;;
 *)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,32 +17,36 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/internal/simtest"
-	"github.com/mlperf-go/mlperf-go/run/record"
-	"github.com/mlperf-go/mlperf-go/workload/eventlog"
-	"github.com/mlperf-go/mlperf-go/workload/profile"
 	"github.com/mlperf-go/mlperf-go/workload/shard"
 )
 
 // spreadProgram names mlperf-go for TestSpreadNumbers, which needs a quiet machine (scripts/spread.sh).
 const spreadProgram = "SPREAD_BENCH_PROGRAM"
 
-// spreadCPUs is the shards' list of CPUs in taskset's form; empty: those of this process. The server uses the latter in
-// any case.
-const spreadCPUs = "SPREAD_BENCH_CPUS"
+// More variables of TestSpreadNumbers.
+const (
+	spreadCPUs    = "SPREAD_BENCH_CPUS"    // of the shards, as taskset reads it; empty: those of the servers
+	spreadServers = "SPREAD_BENCH_SERVERS" // simulators; default 1
+	spreadOf      = "SPREAD_BENCH_LOADS"   // names of loads; empty: all
+)
 
 // spreadLoads keep the loops busy, or let them wait for the time of each request. A layout multiplies their rate or
 // users.
 var spreadLoads = []struct {
 	name, stage   string
-	size          int // users, or requests per second
-	fewer, enough int // numbers of requests; the cost of the additional ones excludes start and end
+	size          int  // users, or requests per second
+	fewer, enough int  // requests: what the further ones cost leaves out start and end
+	byLoop        bool // size and requests are those of a loop
 }{
-	{"closed", "arrival: closed, concurrency: %d", 512, 10_000, 70_000},
-	{"open", "arrival: constant, rate: %d", 2000, 2000, 12_000},
+	{"saturated", "arrival: closed, concurrency: %d", 1024, 20_000, 120_000, true},
+	{"closed", "arrival: closed, concurrency: %d", 512, 10_000, 70_000, false},
+	{"open", "arrival: constant, rate: %d", 2000, 1000, 7000, false},
 }
 
-// spreadLayouts are ways to send a load. Two loops wake up for fewer requests each than one does, in one process or in
-// two. So the cost of dividing among processes is the difference between "loops" and "shards".
+// spreadLayouts are ways to send a load. Two loops of one load wake up for fewer requests each than one does, in one
+// process as in two: so the cost of dividing among processes is the difference between "loops" and "shards". Under a
+// saturated load each loop has as much to do in all layouts. There the cost is also the difference between "one" and
+// "shards", if the servers are quick enough to keep every loop busy.
 var spreadLayouts = []struct {
 	name                   string
 	processes, loops, load int
@@ -49,26 +54,42 @@ var spreadLayouts = []struct {
 	{"one", 1, 1, 1}, {"loops", 1, 2, 1}, {"shards", 2, 1, 1}, {"double", 2, 1, 2},
 }
 
-// TestSpreadNumbers measures the cost of dividing a load: processor time of each additional request, without the
-// server's, and the agreement of the starts. The layouts take turns.
+// TestSpreadNumbers measures what it costs to divide a load: processor time of each further request, without the
+// server's, how busy the loops were, and the agreement of the starts. The layouts take turns.
 func TestSpreadNumbers(t *testing.T) {
 	program := os.Getenv(spreadProgram)
 	if program == "" {
 		t.Skip("measures shards; " + spreadProgram + " is the path of mlperf-go")
 	}
-	url := simtest.Start(t, program, "--ttft", "0s", "--tpot", "0s")
+	var urls []string
+	for range number(t, spreadServers, 1) {
+		urls = append(urls, simtest.Start(t, program, "--ttft", "0s", "--tpot", "0s"))
+	}
 	beyond := time.Duration(0)
 	for _, load := range spreadLoads {
+		if only := os.Getenv(spreadOf); only != "" && !slices.Contains(strings.Fields(only), load.name) {
+			continue
+		}
 		for _, l := range spreadLayouts {
-			r := spreadRun{program: program, url: url, processes: l.processes, loops: l.loops}
-			r.stage, r.requests = fmt.Sprintf(load.stage, l.load*load.size), l.load*load.fewer
+			loops := l.processes * l.loops
+			if load.byLoop && l.load > 1 {
+				continue
+			}
+			times := l.load
+			if load.byLoop {
+				times = loops
+			}
+			r := spreadRun{program: program, urls: urls, processes: l.processes, loops: l.loops}
+			r.stage, r.requests = fmt.Sprintf(load.stage, times*load.size), times*load.fewer
 			few := r.send(t)
-			r.requests = l.load * load.enough
+			r.requests = times * load.enough
 			many := r.send(t)
-			further := float64(l.load * (load.enough - load.fewer))
+			further := float64(times * (load.enough - load.fewer))
 			row := "MEASURED spread/" + load.name + "-" + l.name
 			fmt.Printf("%s %.3f us\n", row, (many.cpuUS-few.cpuUS)/further)
 			fmt.Printf("%s-switches %.4f\n", row, (many.switches-few.switches)/further)
+			fmt.Printf("%s-busy %.3f\n", row, (many.cpuUS-few.cpuUS)/1e6/(many.seconds-few.seconds)/float64(loops))
+			fmt.Printf("%s-rate %.0f per s\n", row, further/(many.seconds-few.seconds))
 			if many.instructions > 0 {
 				fmt.Printf("%s-instructions %.1f\n", row, (many.instructions-few.instructions)/further)
 			}
@@ -76,14 +97,6 @@ func TestSpreadNumbers(t *testing.T) {
 		}
 	}
 	fmt.Printf("MEASURED spread/start-beyond-bound %.3f ms\n", float64(beyond)/1e6)
-}
-
-// TestMergeNumbers measures the merge.
-func TestMergeNumbers(t *testing.T) {
-	if os.Getenv(spreadProgram) == "" {
-		t.Skip("measures the merge of many shards, if " + spreadProgram + " is set")
-	}
-	mergeNumbers(t)
 }
 
 // onShardCPUs returns a command on the CPUs of the shards.
@@ -96,7 +109,8 @@ func onShardCPUs(command ...string) *exec.Cmd {
 
 // spreadRun is a load and the processes that send it.
 type spreadRun struct {
-	program, url, stage        string
+	program, stage             string
+	urls                       []string
 	processes, loops, requests int
 }
 
@@ -104,6 +118,7 @@ type spreadRun struct {
 // machine's clock.
 type spreadCost struct {
 	cpuUS, switches, instructions float64 // instructions in user mode; 0: this machine does not count them
+	seconds                       float64 // from the first request to the last answer
 	apart, bound                  time.Duration
 }
 
@@ -123,9 +138,11 @@ load: {stages: [{%s, requests: %d}]}
 	for i := range r.processes {
 		socket := filepath.Join(dir, fmt.Sprint(i))
 		shards = append(shards, Shard{Folder: filepath.Join(dir, fmt.Sprintf("run-%d", i))})
-		command := []string{r.program, "bench", "run", "--workload", path, "--endpoint-url", r.url, "--output",
-			shards[i].Folder, "--part", fmt.Sprintf("%d/%d", i, r.processes), "--control", socket, "--shards",
-			fmt.Sprint(r.loops)}
+		command := []string{r.program, "bench", "run", "--workload", path, "--output", shards[i].Folder,
+			"--part", fmt.Sprintf("%d/%d", i, r.processes), "--control", socket, "--shards", fmt.Sprint(r.loops)}
+		for _, url := range r.urls {
+			command = append(command, "--endpoint-url", url)
+		}
 		if countsInstructions() {
 			command = append([]string{"perf", "stat", "-x", ",", "-e", "instructions:u", "-o", socket + ".perf", "--"},
 				command...)
@@ -154,6 +171,7 @@ load: {stages: [{%s, requests: %d}]}
 	merged, err := Merge(shards, filepath.Join(dir, "merged"), nil)
 	require.NoError(t, err)
 	require.EqualValues(t, r.requests, merged.Measured.Total.Requests.Total)
+	cost.seconds = merged.Measured.Total.DurationS
 	cost.apart, cost.bound = time.Duration(last-first), time.Duration(merged.Spread.BoundNS)
 	return cost
 }
@@ -188,46 +206,4 @@ func connectTo(t *testing.T, socket string) shard.Connection {
 		return err == nil
 	}, time.Minute, 20*time.Millisecond)
 	return c
-}
-
-// mergeNumbers merges made-up runs of 64 shards with a load of 100,000 requests per second. This is just above the
-// number whose figures are kept individually: from there on time grows with the number of requests, but memory hardly
-// does.
-func mergeNumbers(t *testing.T) {
-	const shardCount, each = 64, 160_000
-	p := workloadOf(1)
-	p.Load.Stages = []profile.Stage{{Arrival: profile.Constant, Rate: 1e5, Requests: shardCount * each}}
-	var shards []Shard
-	for i := range shardCount {
-		shards = append(shards, shardOf(t, p, record.Valid, 0, i))
-		fillLog(t, shards[i].Folder, i, shardCount, each)
-	}
-	began := time.Now()
-	r, err := Merge(shards, filepath.Join(t.TempDir(), "merged"), nil)
-	took := time.Since(began)
-	require.NoError(t, err)
-	require.EqualValues(t, shardCount*each, r.Measured.Total.Requests.OK)
-	const million = shardCount * each / 1e6
-	fmt.Printf("MEASURED spread/merge-million %.3f s\n", took.Seconds()/million)
-	var usage syscall.Rusage
-	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
-	fmt.Printf("MEASURED spread/memory %d MB\n", usage.Maxrss/1024)
-}
-
-// fillLog writes the event log of shard i of n.
-func fillLog(t *testing.T, folder string, i, n, requests int) {
-	t.Helper()
-	require.NoError(t, os.Remove(filepath.Join(folder, eventlog.FileName)))
-	began := start.UnixNano()
-	w, err := eventlog.Create(filepath.Join(folder, eventlog.FileName), eventlog.Header{ID: "x", StartNS: began,
-		Model: "m"})
-	require.NoError(t, err)
-	for k := range requests {
-		seq := k*n + i
-		due := began + int64(seq)*10_000
-		require.NoError(t, w.Add(&eventlog.Request{Seq: seq, DueNS: due, ReadyNS: due, SentNS: due + 1000,
-			FirstByteNS: due + 5e6, EndNS: due + 20e6, Events: []eventlog.Event{{AtNS: due + 5e6, Tokens: 1},
-				{AtNS: due + 20e6, Tokens: 1}}, AskedInput: 10, AskedOutput: 2, InputTokens: 10, OutputTokens: 2}))
-	}
-	require.NoError(t, w.Close(eventlog.End{Complete: true}))
 }

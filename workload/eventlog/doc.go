@@ -11,7 +11,14 @@
 // everything up to the last whole block, and the missing end record shows that the run crashed. The bytes of a request
 // are short because most of its members equal those of the request before it; a general compression saves little more
 // and costs more time than all else here (docs/reference/measurements.md#a-workload-and-a-run). The memory of Writer
-// and Read does not depend on the number of requests. The comments of record.go define the bytes.
+// and Read does not depend on the number of requests. Read decodes as many blocks at the same time as there are CPUs.
+// The comments of record.go and blocks.go define the bytes.
+//
+// Join writes one file with the requests of several, whose blocks it copies:
+//
+//	j, err := eventlog.Join(path, eventlog.Header{StartNS: earliest})
+//	end, err := j.Add(path, aheadNS, func(h *eventlog.Header, r *eventlog.Request) error { ... })
+//	err = j.Close(eventlog.End{Complete: true})
 //
 // The package prints nothing and imports internal/crash only.
 package eventlog

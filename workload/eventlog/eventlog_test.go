@@ -249,6 +249,15 @@ func FuzzReadFrom(f *testing.F) {
 	require.NoError(f, err)
 	f.Add(data)
 	f.Add(data[:len(data)/2])
+	joined := filepath.Join(f.TempDir(), FileName)
+	j, err := Join(joined, Header{StartNS: start})
+	require.NoError(f, err)
+	_, err = j.Add(w.file.Name(), 1000, func(*Header, *Request) error { return nil })
+	require.NoError(f, err)
+	require.NoError(f, j.Close(End{}))
+	data, err = os.ReadFile(joined)
+	require.NoError(f, err)
+	f.Add(data)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		n := 0
 		_, _ = ReadFrom(bytes.NewReader(b), func(*Header, *Request) error { n++; return nil })

@@ -1,69 +1,78 @@
 package eventlog
 
 import (
-	"bufio"
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"os"
+	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mlperf-go/mlperf-go/internal/crash"
 )
 
-const (
-	mostRecord = 64 << 20 // bytes of one record
-	readAtOnce = 4 * blockBytes
-)
+// Read calls each function with every request of a file, in the order of the file. Several functions run at the same
+// time, each in a goroutine of its own. The request is valid until the function returns, which must not change it. The
+// result is the end record; nil: the file has none, because the program that wrote it was killed or is still running.
+//
+// As many blocks are decoded at the same time as there are CPUs.
+func Read(path string, each ...func(h *Header, r *Request) error) (*End, error) {
+	return readFile(path, func(f *os.File) (*End, error) { return ReadFrom(f, each...) })
+}
 
-// Read calls each with every request of a file. The request is valid until each returns. The result is the end record;
-// nil: the file has none, because the program that wrote it was killed or is still running.
-func Read(path string, each func(h *Header, r *Request) error) (*End, error) {
+// ReadFrom is Read of an open file.
+func ReadFrom(from io.Reader, each ...func(h *Header, r *Request) error) (*End, error) {
+	return readBlocks(from, options{workers: runtime.GOMAXPROCS(0)}, each)
+}
+
+// First returns the header of a file that has a request; nil: it has none. The end is that of a file without requests.
+func First(path string) (header *Header, end *End, err error) {
+	first := func(h *Header, _ *Request) error {
+		header = h
+		return errFirst
+	}
+	end, err = readFile(path, func(f *os.File) (*End, error) {
+		return readBlocks(f, options{workers: 1}, []func(*Header, *Request) error{first})
+	})
+	if errors.Is(err, errFirst) {
+		err = nil
+	}
+	return header, end, err
+}
+
+// errFirst ends the reading after the first request.
+var errFirst = errors.New("the first request was read")
+
+func readFile(path string, read func(*os.File) (*End, error)) (*End, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	end, err := ReadFrom(f, each)
+	end, err := read(f)
 	if err != nil {
 		err = fmt.Errorf("the event log %s: %w", path, err)
 	}
 	return end, err
 }
 
-// ReadFrom is Read of an open file. Another goroutine decodes while each runs.
-func ReadFrom(from io.Reader, each func(h *Header, r *Request) error) (*End, error) {
-	p := &parser{in: bufio.NewReaderSize(from, readAtOnce),
-		empty: make(chan *batch, batches), full: make(chan *batch, batches)}
-	for range batches {
-		p.empty <- &batch{arena: make([]Event, 0, batchEvents)}
-	}
-	var wait sync.WaitGroup
-	wait.Go(p.run)
-	defer wait.Wait()
-	defer close(p.empty)
-	for b := range p.full {
-		for i := range b.requests {
-			if err := each(b.header, &b.requests[i]); err != nil {
-				return nil, err
-			}
-		}
-		if b.last {
-			return b.end, b.err
-		}
-		p.empty <- b
-	}
-	return nil, errRecord // not reached: the parser sends a last batch
+// options are how a log is read.
+type options struct {
+	workers int                // goroutines that decode
+	aheadNS int64              // subtracted from each time
+	whole   func(*block) error // called with each block after its requests; nil: not
 }
 
-// Bounds of a batch.
+// Bounds of a batch, and of those of one block that wait. All batches of a usual block have room, so that workers do
+// not wait for each other.
 const (
-	batches       = 3
-	batchRequests = 256
-	batchEvents   = 1 << 14 // so that long answers need no more than a few hundred KiB
+	batchRequests = 512
+	batchEvents   = 1 << 14
+	leastEvents   = 1 << 10 // that a batch has room for
+	blockBatches  = 16
+	blocksAhead   = 2    // of each worker
+	mostFree      = 1024 // batches that are kept for later blocks
 )
 
 // batch is some requests of a log in their order.
@@ -71,145 +80,182 @@ type batch struct {
 	header   *Header
 	requests []Request // its memory is used again, and that of arena, in which their events are
 	arena    []Event
-	last     bool
-	end      *End
-	err      error
+	users    atomic.Int32 // functions that have not read it
 }
 
-// parser decodes a log into batches.
-type parser struct {
-	in          *bufio.Reader
-	header      *Header
-	block       cursor  // requests that were read and not decoded
-	last        Request // of block
-	body        []byte  // of a record that is longer than the buffer of in
-	empty, full chan *batch
+// pipeline reads a log: one goroutine splits the file into blocks, and workers decode them. order has all blocks in
+// their order, jobs those that no worker has taken.
+type pipeline struct {
+	options
+	source
+	order, jobs chan *block
+	unused      chan *block
+	free        chan *batch
+	stop        chan struct{}
+	busy        sync.WaitGroup // blocks that workers have or will get
 }
 
-// run fills batches until the end of the log, or until no more empty ones come.
-func (p *parser) run() {
+func readBlocks(from io.Reader, o options, each []func(*Header, *Request) error) (*End, error) {
+	ahead := blocksAhead * o.workers
+	p := &pipeline{options: o, source: newSource(from, o.aheadNS), order: make(chan *block, ahead),
+		jobs: make(chan *block, ahead), unused: make(chan *block, 2*ahead), free: make(chan *batch, mostFree),
+		stop: make(chan struct{})}
+	var wait sync.WaitGroup
+	wait.Go(p.split)
+	for range o.workers {
+		wait.Go(p.work)
+	}
+	defer wait.Wait()
+	defer close(p.stop)
+	out := newOutput(each, p.free)
+	end, err := p.deliver(out)
+	return end, out.close(err)
+}
+
+// deliver passes the requests on in their order.
+func (p *pipeline) deliver(out *output) (*End, error) {
+	for k := range p.order {
+		for b := range k.batches {
+			if err := out.pass(b); err != nil {
+				return nil, err
+			}
+		}
+		if k.err != nil || k.ended {
+			return k.end, k.err
+		}
+		if p.whole != nil {
+			if err := p.whole(k); err != nil {
+				return nil, err
+			}
+		}
+		select {
+		case p.unused <- k:
+		default:
+		}
+	}
+	return nil, nil // cut: what came before is whole
+}
+
+// split reads the file until its end.
+func (p *pipeline) split() {
 	defer crash.Catch()
-	for b := range p.empty {
-		p.fill(b)
-		p.full <- b
-		if b.last {
+	defer close(p.order)
+	defer close(p.jobs)
+	for {
+		k := &block{}
+		select {
+		case k = <-p.unused:
+		default:
+		}
+		err := p.next(k)
+		switch {
+		case err == io.EOF && p.header != nil:
+			return
+		case err == io.EOF:
+			err = errHeader
+		}
+		k.err, k.batches = err, make(chan *batch, blockBatches)
+		isLast, isBig := err != nil || k.ended, k.isBig()
+		if isLast {
+			close(k.batches)
+		} else if isBig {
+			p.busy.Wait()
+		}
+		select {
+		case p.order <- k:
+		case <-p.stop:
 			return
 		}
+		if isLast {
+			return
+		}
+		p.busy.Add(1)
+		p.jobs <- k
+		if isBig {
+			p.busy.Wait()
+		}
 	}
 }
 
-func (p *parser) fill(b *batch) {
-	b.requests = b.requests[:0]
-	free := b.arena
-	for events := 0; len(b.requests) < batchRequests && events < batchEvents; {
-		if cap(b.requests) > len(b.requests) {
-			b.requests = b.requests[:len(b.requests)+1]
-		} else {
-			b.requests = append(b.requests, Request{})
+// work decodes blocks.
+func (p *pipeline) work() {
+	defer crash.Catch()
+	for k := range p.jobs {
+		if k.err = k.check(); k.err == nil {
+			k.err = p.parse(k)
 		}
-		r := &b.requests[len(b.requests)-1]
-		r.Events = free
-		var isRequest bool
-		if isRequest, b.end, b.err = p.record(r); !isRequest {
+		close(k.batches) // the block may be used again from here on
+		p.busy.Done()
+	}
+}
+
+// parse fills batches with the requests of a block. Those before a fault are passed on too.
+func (p *pipeline) parse(k *block) error {
+	b := p.empty(k)
+	defer func() { p.send(k, b) }()
+	var last Request
+	for c := (cursor{b: k.raw[k.body:]}); len(c.b) > 0; {
+		r := b.extend()
+		if err := c.request(r, &last, k.startNS); err != nil {
 			b.requests = b.requests[:len(b.requests)-1]
-			b.last = true
-			break
+			return err
 		}
-		if cap(r.Events) > cap(b.arena) {
-			b.arena = r.Events[:0] // it grew
+		b.keep(r)
+		last.follow(r)
+		k.requests++
+		if b.isFull() {
+			p.send(k, b)
+			b = p.empty(k)
 		}
-		free = r.Events[len(r.Events):]
-		events += len(r.Events)
 	}
-	b.header = p.header
+	return nil
 }
 
-// record reads records until a request. Without one, the log has ended.
-func (p *parser) record(r *Request) (isRequest bool, _ *End, _ error) {
-	for {
-		if len(p.block.b) > 0 {
-			err := p.block.request(r, &p.last, p.header.StartNS)
-			p.last.follow(r)
-			return err == nil, nil, err
-		}
-		kind, body, err := p.next()
-		switch {
-		case err == nil:
-		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			if p.header == nil {
-				return false, nil, errHeader
-			}
-			return false, nil, nil // cut: the earlier requests are whole
-		default:
-			return false, nil, err
-		}
-		switch {
-		case p.header == nil:
-			p.header = &Header{}
-			if kind != kindHeader || json.Unmarshal(body, p.header) != nil || p.header.Schema != Schema {
-				return false, nil, errHeader
-			}
-		case kind == kindRequests:
-			p.block, p.last = cursor{b: body}, Request{}
-		case kind == kindEnd:
-			e := &End{}
-			return false, e, json.Unmarshal(body, e)
-		default:
-			return false, nil, errRecord
-		}
+// empty returns a batch for a block.
+func (p *pipeline) empty(k *block) *batch {
+	b := &batch{}
+	select {
+	case b = <-p.free:
+	default:
+	}
+	b.header, b.requests, b.arena = k.header, b.requests[:0], b.arena[:0]
+	return b
+}
+
+// send passes a batch on, unless the reader has stopped.
+func (p *pipeline) send(k *block, b *batch) {
+	select {
+	case k.batches <- b:
+	case <-p.stop:
 	}
 }
 
-var errHeader = errors.New("it does not begin with the header of an event log")
+func (b *batch) isFull() bool { return len(b.requests) >= batchRequests || len(b.arena) >= batchEvents }
 
-// mostHead is the length of the longest head of a record: kind, length of the body, checksum.
-const mostHead = 1 + binary.MaxVarintLen64 + 4
-
-// next returns the next record. Its body is valid until the next call.
-func (p *parser) next() (kind byte, body []byte, err error) {
-	head, cut := p.in.Peek(mostHead) // a short record at the end of the file is shorter
-	if len(head) == 0 {
-		return 0, nil, cut
+// extend appends a request, whose events have the free part of the arena.
+func (b *batch) extend() *Request {
+	n := len(b.requests)
+	if n < cap(b.requests) {
+		b.requests = b.requests[:n+1]
+	} else {
+		b.requests = append(b.requests, Request{})
 	}
-	n, size := binary.Uvarint(head[1:])
-	at := 1 + max(size, 0)
+	r := &b.requests[n]
+	r.Events = b.arena[len(b.arena):]
+	return r
+}
+
+// keep reserves the events of the last request. Those of earlier ones stay where they are if the arena grows.
+func (b *batch) keep(r *Request) {
+	at, events := len(b.arena), len(r.Events)
 	switch {
-	case size < 0 || n > mostRecord:
-		return 0, nil, errRecord
-	case size == 0 || len(head) < at+4:
-		return 0, nil, cut
+	case at+events <= cap(b.arena):
+		b.arena = b.arena[:at+events]
+	case cap(b.arena) >= batchEvents:
+		b.arena = b.arena[:cap(b.arena)] // full: this request has memory of its own
+	default:
+		b.arena = make([]Event, events, max(events, min(max(2*cap(b.arena), leastEvents), batchEvents)))
+		copy(b.arena, r.Events)
+		r.Events = b.arena
 	}
-	kind, at = head[0], at+4
-	sum := binary.LittleEndian.Uint32(head[at-4:])
-	_, _ = p.in.Discard(at) // Peek has read these bytes
-	if body, err = p.take(int(n)); err != nil {
-		return 0, nil, err
-	}
-	if crc32.Checksum(body, castagnoli) != sum {
-		return 0, nil, errRecord
-	}
-	return kind, body, nil
-}
-
-// take returns the next n bytes. Its memory grows with the available bytes, not with the claimed length.
-func (p *parser) take(n int) ([]byte, error) {
-	if n <= p.in.Size() {
-		body, err := p.in.Peek(n)
-		if err == nil {
-			_, err = p.in.Discard(n)
-		}
-		return body, err
-	}
-	const step = 64 << 10
-	p.body = p.body[:0]
-	for left := n; left > 0; {
-		part := min(left, step)
-		at := len(p.body)
-		p.body = append(p.body, make([]byte, part)...)
-		if _, err := io.ReadFull(p.in, p.body[at:]); err != nil {
-			return nil, err
-		}
-		left -= part
-	}
-	return p.body, nil
 }

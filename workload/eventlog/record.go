@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"math/bits"
 )
 
 // Header contains what all records of a file have in common.
@@ -214,7 +215,18 @@ func (c *cursor) number() uint64 {
 	return c.long()
 }
 
+// long reads a number of up to 8 bytes without a branch for each.
 func (c *cursor) long() uint64 {
+	if len(c.b) >= 8 {
+		v := binary.LittleEndian.Uint64(c.b)
+		if ends := ^v & 0x8080808080808080; ends != 0 {
+			c.b = c.b[bits.TrailingZeros64(ends)/8+1:]
+			v &= (ends ^ (ends - 1)) & 0x7f7f7f7f7f7f7f7f // 7 bits of each byte up to the last
+			v = v&0x007f007f007f007f | v&0x7f007f007f007f00>>1
+			v = v&0x00003fff00003fff | v&0x3fff00003fff0000>>2
+			return v&0x0fffffff | v&0x0fffffff00000000>>4
+		}
+	}
 	v, n := binary.Uvarint(c.b)
 	if n <= 0 {
 		c.b, c.bad = nil, true // no further bytes are read after a fault

@@ -22,6 +22,7 @@ const FileName = "events.bin"
 const (
 	kindHeader   = 'H'
 	kindRequests = 'R' // a block
+	kindSection  = 'S' // see Joined
 	kindEnd      = 'E'
 )
 
@@ -51,22 +52,31 @@ type Writer struct {
 
 // Create starts a new file. It is an error if there is one.
 func Create(path string, h Header) (*Writer, error) {
+	f, err := create(path, h)
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer{file: f, startNS: h.StartNS, done: make(chan struct{}), wake: make(chan struct{}, 1)}
+	w.changed.L = &w.mu
+	go w.run()
+	return w, nil
+}
+
+// create starts a new file with its header.
+func create(path string, h Header) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	h.Schema = Schema
 	text, err := json.Marshal(h)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		_, err = f.Write(appendRecord(nil, kindHeader, text))
 	}
-	w := &Writer{file: f, startNS: h.StartNS, done: make(chan struct{}), wake: make(chan struct{}, 1)}
-	w.changed.L = &w.mu
-	if _, err := f.Write(appendRecord(nil, kindHeader, text)); err != nil {
+	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	go w.run()
-	return w, nil
+	return f, nil
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

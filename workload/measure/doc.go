@@ -6,7 +6,7 @@
 //
 // docs/reference/bench.md has the formula of each metric. Percentiles are exact up to Most values; beyond, they come
 // from a histogram with an error of 0.8 %. The memory does not depend on the number of tokens, and with Most values of
-// each metric it stays below 500 MB, because a long log is read once for each metric.
+// each metric it stays below 500 MB, because a long log is read several times, for some metrics each.
 //
 // The package prints nothing, writes nothing, and must not import run or cmd.
 package measure

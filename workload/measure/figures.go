@@ -65,19 +65,32 @@ type Consistency struct {
 // pot collects the figures of one group of requests.
 type pot struct {
 	Figures
-	metrics  []Metric // of this pass
-	values   []*values
+	columns  []column
 	goods    goods
 	lastSent int64
 	counting bool // this pass counts requests too
 }
 
+// column collects a metric.
+type column struct {
+	Metric
+	*values
+	isDelay bool
+	gap     func(s float64, times int) // adds a gap
+}
+
 // newPot returns an empty pot with room for the values of some requests.
 func newPot(metrics []Metric, limits []Limit, most int, counting bool, room int64) *pot {
-	p := &pot{metrics: metrics, counting: counting, goods: goods{limits: limits, each: make([]int64, len(limits))}}
+	p := &pot{counting: counting, goods: goods{limits: limits, each: make([]int64, len(limits))}}
 	p.Requests.ByCause, p.Latency = map[string]int64{}, map[string]*Distribution{}
-	for range metrics {
-		p.values = append(p.values, newValues(most, int(room)))
+	for _, m := range metrics {
+		v := newValues(most, int(room))
+		p.columns = append(p.columns, column{m, v, m.Name == delays[0].Name || m.Name == delays[1].Name,
+			func(s float64, times int) {
+				for range times {
+					v.add(s, 1)
+				}
+			}})
 	}
 	return p
 }
@@ -88,19 +101,16 @@ func (p *pot) add(r *request) {
 	if p.counting {
 		p.count(r)
 	}
-	for i, m := range p.metrics {
-		isDelay := m.Name == delays[0].Name || m.Name == delays[1].Name
+	isMeasured := r.OK() && r.Ordinary()
+	for i := range p.columns {
+		c := &p.columns[i]
 		switch {
-		case (!r.OK() || !r.Ordinary()) && !isDelay:
-		case m.gaps != nil:
-			m.gaps(r, func(s float64, times int) {
-				for range times {
-					p.values[i].add(s, 1)
-				}
-			})
+		case !isMeasured && !c.isDelay:
+		case c.gaps != nil:
+			c.gaps(r, c.gap)
 		default:
-			if s, weight, ok := m.of(r); ok {
-				p.values[i].add(s, weight)
+			if s, weight, ok := c.of(r); ok {
+				c.values.add(s, weight)
 			}
 		}
 	}
@@ -173,9 +183,10 @@ func (p *pot) finish(into *Figures, by rule) {
 			into.Latency = latency
 		}
 	}
-	for i, m := range p.metrics {
-		if d := p.values[i].distribution(by); d != nil {
-			into.Latency[m.Name] = d
+	for i := range p.columns {
+		c := &p.columns[i]
+		if d := c.distribution(by); d != nil {
+			into.Latency[c.Name] = d
 		}
 	}
 	into.check()
@@ -197,6 +208,7 @@ func (f *Figures) check() {
 type group struct {
 	by   func(r *request) (key int, ok bool)
 	pots map[int]*pot
+	into *[]Part
 }
 
 // mostGroups bounds how many groups of one kind have figures of their own.

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"cmp"
+	"runtime"
 	"slices"
 	"time"
 
@@ -44,14 +45,19 @@ const (
 	valueBytes   = 8
 )
 
-// reader calls each with every request of a log.
-type reader func(each func(*eventlog.Header, *eventlog.Request) error) (*eventlog.End, error)
+// visit is called with every request of a log, in their order.
+type visit = func(*eventlog.Header, *eventlog.Request) error
+
+// reader calls every function with every request of a log. Each has a goroutine of its own.
+type reader func(each ...visit) (*eventlog.End, error)
 
 // Log computes the figures of an event log.
 func Log(path string, o Options) (*Measured, error) {
-	return measure(func(each func(*eventlog.Header, *eventlog.Request) error) (*eventlog.End, error) {
-		return eventlog.Read(path, each)
-	}, o)
+	return measure(readerOf(path), o)
+}
+
+func readerOf(path string) reader {
+	return func(each ...visit) (*eventlog.End, error) { return eventlog.Read(path, each...) }
 }
 
 func measure(read reader, o Options) (*Measured, error) {
@@ -84,58 +90,103 @@ func measure(read reader, o Options) (*Measured, error) {
 	return m, err
 }
 
+// shares divides metrics among the CPUs.
+func shares(metrics []Metric) [][]Metric {
+	list := make([][]Metric, min(len(metrics), runtime.GOMAXPROCS(0)))
+	for i, m := range metrics {
+		list[i%len(list)] = append(list[i%len(list)], m)
+	}
+	return list
+}
+
 // total adds metrics of the whole run.
 func (m *Measured) total(read reader, d *Definition, o *Options, w *windows, metrics []Metric, counting bool) error {
-	p := newPot(metrics, o.Limits, w.most, counting, w.requests)
-	left := int64(0)
+	var pots []*pot
+	var visits []visit
+	add := func(metrics []Metric, isCounting bool) {
+		p := newPot(metrics, o.Limits, w.most, isCounting, w.requests)
+		pots = append(pots, p)
+		visits = append(visits, func(_ *eventlog.Header, r *eventlog.Request) error {
+			if w.counts(r) {
+				p.add(r)
+			}
+			return nil
+		})
+	}
+	if counting {
+		add(nil, true)
+		visits = append(visits, m.notice(w))
+	}
+	for _, share := range shares(metrics) {
+		add(share, false)
+	}
+	end, err := read(visits...)
+	m.End = end
+	for _, p := range pots {
+		p.finish(&m.Total, d.rule)
+	}
+	return err
+}
+
+// notice returns what notes the header, the requests in flight, and those that do not count.
+func (m *Measured) notice(w *windows) visit {
 	stage, longest := w.longest()
-	if longest != nil && counting {
+	if longest != nil {
 		longest.divide()
 	}
-	end, err := read(func(h *eventlog.Header, r *eventlog.Request) error {
-		m.Header = *h
-		if counting && longest != nil && r.Stage == stage {
+	var header *eventlog.Header
+	return func(h *eventlog.Header, r *eventlog.Request) error {
+		if h != header {
+			header, m.Header = h, *h
+		}
+		if longest != nil && r.Stage == stage {
 			longest.fly(sent(r), r.EndNS)
 		}
-		if w.counts(r) {
-			p.add(r)
-		} else {
-			left++
+		if !w.counts(r) {
+			m.LeftOut++
 		}
 		return nil
-	})
-	m.End, m.LeftOut = end, left
-	p.finish(&m.Total, d.rule)
-	return err
+	}
+}
+
+// partKinds are the ways to divide requests.
+var partKinds = []struct {
+	by   func(r *request) (int, bool)
+	into func(m *Measured) *[]Part
+}{
+	{func(r *request) (int, bool) { return r.Stage, true }, func(m *Measured) *[]Part { return &m.Stages }},
+	{func(r *request) (int, bool) { return r.Turn, r.Session > 0 }, func(m *Measured) *[]Part { return &m.Turns }},
+	{func(r *request) (int, bool) { return r.Group, r.Group > 0 }, func(m *Measured) *[]Part { return &m.Groups }},
 }
 
 // parts adds metrics of each stage, turn and group.
 func (m *Measured) parts(read reader, d *Definition, o *Options, w *windows, metrics []Metric, counting bool) error {
-	groups := []struct {
-		group
-		into *[]Part
-	}{
-		{group{by: func(r *request) (int, bool) { return r.Stage, true }}, &m.Stages},
-		{group{by: func(r *request) (int, bool) { return r.Turn, r.Session > 0 }}, &m.Turns},
-		{group{by: func(r *request) (int, bool) { return r.Group, r.Group > 0 }}, &m.Groups},
-	}
-	for i := range groups {
-		groups[i].pots = map[int]*pot{}
-	}
-	_, err := read(func(_ *eventlog.Header, r *eventlog.Request) error {
-		for i := range groups {
-			groups[i].add(r, func(key int) *pot {
-				room := int64(0)
-				if i == 0 {
-					room = w.stages[key].requests
-				}
-				return newPot(metrics, o.Limits, w.most, counting, room)
+	var groups []*group
+	var visits []visit
+	add := func(metrics []Metric, isCounting bool) {
+		for i := range partKinds {
+			g := &group{by: partKinds[i].by, pots: map[int]*pot{}, into: partKinds[i].into(m)}
+			groups = append(groups, g)
+			visits = append(visits, func(_ *eventlog.Header, r *eventlog.Request) error {
+				g.add(r, func(key int) *pot {
+					room := int64(0)
+					if i == 0 {
+						room = w.stages[key].requests
+					}
+					return newPot(metrics, o.Limits, w.most, isCounting, room)
+				})
+				return nil
 			})
 		}
-		return nil
-	})
-	for i := range groups {
-		g := &groups[i]
+	}
+	if counting {
+		add(nil, true)
+	}
+	for _, share := range shares(metrics) {
+		add(share, false)
+	}
+	_, err := read(visits...)
+	for _, g := range groups {
 		for n, key := range g.keys() {
 			if n == len(*g.into) {
 				*g.into = append(*g.into, Part{Number: key})
@@ -194,6 +245,9 @@ type Scan struct {
 	stages   map[int]*extent
 	sends    map[int][]int64 // by stage; nil: no window counts requests
 	hasParts bool            // sessions or groups of prompts
+
+	last      *extent // of the request before: most have the same stage
+	lastStage int
 }
 
 // NewScan returns an empty scan for the log of a load; nil: it is unknown.
@@ -209,10 +263,13 @@ func NewScan(load *profile.Load) *Scan {
 func (s *Scan) Add(r *eventlog.Request) {
 	s.requests++
 	s.hasParts = s.hasParts || r.Session > 0 || r.Group > 0
-	e := s.stages[r.Stage]
-	if e == nil {
-		e = &extent{start: sent(r)}
-		s.stages[r.Stage] = e
+	e := s.last
+	if e == nil || r.Stage != s.lastStage {
+		if e = s.stages[r.Stage]; e == nil {
+			e = &extent{start: sent(r)}
+			s.stages[r.Stage] = e
+		}
+		s.last, s.lastStage = e, r.Stage
 	}
 	e.requests++
 	e.start, e.end = min(e.start, sent(r)), max(e.end, r.EndNS)
@@ -286,6 +343,9 @@ func (e *extent) edge(w profile.Window, sends []int64, atEnd bool) int64 {
 
 // counts reports whether a request enters the total: its stage is not a warm-up, and it was sent within the windows.
 func (w *windows) counts(r *request) bool {
+	if w.isOne {
+		return true
+	}
 	e := w.stages[r.Stage]
 	if w.isWarmup(r.Stage) {
 		return false
@@ -374,14 +434,13 @@ func (w *windows) fill(s *Steady, read reader, d *Definition) error {
 	main := slices.DeleteFunc(slices.Clone(d.Metrics), func(m Metric) bool {
 		return m.Name != nameTTFT && m.Name != nameTPOT && m.Name != nameE2E
 	})
-	p := newPot(main, nil, w.most/len(main), false, w.stages[s.Stage].requests)
 	tokens, ends := 0, 0
-	_, err := read(func(_ *eventlog.Header, r *eventlog.Request) error {
+	visits := []visit{func(_ *eventlog.Header, r *eventlog.Request) error {
 		if r.Stage != s.Stage {
 			return nil
 		}
-		for _, e := range r.Events {
-			if within(e.AtNS) {
+		for i := range r.Events {
+			if e := &r.Events[i]; within(e.AtNS) {
 				tokens += e.Tokens
 			}
 		}
@@ -391,13 +450,24 @@ func (w *windows) fill(s *Steady, read reader, d *Definition) error {
 		if r.OK() && within(r.EndNS) {
 			ends++
 		}
-		if within(sent(r)) {
-			p.add(r)
-		}
 		return nil
-	})
+	}}
+	var pots []*pot
+	for _, share := range shares(main) {
+		p := newPot(share, nil, w.most/len(main), false, w.stages[s.Stage].requests)
+		pots = append(pots, p)
+		visits = append(visits, func(_ *eventlog.Header, r *eventlog.Request) error {
+			if r.Stage == s.Stage && within(sent(r)) {
+				p.add(r)
+			}
+			return nil
+		})
+	}
+	_, err := read(visits...)
 	f := Figures{Latency: s.Latency}
-	p.finish(&f, d.rule)
+	for _, p := range pots {
+		p.finish(&f, d.rule)
+	}
 	s.OutputTokenRate, s.RequestRate = float64(tokens)/s.DurationS, float64(ends)/s.DurationS
 	return err
 }

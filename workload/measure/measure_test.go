@@ -19,11 +19,13 @@ const ms = int64(time.Millisecond)
 
 // logOf returns a reader of requests.
 func logOf(list ...eventlog.Request) reader {
-	return func(each func(*eventlog.Header, *eventlog.Request) error) (*eventlog.End, error) {
+	return func(each ...visit) (*eventlog.End, error) {
 		h := &eventlog.Header{ID: "test"}
 		for i := range list {
-			if err := each(h, &list[i]); err != nil {
-				return nil, err
+			for _, f := range each {
+				if err := f(h, &list[i]); err != nil {
+					return nil, err
+				}
 			}
 		}
 		return &eventlog.End{Complete: true, Requests: int64(len(list))}, nil
@@ -177,7 +179,7 @@ func TestGoodput(t *testing.T) {
 // A log that cannot be read is no empty one.
 func TestALogThatCannotBeRead(t *testing.T) {
 	broken := errors.New("broken")
-	_, err := measure(func(func(*eventlog.Header, *eventlog.Request) error) (*eventlog.End, error) {
+	_, err := measure(func(...visit) (*eventlog.End, error) {
 		return nil, broken
 	}, Options{})
 	require.ErrorIs(t, err, broken)
@@ -418,7 +420,7 @@ func TestPasses(t *testing.T) {
 	}
 }
 
-// Above the number of stored requests, a run has histograms only, and reads its log five times.
+// A run with more requests than are kept one by one has histograms only, and reads its log three times.
 func TestMoreRequestsThanAreKept(t *testing.T) {
 	passes := 0
 	var list []eventlog.Request
@@ -428,9 +430,9 @@ func TestMoreRequestsThanAreKept(t *testing.T) {
 			Events: []eventlog.Event{{AtNS: at + 100*ms, Tokens: 1}}})
 	}
 	read := logOf(list...)
-	m, err := measure(func(each func(*eventlog.Header, *eventlog.Request) error) (*eventlog.End, error) {
+	m, err := measure(func(each ...visit) (*eventlog.End, error) {
 		passes++
-		return read(each)
+		return read(each...)
 	}, Options{most: 99})
 	require.NoError(t, err)
 	require.Equal(t, 3, passes)
@@ -454,9 +456,9 @@ func TestScanSavesAPass(t *testing.T) {
 		scan.Add(&list[i])
 	}
 	passes := 0
-	read := func(each func(*eventlog.Header, *eventlog.Request) error) (*eventlog.End, error) {
+	read := func(each ...visit) (*eventlog.End, error) {
 		passes++
-		return logOf(list...)(each)
+		return logOf(list...)(each...)
 	}
 	want, err := measure(read, Options{Load: load})
 	require.NoError(t, err)

@@ -20,9 +20,7 @@ type Series struct {
 
 // ReadSeries reads the requests of an event log by a definition.
 func ReadSeries(path string, o Options) (*Series, error) {
-	read := func(each func(*eventlog.Header, *eventlog.Request) error) (*eventlog.End, error) {
-		return eventlog.Read(path, each)
-	}
+	read := readerOf(path)
 	d, err := Define(o.Definition)
 	if err != nil {
 		return nil, err

@@ -23,14 +23,20 @@ func Merge(logs []Log, path string, each func(*eventlog.Request)) (*eventlog.End
 	if err != nil {
 		return nil, err
 	}
-	w, err := eventlog.Create(path, *header)
+	w, err := eventlog.Join(path, *header)
 	if err != nil {
 		return nil, err
 	}
 	end := eventlog.End{Complete: true}
 	var seen numbers
 	for i, l := range logs {
-		got, err := copyLog(w, l, seen.add, each)
+		got, err := w.Add(l.Path, l.Offset.AheadNS, func(_ *eventlog.Header, r *eventlog.Request) error {
+			err := seen.add(r.Seq)
+			if err == nil {
+				each(r)
+			}
+			return err
+		})
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("shard %d: %w", i, err), w.Close(eventlog.End{Cause: err.Error()}))
 		}
@@ -90,49 +96,11 @@ func mergedHeader(logs []Log) (*eventlog.Header, error) {
 	return merged, nil
 }
 
-// errHeader ends the reading of a log after its header.
-var errHeader = errors.New("the header was read")
-
 // headerOf returns the header of a log; nil: a log that has its end, but no request.
 func headerOf(path string) (*eventlog.Header, error) {
-	var header *eventlog.Header
-	end, err := eventlog.Read(path, func(h *eventlog.Header, _ *eventlog.Request) error {
-		header = h
-		return errHeader
-	})
-	if err != nil && !errors.Is(err, errHeader) {
-		return nil, err
+	header, end, err := eventlog.First(path)
+	if err == nil && header == nil && end == nil {
+		err = fmt.Errorf("%s has no request and no end", path)
 	}
-	if header == nil && end != nil {
-		return nil, nil
-	}
-	if header == nil {
-		return nil, fmt.Errorf("%s has no request and no end", path)
-	}
-	copied := *header
-	return &copied, nil
-}
-
-func copyLog(w *eventlog.Writer, l Log, check func(seq int) error, each func(*eventlog.Request)) (*eventlog.End,
-	error) {
-	return eventlog.Read(l.Path, func(_ *eventlog.Header, r *eventlog.Request) error {
-		if err := check(r.Seq); err != nil {
-			return err
-		}
-		shift(r, -l.Offset.AheadNS)
-		each(r)
-		return w.Add(r)
-	})
-}
-
-// shift moves every time of a request that there is.
-func shift(r *eventlog.Request, by int64) {
-	for _, at := range []*int64{&r.DueNS, &r.ReadyNS, &r.SentNS, &r.FirstByteNS, &r.VisibleNS, &r.EndNS} {
-		if *at != 0 {
-			*at += by
-		}
-	}
-	for i := range r.Events {
-		r.Events[i].AtNS += by
-	}
+	return header, err
 }

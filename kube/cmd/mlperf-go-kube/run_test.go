@@ -196,17 +196,6 @@ func TestShardsThatCannotDivide(t *testing.T) {
 	}
 }
 
-// TestProgressLine prints one line for all shards, at most every five seconds.
-func TestProgressLine(t *testing.T) {
-	var errs bytes.Buffer
-	show := (&watcher{program: &program{stderr: &errs}}).Progress
-	for sent := range int64(3) {
-		show(shard.Progress{Stage: 1, Sent: 100 + sent, Ended: 90, Failed: 2, Output: 360})
-	}
-	require.Equal(t, 1, strings.Count(errs.String(), "\n"))
-	require.Contains(t, errs.String(), "stage 1: 100 sent, 88 answered, 2 failed, 360 output tokens")
-}
-
 // TestTreatments runs two treatments of a predefined profile in pods, in sequence.
 func TestTreatments(t *testing.T) {
 	t.Parallel()
