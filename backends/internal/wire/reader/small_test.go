@@ -8,7 +8,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 )
 
-// An event of a batch belongs to the prompt whose number stands behind the request's id. Any other form proves nothing.
+// An event of a batch belongs to the prompt whose number follows the request's id. Any other form proves nothing.
 func TestNumberBehindTheID(t *testing.T) {
 	for id, same := range map[string]bool{"": true, "other_4": true, "own": true, "own_": true, "own_3": true,
 		"own_4": false, "own_03": true, "own_30": false, "own_000000003": true, "own_000000004": false, "own_0": false,
