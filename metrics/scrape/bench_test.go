@@ -2,6 +2,7 @@ package scrape
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"net"
@@ -68,8 +69,11 @@ func serveExporters(count string) {
 		fmt.Printf("http://%s\n", l.Addr())
 		go func() {
 			panic(http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				var page bytes.Buffer // vLLM writes its page at once too
+				vllmPage(&page, reading.Add(1))
 				w.Header().Set("Content-Type", "text/plain; version=1.0.0; charset=utf-8")
-				vllmPage(w, reading.Add(1))
+				w.Header().Set("Content-Length", fmt.Sprint(page.Len()))
+				_, _ = w.Write(page.Bytes())
 			})))
 		}()
 	}
@@ -96,22 +100,25 @@ func BenchmarkReadings(b *testing.B) {
 	require.NoError(b, err)
 	time.Sleep(interval / 2)
 	b.ResetTimer()
-	before := processorTime(b)
+	before, waited := processorTime(b)
 	for b.Loop() {
 		time.Sleep(interval)
 	}
-	took := float64(processorTime(b)-before) / float64(b.N)
+	after, waits := processorTime(b)
+	took := float64(after-before) / float64(b.N)
 	outcomes, err := c.Stop()
 	require.NoError(b, err)
 	b.ReportMetric(took/pagesRead/1e3, "µs/page")
 	b.ReportMetric(took/1e9*100, "%-of-a-core")
+	b.ReportMetric(float64(waits-waited)/float64(b.N)/pagesRead, "switches/page")
 	b.ReportMetric(float64(outcomes[0].Series), "series")
 }
 
-// processorTime returns the processor time of this process in ns: elapsed time includes the work of others.
-func processorTime(b *testing.B) int64 {
+// processorTime returns the processor time of this process in ns, and how often its threads have waited. Elapsed time
+// would include the work of others.
+func processorTime(b *testing.B) (ns, waits int64) {
 	b.Helper()
 	var u unix.Rusage
 	require.NoError(b, unix.Getrusage(unix.RUSAGE_SELF, &u))
-	return u.Utime.Nano() + u.Stime.Nano()
+	return u.Utime.Nano() + u.Stime.Nano(), u.Nvcsw
 }
