@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
-	"github.com/mlperf-go/mlperf-go/internal/httpclient"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/workload/startup"
 )
@@ -105,48 +103,17 @@ func (cmd nopCommand) parse(name string, o startup.Options) (*startup.Report, er
 	return r, nil
 }
 
-// Times of a cycle of sleep mode.
-const (
-	cycleTimeout = 5 * time.Minute // large models copy their weights twice
-	logTimeout   = 10 * time.Second
-	logPoll      = 100 * time.Millisecond
-)
-
 // cycle puts the server to sleep, wakes it, and reads its log again until both are in the log.
 func (cmd nopCommand) cycle(ctx context.Context, server, name string, o startup.Options) (*startup.Report, error) {
 	base, err := backends.ParseEndpoint(server)
 	if err != nil {
 		return nil, exit.Usage(exit.CodeEndpoint, "Write --endpoint-url http://host:port", "%w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, cycleTimeout)
-	defer cancel()
-	client := httpclient.New(httpclient.Options{Timeout: cycleTimeout})
-	err = startup.Cycle(ctx, func(ctx context.Context, method, path string) (int, []byte, error) {
-		request, err := http.NewRequestWithContext(ctx, method, base.URL+path, nil)
-		if err != nil {
-			return 0, nil, err
-		}
-		response, err := client.Do(request)
-		if err != nil {
-			return 0, nil, err
-		}
-		defer response.Body.Close()
-		body, err := httpclient.ReadBody(response, 1<<16)
-		return response.StatusCode, body, err
-	})
-	if err != nil {
+	if err := startup.MeasureSleep(ctx, base.URL); err != nil {
 		return nil, exit.Environment(exit.CodeEndpoint, "Leave --endpoint-url out to report only the start",
 			"the sleep mode of %s cannot be measured: %w", server, err)
 	}
-	for end := time.Now().Add(logTimeout); ; time.Sleep(logPoll) {
-		r, err := cmd.parse(name, o)
-		if err != nil || !r.NeedsCycle() || time.Now().After(end) {
-			if err == nil && r.NeedsCycle() {
-				r.Notes = append(r.Notes, "the server slept and woke up, but the log does not show it: is it this server's?")
-			}
-			return r, err
-		}
-	}
+	return startup.AwaitCycle(ctx, func() (*startup.Report, error) { return cmd.parse(name, o) })
 }
 
 // write writes the report as the files of the nop harness.

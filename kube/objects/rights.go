@@ -28,8 +28,8 @@ func Rights(namespace, stack, user string) []runtime.Object {
 		rule("inference.networking.x-k8s.io", "inferencepools", "list"))...)
 }
 
-// ServerRights returns the Role with everything that `kube server` asks of the API server in a namespace, and its
-// binding to a user. The servers themselves need no rights.
+// ServerRights returns the Role with everything that `kube server` and `kube nop` ask of the API server in a namespace,
+// and its binding to a user. The servers themselves need no rights.
 func ServerRights(namespace, user string) []runtime.Object {
 	apply := []string{"create", "get", "patch"}
 	return role("mlperf-go-servers", namespace, user,
@@ -37,7 +37,8 @@ func ServerRights(namespace, user string) []runtime.Object {
 		rule("", "services", append(apply, "delete", "list")...),
 		rule("", "serviceaccounts", append(apply, "list")...),
 		rule("", "pods", "list"),
-		rule("", "pods/log", "get"))
+		rule("", "pods/log", "get"),
+		rule("", "pods/portforward", "create", "get"))
 }
 
 func rule(group, resource string, verbs ...string) rbacv1.PolicyRule {

@@ -32,9 +32,9 @@ type NopOptions struct {
 	Folder     string // local; receives the report
 }
 
-// Nop starts a server of one pod, reports its start from its log, and removes it. It sends no request. The folder
-// receives the files of llm-d-benchmark's nop harness: result.yaml, and the log and its categories in a folder named
-// after the pod.
+// Nop starts a server of one pod, reports its start from its log, and removes it. A server with sleep mode is put to
+// sleep and woken first. The folder receives the files of llm-d-benchmark's nop harness: result.yaml, and the log and
+// its categories in a folder named after the pod.
 func Nop(ctx context.Context, c *cluster.Cluster, o NopOptions) (*startup.Report, error) {
 	if err := Up(ctx, c, o.Options); err != nil {
 		return nil, err
@@ -65,21 +65,12 @@ func (u *up) report(ctx context.Context, o NopOptions) (*startup.Report, error) 
 	p := &pods[0]
 	dir := filepath.Join(o.Folder, p.Name+"_"+objects.ServerContainer)
 	log := filepath.Join(dir, "vllm.log")
-	if err := u.saveLog(ctx, p, log); err != nil {
-		return nil, err
+	r, err := u.parseLog(ctx, p, log, o.Engine)
+	if err == nil && r.NeedsCycle() {
+		r, err = u.cycle(ctx, p, r, func() (*startup.Report, error) { return u.parseLog(ctx, p, log, o.Engine) })
 	}
-	f, err := os.Open(log)
 	if err != nil {
 		return nil, err
-	}
-	defer f.Close()
-	options := startup.Options{Server: o.Engine}
-	if p.Status.StartTime != nil {
-		options.Start = p.Status.StartTime.Time
-	}
-	r, err := startup.Parse(log, f, options)
-	if err != nil {
-		return nil, exit.Environment(exit.CodeLog, "The log is kept there", "%w", err)
 	}
 	r.LoadFormat = cmp.Or(r.LoadFormat, o.LoadFormat)
 	r.Pod = &startup.Pod{Name: p.Name, Container: objects.ServerContainer, Image: u.Image, Start: untilReady(p)}
@@ -97,6 +88,42 @@ func (u *up) report(ctx context.Context, o NopOptions) (*startup.Report, error) 
 		}
 	}
 	return r, atomicfile.Write(filepath.Join(dir, "categories.log"), r.WriteText)
+}
+
+// parseLog saves the log of a server and reads it.
+func (u *up) parseLog(ctx context.Context, p *corev1.Pod, log, engine string) (*startup.Report, error) {
+	if err := u.saveLog(ctx, p, log); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(log)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	options := startup.Options{Server: engine}
+	if p.Status.StartTime != nil {
+		options.Start = p.Status.StartTime.Time
+	}
+	r, err := startup.Parse(log, f, options)
+	if err != nil {
+		return nil, exit.Environment(exit.CodeLog, "The log is kept there", "%w", err)
+	}
+	return r, nil
+}
+
+// cycle makes a server sleep and wake up, and parses its log again. If that fails, the report is r with a note.
+func (u *up) cycle(ctx context.Context, p *corev1.Pod, r *startup.Report, parse func() (*startup.Report, error)) (
+	*startup.Report, error) {
+	url, stop, err := u.cluster.Forward(ctx, u.Namespace, p.Name, u.Port)
+	if err == nil {
+		defer stop()
+		err = startup.MeasureSleep(ctx, url)
+	}
+	if err != nil {
+		r.Notes = append(r.Notes, fmt.Sprintf("the sleep mode of the server was not measured: %v", err))
+		return r, ctx.Err()
+	}
+	return startup.AwaitCycle(ctx, parse)
 }
 
 func (u *up) saveLog(ctx context.Context, p *corev1.Pod, path string) error {

@@ -10,7 +10,8 @@
 //
 // The one part that is not Kubernetes' own is the kubelet: Node runs each container as a local process in a mount
 // namespace, whose root is the host's /usr and /etc, the image's folders and the pod's volumes. Projected tokens,
-// ConfigMaps, Secrets, claims, logs, exec and termination behave as on a real node, so far as these tests need them.
+// ConfigMaps, Secrets, claims, logs, exec, forwarded ports and termination behave as on a real node, so far as these
+// tests need them.
 // Containers share the host's network, so that a pod reaches a server on loopback.
 //
 // Only tests import the package.

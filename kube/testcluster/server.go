@@ -3,6 +3,7 @@ package testcluster
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -13,11 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	remoteconsts "k8s.io/apimachinery/pkg/util/remotecommand"
 	"k8s.io/client-go/tools/remotecommand"
+	"k8s.io/kubelet/pkg/cri/streaming/portforward"
 	remote "k8s.io/kubelet/pkg/cri/streaming/remotecommand"
 	utilexec "k8s.io/utils/exec"
 )
 
-// nodeServer is the port of a node to which the API server forwards exec and logs.
+// nodeServer is the port of a node to which the API server forwards exec, logs and ports.
 type nodeServer struct {
 	node   *Node
 	server *http.Server
@@ -44,6 +46,7 @@ func newNodeServer(n *Node) (*nodeServer, error) {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/exec/{namespace}/{pod}/{container}", s.exec)
+	mux.HandleFunc("/portForward/{namespace}/{pod}", s.forward)
 	mux.HandleFunc("/containerLogs/{namespace}/{pod}/{container}", s.logs)
 	s.server = &http.Server{Handler: mux, BaseContext: func(net.Listener) context.Context { return s.ctx }}
 	go s.server.Serve(l)
@@ -96,6 +99,41 @@ func (e executor) ExecInContainer(ctx context.Context, _ string, _ types.UID, _ 
 	if code != 0 {
 		return utilexec.CodeExitError{Err: exitError(code), Code: code}
 	}
+	return nil
+}
+
+func (s *nodeServer) forward(w http.ResponseWriter, r *http.Request) {
+	if _, err := s.node.find(r.PathValue("namespace"), r.PathValue("pod")); err != nil {
+		http.Error(w, "pod not found", http.StatusNotFound)
+		return
+	}
+	options, err := portforward.NewV4Options(r)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	portforward.ServePortForward(w, r, forwarder{}, r.PathValue("pod"), "", options, time.Hour, 30*time.Second,
+		portforward.SupportedProtocols)
+}
+
+// forwarder connects streams to ports of pods, which all share the network of the host.
+type forwarder struct{}
+
+func (forwarder) PortForward(_ context.Context, _ string, _ types.UID, port int32, stream io.ReadWriteCloser) error {
+	defer stream.Close()
+	c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	done := make(chan struct{}, 2)
+	for _, pair := range [][2]io.ReadWriter{{c, stream}, {stream, c}} {
+		go func() {
+			_, _ = io.Copy(pair[0], pair[1]) // until one of both is closed
+			done <- struct{}{}
+		}()
+	}
+	<-done
 	return nil
 }
 

@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/httpclient"
 )
 
 // Call sends a request without a body to a server and returns its status and the beginning of its body.
@@ -13,6 +16,48 @@ type Call func(ctx context.Context, method, path string) (status int, body []byt
 
 // NeedsCycle reports whether the server has sleep mode while its log shows no sleep with a wake-up yet.
 func (r *Report) NeedsCycle() bool { return r.SleepMode && len(r.Sleeps) < 2 }
+
+// Times of a cycle of sleep mode.
+const (
+	cycleTimeout = 5 * time.Minute // large models copy their weights twice
+	logTimeout   = 10 * time.Second
+	logPoll      = 100 * time.Millisecond
+)
+
+// MeasureSleep puts the server at a base URL to sleep and wakes it, within minutes.
+func MeasureSleep(ctx context.Context, base string) error {
+	ctx, cancel := context.WithTimeout(ctx, cycleTimeout)
+	defer cancel()
+	client := httpclient.New(httpclient.Options{Timeout: cycleTimeout})
+	return Cycle(ctx, func(ctx context.Context, method, path string) (int, []byte, error) {
+		request, err := http.NewRequestWithContext(ctx, method, base+path, nil)
+		if err != nil {
+			return 0, nil, err
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			return 0, nil, err
+		}
+		defer response.Body.Close()
+		body, err := httpclient.ReadBody(response, 1<<16)
+		return response.StatusCode, body, err
+	})
+}
+
+// AwaitCycle reads the log of a server again, until it shows the sleep and the wake-up. After seconds, the
+// report has a note that they are missing.
+func AwaitCycle(ctx context.Context, parse func() (*Report, error)) (*Report, error) {
+	for end := time.Now().Add(logTimeout); ; time.Sleep(logPoll) {
+		r, err := parse()
+		if err != nil || !r.NeedsCycle() {
+			return r, err
+		}
+		if time.Now().After(end) || ctx.Err() != nil {
+			r.Notes = append(r.Notes, "the server slept and woke up, but the log does not show it: is it this server's?")
+			return r, nil
+		}
+	}
+}
 
 // pollSleep is how often Cycle checks whether the server sleeps.
 const pollSleep = 100 * time.Millisecond

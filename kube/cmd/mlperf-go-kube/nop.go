@@ -7,6 +7,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/kube/serve"
 	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/servers"
 )
 
 // nopCommand reports how long the start of a server in a pod takes.
@@ -29,7 +30,9 @@ func (cmd nopCommand) command() *cli.Command {
 			&cli.StringFlag{Name: "logging-level", EnvVars: standalone("VLLM_LOGGING_LEVEL"), Value: "DEBUG",
 				Usage: "log level of the engine; with a higher one than DEBUG most categories are missing"},
 			&cli.StringFlag{Name: "preprocess", EnvVars: []string{"LLMDBENCH_VLLM_STANDALONE_PREPROCESS"},
-				Usage: "shell command that runs in the pod before the server, after pre_start"}),
+				Usage: "shell command that runs in the pod before the server, after pre_start"},
+			&cli.BoolFlag{Name: "sleep-mode", EnvVars: []string{"LLMDBENCH_VLLM_COMMON_ENABLE_SLEEP_MODE"},
+				Usage: "start vLLM with its sleep mode; the report contains how long it takes to fall asleep and to wake up"}),
 		Action: cmd.run,
 	}
 }
@@ -45,6 +48,11 @@ func (cmd nopCommand) run(c *cli.Context) error {
 	file.LoggingLevel = c.String("logging-level")
 	if command := c.String("preprocess"); command != "" {
 		file.PreStart = append(file.PreStart, command)
+	}
+	if c.Bool("sleep-mode") {
+		if err := addSleepMode(file); err != nil {
+			return err
+		}
 	}
 	s, err := serverCommand(cmd).serverOf(c, file)
 	if err != nil {
@@ -87,4 +95,18 @@ func (cmd nopCommand) run(c *cli.Context) error {
 	}
 	cmd.notify("the report is in " + filepath.Join(c.String("output"), "result.yaml"))
 	return r.WriteText(cmd.stdout)
+}
+
+// addSleepMode starts vLLM with sleep mode, and with the routes that put it to sleep.
+func addSleepMode(file *servers.Config) error {
+	if file.Backend != "vllm" {
+		return exit.Usage(exit.CodeUsage, "Leave --sleep-mode out", "--sleep-mode is for vLLM, and the server file has the "+
+			"backend %s", file.Backend)
+	}
+	file.Args = append(file.Args, "--enable-sleep-mode")
+	if file.Environment == nil {
+		file.Environment = map[string]string{}
+	}
+	file.Environment["VLLM_SERVER_DEV_MODE"] = "1"
+	return nil
 }

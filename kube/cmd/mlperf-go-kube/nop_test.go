@@ -2,6 +2,9 @@ package main
 
 import (
 	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -105,6 +108,80 @@ func TestNop(t *testing.T) {
 	requireNoServer(t, tc, ns)
 }
 
+// sleepyFiles are an engine with sleep mode in its log. After its start, a server on the same port appends to the log:
+// containers of the test cluster share the network of the host.
+var sleepyFiles = map[string]string{
+	"sleepy": `case "$* $VLLM_SERVER_DEV_MODE" in *--enable-sleep-mode*1) exec tail -n +1 -f /usr/local/bin/sleepy.log;; esac
+exit 7
+`,
+	"sleepy.log": strings.Replace(engineFiles["engine.log"], "'org/m'}", "'org/m', 'enable_sleep_mode': True}", 1),
+}
+
+// TestNopSleeps: a server with sleep mode is put to sleep and woken through a forwarded port, once; its log then
+// contains both times. A server without the routes is reported without them, and a note has the reason.
+func TestNopSleeps(t *testing.T) {
+	t.Parallel()
+	tc := kubetest.Cluster(t)
+	image := kubetest.Image(t)
+	image.Name = "example/sleepy:1"
+	for name, text := range sleepyFiles {
+		require.NoError(t, os.WriteFile(filepath.Join(image.Folders["/usr/local/bin"], name), []byte(text), 0o755))
+	}
+	log := filepath.Join(image.Folders["/usr/local/bin"], "sleepy.log")
+	tc.Reserved("sleepy", "sleepy", image)
+	ns := serving(t, tc)
+	kubeconfig := tc.UserKubeconfig(false)
+	nop := func(routes map[string]string) (out, errs, result string) {
+		port := tc.Port()
+		mux := http.NewServeMux()
+		mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
+		for route, line := range routes {
+			mux.HandleFunc(route, func(w http.ResponseWriter, r *http.Request) {
+				f, err := os.OpenFile(log, os.O_APPEND|os.O_WRONLY, 0)
+				if err == nil {
+					_, err = fmt.Fprint(f, line)
+				}
+				if err != nil || f.Close() != nil {
+					t.Errorf("the log: %v", err)
+				}
+				fmt.Fprintf(w, `{"is_sleeping":%t}`, r.Method == http.MethodGet)
+			})
+		}
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		require.NoError(t, err)
+		server := &httptest.Server{Listener: l, Config: &http.Server{Handler: mux}}
+		server.Start()
+		defer server.Close()
+		file := write(t, fmt.Sprintf("backend: vllm\nmodel: org/m\nlaunch_command: [/bin/sh, /usr/local/bin/sleepy]\n"+
+			"stop_timeout: 5s\nport: %d\n", port))
+		folder := t.TempDir()
+		code, out, errs := kube("nop", "--sleep-mode", "--kubeconfig", kubeconfig, "-p", ns, "--image", image.Name,
+			"--node-selector", "sleepy=", "--toleration", "sleepy:NoSchedule", "--server-config", file, "-r", folder,
+			"--wait-timeout", "1m")
+		require.Zero(t, code, errs)
+		text, err := os.ReadFile(filepath.Join(folder, "result.yaml"))
+		require.NoError(t, err)
+		return out, errs, string(text)
+	}
+	out, errs, _ := nop(nil)
+	require.Contains(t, errs, "the sleep mode of the server was not measured: POST /sleep?level=1: the server has no "+
+		"such route")
+	require.Regexp(t, `Model Loading +5\.000 s`, out)
+	require.NotContains(t, out, "freed")
+
+	out, errs, result := nop(map[string]string{"GET /is_sleeping": "", "POST /sleep": `
+(EngineCore pid=20) INFO 01-01 00:01:00 [a.py:1] Sleep mode freed 50.5 GiB memory, 1.5 GiB memory is still in use.
+(EngineCore pid=20) INFO 01-01 00:01:00 [a.py:2] It took 2.5 seconds to fall asleep.
+`, "POST /wake_up": "(EngineCore pid=20) INFO 01-01 00:01:09 [a.py:3] It took 0.75 seconds to wake up.\n"})
+	require.NotContains(t, errs, "not measured")
+	require.Contains(t, out, "2.500 s, 50.500 GiB freed, 1.500 GiB in use\n")
+	require.Regexp(t, `sleep_wake:\n +- type: sleep\n +time: 2\.5\n(.+\n)+ +- type: wake\n +time: 0\.75`, result)
+
+	_, errs, _ = nop(nil) // the log contains both already
+	require.NotContains(t, errs, "not measured")
+	requireNoServer(t, tc, ns)
+}
+
 // TestNopObjects prints the objects of nop: one pod with full logging and its own name.
 func TestNopObjects(t *testing.T) {
 	t.Setenv("LLMDBENCH_VLLM_COMMON_VLLM_LOAD_FORMAT", "tensorizer")
@@ -116,6 +193,13 @@ func TestNopObjects(t *testing.T) {
 		"source a.sh ; b.py\n", "replicas: 1\n"} {
 		require.Contains(t, out, want)
 	}
+	t.Setenv("LLMDBENCH_VLLM_COMMON_ENABLE_SLEEP_MODE", "true")
+	_, out, _ = kube(at...)
+	require.Contains(t, out, "- --enable-sleep-mode\n")
+	require.Contains(t, out, "name: VLLM_SERVER_DEV_MODE\n          value: \"1\"\n")
+	code, _, errs = kube("nop", "--image", "i", "--server-config", simFile(t, 1))
+	require.Equal(t, exit.StatusUsage, code)
+	require.Contains(t, errs, "--sleep-mode is for vLLM, and the server file has the backend sim")
 	code, _, errs = kube(append(at, "--replicas", "2")...)
 	require.Equal(t, exit.StatusUsage, code)
 	require.Contains(t, errs, "the start of one pod is reported, not of 2")
