@@ -382,6 +382,41 @@ func TestSessionGraph(t *testing.T) {
 		"the third session begins when one of two has ended")
 }
 
+// The length of a stage of sessions: a count, a duration, the first of both, or what earlier stages left.
+func TestLengthOfSessions(t *testing.T) {
+	const long, short = time.Hour, 200 * time.Millisecond
+	for name, c := range map[string]struct {
+		stages      []profile.Stage
+		least, most int
+	}{
+		"a count":              {[]profile.Stage{{Requests: 5}}, 5, 5},
+		"a count within time":  {[]profile.Stage{{Requests: 5, Duration: long}}, 5, 5},
+		"a duration":           {[]profile.Stage{{Duration: short}}, 4, 1000},
+		"time before a count":  {[]profile.Stage{{Requests: 1000, Duration: short}}, 1, 999},
+		"neither":              {[]profile.Stage{{}}, 3, 3},
+		"a count, then others": {[]profile.Stage{{Requests: 1}, {}}, 3, 3},
+		"all, then none":       {[]profile.Stage{{}, {}}, 3, 3},
+		"more, then a count":   {[]profile.Stage{{Requests: 7}, {}, {Requests: 1}}, 8, 8},
+	} {
+		t.Run(name, func(t *testing.T) {
+			src := &list{sessions: [][]prompts.Call{chain(1, 0), chain(1, 0), chain(1, 0)}}
+			for i := range c.stages {
+				c.stages[i].Arrival, c.stages[i].Concurrency = profile.Sessions, 1
+			}
+			p := profileOf(c.stages...)
+			p.Data.Kind = profile.Recorded
+			s := serve(t, 5*time.Millisecond, nil)
+			_, all, _ := run(t, t.Context(), s, p, src, 1)
+			require.GreaterOrEqual(t, len(all), c.least)
+			require.LessOrEqual(t, len(all), c.most)
+			bodies := s.bodies
+			for i := range bodies {
+				require.Contains(t, bodies[i], fmt.Sprintf("[s%d c0]", i), "in order")
+			}
+		})
+	}
+}
+
 // A session ends with a failed call, and its user begins another one.
 func TestSessionFails(t *testing.T) {
 	s := serve(t, 0, func(n int64) int {

@@ -25,11 +25,16 @@ func (d *director) newKind() (kind, error) {
 	k := &sessions{director: d, first: first, think: s.ThinkTime, most: math.MaxInt, limit: math.MaxInt}
 	switch s.Arrival {
 	case profile.Sessions:
-		k.most = s.Requests
-		if n := d.Source.Sessions(); k.most == 0 && s.Duration == 0 {
-			k.most = n - first // a cursor walks over all of them
+		switch {
+		case s.Requests > 0:
+			k.most = s.Requests
+			d.rows += k.most
+		case s.Duration > 0: // it repeats them until its end
+			d.rows += reserved
+		default: // a cursor walks over all of them
+			k.most = d.Source.Sessions() - first
+			d.rows += max(0, k.most)
 		}
-		d.rows += k.most
 		d.seqs += reserved
 		k.starts = make([]int64, s.Concurrency)
 		return k, nil
