@@ -60,11 +60,11 @@ func sourceOf(results ...*Result) *Source {
 
 // The same server passes the gate in about 95 % of the cases, over all rows together; the seeds are fixed.
 func TestGateRarelyFailsForTheSameServer(t *testing.T) {
-	const pairs = 25
+	const pairs = 10
 	failed := 0
 	for seed := range uint64(pairs) {
 		random := rand.New(rand.NewPCG(seed, 10))
-		a, b := sourceOf(resultOf(random, 1500, 1)), sourceOf(resultOf(random, 1500, 1))
+		a, b := sourceOf(resultOf(random, 1000, 1)), sourceOf(resultOf(random, 1000, 1))
 		r := Compare([]*Source{a, b}, Settings{Gate: true})
 		require.Len(t, r.Pairs[0].Rows, 7)
 		if !r.Gate.Passed {
@@ -72,7 +72,7 @@ func TestGateRarelyFailsForTheSameServer(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d", failed, pairs)
-	require.LessOrEqual(t, failed, 3)
+	require.LessOrEqual(t, failed, 2)
 }
 
 func TestGateFindsARegression(t *testing.T) {
@@ -220,7 +220,8 @@ func folderOf(t testing.TB, random *rand.Rand, slower float64) string {
 	require.NoError(t, ledger.WriteRequests(atomicfile.Shared, filepath.Join(folder, record.RequestsName), test))
 	m := test.Metrics()
 	require.NoError(t, atomicfile.WriteJSON(filepath.Join(folder, record.FileName), &record.Record{Schema: record.Schema,
-		Model: "llama3.1-8b", Scenario: "Server", Mode: "performance", Verdict: record.Valid, Rehearsal: true, Round: "v6.1",
+		Model: "llama3.1-8b", Scenario: "Server", Mode: "performance", Verdict: record.Valid, Rehearsal: true,
+		Round:    "v6.1",
 		LatencyS: record.NewLatencies(&m, nil), Dataset: record.DatasetFacts{SHA256: strings.Repeat("ab", 32)},
 		Tails: []record.Tail{{What: "time to first token", Limit: 2 * time.Second}},
 		LoadGen: record.LoadGenResult{Result: map[string]any{
@@ -309,9 +310,13 @@ func TestDamagedFolders(t *testing.T) {
 		"truncated record": {func(t *testing.T, f string) { truncate(t, filepath.Join(f, record.FileName), 100) }, Crashed,
 			"logs cannot be read"},
 		"other version": {func(t *testing.T, f string) {
-			require.NoError(t, os.WriteFile(filepath.Join(f, record.FileName), []byte(`{"schema":"mlperf-go/run/99"}`), 0o600))
+			require.NoError(t, os.WriteFile(filepath.Join(f, record.FileName), []byte(`{"schema":"mlperf-go/run/99"}`),
+				0o600))
 		}, Crashed, "logs cannot be read"},
-		"no requests": {func(t *testing.T, f string) { require.NoError(t, os.Remove(filepath.Join(f, record.RequestsName))) },
+		"no requests": {func(t *testing.T, f string) {
+			require.NoError(t, os.Remove(filepath.Join(f,
+				record.RequestsName)))
+		},
 			Valid, "the request log cannot be used"},
 		"truncated requests": {func(t *testing.T, f string) { truncate(t, filepath.Join(f, record.RequestsName), 5000) },
 			Valid, "the request log cannot be used"},
@@ -353,7 +358,8 @@ func TestTunes(t *testing.T) {
 		folder := t.TempDir()
 		require.NoError(t, os.CopyFS(filepath.Join(folder, "confirm"), os.DirFS(runFolder)))
 		state := tune.State{Schema: tune.Schema, Kind: "tune", Model: "llama3.1-8b", Scenario: "Server",
-			Goal:   tune.Goal{Percentile: 0.99, Confidence: 0.95, Limits: []tune.Limit{{Metric: tune.TTFT, Limit: time.Second}}},
+			Goal: tune.Goal{Percentile: 0.99, Confidence: 0.95, Limits: []tune.Limit{{Metric: tune.TTFT,
+				Limit: time.Second}}},
 			Result: &tune.Result{TargetQPS: rate, Low: low, High: high, Confirmed: confirmed, Run: run}}
 		state.Goal.Load.MinDuration, state.Goal.Load.MinQueries = time.Minute, 100
 		require.NoError(t, atomicfile.WriteJSON(filepath.Join(folder, tune.FileName), &state))
@@ -371,7 +377,8 @@ func TestTunes(t *testing.T) {
 		require.Equal(t, NotConfirmed, s.Results[0].State, run)
 		require.Contains(t, s.Results[0].Reasons[0], "the run that confirmed the rate is not valid")
 	}
-	r := Compare([]*Source{of(100, 97, 103, true), of(110, 106, 113, true), of(101, 98, 104, true), of(90, 80, 95, false)},
+	r := Compare([]*Source{of(100, 97, 103, true), of(110, 106, 113, true), of(101, 98, 104, true), of(90, 80, 95,
+		false)},
 		Settings{})
 	fits(t, r)
 	require.Equal(t, Better, r.Pairs[0].Rows[0].Verdict)

@@ -52,7 +52,8 @@ func TestWhenThereIsARowPerAccelerator(t *testing.T) {
 // Every fact of a record that may change a result is compared.
 func TestFactsThatAreCompared(t *testing.T) {
 	rec := &record.Record{}
-	rec.Tool.Version, rec.Tool.LoadGen, rec.Host.Kernel, rec.Host.CPUModel, rec.Host.CPUsAllowed = "1", "6", "5.10", "x", 4
+	rec.Tool.Version, rec.Tool.LoadGen, rec.Host.Kernel, rec.Host.CPUModel, rec.Host.CPUsAllowed = "1", "6", "5.10", "x",
+		4
 	r := &Result{}
 	r.addFacts(rec)
 	has := map[string]string{}
