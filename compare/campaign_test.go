@@ -41,3 +41,14 @@ func TestCampaignShowsScoresAndNamesAudits(t *testing.T) {
 	require.Contains(t, text, "accuracy of B: rouge1 38.1 (at least 38.39: FAIL)")
 	require.NotContains(t, text, "result ()")
 }
+
+// A step that did not run has no result, and is named.
+func TestCampaignNamesWhatIsNotDone(t *testing.T) {
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, layout.StateName), fmt.Appendf(nil, `{"schema": %q,
+		"model": "llama3.1-8b", "system": "one", "round": "v6.1", "division": "closed", "steps": [
+		{"id": "Offline/%s", "state": "pending"}]}`, campaign.Schema, layout.Accuracy), 0o600))
+	s := read(t, folder)
+	require.Empty(t, s.Results)
+	require.Equal(t, []string{"Offline/" + layout.Accuracy + " is not done"}, s.Notes)
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/accuracy"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/rounds"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/servers"
 	"github.com/mlperf-go/mlperf-go/submission/check"
@@ -252,4 +253,29 @@ func TestDescriptionsOfATree(t *testing.T) {
 	}
 	require.False(t, inside(filepath.Join(root, "none"), root))
 	require.Equal(t, []string{"yes", "no"}, []string{yesNo(true), yesNo(false)})
+}
+
+// The checker's figure is shown if LoadGen's log has none, and a figure of 0 is unknown.
+func TestFigureOfTheChecker(t *testing.T) {
+	round, err := rounds.Find("v6.1")
+	require.NoError(t, err)
+	root := t.TempDir()
+	of := check.Result{Path: "closed/a/results/y/llama3.1-8b/Server", Division: "closed", Submitter: "a", System: "y",
+		Benchmark: "llama3.1-8b", Scenario: "server", Valid: true, Metric: 5, Unit: "tokens/s"}
+	place := layout.Scenario{Submitter: layout.Submitter{Division: "closed", Name: "a"}, Round: round, SystemID: "y",
+		Benchmark: "llama3.1-8b", Name: "Server"}
+	read := func() *Result { return readPlace(&Source{}, root, round, &check.Report{}, &of) }
+	require.Nil(t, read().Value, "there is no folder")
+	log := filepath.FromSlash(place.Performance()) + "/" + mllog.DetailName
+	write(t, root, log, `:::MLLOG {"key": "effective_target_qps", "value": 1}`+"\n")
+	r := read()
+	require.Equal(t, []any{5.0, "tokens/s", Valid, "Server", "llama3.1-8b", "no"}, []any{*r.Value, r.Unit, r.State,
+		r.Scenario, r.Benchmark, r.Rehearsal})
+	write(t, root, log, `:::MLLOG {"key": "result_completed_tokens_per_second", "value": 7}`+"\n")
+	require.InDelta(t, 7, *read().Value, 0)
+	of.Metric, of.Valid, of.Model = 0, false, "official"
+	write(t, root, log, `:::MLLOG {"key": "effective_target_qps", "value": 1}`+"\n")
+	r = read()
+	require.Equal(t, []any{(*float64)(nil), Invalid, "official", []string{}}, []any{r.Value, r.State, r.Benchmark,
+		r.Reasons})
 }

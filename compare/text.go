@@ -64,7 +64,7 @@ const textWidth = 80
 // wrapped returns a note in lines of at most textWidth.
 func wrapped(indent, text string) string {
 	var b strings.Builder
-	length := 0
+	var length int
 	for i, word := range strings.Fields(text) {
 		if i > 0 && length+1+utf8.RuneCountInString(word) > textWidth {
 			b.WriteString("\n  " + indent)
