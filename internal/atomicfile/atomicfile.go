@@ -117,9 +117,6 @@ const writable = 2 | 1
 // is not a regular file.
 func Replaceable(path string) error {
 	folder := filepath.Dir(filepath.Clean(path))
-	if _, err := os.Stat(folder); err != nil {
-		return explain(path, err)
-	}
 	if err := syscall.Access(folder, writable); err != nil {
 		return explain(path, err)
 	}

@@ -339,13 +339,18 @@ func names(t *testing.T, dir string) []string {
 func TestLeftoversAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	random := strings.Repeat("A", 26)
-	others := []string{"run.json.mine.tmp", "run.json." + strings.ToLower(random) + tmpSuffix,
+	others := []string{"run.json.mine.tmp", "run.json." + random[1:] + tmpSuffix, "run.json.A" + random + tmpSuffix,
+		"run.json." + random, "run.json." + strings.ToLower(random) + tmpSuffix,
 		"other." + random + tmpSuffix, random + tmpSuffix}
 	for _, name := range append(others, "run.json."+random+tmpSuffix) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
 	}
 	require.NoError(t, WriteBytes(filepath.Join(dir, "run.json"), nil))
 	require.ElementsMatch(t, append(others, "run.json"), names(t, dir))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "run.json."+random+tmpSuffix), nil, 0o600))
+	RemoveUnfinished(filepath.Join(dir, "run.json"))
+	require.ElementsMatch(t, append(others, "run.json"), names(t, dir))
+	RemoveUnfinished(filepath.Join(dir, "none", "run.json"))
 }
 
 func closedFile(f *os.File, err error) error {

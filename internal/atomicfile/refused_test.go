@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -78,4 +79,94 @@ func TestErrorsArePassedOn(t *testing.T) {
 	left, err := os.ReadDir(folder)
 	require.NoError(t, err)
 	require.Len(t, left, 3)
+}
+
+// What cannot be read has no hash and no lines.
+func TestErrorsOfReadersArePassedOn(t *testing.T) {
+	folder := t.TempDir()
+	root, err := os.OpenRoot(folder)
+	require.NoError(t, err)
+	defer root.Close()
+	for _, read := range []func(name string) error{
+		func(name string) error { _, err := SHA256(filepath.Join(folder, name)); return err },
+		func(name string) error { _, err := SHA256In(root, name); return err },
+		func(name string) error { _, err := OpenLines(filepath.Join(folder, name)); return err },
+	} {
+		require.ErrorIs(t, read("none"), os.ErrNotExist)
+	}
+	for name, want := range map[string]string{"a.gz": "as gzip: ", "b.zst": ""} {
+		path := filepath.Join(folder, name)
+		require.NoError(t, os.WriteFile(path, []byte("no compressed text"), 0o600))
+		r, err := OpenLines(path)
+		if want != "" {
+			require.ErrorContains(t, err, "reading "+path+" "+want)
+			continue
+		}
+		require.NoError(t, err)
+		_, err = io.ReadAll(r)
+		require.Error(t, err)
+		require.NoError(t, r.Close())
+	}
+	_, err = Shared.Copy(folder, filepath.Join(folder, "to"))
+	require.Error(t, err)
+	require.NoFileExists(t, filepath.Join(folder, "to"))
+}
+
+// A file whose last bytes are refused when it is closed is not published, and leaves nothing.
+func TestAFailedCloseIsAnError(t *testing.T) {
+	real := system
+	t.Cleanup(func() { system = real })
+	system.sync = func(*os.File) error { return nil }
+	folder := t.TempDir()
+	err := Write(filepath.Join(folder, "a"), func(w io.Writer) error { return w.(io.Closer).Close() })
+	require.ErrorIs(t, err, os.ErrClosed)
+	require.Empty(t, names(t, folder))
+}
+
+// Some file systems cannot sync a folder, which is no failure of the file.
+func TestFoldersThatCannotBeSynced(t *testing.T) {
+	real := system
+	t.Cleanup(func() { system = real })
+	for failure, ok := range map[error]bool{syscall.EINVAL: true, syscall.ENOTSUP: true, syscall.EIO: false} {
+		system.sync = func(f *os.File) error {
+			if info, err := f.Stat(); err == nil && info.IsDir() {
+				return failure
+			}
+			return nil
+		}
+		require.Equal(t, ok, WriteBytes(filepath.Join(t.TempDir(), "a"), nil) == nil, failure)
+	}
+}
+
+// Without free file descriptors each operation returns its error, at whichever step it needs one.
+func TestNoFreeDescriptors(t *testing.T) {
+	b := newBelow(t)
+	var limit syscall.Rlimit
+	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
+	defer func() { require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)) }()
+	lowest, err := os.Open(b.inside)
+	require.NoError(t, err)
+	free := uint64(lowest.Fd()) // the lowest number that is free
+	require.NoError(t, lowest.Close())
+	failed := map[string]int{}
+	for few := range uint64(6) {
+		less := limit
+		less.Cur = free + few
+		require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &less))
+		for name, do := range operations {
+			if err := do(b.root); err != nil {
+				require.ErrorIs(t, err, syscall.EMFILE, name)
+				failed[name]++
+			}
+		}
+	}
+	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit))
+	for name := range operations {
+		require.Positive(t, failed[name], name)
+		require.Less(t, failed[name], 6, name)
+		require.NoError(t, operations[name](b.root), name)
+	}
+	left, err := os.ReadDir(filepath.Join(b.inside, "a", "b"))
+	require.NoError(t, err)
+	require.Len(t, left, 1)
 }

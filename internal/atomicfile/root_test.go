@@ -138,8 +138,10 @@ func TestFilesAreClosed(t *testing.T) {
 	b := newBelow(t)
 	require.NoError(t, os.Symlink("a", filepath.Join(b.inside, "link")))
 	require.NoError(t, syscall.Mkfifo(filepath.Join(b.inside, "a", "pipe"), 0o600))
+	require.NoError(t, os.Link(filepath.Join(b.inside, "a", "b", "c.txt"), filepath.Join(b.inside, "a", "second name")))
 	ways := maps.Clone(operations)
-	for _, name := range []string{"link/b/c.txt", "a/link", "a/pipe", "a/none", "none/c.txt", "a/b", "."} {
+	for _, name := range []string{"link/b/c.txt", "a/link", "a/pipe", "a/none", "none/c.txt", "a/b", ".",
+		"a/second name"} {
 		ways["write "+name] = func(root *os.Root) error { return WriteBytesIn(root, name, nil) }
 		ways["read "+name] = func(root *os.Root) error { _, err := SHA256In(root, name); return err }
 		ways["append "+name] = func(*os.Root) error { return closedFile(Private.Append(filepath.Join(b.inside, name))) }
