@@ -34,8 +34,10 @@ func TestEachDoubtAlone(t *testing.T) {
 		"no byte": {func(p *pipeline, _ *Result) { p.scores = []SampleScore{{credit: true, Empty: true}, {}} }, ""},
 		"foreign": {func(p *pipeline, _ *Result) { p.foreign, p.firstForeign = 1, foreignID{0, 3, 99} },
 			"1 answer has token ids outside of the model's vocabulary (sample 3: 99)"},
-		"part":                {func(_ *pipeline, r *Result) { r.Samples = 6 }, "6 answers were scored; a submission needs 7"},
-		"more":                {func(_ *pipeline, r *Result) { r.Samples = 8 }, "8 answers were scored; a submission needs 7"},
+		"part": {func(_ *pipeline, r *Result) { r.Samples = 6 },
+			"6 answers were scored; a submission needs 7"},
+		"more": {func(_ *pipeline, r *Result) { r.Samples = 8 },
+			"8 answers were scored; a submission needs 7"},
 		"part of a rehearsal": {func(p *pipeline, r *Result) { r.Samples, p.in.Rehearsal = 6, true }, ""},
 	} {
 		p, r := &pipeline{in: &Input{References: refs}, sc: &scorer{}}, &Result{Samples: 7}

@@ -180,7 +180,7 @@ func (s *Setting) node(v value) *yaml.Node {
 // textNode keeps every text on one line, because block styles allow neither a leading tab nor a comment after them.
 func textNode(text string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
-	if strings.TrimSpace(text) != text || oneLine(text) != text || text == "" {
+	if strings.TrimSpace(text) != text || oneLine(text) != text {
 		n.Style = yaml.DoubleQuotedStyle
 	}
 	return n
