@@ -11,7 +11,7 @@ import (
 const MaxLine = 16 << 20
 
 // ErrTooLarge is the error for a line longer than MaxLine.
-var ErrTooLarge = errors.New("a line of JSON is longer than 64 MiB")
+var ErrTooLarge = errors.New("a line of JSON is longer than 16 MiB")
 
 // keepBuffer is the largest buffer, in bytes, that Reset keeps, so that one giant line does not occupy memory forever.
 const keepBuffer = 1 << 20
@@ -66,7 +66,6 @@ func (f *Framer) End() (doc []byte, ok bool) {
 		return nil, false
 	}
 	doc = bytes.TrimSpace(f.line)
-	f.give = true
 	return doc, len(doc) > 0
 }
 

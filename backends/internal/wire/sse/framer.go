@@ -12,7 +12,7 @@ import (
 const MaxEvent = 16 << 20
 
 // ErrTooLarge is the error for a line or an event longer than MaxEvent.
-var ErrTooLarge = errors.New("a server-sent event is longer than 64 MiB")
+var ErrTooLarge = errors.New("a server-sent event is longer than 16 MiB")
 
 // window is how far a search for a line end looks at once. A stream with one kind of line ends would otherwise be
 // searched for the other kind to its end, once for each line.
@@ -114,11 +114,9 @@ func (f *Framer) End() (data []byte, ok bool) {
 	if f.err != nil {
 		return nil, false
 	}
-	if len(f.line) > 0 {
-		line := f.line
-		f.line = f.line[:0]
-		f.take(line, nil)
-	}
+	line := f.line
+	f.line = f.line[:0]
+	f.take(line, nil)
 	if f.fault {
 		f.fail(f.message())
 	}
