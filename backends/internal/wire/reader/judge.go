@@ -47,13 +47,13 @@ func (a *Answer) Finish(o *backends.Outcome, cut backends.Reason) string {
 		a.count == int64(a.EndsByCount) {
 		a.finish = "length"
 	}
-	if a.Settled() && a.reason == backends.OK {
+	if a.Settled() {
 		cut = backends.OK
 	}
 	if a.reason == backends.OK {
 		a.settleText()
 	}
-	if a.MayHoldBack && a.hasIDs && a.count > int64(len(a.tokens)) {
+	if a.MayHoldBack && a.count > int64(len(a.tokens)) {
 		a.hasIDs, a.lacksIDs = false, true
 	}
 	a.tokenize(cut)
@@ -136,7 +136,7 @@ func (a *Answer) check(cut backends.Reason) (backends.Reason, string) {
 	n, exact := int(a.count), true
 	if a.hasIDs {
 		n = len(a.tokens)
-	} else if n < 0 && a.tokenized >= 0 {
+	} else if a.tokenized >= 0 {
 		n, exact = a.tokenized, false
 	}
 	switch {

@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -120,8 +121,7 @@ func (o Object) IsNull() bool { return o.members == nil }
 
 // IsObject reports whether a member is an object.
 func (o Object) IsObject(key string) bool {
-	raw := o.members[key]
-	return len(raw) > 0 && raw[0] == '{'
+	return bytes.HasPrefix(o.members[key], []byte{'{'})
 }
 
 // Fail keeps an error for Err, unless there is an earlier one.
