@@ -249,3 +249,31 @@ func TestAssignedWraps(t *testing.T) {
 		require.EqualValues(t, key%3, e)
 	}
 }
+
+// Random picks reach every usable endpoint, however many are not.
+func TestRandomReachesEveryUsable(t *testing.T) {
+	for outs := range 6 {
+		b := newBalancer(t, Options{Strategy: "random", Endpoints: 6})
+		for e := range outs {
+			b.out[e] = true
+		}
+		seen := map[int]bool{}
+		for range 600 {
+			e, room := b.Pick(0)
+			require.True(t, room)
+			require.GreaterOrEqual(t, e, outs)
+			seen[e] = true
+		}
+		require.Len(t, seen, 6-outs)
+	}
+}
+
+// Only strategies by key bind a query to an endpoint, and only where there are several.
+func TestBinds(t *testing.T) {
+	for _, name := range append(Names(), "") {
+		for n := 1; n <= 3; n++ {
+			b := newBalancer(t, Options{Strategy: name, Endpoints: n})
+			require.Equal(t, n > 1 && (name == "hash" || name == "assigned"), b.Binds(), "%s %d", name, n)
+		}
+	}
+}

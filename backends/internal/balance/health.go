@@ -137,7 +137,6 @@ func (h *health) Heard() bool {
 		h.hopeless = false
 		if h.returns != nil {
 			h.returns()
-			h.returns = nil
 		}
 	} else {
 		h.hopeless = h.expired.Load()

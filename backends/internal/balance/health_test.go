@@ -105,3 +105,20 @@ func TestBoundQueriesLeaveAnAbsentEndpoint(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, 1-home, e)
 }
+
+// Patience that ended as an endpoint returned does not count the next time that all are excluded.
+func TestLateEndOfPatience(t *testing.T) {
+	var up atomic.Bool
+	var wakes atomic.Int32
+	l := failing(t, 2, long, &up, &wakes, 0, 0)
+	l.expired.Store(true)
+	l.news.Store(true)
+	require.False(t, l.Heard(), "no endpoint is excluded")
+	for range 3 {
+		l.Strike(0)
+		l.Strike(1)
+	}
+	require.True(t, l.Heard())
+	require.False(t, l.Hopeless())
+	require.False(t, l.Heard(), "no news")
+}

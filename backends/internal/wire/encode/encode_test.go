@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/models"
 )
 
 func TestID(t *testing.T) {
@@ -68,4 +69,30 @@ func TestMembers(t *testing.T) {
 	require.Empty(t, got)
 	_, err = Number(nil, "c", &wild)
 	require.EqualError(t, err, "c is NaN: it has to be a finite number")
+	for _, sign := range []int{-1, 1} {
+		wild = math.Inf(sign)
+		_, err = Number(nil, "c", &wild)
+		require.ErrorContains(t, err, "finite number")
+	}
+}
+
+// Servers' own defaults of drawing are switched off, and what the benchmark fixes is sent.
+func TestDrawing(t *testing.T) {
+	half, top, none, seed, wild := 0.5, 40, -1, int64(7), math.NaN()
+	for want, p := range map[string]models.Sampling{
+		`,"min_p":0,"repeat_penalty":1`:                   {},
+		`,"temperature":0.5,"min_p":0,"repeat_penalty":1`: {Temperature: &half},
+		`,"top_p":0.5,"min_p":0,"repeat_penalty":1`:       {TopP: &half},
+		`,"top_k":40,"min_p":0,"repeat_penalty":1`:        {TopK: &top},
+		`,"top_k":0,"min_p":0,"repeat_penalty":1`:         {TopK: &none},
+		`,"min_p":0,"repeat_penalty":1,"seed":7`:          {Seed: &seed},
+	} {
+		got, err := Drawing([]byte("x"), &p)
+		require.NoError(t, err)
+		require.Equal(t, "x"+want, string(got))
+	}
+	for _, p := range []models.Sampling{{Temperature: &wild}, {TopP: &wild}} {
+		_, err := Drawing(nil, &p)
+		require.ErrorContains(t, err, "finite number")
+	}
 }
