@@ -155,3 +155,33 @@ func TestThePageNamesTests(t *testing.T) {
 		require.Contains(t, string(here), "func "+m[1]+"(", "docs/how-to/accuracy.md names %s", m[1])
 	}
 }
+
+// A token stands for a byte if it has exactly the form <0xHH>.
+func TestTokensOfBytes(t *testing.T) {
+	for token, want := range map[string]int16{"<0x00>": 0, "<0x0A>": 10, "<0xff>": 255, "<0xFF>": 255, "<0x0G>": -1,
+		"<0x0A": -1, "<0x0A]": -1, "<0x0A>>": -1, "<0X0A>": -1, "0x0A>>": -1, "<0x+1>": -1, "<0xA>": -1, "": -1} {
+		require.Equal(t, want, fallbackByte(token), token)
+	}
+}
+
+// A text is cut before each mark after another character, and only its first part is the first.
+func TestCutsBeforeMarks(t *testing.T) {
+	for text, want := range map[string][]string{"": nil, "a": {"a"}, "▁a▁b": {"▁a", "▁b"}, "a▁▁b▁": {"a", "▁▁b", "▁"},
+		"▁▁": {"▁▁"}, "ab": {"ab"}} {
+		for _, first := range []bool{true, false} {
+			var got []string
+			cutMarks(piece{text, first}, func(p piece) {
+				require.Equal(t, first && len(got) == 0, p.first, text)
+				got = append(got, p.text)
+			})
+			require.Equal(t, want, got, text)
+		}
+	}
+}
+
+func TestFirstPieceOfLlama3(t *testing.T) {
+	for text, want := range map[string]int{"Hello world": 5, " world": 6, "1234": 3, "it's": 2, "'s it": 2, "\n\na": 2,
+		"é!": 2, "!?": 2} {
+		require.Equal(t, want, Llama3Piece(text), text)
+	}
+}

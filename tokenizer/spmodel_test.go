@@ -249,3 +249,15 @@ func BenchmarkModelEncode(b *testing.B) {
 		})
 	}
 }
+
+// A byte that is no UTF-8 becomes U+FFFD; that character itself stays.
+func TestReplacementCharacters(t *testing.T) {
+	sp := &spModel{file: &spFile{}}
+	for text, want := range map[string]int{"\ufffdx": 3, "\xffx": 1, "\xc3": 1, "éx": 2, "x": 1, "\xe2\x82": 1} {
+		to, length := sp.prefix(text)
+		require.Equal(t, want, length, "%q", text)
+		if text[0] >= 0x80 && text[0] != "é"[0] || text == "\xc3" {
+			require.Equal(t, "\ufffd", to, "%q", text)
+		}
+	}
+}

@@ -51,7 +51,8 @@ func TestImagesRefused(t *testing.T) {
 		"huge":     {[]any{nil, "L", Tuple{int64(1 << 40), int64(1 << 40)}, nil, []byte{1}}, "pixels"},
 		"short": {[]any{nil, "RGB", Tuple{int64(2), int64(2)}, nil, []byte{1}},
 			"the wrong number of bytes for its size"},
-		"short bits": {[]any{nil, "1", Tuple{int64(9), int64(2)}, nil, []byte{1}}, "the wrong number of bytes for its size"},
+		"short bits": {[]any{nil, "1", Tuple{int64(9), int64(2)}, nil, []byte{1}},
+			"the wrong number of bytes for its size"},
 		"mode": {[]any{nil, "CMYK", Tuple{int64(1), int64(1)}, nil, []byte{1, 2, 3, 4}},
 			`an image in mode "CMYK"`},
 		"no palette": {[]any{nil, "P", Tuple{int64(1), int64(1)}, nil, []byte{1}}, "without its palette"},
@@ -61,5 +62,31 @@ func TestImagesRefused(t *testing.T) {
 		w := writer{most: maxRow}
 		err := w.image(&Object{Class: allowed["PIL.Image.Image"], State: &List{Items: c.state}})
 		require.ErrorContains(t, err, c.says, name)
+	}
+}
+
+// The size of an image is at least one pixel each way, and at most maxPixels in all.
+func TestSizesOfImages(t *testing.T) {
+	const number, size = "the wrong number of bytes for its size", " pixels"
+	for _, c := range []struct {
+		width, height any
+		want          string
+	}{
+		{int64(0), int64(1), size}, {int64(1), int64(0), size}, {int64(-1), int64(1), size}, {int64(1), int64(-1), size},
+		{"1", int64(1), size}, {int64(1), 1.0, size}, {int64(maxPixels), int64(1), number},
+		{int64(maxPixels + 1), int64(1), size}, {int64(1), int64(maxPixels), number}, {int64(1), int64(maxPixels + 1),
+			size},
+		{int64(1 << 13), int64(1 << 13), number}, {int64(1 << 13), int64(1<<13 + 1), size},
+		{int64(1<<13 + 1), int64(1 << 13), size}, {int64(1), int64(1), ""},
+	} {
+		w := writer{most: maxRow}
+		state := &List{Items: []any{nil, "L", Tuple{c.width, c.height}, nil, []byte{1}}}
+		err := w.image(&Object{Class: allowed["PIL.Image.Image"], State: state})
+		if c.want == "" {
+			require.NoError(t, err)
+			require.Equal(t, 1, w.images)
+			continue
+		}
+		require.ErrorContains(t, err, c.want, "%v x %v", c.width, c.height)
 	}
 }

@@ -129,6 +129,8 @@ func TestDamaged(t *testing.T) {
 		strings.Repeat("N", 2<<20):             "a stack deeper",
 		"I" + strings.Repeat("1", 200_000):     "an overlong line",
 		"c" + strings.Repeat("x", 200_000):     "an overlong line",
+		"cnumpy\ndtype":                        "the end of the file",
+		"cnumpy\nx\n.":                         "x",
 		strings.Repeat("]", 100) + strings.Repeat("l", 1): "a stack without marks",
 		"}" + text4("id") + "K\x01K\x02K\x03\x87" + "s.":  "",
 	} {

@@ -1,6 +1,7 @@
 package pickle
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -188,7 +189,7 @@ func labels(v any) ([]string, error) {
 		if err := c.append(&w, i); err != nil {
 			return nil, err
 		}
-		if len(w.out) > 0 && w.out[0] == '"' {
+		if bytes.HasPrefix(w.out, []byte{'"'}) {
 			if err := json.Unmarshal(w.out, &names[i]); err != nil {
 				return nil, damaged("an invalid column name")
 			}

@@ -38,12 +38,23 @@ func TestValuesOfEachOpcode(t *testing.T) {
 		require.NoError(t, err, "%q", opcodes)
 		require.Equal(t, `{"id":"x","v":`+want+`}`, rows, "%q", opcodes)
 	}
+	// A memo number may be stored anew, and numbers may have gaps.
 	for opcodes, want := range map[string]string{
-		"G\x7f\xf0\x00\x00\x00\x00\x00\x00": "an infinite number", "G\xff\xf0\x00\x00\x00\x00\x00\x00": "an infinite number",
-		"}N" + "K\x01s": "as a key",
-		"Sab\n":         "a string without its quotes",
-		"S'\n":          "a string without its quotes",
-		"S'a\"\n":       "a string without its quotes",
+		"K\x01q\x00K\x02q\x00h\x00\x87": "[1,2,2]", "K\x01q\x09K\x02q\x09h\x09\x87": "[1,2,2]",
+		"K\x01q\x00K\x02q\x05h\x00\x87": "[1,2,1]", "K\x01\x94K\x02\x94h\x01\x87": "[1,2,2]",
+		"K\x01r\x00\x00\x00\x00K\x02j\x00\x00\x00\x00\x87": "[1,2,1]", "K\x01p0\nK\x02g0\n\x87": "[1,2,1]",
+	} {
+		rows, _, err := rowsOf(t, "](}("+text4("id")+text4("x")+text4("v")+opcodes+"ue.")
+		require.NoError(t, err, "%q", opcodes)
+		require.Equal(t, `{"id":"x","v":`+want+`}`, rows, "%q", opcodes)
+	}
+	for opcodes, want := range map[string]string{
+		"G\x7f\xf0\x00\x00\x00\x00\x00\x00": "an infinite number",
+		"G\xff\xf0\x00\x00\x00\x00\x00\x00": "an infinite number",
+		"}N" + "K\x01s":                     "as a key",
+		"Sab\n":                             "a string without its quotes",
+		"S'\n":                              "a string without its quotes",
+		"S'a\"\n":                           "a string without its quotes",
 		"\x8b\x01\x04\x00\x00" + strings.Repeat("x", 1025): "an integer of 1025 bytes",
 	} {
 		_, _, err := rowsOf(t, "](}("+text4("id")+text4("x")+text4("v")+opcodes+"ue.")
@@ -349,4 +360,101 @@ func TestNamesOfNumberedColumns(t *testing.T) {
 	}
 	_, err = labels("x")
 	require.ErrorContains(t, err, "column names are")
+}
+
+// The types of numpy's arrays, as their name and their state describe them.
+func TestTypesOfArrays(t *testing.T) {
+	of := func(name any, state any) *Object {
+		return &Object{Class: &Global{class: classDType}, Args: Tuple{name, false, true}, State: state}
+	}
+	for _, c := range []struct {
+		o    *Object
+		want dtype
+	}{
+		{of("i8", Tuple{int64(3), "<", nil}), dtype{'i', 8, false}}, {of("i8", Tuple{int64(3), ">", nil}), dtype{'i', 8,
+			true}},
+		{of("i8", Tuple{int64(3), ">"}), dtype{'i', 8, true}}, {of("i8", Tuple{">"}), dtype{'i', 8, false}},
+		{of("i8", Tuple{int64(3), int64(4)}), dtype{'i', 8, false}}, {of("i8", nil), dtype{'i', 8, false}},
+		{of("<u2", nil), dtype{'u', 2, false}}, {of("|b1", nil), dtype{'b', 1, false}}, {of("=f4", nil), dtype{'f', 4,
+			false}},
+		{of("U3", nil), dtype{'U', 12, false}}, {of("S3", nil), dtype{'S', 3, false}}, {of("O8", nil), dtype{'O', 8,
+			false}},
+		{of("S0", nil), dtype{'S', 0, false}}, {of("S65536", nil), dtype{'S', 1 << 16, false}},
+		{of("M8", nil), dtype{'M', 8, false}}, {of("m8", nil), dtype{'m', 8, false}}, {of("i1", nil), dtype{'i', 1, false}},
+		{of("i2", nil), dtype{'i', 2, false}}, {of("i4", nil), dtype{'i', 4, false}}, {of("f8", nil), dtype{'f', 8, false}},
+	} {
+		got, err := dtypeOf(c.o)
+		require.NoError(t, err, c.o.Args[0])
+		require.Equal(t, c.want, got, c.o.Args[0])
+	}
+	for _, name := range []string{"S65537", "S-1", "i3", "i16", "u3", "f2", "f16", "b2", "c8", "V4", "i", "8", "<",
+		"<>"} {
+		_, err := dtypeOf(of(name, nil))
+		require.ErrorContains(t, err, "an array of type", name)
+	}
+	for _, bad := range []any{"", nil, int64(5)} {
+		_, err := dtypeOf(of(bad, nil))
+		require.ErrorContains(t, err, "an array of records")
+	}
+	for _, v := range []any{nil, "i8", &Object{Class: &Global{class: classArrow}, Args: Tuple{"i8"}},
+		&Object{Class: &Global{class: classDType}}} {
+		_, err := dtypeOf(v)
+		require.ErrorContains(t, err, "an array with the type ")
+	}
+}
+
+// Offsets that go back or beyond the text are damage.
+func TestOffsetsOfTexts(t *testing.T) {
+	for offsets, want := range map[string]string{"\x00\x03": `"xyz"`, "\x03\x03": `""`, "\x02\x01": "damaged",
+		"\x00\x04": "damaged", "\x04\x04": "damaged"} {
+		a := &arrowTexts{offsets: []byte{offsets[0], 0, 0, 0, offsets[1], 0, 0, 0}, width: 4, n: 1, data: []byte("xyz")}
+		w := writer{most: 99}
+		if err := a.append(&w, 0); want == "damaged" {
+			require.ErrorContains(t, err, "a text outside its column", "%q", offsets)
+		} else {
+			require.NoError(t, err)
+			require.Equal(t, want, string(w.out))
+		}
+	}
+}
+
+// A column with a mask needs two arrays of one axis and one length; the mask has bools.
+func TestMaskedColumns(t *testing.T) {
+	of := func(name string, data string, shape ...any) *Object {
+		return &Object{Class: &Global{class: classBuffer}, Args: Tuple{[]byte(data),
+			&Object{Class: &Global{class: classDType}, Args: Tuple{name}}, Tuple(shape), "C"}}
+	}
+	masked := func(data, mask any) (column, error) {
+		return maskedOf(&Object{State: &Dict{Keys: []any{"_data", "_mask"}, Values: []any{data, mask}}})
+	}
+	two := int64(2)
+	c, err := masked(of("i1", "\x05\x06", two), of("b1", "\x00\x01", two))
+	require.NoError(t, err)
+	require.Equal(t, "5null", written(t, c))
+	good, mask := of("i1", "\x05\x06", two), of("b1", "\x00\x01", two)
+	for name, bad := range map[string][2]any{
+		"no data": {nil, mask}, "no mask": {good, nil}, "short data": {of("i1", "\x05", two), mask},
+		"short mask": {good, of("b1", "\x00", two)}, "two axes": {of("i1", "\x05\x06", two, int64(1)), mask},
+		"two axes of the mask": {good, of("b1", "\x00\x01", two, int64(1))}, "lengths": {of("i1", "\x05", int64(1)), mask},
+		"numbers": {good, of("i1", "\x00\x01", two)}, "neither": {nil, nil},
+	} {
+		_, err := masked(bad[0], bad[1])
+		require.ErrorContains(t, err, "a column with an invalid mask", name)
+	}
+	_, err = maskedOf(&Object{})
+	require.ErrorContains(t, err, "a column with an invalid mask")
+}
+
+// Buffers that are as long as the rows need are enough, and one byte less is not.
+func TestLengthsOfArrowBuffers(t *testing.T) {
+	offsets, data := make([]byte, 4*9), []byte{}
+	for _, c := range []struct {
+		n, from      int64
+		valid, bytes int
+		ok           bool
+	}{{8, 0, 1, 36, true}, {8, 0, 1, 35, false}, {4, 4, 1, 36, true}, {4, 4, 1, 35, false}, {9, 0, 2, 36, false},
+		{8, 0, 0, 36, false}, {7, 1, 1, 36, true}, {0, 0, 1, 0, true}} {
+		_, err := arrowArray(arrow("string", c.n, c.from, make([]byte, c.valid), offsets[:c.bytes], data))
+		require.Equal(t, c.ok, err == nil, c)
+	}
 }
