@@ -156,7 +156,7 @@ func TestThePageNamesTests(t *testing.T) {
 	}
 }
 
-// A token stands for a byte if it has exactly the form <0xHH>.
+// A token means a byte if it has exactly the form <0xHH>.
 func TestTokensOfBytes(t *testing.T) {
 	for token, want := range map[string]int16{"<0x00>": 0, "<0x0A>": 10, "<0xff>": 255, "<0xFF>": 255, "<0x0G>": -1,
 		"<0x0A": -1, "<0x0A]": -1, "<0x0A>>": -1, "<0X0A>": -1, "0x0A>>": -1, "<0x+1>": -1, "<0xA>": -1, "": -1} {

@@ -148,6 +148,17 @@ func TestUnknownCharacterAgainstAPiece(t *testing.T) {
 	}
 }
 
+// Of two segmentations with the same score, the one whose last piece begins first is chosen.
+func TestSegmentationsWithTheSameScore(t *testing.T) {
+	const pair = 1
+	for _, other := range []string{"a", "b"} { // with it the last piece is an unknown character, or a known one
+		tok, err := load(parseModel, message(1, message(1, "<unk>", 3, pieceUnknown), 1, message(1, "ab", 2, -20.0),
+			1, message(1, other, 2, 10.0), 3, message(1, "identity", 3, 0)), nil)
+		require.NoError(t, err)
+		require.Equal(t, []int32{pair}, tok.Encode("ab", false), other)
+	}
+}
+
 // A user-defined piece has the best score times its number of bytes, less 0.1, which is better than most pieces. If
 // good pieces are rare, an unknown character has a better score, but the user-defined piece is used nevertheless.
 func TestScoreOfAUsersPiece(t *testing.T) {
