@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
@@ -137,7 +138,7 @@ func (o Options) submitter(tree *os.Root) (string, error) {
 	for _, division := range layout.Divisions() {
 		entries, err := treefs.Entries(tree, division)
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR): // list refuses a file
 		case atomicfile.IsLink(err):
 			return "", &Refusal{[]Problem{{division, notPlain, err.Error()}}}
 		case err != nil:

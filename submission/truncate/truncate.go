@@ -135,7 +135,7 @@ func (b *originals) close() {
 
 func (o Options) check(root string) error {
 	switch {
-	case o.Submitter == "" || o.Submitter != filepath.Base(o.Submitter) || o.Submitter == "..":
+	case o.Submitter != filepath.Base(o.Submitter) || o.Submitter == "..":
 		return fmt.Errorf("truncate the logs in %s: invalid submitter %q; pass the name of a folder in closed, open or "+
 			"network", root, o.Submitter)
 	case o.Backup == "":
