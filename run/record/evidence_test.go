@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/accuracy"
@@ -81,6 +85,7 @@ func TestARateIsOnlyRecommendedFromAnOfflineTestThatWasTooShort(t *testing.T) {
 // Each row breaks one condition of VALID (docs/reference/troubleshooting.md#verdict-codes), and no other.
 func TestEachRuleAlone(t *testing.T) {
 	audit := Terms{Mode: models.Performance, Scenario: models.Server, Audit: true}
+	alone := make([]bool, len(rules)) // the rules that some case breaks, and no other rule with them
 	for name, c := range map[string]struct {
 		terms   *Terms // nil: those of clean
 		change  func(e *Evidence)
@@ -347,17 +352,30 @@ func TestEachRuleAlone(t *testing.T) {
 			ofAccuracy(e).Result = &accuracy.Result{Missing: 2, Unclaimed: []string{"2 samples have no answer"}}
 		},
 			verdict: Invalid, codes: []Code{CodeAccuracyBelowTarget}, text: "2 samples", exit: exit.StatusInvalid},
+		"a limit lost, with --fail-fast": {change: func(e *Evidence) {
+			e.Ended = &LimitLost{Tail: Tail{What: "TTFT", Limit: 2 * time.Second, Queries: 100, Over: 3}}
+		}, verdict: Invalid, codes: []Code{CodeScenarioLimit, CodeFailedSamples}, text: "3 queries have a TTFT over 2s",
+			exit: exit.StatusInvalid},
+		"a limit of the whole answer": {
+			terms:   &Terms{Mode: models.Performance, Scenario: models.Server, AnswerLimit: 12 * time.Second},
+			change:  func(e *Evidence) { e.Logs.Result["result_99.00_percentile_latency_ns"] = int64(12e9) },
+			verdict: Invalid, codes: []Code{CodeScenarioLimit}, exit: exit.StatusInvalid},
+		"another model": {change: func(e *Evidence) { e.OtherModels = []string{"http://a:1 served b"} },
+			verdict: Invalid, codes: []Code{CodeWrongModel}, text: "served b", exit: exit.StatusInvalid},
 		"a clock that was set": {change: func(e *Evidence) { e.ClockDrift = -1001 * time.Microsecond },
 			verdict: Invalid, codes: []Code{CodeClockStep}, exit: exit.StatusInvalid},
 	} {
+		e := clean()
+		if c.terms != nil {
+			e.Terms = *c.terms
+		}
+		if c.change != nil {
+			c.change(e)
+		}
+		if i, ok := onlyObjection(e); ok {
+			alone[i] = true
+		}
 		t.Run(name, func(t *testing.T) {
-			e := clean()
-			if c.terms != nil {
-				e.Terms = *c.terms
-			}
-			if c.change != nil {
-				c.change(e)
-			}
 			verdict, causes := e.Judge()
 			var codes []Code
 			text := ""
@@ -375,6 +393,23 @@ func TestEachRuleAlone(t *testing.T) {
 			require.Equal(t, c.exit, r.ExitCode())
 		})
 	}
+	for i, rule := range rules {
+		name := runtime.FuncForPC(reflect.ValueOf(rule).Pointer()).Name()
+		if !strings.HasSuffix(name, ".limitLost") { // a lost limit ends the test, to which endedEarly objects too
+			assert.True(t, alone[i], "no case breaks only the rule %s", name)
+		}
+	}
+}
+
+// onlyObjection returns the index of the only rule that objects to e.
+func onlyObjection(e *Evidence) (index int, ok bool) {
+	n := 0
+	for i, rule := range rules {
+		if rule(e) != nil {
+			index, n = i, n+1
+		}
+	}
+	return index, n == 1
 }
 
 // If a benchmark limits the whole answer, the answer's time is compared with that limit, and the times of tokens with
