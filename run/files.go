@@ -27,10 +27,10 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// CheckFolder rejects a folder that cannot be read, that a run is writing, that belongs to a campaign, a tune or a
-// sweep, or that contains an earlier run, unless force is set. A run removes the files of an earlier one, so a
+// CheckFolder rejects a folder that cannot be read, that a run is writing, that contains results of another kind (as of
+// results.Holds), or that contains an earlier run, unless force is set. A run removes the files of an earlier one, so a
 // folder without an earlier run must not have files of these names.
-func CheckFolder(folder string, force bool) error {
+func CheckFolder(folder, kind string, force bool) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return exit.Environment(exit.CodeOutputDir, "Choose another --output-dir", "the output folder cannot be read: %w",
@@ -39,7 +39,7 @@ func CheckFolder(folder string, force bool) error {
 	if err := idle(folder); err != nil {
 		return err
 	}
-	if other := results.Holds(folder, "run"); other != "" {
+	if other := results.Holds(folder, kind); other != "" {
 		return exit.Usage(exit.CodeOutputUsed, "Choose another --output-dir (with make: OUT=folder)",
 			"the output folder %s is the folder of %s", folder, plural.Article(other))
 	}
@@ -99,7 +99,7 @@ func (o *output) removeEmpty() {
 
 // claim creates the run's folder and locks it until the lock is released.
 func claim(folder string, force bool, access atomicfile.Access) (*folderLock, error) {
-	if err := CheckFolder(folder, force); err != nil {
+	if err := CheckFolder(folder, "run", force); err != nil {
 		return nil, err
 	}
 	err := makeFolder(folder, access)

@@ -94,7 +94,7 @@ func FindPeak(ctx context.Context, o Options, seen func(*mllog.Peak)) (*Peak, er
 		return nil, err
 	}
 	defer lock.Release()
-	if err := run.CheckFolder(o.Folder, false); err != nil {
+	if err := run.CheckFolder(o.Folder, "", false); err != nil {
 		return nil, err
 	}
 	rehearsal, err := rehearse.Start(ctx, o.Plan, rehearse.Options{Folder: o.Folder})

@@ -164,7 +164,7 @@ func (t *tuner) earlier() (*State, error) {
 	s, err := ReadState(t.Folder)
 	switch {
 	case errors.Is(err, statefile.ErrNone):
-		if err := run.CheckFolder(t.Folder, false); err != nil {
+		if err := run.CheckFolder(t.Folder, "tune", false); err != nil {
 			return nil, err
 		}
 		return nil, nil

@@ -54,7 +54,7 @@ func (t testRun) do(ctx context.Context) error {
 	if err := checkDataset(plan); err != nil {
 		return err
 	}
-	if err := run.CheckFolder(plan.Folder(), plan.Config.Bool("force")); err != nil {
+	if err := run.CheckFolder(plan.Folder(), "run", plan.Config.Bool("force")); err != nil {
 		return err
 	}
 	if err := t.surveyOf(plan, nil).Early(ctx); err != nil {

@@ -39,7 +39,7 @@ func Reject(p *plan.Plan, of string, settings [][2]string) error {
 func (s *Study) Continues(read error) (bool, error) {
 	switch {
 	case errors.Is(read, statefile.ErrNone):
-		return false, run.CheckFolder(s.Folder, false)
+		return false, run.CheckFolder(s.Folder, s.Owner.What, false)
 	case read != nil && s.Resume:
 		return false, exit.Usage(s.Unreadable, "Choose another --output-dir", "the %s cannot be continued: %w",
 			s.Owner.What, read)
