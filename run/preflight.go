@@ -167,8 +167,8 @@ func (b *prober) expectLatency(pre *Preflight, seen []time.Duration, generate bo
 	}
 	slices.Sort(seen)
 	pre.ExpectedLatency = max(seen[len(seen)/2], time.Microsecond)
-	pre.Notes = append(pre.Notes, fmt.Sprintf("expected latency %v: the median of %d answers", pre.ExpectedLatency,
-		len(seen)))
+	pre.Notes = append(pre.Notes, fmt.Sprintf("LoadGen plans the test for answers of %v (the median of %d answers of "+
+		"the preflight); --expected-latency sets another time", pre.ExpectedLatency, len(seen)))
 	return p.Suggest(plan.ProgramOrigin("measured by the preflight"), "expected-latency", pre.ExpectedLatency.String())
 }
 

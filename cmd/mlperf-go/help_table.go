@@ -223,7 +223,7 @@ var helpTable = map[string]commandHelp{
 			{"continue with an hour more", "mlperf-go tune --model llama3.1-8b --scenario Server --endpoint " +
 				"http://127.0.0.1:8000 --dataset cnn_eval.json --output-dir tune --resume --budget 1h"},
 		},
-		basic: []string{"model", "scenario", "endpoint", "dataset", "target-qps", "budget", "output-dir", "resume"},
+		basic: []string{"model", "scenario", "endpoint", "dataset", "budget", "output-dir", "resume"},
 	},
 	"show": {examples: []example{
 		{"print a result again", "mlperf-go show results/server"},

@@ -115,7 +115,7 @@ func nearRuns(command, folder, otherwise string) string {
 	if len(found) == 0 || found[0] == filepath.Clean(folder) {
 		return otherwise
 	}
-	hint := "Runs there, the newest first:"
+	hint := "Runs below " + folder + ", the newest first:"
 	for _, run := range found {
 		hint += "\n  mlperf-go " + command + " " + servers.Quote(run)
 	}

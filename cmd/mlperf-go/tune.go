@@ -275,7 +275,11 @@ func (g *tuneProgress) Measured(p *tune.Probe, left time.Duration) {
 		text += fmt.Sprintf(": a run at %.4g QPS %s", p.Rate, p.Decision)
 	}
 	if p.High > 0 {
-		text += "; " + between(g.offline, g.confidence, p.Low, p.High)
+		low := p.Low
+		if p.Valid && !g.offline {
+			low = min(low, p.Rate) // as in the outcome
+		}
+		text += "; " + between(g.offline, g.confidence, low, p.High)
 	}
 	if left > 0 {
 		text += fmt.Sprintf("; about %v left", left.Round(time.Second))

@@ -100,7 +100,8 @@ func uploadFailed(err error) error {
 func (cmd metricsCommand) trackingServer(c *cli.Context) (*mlflow.Server, error) {
 	address := cmp.Or(c.String("mlflow"), os.Getenv("MLFLOW_TRACKING_URI"))
 	if address == "" {
-		return nil, exit.Usage(exit.CodeMLflow, "Write --mlflow http://host:5000", "no tracking server given")
+		return nil, exit.Usage(exit.CodeMLflow, "Write --mlflow http://host:5000, or --otlp http://host:4318",
+			"no tracking server or collector given")
 	}
 	login := mlflow.Credentials{User: os.Getenv("MLFLOW_TRACKING_USERNAME"),
 		Password: os.Getenv("MLFLOW_TRACKING_PASSWORD"), Token: os.Getenv("MLFLOW_TRACKING_TOKEN")}

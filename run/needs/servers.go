@@ -52,7 +52,7 @@ func (s *Survey) unasked() Check {
 	case !s.Tests[0].HasEndpoint():
 		return notNeeded("the simulator will be started")
 	case s.Refusal != nil:
-		return unknown("the preflight has ended before")
+		return unknown("not checked: the preflight ended first")
 	}
 	return unknown("the server was not asked yet")
 }

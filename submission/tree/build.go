@@ -181,7 +181,7 @@ func newBuilder(o Options) (*builder, error) {
 	}
 	root, err := os.OpenRoot(o.Campaign)
 	if err != nil {
-		return nil, fmt.Errorf("build the tree of %s: %w", o.Campaign, err)
+		return nil, fmt.Errorf("build the tree of %s: %w; pass the --output-dir of `submission run`", o.Campaign, err)
 	}
 	b := &builder{o: o, from: from, campaign: campaignFolder{root, o.Campaign}, round: round, words: d,
 		refusal:   Refusal{Division: fmt.Sprintf("%s, from %s", division, from)},
@@ -252,4 +252,4 @@ func (b *builder) rehearsal() bool {
 }
 
 var errNothing = errors.New("no runs found: a campaign's folder contains " +
-	"SYSTEM/BENCHMARK/SCENARIO/{performance,accuracy,TESTnn}")
+	"SYSTEM/BENCHMARK/SCENARIO/{performance,accuracy,TESTnn}; pass the --output-dir of `submission run`")
