@@ -128,7 +128,7 @@ var helpTable = map[string]commandHelp{
 	}},
 	"server up": {examples: []example{
 		{"start the servers of a file", "mlperf-go server up --server-config server.yaml"},
-		{"serve a model on two GPUs each", "mlperf-go server up --model-path /models/llama3.1-8b --backend vllm " +
+		{"serve a model with two GPUs per server", "mlperf-go server up --model-path /models/llama3.1-8b --backend vllm " +
 			"--gpus-per-replica 2 -- --max-model-len 4096"},
 	}},
 	"server down": {examples: []example{
@@ -137,7 +137,7 @@ var helpTable = map[string]commandHelp{
 	}},
 	"server status": {examples: []example{
 		{"show the servers of a file", "mlperf-go server status --server-config server.yaml"},
-		{"wait until all are ready", "mlperf-go server status --server-dir servers --quiet"},
+		{"report only by the exit code whether all are ready", "mlperf-go server status --server-dir servers --quiet"},
 	}},
 	"server plan": {examples: []example{
 		{"show the commands that `server up` would start", "mlperf-go server plan --server-config server.yaml"},
@@ -255,7 +255,7 @@ var helpTable = map[string]commandHelp{
 			{"send a predefined workload", "mlperf-go bench run -l inference-perf -w chatbot_synthetic -U " +
 				"http://127.0.0.1:8000 --output chat"},
 			{"send one of your own, and count the answers within limits", "mlperf-go bench run -w chat.yaml -U " +
-				"http://127.0.0.1:8000 --slo ttft:p99<500ms,tpot:p95<40ms"},
+				"http://127.0.0.1:8000 --slo 'ttft:p99<500ms,tpot:p95<40ms'"},
 		},
 		basic: []string{"workload", "harness", "endpoint-url", "model", "overrides", "slo", "output", "force"},
 	},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -72,6 +73,8 @@ func TestHelpStartsWithExamples(t *testing.T) {
 			if !found {
 				continue // source <(...) of a shell
 			}
+			require.NotRegexp(t, `[<>&;*?$]`, regexp.MustCompile(`'[^']*'`).ReplaceAllString(words, ""),
+				"a shell would change this example")
 			args := append([]string{"mlperf-go"}, strings.Fields(words)...)
 			in := invoked(app.Commands, app.Flags, args)
 			require.True(t, strings.HasPrefix(commandName(in.path), name), e.line)

@@ -29,8 +29,8 @@ func (cmd submissionCommand) command() *cli.Command {
 		Subcommands: []*cli.Command{{
 			Name: "run", Usage: "run all tests of all scenarios: preflight, performance, accuracy, score, audits",
 			Description: "Runs each test in a process of its own, into OUTPUT-DIR/<system>/<benchmark>/<scenario>/<test>. " +
-				"--resume continues an earlier campaign:\n" +
-				"it keeps valid results whose settings have not changed. docs/how-to/campaigns.md describes campaigns.",
+				"--resume continues an earlier campaign: it keeps valid results whose settings have not changed.\n" +
+				"docs/how-to/campaigns.md describes campaigns.",
 			Flags:        campaignCommandFlags(false),
 			Action:       cmd.run,
 			OnUsageError: usageError,

@@ -26,7 +26,7 @@ func (cmd metricsCommand) upload() *cli.Command {
 		ArgsUsage: "RUN...",
 		Description: "With --otlp, the runs become traces and metrics of OpenTelemetry; the variables " +
 			"OTEL_EXPORTER_OTLP_* apply. MLflow accepts campaigns too, and a run that it already has is not sent again. " +
-			"MLFLOW_TRACKING_URI and MLFLOW_EXPERIMENT_NAME replace --mlflow and --experiment; " +
+			"MLFLOW_TRACKING_URI and MLFLOW_EXPERIMENT_NAME apply without --mlflow and --experiment; " +
 			"MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN, identify the user.",
 		OnUsageError: usageError,
 		Flags: []cli.Flag{

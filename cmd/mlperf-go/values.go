@@ -76,7 +76,8 @@ var valueKinds = map[string]valueKind{
 	"profile-dir": folder, "trace-spans": file, "profile-log": file,
 	"output-dir": folder, "server-dir": folder, "model-path": folder, "python": file, "logs": folder, "backup": folder,
 	"punkt": folder, "reference-accuracy": folder, "reference-performance": folder, "submission pack --output": folder,
-	"submission build --output": folder, "skip": folder, "bench run --output": folder, "bench e2e --output": folder,
+	"submission build --output": folder, "skip": folder, "bench run --output": folder,
+	"bench convert --output": folder, "nop --output": folder, "bench e2e --output": folder,
 	"bench run --scenario": file, "bench e2e --scenario": file, "bench plan --scenario": file,
 }
 
