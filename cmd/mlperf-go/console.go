@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"go.uber.org/zap"
@@ -34,6 +35,7 @@ type console struct {
 	json, quiet, noProgress bool
 	silent                  bool // like quiet, but without the verdict line, because stdout is for another result
 	logLevel, logFormat     string
+	stopped                 *atomic.Bool // whether a signal ends the command: cancelled requests would look failed
 
 	results *output // the writer below stdout
 }
@@ -42,7 +44,7 @@ func newConsole(stdout, stderr io.Writer, environ []string, secrets *secret.Reda
 	results := &output{to: stdout}
 	c := &console{stdout: foreign.Writer(results, secrets.Values), messages: foreign.Writer(stderr, secrets.Values),
 		stderr: stderr, log: zap.NewNop(), logLevel: "info", logFormat: "console", results: results,
-		columns: valueOf(environ, "COLUMNS")}
+		columns: valueOf(environ, "COLUMNS"), stopped: new(atomic.Bool)}
 	c.out, c.err = newPage(c.stdout, stdout, environ), newPage(c.messages, stderr, environ)
 	return c
 }

@@ -82,7 +82,7 @@ func orUnknown(s string) string {
 // Progress shows the current state.
 func (g *progress) Progress(now run.Progress) {
 	g.console.count(now)
-	if g.console.quiet || g.console.noProgress {
+	if g.console.quiet || g.console.noProgress || g.console.stopped.Load() {
 		return
 	}
 	if isTerminal(g.console.stderr) && !g.console.logsJSON() {

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
+	"io"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mlperf-go/mlperf-go/internal/secret"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/workload/bench"
@@ -56,4 +59,16 @@ func TestProgressMarksFailures(t *testing.T) {
 	g.console.err.ink = g.console.messages
 	require.Equal(t, "0 failed", g.inkFailed(none.failed))
 	require.Equal(t, "\x1b[31m3 FAILED\x1b[0m", g.inkFailed(some.failed))
+}
+
+// After a signal the remaining requests are cancelled, which progress would count as failures.
+func TestProgressEndsWithASignal(t *testing.T) {
+	var messages bytes.Buffer
+	c := newConsole(io.Discard, &messages, nil, &secret.Redactor{})
+	(&progress{console: c}).Progress(run.Progress{Failed: 1})
+	require.Contains(t, messages.String(), "1 failed")
+	messages.Reset()
+	c.stopped.Store(true)
+	(&progress{console: c}).Progress(run.Progress{Failed: 44})
+	require.Empty(t, messages.String())
 }

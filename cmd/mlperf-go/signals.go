@@ -22,6 +22,7 @@ func (p *program) interruptible() (context.Context, func()) {
 		heard = slices.DeleteFunc(heard, func(s os.Signal) bool { return s == syscall.SIGHUP })
 	}
 	ctx, stop := interrupt.Context(func() {
+		p.stopped.Store(true)
 		if notice := p.stopping.Load(); notice != nil {
 			p.log.Info(*notice)
 		}
