@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/report/live"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/workload/bench"
+	"github.com/mlperf-go/mlperf-go/workload/recording"
 	"github.com/mlperf-go/mlperf-go/workload/shard"
 )
 
@@ -40,15 +43,21 @@ type shardedRun struct {
 // startShards starts two shards against a server that fails some requests. Their coordinator has a page.
 func startShards(t *testing.T, load string, page *live.Server) *shardedRun {
 	t.Helper()
-	url, _ := startSim(deferring{t}, filepath.Join(t.TempDir(), "ready"), "--ttft", "20ms", "--fault", "cut_mid=0.05")
+	return startSharded(t, load, 2, (&shard.Page{Server: page}).Show, "--fault", "cut_mid=0.05")
+}
+
+// startSharded starts some shards. They measure a simulator with further flags.
+func startSharded(t *testing.T, load string, shards int, show func(shard.Progress), flags ...string) *shardedRun {
+	t.Helper()
+	url, _ := startSim(deferring{t}, filepath.Join(t.TempDir(), "ready"), append(flags, "--ttft", "20ms")...)
 	r := &shardedRun{t: t, dir: t.TempDir()}
 	profile := filepath.Join(r.dir, "two.yaml")
 	require.NoError(t, os.WriteFile(profile, []byte(load), 0o600))
 	var connections []shard.Connection
-	for i := range 2 {
+	for i := range shards {
 		folder, socket := filepath.Join(r.dir, fmt.Sprint("run", i)), filepath.Join(r.dir, fmt.Sprint("socket", i))
 		p := start(t, folder, "bench", "run", "--workload", profile, "--endpoint-url", url, "--output", folder, "--part",
-			fmt.Sprintf("%d/2", i), "--control", socket, "--metrics", "--metrics-interval", "200ms")
+			fmt.Sprintf("%d/%d", i, shards), "--control", socket, "--metrics", "--metrics-interval", "200ms")
 		p.until("its socket", patience, func() bool {
 			c, err := net.Dial("unix", socket)
 			if err != nil {
@@ -61,7 +70,7 @@ func startShards(t *testing.T, load string, page *live.Server) *shardedRun {
 		r.processes, r.shards = append(r.processes, p), append(r.shards, bench.Shard{Folder: folder})
 	}
 	r.coordinator = shard.NewCoordinator(connections)
-	r.coordinator.Progress, r.coordinator.Count = (&shard.Page{Server: page}).Show, true
+	r.coordinator.Progress, r.coordinator.Count = show, true
 	require.NoError(t, r.coordinator.Run(t.Context(), 1))
 	return r
 }
@@ -143,6 +152,39 @@ func TestPageOfShards(t *testing.T) {
 	require.EqualValues(t, total.Requests.OK, got["answered"])
 	require.EqualValues(t, total.Requests.Failed, got["failed"])
 	require.Equal(t, 8*float64(total.Requests.OK), got["tokens"])
+}
+
+// TestEmptyShards divides loads with fewer sessions or requests than shards: the merged run is VALID, and its notes
+// name the shards without any. Their own runs are VALID too.
+func TestEmptyShards(t *testing.T) {
+	var recorded bytes.Buffer
+	require.NoError(t, recording.Rehearse(&recorded, "weka", 7, 2))
+	file := filepath.Join(t.TempDir(), "two.jsonl")
+	require.NoError(t, os.WriteFile(file, recorded.Bytes(), 0o600))
+	const random = "data: {kind: random, input: 20, output: 8}\n"
+	for name, c := range map[string]struct {
+		load string
+		sent int64
+	}{
+		"sessions": {"api: {kind: chat}\ndata: {kind: recorded, format: weka, sessions: {default_output: 9}, path: " +
+			file + "}\nload: {stages: [{arrival: sessions, concurrency: 4}]}\n", 12},
+		"rate":  {random + "load: {stages: [{arrival: poisson, rate: 50, requests: 2}]}\n", 2},
+		"users": {random + "load: {stages: [{arrival: closed, concurrency: 4, requests: 2}]}\n", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			load := "schema: mlperf-go/profile/1\nname: few\nseed: 3\nslo: {ttft: 60s}\n" + c.load
+			r := startSharded(t, load, 4, func(shard.Progress) {})
+			merged := r.merge()
+			require.Equal(t, record.Valid, merged.Verdict, "%v", merged.Reasons)
+			require.Equal(t, c.sent, merged.Measured.Total.Requests.OK)
+			for i, p := range r.processes {
+				require.Zero(t, p.cmd.ProcessState.ExitCode(), "shard %d", i)
+				note := fmt.Sprintf("shard %d: no request was sent: the workload has fewer requests or sessions than shards", i)
+				require.Equal(t, i >= 2, slices.Contains(merged.Notes, note), "%v", merged.Notes)
+			}
+		})
+	}
 }
 
 // pageTotals sums the seconds of a page until its end.

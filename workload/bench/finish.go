@@ -48,7 +48,11 @@ func (t *trial) finish(o *engine.Outcome, process hostinfo.Process, drift time.D
 	r.addServers(t)
 	r.addCalibration(t)
 	if m.Header.ID == "" && o.Requests == 0 {
-		r.Notes = append(r.Notes, "no request was sent")
+		note := "no request was sent"
+		if o.IsEmpty {
+			note += ": the workload has fewer requests or sessions than shards"
+		}
+		r.Notes = append(r.Notes, note)
 	}
 	r.Verdict, r.Reasons = t.judge(r, o, &traffic, drift)
 	return r, t.Access.WriteJSON(t.path(RecordName), r)
@@ -151,7 +155,11 @@ func (t *trial) judge(r *Record, o *engine.Outcome, traffic *backends.Traffic,
 	for _, probe := range t.probes {
 		e.Record.Answers.Identified = e.Record.Answers.Identified && probe.Identified
 	}
-	return verdict(e, r)
+	v, causes := verdict(e, r)
+	if o.IsEmpty && o.Ended == nil && len(causes) == 1 && causes[0].Code == record.CodeFailedSamples {
+		return record.Valid, []record.Cause{} // its cause is that there was no sample
+	}
+	return v, causes
 }
 
 // evidence collects the inputs of a run's rules. If the user limits a latency, this program may use up a tenth of the

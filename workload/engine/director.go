@@ -35,6 +35,7 @@ type director struct {
 	rows     int // number of the next stage's first prompt
 	seqs     int // number of the next stage's first request, if this is a part of a workload
 	ended    []*slot
+	hasPart  bool // a stage has a request for this part
 	stopping bool // the stage issues nothing more
 
 	sessionIDs int   // so far
@@ -357,6 +358,7 @@ func (d *director) drop() (n int64) {
 
 func (d *director) outcome() *Outcome {
 	o := &Outcome{Spans: d.spans, Stages: d.stages, Requests: d.live[liveEnded].Load(), Ended: context.Cause(d.ctx)}
+	o.IsEmpty = d.Part.Of > 1 && !d.hasPart && o.Requests == 0
 	var report ledger.Histogram
 	for i, b := range d.Backends {
 		if loop := b.Features().Loop; loop != nil {

@@ -89,6 +89,8 @@ type Outcome struct {
 	Loops     []backends.LoopStats
 	ReportLag *ledger.Stats // last token readable to completion; nil: unknown
 	Requests  int64
+	// IsEmpty is true if no stage has a request for this part, because each has fewer requests or sessions than parts.
+	IsEmpty bool
 }
 
 // Body returns the body of the request in a slot.

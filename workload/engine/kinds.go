@@ -20,6 +20,7 @@ func (d *director) newKind() (kind, error) {
 	if s.Arrival == profile.Closed && !isChain {
 		d.rows += reservedFor(s)
 		d.seqs += reservedFor(s)
+		d.plan(reservedFor(s))
 		return &closed{director: d, first: first, at: d.Part.Index}, nil
 	}
 	k := &sessions{director: d, first: first, think: s.ThinkTime, most: math.MaxInt, limit: math.MaxInt}
@@ -36,11 +37,13 @@ func (d *director) newKind() (kind, error) {
 			d.rows += max(0, k.most)
 		}
 		d.seqs += reserved
+		d.plan(k.most)
 		k.starts = make([]int64, s.Concurrency)
 		return k, nil
 	case profile.Closed:
 		d.rows += reserved
 		d.seqs += max(reserved, s.Requests)
+		d.plan(reservedFor(s))
 		if s.Requests > 0 {
 			k.limit = share(s.Requests, d.Part.step(), d.Part.Index)
 		}
@@ -52,6 +55,7 @@ func (d *director) newKind() (kind, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.plan(len(due))
 	if isChain {
 		d.rows += reserved
 		d.seqs += max(reserved, len(due))
@@ -69,6 +73,9 @@ func reservedFor(s *profile.Stage) int {
 	}
 	return reserved
 }
+
+// plan notes how many requests or sessions a stage has. Parts receive them in turn.
+func (d *director) plan(count int) { d.hasPart = d.hasPart || count > d.Part.Index }
 
 // open sends requests at due times.
 type open struct {
