@@ -78,6 +78,31 @@ func (j *judge) judge(form *jsonschema.Schema, program string) {
 	j.exitCode()
 	j.counts()
 	j.verdict()
+	j.requests()
+}
+
+// requests checks what the servers received: the version of HTTP, and in each prompt exactly the answers that its
+// session had before.
+func (j *judge) requests() {
+	j.log.mu.Lock()
+	defer j.log.mu.Unlock()
+	before := map[string][]string{} // by session
+	for _, e := range j.log.entries {
+		if want := map[bool]int{false: 1, true: 2}[j.HTTP2]; e.HTTP != want {
+			j.violate("a request in HTTP/%d instead of HTTP/%d", e.HTTP, want)
+			return
+		}
+		if j.Shape == single && e.Session == "" && len(e.Before) == 0 {
+			continue
+		}
+		if e.Session == "" || !slices.Equal(e.Before, before[e.Session]) {
+			j.violate("the prompt of a request of session %q has the answers %v, and the session had %v", e.Session, e.Before,
+				before[e.Session])
+		}
+		if e.Whole {
+			before[e.Session] = append(before[e.Session], e.Mark)
+		}
+	}
 }
 
 func (j *judge) valid(form *jsonschema.Schema, text []byte) {
@@ -156,7 +181,8 @@ func (j *judge) counts() {
 	if out := j.record.Figures.Total.Tokens.Output; out > tokens || out < tokens && !ends {
 		j.violate("%d output tokens, and the servers' answers had %d", out, tokens)
 	}
-	if j.record.Verdict != "INTERRUPTED" && (n.Total != j.Requests || n.OK+n.Failed != n.Total) {
+	short := j.Shape == sessions && n.Failed > 0 && n.Total < j.Requests // a failed call ends its session
+	if j.record.Verdict != "INTERRUPTED" && (n.Total != j.Requests && !short || n.OK+n.Failed != n.Total) {
 		j.violate("%d requests, %d of them OK and %d failed; the profile has %d", n.Total, n.OK, n.Failed, j.Requests)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -10,11 +11,14 @@ import (
 
 // truthful returns the record of a test with 3 good answers of 4 tokens, one answer that was cut, and its servers' log.
 func truthful() *judge {
-	t := &trial{scenario: scenario{Requests: 4}, exit: 1}
-	for range 3 {
-		t.log.entries = append(t.log.entries, &entry{Tokens: 4, Whole: true, At: time.Unix(1, 0)})
+	t := &trial{scenario: scenario{Requests: 4, Shape: sessions}, exit: 1}
+	at := time.Unix(1, 0)
+	t.log.entries = []*entry{
+		{Tokens: 4, Whole: true, At: at, HTTP: 1, Session: "a", Mark: "zq1z"},
+		{Tokens: 4, Whole: true, At: at, HTTP: 1, Session: "b", Mark: "zq2z"},
+		{Tokens: 4, Whole: true, At: at, HTTP: 1, Session: "a", Mark: "zq3z", Before: []string{"zq1z"}},
+		{Tokens: 4, Fault: "cut", HTTP: 1, Session: "a", Mark: "zq4z", Before: []string{"zq1z", "zq3z"}},
 	}
-	t.log.entries = append(t.log.entries, &entry{Tokens: 4, Fault: "cut"})
 	j := &judge{trial: t}
 	j.record.Verdict = "INVALID"
 	n := &j.record.Figures.Total.Requests
@@ -35,13 +39,20 @@ func TestTheJudgeNoticesFalseRecords(t *testing.T) {
 		"an answer more": {func(j *judge) { j.record.Figures.Total.Requests.OK++ }, "4 requests are OK, and the servers"},
 		"an answer less": {func(j *judge) { j.record.Figures.Total.Requests.OK-- }, "2 requests are OK, and the servers"},
 		"tokens":         {func(j *judge) { j.record.Figures.Total.Tokens.Output++ }, "13 output tokens"},
-		"a lost request": {func(j *judge) { j.Requests++ }, "the profile has 5"},
+		"a lost request": {func(j *judge) { j.Requests, j.Shape = j.Requests+1, conversations }, "the profile has 5"},
 		"another cause": {func(j *judge) {
 			j.record.Figures.Total.Requests.ByCause = map[string]int{"wrong_model": 1}
 		}, "no fault explains it"},
-		"a cause less":     {func(j *judge) { j.record.Figures.Total.Requests.ByCause = nil }, "1 failures, and 0 by cause"},
-		"no signal":        {func(j *judge) { j.record.Verdict, j.exit = "INTERRUPTED", 130 }, "without a signal"},
-		"an unknown state": {func(j *judge) { j.record.Verdict = "" }, `the verdict is ""`},
+		"a cause less": {func(j *judge) { j.record.Figures.Total.Requests.ByCause = nil }, "1 failures, and 0 by cause"},
+		"no signal":    {func(j *judge) { j.record.Verdict, j.exit = "INTERRUPTED", 130 }, "without a signal"},
+		"another's answer": {func(j *judge) { j.log.entries[2].Before[0] = "zq2z" },
+			`session "a" has the answers [zq2z], and the session had [zq1z]`},
+		"a forgotten answer": {func(j *judge) { j.log.entries[3].Before = nil },
+			"has the answers [], and the session had [zq1z"},
+		"no session":          {func(j *judge) { j.log.entries[3].Session = "" }, `of session ""`},
+		"another protocol":    {func(j *judge) { j.HTTP2 = true }, "HTTP/1 instead of HTTP/2"},
+		"sessions that ended": {func(j *judge) { j.Requests = 9 }, ""},
+		"an unknown state":    {func(j *judge) { j.record.Verdict = "" }, `the verdict is ""`},
 	} {
 		t.Run(what, func(t *testing.T) {
 			j := truthful()
@@ -49,6 +60,7 @@ func TestTheJudgeNoticesFalseRecords(t *testing.T) {
 			j.exitCode()
 			j.counts()
 			j.verdict()
+			j.requests()
 			if c.want == "" {
 				require.Empty(t, j.violations)
 				return
@@ -59,13 +71,14 @@ func TestTheJudgeNoticesFalseRecords(t *testing.T) {
 	}
 }
 
-// The same seed draws the same test, and every fault and event is drawn.
+// The same seed draws the same test, and every fault, event, shape and protocol is drawn.
 func TestDraw(t *testing.T) {
 	seen := map[string]bool{}
 	for seed := range uint64(500) {
 		s := draw(seed)
 		require.Equal(t, s, draw(seed))
 		seen[s.Event] = true
+		seen[fmt.Sprintf("%s%s%t %t", s.Shape, s.API, s.TLS, s.HTTP2)] = true
 		for _, f := range s.Faults {
 			seen[f] = true
 		}
@@ -75,5 +88,10 @@ func TestDraw(t *testing.T) {
 	}
 	for _, e := range events {
 		require.True(t, seen[e], e)
+	}
+	for _, shape := range []string{"singlecompletions", "conversationscompletions", "conversationschat", "sessionschat"} {
+		for _, protocol := range []string{"false false", "true false", "true true"} {
+			require.True(t, seen[shape+protocol], shape+protocol)
+		}
 	}
 }

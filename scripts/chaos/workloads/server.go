@@ -1,10 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"regexp"
 	"sync"
 	"time"
 )
@@ -50,12 +54,18 @@ type entry struct {
 	Tokens int    // of the answer
 	Whole  bool   // every byte of a good answer was written
 	At     time.Time
+	HTTP   int // major version
+
+	Session string   `json:",omitempty"` // from the request's header
+	Mark    string   // last token of the answer, which no other answer has
+	Before  []string `json:",omitempty"` // marks in the request's prompt
 }
 
 // truth is the log of all servers.
 type truth struct {
 	mu      sync.Mutex
 	entries []*entry
+	marks   int
 	event   func() // of the whole test; nil: none, or done
 	eventAt int
 }
@@ -104,9 +114,42 @@ func (t *trial) serve(number int) (*server, error) {
 		return nil, err
 	}
 	s := &server{t: t, number: number, url: "http://" + l.Addr().String()}
-	s.http = &http.Server{Handler: s, ErrorLog: quiet}
-	go func() { _ = s.http.Serve(l) }() // until Close
+	s.http = &http.Server{Handler: s, ErrorLog: quiet, TLSConfig: t.secure}
+	if t.secure == nil {
+		go func() { _ = s.http.Serve(l) }() // until Close
+		return s, nil
+	}
+	s.url = "https://" + l.Addr().String()
+	go func() { _ = s.http.ServeTLS(l, "", "") }() // until Close; offers HTTP/2
 	return s, nil
+}
+
+// marks are what Mark of an entry looks like.
+var marks = regexp.MustCompile(`zq[0-9]+z`)
+
+// mark returns the last token of the next answer.
+func (t *truth) mark() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.marks++
+	return fmt.Sprintf("zq%dz", t.marks)
+}
+
+// question is what the servers read of a request.
+type question struct {
+	Prompt   json.RawMessage // token ids, or a text
+	Messages json.RawMessage
+	Max      int `json:"max_tokens"`
+	ChatMax  int `json:"max_completion_tokens"`
+}
+
+// tokens returns the length of the prompt: exact for token ids, and about right for texts.
+func (q *question) tokens() int {
+	var ids []int
+	if json.Unmarshal(q.Prompt, &ids) == nil {
+		return len(ids)
+	}
+	return 1 + (len(q.Prompt)+len(q.Messages))/5
 }
 
 // call is one request and its answer.
@@ -114,6 +157,8 @@ type call struct {
 	w      http.ResponseWriter
 	gone   <-chan struct{} // closed when the client has left
 	model  string
+	mark   string
+	chat   bool
 	prompt int
 	tokens int
 	broken bool // the client left before the end
@@ -124,24 +169,24 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"object":"list","data":[{"id":%q,"object":"model","max_model_len":8192}]}`, servedModel)
 		return
 	}
-	if r.URL.Path != "/v1/completions" {
+	if r.URL.Path != "/v1/completions" && r.URL.Path != "/v1/chat/completions" {
 		http.NotFound(w, r)
 		return
 	}
-	var q struct {
-		Prompt []int `json:"prompt"`
-		Max    int   `json:"max_tokens"`
-	}
-	if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
+	var q question
+	body, err := io.ReadAll(r.Body)
+	if err = errors.Join(err, json.Unmarshal(body, &q)); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	c := &call{w: w, gone: r.Context().Done(), model: servedModel, prompt: len(q.Prompt), tokens: q.Max}
+	e := &entry{Server: s.number, Tokens: cmp.Or(q.Max, q.ChatMax), HTTP: r.ProtoMajor,
+		Session: r.Header.Get(sessionHeader), Mark: s.t.log.mark(), Before: marks.FindAllString(string(body), -1)}
+	c := &call{w: w, gone: r.Context().Done(), model: servedModel, prompt: q.tokens(), tokens: e.Tokens, mark: e.Mark,
+		chat: r.URL.Path == "/v1/chat/completions"}
 	if !s.t.begun() { // the preflight's question
 		c.whole()
 		return
 	}
-	e := &entry{Server: s.number, Tokens: q.Max}
 	f := s.t.strike()
 	if f != nil {
 		e.Fault = f.name
@@ -160,7 +205,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (c *call) token(n int) {
 	c.w.Header().Set("Content-Type", "text/event-stream")
 	for range n {
-		c.send(`"choices":[{"index":0,"text":" a","logprobs":null,"finish_reason":null}]`)
+		c.piece(" a", "null")
 		time.Sleep(200 * time.Microsecond)
 	}
 }
@@ -168,7 +213,7 @@ func (c *call) token(n int) {
 // whole writes a complete answer.
 func (c *call) whole() {
 	c.token(c.tokens - 1)
-	c.send(`"choices":[{"index":0,"text":" z","logprobs":null,"finish_reason":"length"}]`)
+	c.piece(" "+c.mark, `"length"`)
 	c.send(fmt.Sprintf(`"choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}`, c.prompt,
 		c.tokens, c.prompt+c.tokens))
 	if _, err := fmt.Fprint(c.w, "data: [DONE]\n\n"); err != nil {
@@ -176,8 +221,21 @@ func (c *call) whole() {
 	}
 }
 
+// piece writes one token.
+func (c *call) piece(text, finish string) {
+	form := `"choices":[{"index":0,"text":%q,"logprobs":null,"finish_reason":%s}]`
+	if c.chat {
+		form = `"choices":[{"index":0,"delta":{"role":"assistant","content":%q},"finish_reason":%s}]`
+	}
+	c.send(fmt.Sprintf(form, text, finish))
+}
+
 func (c *call) send(fields string) {
-	_, err := fmt.Fprintf(c.w, "data: {\"id\":\"c\",\"object\":\"text_completion\",\"created\":1,\"model\":%q,%s}\n\n",
+	object := "text_completion"
+	if c.chat {
+		object = "chat.completion.chunk"
+	}
+	_, err := fmt.Fprintf(c.w, "data: {\"id\":\"c\",\"object\":%q,\"created\":1,\"model\":%q,%s}\n\n", object,
 		c.model, fields)
 	if err != nil {
 		c.broken = true

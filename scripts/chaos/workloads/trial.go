@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +32,11 @@ type scenario struct {
 	Share                   float64 // of requests with a fault
 	Event                   string
 	EventAt                 int // number of the test's request that triggers it
+
+	Shape, API string
+	Population int   // different conversations
+	Turns      []int // of each recorded session
+	TLS, HTTP2 bool
 }
 
 // events are those of a whole test; the empty one is drawn more often.
@@ -55,6 +61,7 @@ func draw(seed uint64) scenario {
 	if s.Event = events[r.IntN(len(events))]; s.Event != "" {
 		s.EventAt = 2 + r.IntN(s.Requests/2)
 	}
+	s.drawShape(r)
 	return s
 }
 
@@ -64,6 +71,7 @@ type trial struct {
 	folder  string
 	log     truth
 	servers []*server
+	secure  *tls.Config // nil: plain HTTP
 	cmd     *exec.Cmd
 	killed  time.Time // when SIGKILL was sent
 
@@ -114,19 +122,23 @@ func (t *trial) strike() *fault {
 	return nil
 }
 
-func (t *trial) profile() string {
-	load := fmt.Sprintf("arrival: %s, requests: %d", t.Arrival, t.Requests)
-	if t.Arrival == "closed" {
-		load += fmt.Sprintf(", concurrency: %d", t.Concurrency)
-	} else {
+func (t *trial) profile() (string, error) {
+	load := "arrival: " + t.Arrival
+	if t.Shape != sessions {
+		load += fmt.Sprintf(", requests: %d", t.Requests)
+	}
+	if t.Rate > 0 {
 		load += fmt.Sprintf(", rate: %d", t.Rate)
+	} else {
+		load += fmt.Sprintf(", concurrency: %d", t.Concurrency)
 	}
 	if t.Arrival == "gamma" {
 		load += ", burstiness: 0.5"
 	}
-	return fmt.Sprintf("schema: mlperf-go/profile/1\nname: chaos\nseed: %d\napi: {kind: completions, stream: true}\n"+
-		"data: {kind: random, input: %d, output: %d}\nload: {stages: [{%s}]}\nslo: {ttft: 60s}\n", t.Seed%1000, t.Input,
-		t.Output, load)
+	data, err := t.data()
+	return fmt.Sprintf("schema: mlperf-go/profile/1\nname: chaos\nseed: %d\napi: {kind: %s, stream: true, "+
+		"session_header: %s}\ndata: %s\nload: {stages: [{%s}]}\nslo: {ttft: 60s}\n", t.Seed%1000, t.API, sessionHeader,
+		data, load), err
 }
 
 // run makes the test in its own folder.
@@ -135,12 +147,23 @@ func (t *trial) run(program string) error {
 		return err
 	}
 	file := filepath.Join(t.folder, "profile.yaml")
-	if err := os.WriteFile(file, []byte(t.profile()), 0o600); err != nil {
+	text, err := t.profile()
+	if err := errors.Join(err, os.WriteFile(file, []byte(text), 0o600)); err != nil {
 		return err
 	}
 	args := []string{"--no-progress", "bench", "run", "-w", file, "--backend", "openai", "--output", t.results(),
 		"--request-timeout", requestTimeout.String(), "--retries", strconv.Itoa(t.Retries), "--shards",
 		strconv.Itoa(t.Shards)}
+	if t.TLS {
+		ca := filepath.Join(t.folder, "ca.pem")
+		if t.secure, err = authority(ca); err != nil {
+			return err
+		}
+		args = append(args, "--ca-file", ca)
+	}
+	if t.HTTP2 {
+		args = append(args, "--http2")
+	}
 	for i := range t.Endpoints {
 		s, err := t.serve(i)
 		if err != nil {
@@ -159,7 +182,7 @@ func (t *trial) run(program string) error {
 	t.log.mu.Lock()
 	t.log.event, t.log.eventAt = t.happen, t.EventAt
 	begun := time.Now()
-	err := t.cmd.Start()
+	err = t.cmd.Start()
 	t.log.mu.Unlock()
 	if err != nil {
 		return err
