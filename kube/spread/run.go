@@ -97,11 +97,7 @@ func (s *starter) start(ctx context.Context, pods []*corev1.Pod) error {
 	for _, p := range pods {
 		connections = append(connections, s.connect(ctx, p.Name))
 	}
-	c := shard.NewCoordinator(connections)
-	c.Count = s.Count
-	if s.Progress != nil {
-		c.Progress = s.Progress
-	}
+	c := shard.NewCoordinator(connections, shard.Options{Progress: s.Progress, Count: s.Count})
 	s.mu.Lock()
 	s.coordinator = c
 	s.mu.Unlock()

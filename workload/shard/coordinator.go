@@ -30,13 +30,19 @@ const exchanges = 20
 // lead is how long after the last shard is ready a stage starts, besides the longest round trip.
 const lead = 200 * time.Millisecond
 
-// Coordinator starts the stages of all shards together.
-type Coordinator struct {
-	shards []*peer
-	// Progress is called with the sum over all shards, one call at a time, about N times a second for N shards.
+// Options say what a coordinator reports of its shards.
+type Options struct {
+	// Progress is called with the sum over all shards, one call at a time, about N times a second for N shards; nil: the
+	// progress is dropped.
 	Progress func(Progress)
 	// Count asks the shards to count their requests by the second, for Progress.Second.
 	Count bool
+}
+
+// Coordinator starts the stages of all shards together.
+type Coordinator struct {
+	options Options
+	shards  []*peer
 
 	mu      sync.Mutex
 	started time.Time // the first stage
@@ -55,8 +61,11 @@ type peer struct {
 }
 
 // NewCoordinator begins to read from the connections. A connection ends with its reader.
-func NewCoordinator(connections []Connection) *Coordinator {
-	c := &Coordinator{Progress: func(Progress) {}}
+func NewCoordinator(connections []Connection, o Options) *Coordinator {
+	if o.Progress == nil {
+		o.Progress = func(Progress) {}
+	}
+	c := &Coordinator{options: o}
 	for i, conn := range connections {
 		p := &peer{link: newLink(conn.In, conn.Out), number: i, clocks: make(chan clockMessage, 1), ready: make(chan int, 1),
 			gone: make(chan struct{})}
@@ -113,7 +122,7 @@ func (c *Coordinator) add(p *peer, now Progress) {
 		sum.Last = sum.Last && s.progress.Last
 	}
 	sum.Counted = c.counted(sum.Last, int(sum.Elapsed/time.Second)+1)
-	c.Progress(sum)
+	c.options.Progress(sum)
 }
 
 // counted returns how many seconds all shards have counted, or those that still run; at most a number.
@@ -239,7 +248,7 @@ func (c *Coordinator) start(stage int) error {
 		c.mu.Unlock()
 	}
 	return c.each(func(_ int, p *peer) error {
-		return p.send(&message{Start: &startMessage{stage, at + p.offset.AheadNS, c.Count && stage == 0}})
+		return p.send(&message{Start: &startMessage{stage, at + p.offset.AheadNS, c.options.Count && stage == 0}})
 	})
 }
 
@@ -255,7 +264,7 @@ func (c *Coordinator) Stop() bool {
 	return started
 }
 
-// Wait returns when the connections to all shards have ended, and Progress has had everything that came.
+// Wait returns when the connections to all shards have ended, and Options.Progress has had everything that came.
 func (c *Coordinator) Wait() {
 	for _, p := range c.shards {
 		<-p.gone

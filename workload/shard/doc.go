@@ -7,13 +7,13 @@
 //	gate, err := shard.Listen(socket, progress, stop)                  // in the process of a shard
 //	engine.Part, engine.Gate = part, gate.Wait
 //
-//	c := shard.NewCoordinator(connections)             // anywhere: a connection is a pair of pipes
+//	c := shard.NewCoordinator(connections, o)             // anywhere: a connection is a pair of pipes
 //	err := c.Run(ctx, stages)
 //
 // A connection carries one JSON object per line. The error of a clock's offset is at most half of the shortest
 // round trip, because the other process stamped its answer during that round trip. Reports state this error.
 //
-// With Coordinator.Count, shards also count their requests by the second, for a live page (Page) of the whole load.
+// With Options.Count, shards also count their requests by the second, for a live page (Page) of the whole load.
 //
 // The package prints nothing and imports ledger, report/live, run, workload/engine, workload/eventlog and internal
 // packages only.

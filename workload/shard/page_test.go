@@ -88,8 +88,7 @@ func TestPage(t *testing.T) {
 		require.NoError(t, err)
 		gates, connections = append(gates, g), append(connections, connect(t, socket))
 	}
-	c := NewCoordinator(connections)
-	c.Progress, c.Count = (&Page{Server: server}).Show, true
+	c := NewCoordinator(connections, Options{Progress: (&Page{Server: server}).Show, Count: true})
 	starts := []chan int64{make(chan int64, 1), make(chan int64, 1)}
 	for i, g := range gates {
 		go func() {
@@ -150,7 +149,7 @@ func TestStop(t *testing.T) {
 	socket, stopped := filepath.Join(t.TempDir(), "s"), make(chan struct{}, 1)
 	g, err := Listen(socket, nil, func() { stopped <- struct{}{} })
 	require.NoError(t, err)
-	c := NewCoordinator([]Connection{connect(t, socket)})
+	c := NewCoordinator([]Connection{connect(t, socket)}, Options{})
 	require.False(t, c.Stop(), "nothing runs")
 	go func() { _, _ = g.Wait(t.Context(), 0) }()
 	require.NoError(t, c.Run(t.Context(), 1))
@@ -180,7 +179,7 @@ func TestHostileCounts(t *testing.T) {
 	defer here.Close()
 	defer there.Close()
 	go there.Write([]byte(`{"progress":{"second":{"number":1,"e2e":"AP////8PAQ=="}}}` + "\n"))
-	err := NewCoordinator([]Connection{{here, here}}).Run(t.Context(), 1)
+	err := NewCoordinator([]Connection{{here, here}}, Options{}).Run(t.Context(), 1)
 	require.ErrorContains(t, err, "shard 0: the connection to it ended before stage 0: an unexpected line")
 	require.ErrorContains(t, err, "a bucket or count is out of range")
 }
@@ -201,12 +200,11 @@ func FuzzProgress(f *testing.F) {
 		if err != nil || m.Progress == nil {
 			return
 		}
-		c := NewCoordinator(nil)
-		c.shards, c.started = []*peer{{}}, time.Now().Add(-2*time.Second)
-		c.Progress = func(p Progress) {
+		c := NewCoordinator(nil, Options{Progress: func(p Progress) {
 			require.LessOrEqual(t, p.Counted, 3)
 			page.Show(p)
-		}
+		}})
+		c.shards, c.started = []*peer{{}}, time.Now().Add(-2*time.Second)
 		c.add(c.shards[0], *m.Progress)
 	})
 }

@@ -58,8 +58,7 @@ func TestStages(t *testing.T) {
 		}()
 	}
 	progress := make(chan Progress, 100)
-	c := NewCoordinator(connections)
-	c.Progress = func(p Progress) { progress <- p }
+	c := NewCoordinator(connections, Options{Progress: func(p Progress) { progress <- p }})
 	require.NoError(t, c.Run(t.Context(), stages))
 	bound := int64(Bound(c.Offsets()))
 	require.Less(t, bound, int64(time.Second))
@@ -94,7 +93,7 @@ func TestOffset(t *testing.T) {
 			}
 		}
 	}()
-	c := NewCoordinator([]Connection{{here, here}})
+	c := NewCoordinator([]Connection{{here, here}}, Options{})
 	require.NoError(t, c.shards[0].measure(t.Context()))
 	o := c.Offsets()[0]
 	require.InDelta(t, float64(time.Second), float64(o.AheadNS), float64(o.BoundNS)+1)
@@ -123,7 +122,7 @@ func TestClockThatEnds(t *testing.T) {
 		}
 		_, _ = l.receive()
 	}()
-	c := NewCoordinator([]Connection{{here, here}})
+	c := NewCoordinator([]Connection{{here, here}}, Options{})
 	require.Error(t, c.shards[0].measure(t.Context()))
 	require.Zero(t, c.Offsets()[0])
 }
@@ -154,7 +153,7 @@ func TestLostShard(t *testing.T) {
 			defer here.Close()
 			defer there.Close()
 			go c.behave(there)
-			err := NewCoordinator([]Connection{connect(t, socket), {here, here}}).Run(ctx, 1)
+			err := NewCoordinator([]Connection{connect(t, socket), {here, here}}, Options{}).Run(ctx, 1)
 			require.ErrorContains(t, err, c.want)
 			require.NotContains(t, err.Error(), "shard 0")
 			require.Error(t, <-waited)
@@ -175,7 +174,7 @@ func TestReconnect(t *testing.T) {
 	_, err = bufio.NewReader(first).ReadString('\n') // it is ready
 	require.NoError(t, err)
 	first.Close()
-	require.NoError(t, NewCoordinator([]Connection{connect(t, socket)}).Run(t.Context(), 1))
+	require.NoError(t, NewCoordinator([]Connection{connect(t, socket)}, Options{}).Run(t.Context(), 1))
 	require.NotZero(t, <-started)
 }
 
@@ -269,7 +268,7 @@ func TestSilentClock(t *testing.T) {
 	go func() { _, _ = io.Copy(io.Discard, there) }()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	c := NewCoordinator([]Connection{{here, here}})
+	c := NewCoordinator([]Connection{{here, here}}, Options{})
 	require.ErrorIs(t, c.shards[0].measure(ctx), context.DeadlineExceeded)
 	require.Zero(t, c.Offsets()[0])
 }
