@@ -56,17 +56,19 @@ run)
       printf "  %s %.3f\n", text, median(a "/" b)
     }
     END {
-      split("saturated closed open", loads, " "); split("one loops shards double", layouts, " ")
+      split("saturated closed open", loads, " "); split("one loops shards apart double", layouts, " ")
       split("|-busy|-rate|-switches|-instructions", kinds, "|")
       split(", us of CPU per further request|, CPUs per loop|, requests/s|, switches per request|, instructions per request", texts, "|")
       for (l = 1; l <= 3; l++) for (k = 1; k <= 5; k++) {
         row = "spread/" loads[l]
         if (!((row "-one" kinds[k]) in n)) continue
         printf "%s%s, median of %d rounds:", loads[l], texts[k], n[row "-one" kinds[k]]
-        for (y = 1; y <= 4; y++) if ((row "-" layouts[y] kinds[k]) in n) printf " %s %.6g", layouts[y], median(row "-" layouts[y] kinds[k])
+        for (y = 1; y <= 5; y++) if ((row "-" layouts[y] kinds[k]) in n) printf " %s %.6g", layouts[y], median(row "-" layouts[y] kinds[k])
         print ""
         if (k == 2) continue
         ratio("two processes / one with two loops", row "-shards" kinds[k], row "-loops" kinds[k])
+        ratio("two processes / two loads apart", row "-shards" kinds[k], row "-apart" kinds[k])
+        ratio("two loads apart / one", row "-apart" kinds[k], row "-one" kinds[k])
         ratio("two processes / one with one loop", row "-shards" kinds[k], row "-one" kinds[k])
         ratio("two processes with twice the load / one", row "-double" kinds[k], row "-one" kinds[k])
       }

@@ -69,8 +69,7 @@ func startSharded(t *testing.T, load string, shards int, show func(shard.Progres
 		})
 		r.processes, r.shards = append(r.processes, p), append(r.shards, bench.Shard{Folder: folder})
 	}
-	r.coordinator = shard.NewCoordinator(connections)
-	r.coordinator.Progress, r.coordinator.Count = show, true
+	r.coordinator = shard.NewCoordinator(connections, shard.Options{Progress: show, Count: true})
 	require.NoError(t, r.coordinator.Run(t.Context(), 1))
 	return r
 }

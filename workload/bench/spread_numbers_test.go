@@ -46,12 +46,15 @@ var spreadLoads = []struct {
 // spreadLayouts are ways to send a load. Two loops of one load wake up for fewer requests each than one does, in one
 // process as in two: so the cost of dividing among processes is the difference between "loops" and "shards". Under a
 // saturated load each loop has as much to do in all layouts. There the cost is also the difference between "one" and
-// "shards", if the servers are quick enough to keep every loop busy.
+// "shards", if the servers are quick enough to keep every loop busy. "apart" is two loads that know nothing of each
+// other: what it costs more than "one" is the machine's cost of two busy cores.
 var spreadLayouts = []struct {
 	name                   string
 	processes, loops, load int
+	apart                  bool
 }{
-	{"one", 1, 1, 1}, {"loops", 1, 2, 1}, {"shards", 2, 1, 1}, {"double", 2, 1, 2},
+	{"one", 1, 1, 1, false}, {"loops", 1, 2, 1, false}, {"shards", 2, 1, 1, false}, {"apart", 2, 1, 1, true},
+	{"double", 2, 1, 2, false},
 }
 
 // TestSpreadNumbers measures what it costs to divide a load: processor time of each further request, without the
@@ -79,8 +82,11 @@ func TestSpreadNumbers(t *testing.T) {
 			if load.byLoop {
 				times = loops
 			}
-			r := spreadRun{program: program, urls: urls, processes: l.processes, loops: l.loops}
-			r.stage, r.requests = fmt.Sprintf(load.stage, times*load.size), times*load.fewer
+			r := spreadRun{program: program, urls: urls, processes: l.processes, loops: l.loops, loads: 1}
+			if l.apart {
+				r.loads = l.processes
+			}
+			r.stage, r.requests = fmt.Sprintf(load.stage, times*load.size/r.loads), times*load.fewer
 			few := r.send(t)
 			r.requests = times * load.enough
 			many := r.send(t)
@@ -107,11 +113,12 @@ func onShardCPUs(command ...string) *exec.Cmd {
 	return exec.Command(command[0], command[1:]...)
 }
 
-// spreadRun is a load and the processes that send it.
+// spreadRun is a load, or several, and the processes that send it.
 type spreadRun struct {
 	program, stage             string
 	urls                       []string
-	processes, loops, requests int
+	processes, loops, requests int // of all loads
+	loads                      int // 1, or one for each process
 }
 
 // spreadCost is the total resource use of the processes, and the true difference of their starts, since all use this
@@ -124,22 +131,62 @@ type spreadCost struct {
 
 func (r *spreadRun) send(t *testing.T) (cost spreadCost) {
 	t.Helper()
-	dir := t.TempDir()
-	path := filepath.Join(dir, "load.yaml")
+	dir, parts := t.TempDir(), r.processes/r.loads
+	commands, connections, shards := r.start(t, dir)
+	errs := make(chan error, r.loads)
+	var coordinators []*shard.Coordinator
+	for some := range slices.Chunk(connections, parts) {
+		c := shard.NewCoordinator(some, shard.Options{})
+		coordinators = append(coordinators, c)
+		go func() { errs <- c.Run(t.Context(), 1) }()
+	}
+	for range r.loads {
+		require.NoError(t, <-errs)
+	}
+	for i, c := range commands {
+		_ = c.Wait() // a busy machine makes the run INVALID
+		usage := c.ProcessState.SysUsage().(*syscall.Rusage)
+		cost.cpuUS += float64(usage.Utime.Nano()+usage.Stime.Nano()) / 1e3
+		cost.switches += float64(usage.Nvcsw + usage.Nivcsw)
+		cost.instructions += instructions(filepath.Join(dir, fmt.Sprint(i)+".perf"))
+	}
+	first, last := int64(1<<62), int64(0)
+	for i := range shards {
+		shards[i].Offset = coordinators[i/parts].Offsets()[i%parts]
+		one, err := Read(shards[i].Folder)
+		require.NoError(t, err)
+		first, last = min(first, one.Stages[0].StartNS), max(last, one.Stages[0].StartNS)
+	}
+	for i := range coordinators {
+		merged, err := Merge(shards[i*parts:(i+1)*parts], filepath.Join(dir, fmt.Sprint("merged-", i)), nil)
+		require.NoError(t, err)
+		require.EqualValues(t, r.requests/r.loads, merged.Measured.Total.Requests.Total)
+		cost.seconds = max(cost.seconds, merged.Measured.Total.DurationS)
+		if r.loads == 1 {
+			cost.apart, cost.bound = time.Duration(last-first), time.Duration(merged.Spread.BoundNS)
+		}
+	}
+	return cost
+}
+
+// start starts the processes, which wait for their coordinators.
+func (r *spreadRun) start(t *testing.T, dir string) ([]*exec.Cmd, []shard.Connection, []Shard) {
+	t.Helper()
+	var commands []*exec.Cmd
+	var connections []shard.Connection
+	var shards []Shard
+	path, parts := filepath.Join(dir, "load.yaml"), r.processes/r.loads
 	require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, `schema: mlperf-go/profile/1
 name: spread
 api: {kind: completions}
 data: {kind: random, input: {kind: fixed, mean: 50}, output: {kind: fixed, mean: 4}}
 load: {stages: [{%s, requests: %d}]}
-`, r.stage, r.requests), 0o600))
-	var commands []*exec.Cmd
-	var connections []shard.Connection
-	var shards []Shard
+`, r.stage, r.requests/r.loads), 0o600))
 	for i := range r.processes {
 		socket := filepath.Join(dir, fmt.Sprint(i))
 		shards = append(shards, Shard{Folder: filepath.Join(dir, fmt.Sprintf("run-%d", i))})
 		command := []string{r.program, "bench", "run", "--workload", path, "--output", shards[i].Folder,
-			"--part", fmt.Sprintf("%d/%d", i, r.processes), "--control", socket, "--shards", fmt.Sprint(r.loops)}
+			"--part", fmt.Sprintf("%d/%d", i%parts, parts), "--control", socket, "--shards", fmt.Sprint(r.loops)}
 		for _, url := range r.urls {
 			command = append(command, "--endpoint-url", url)
 		}
@@ -152,28 +199,7 @@ load: {stages: [{%s, requests: %d}]}
 		commands = append(commands, c)
 		connections = append(connections, connectTo(t, socket))
 	}
-	coordinator := shard.NewCoordinator(connections)
-	require.NoError(t, coordinator.Run(t.Context(), 1))
-	for i, c := range commands {
-		_ = c.Wait() // a busy machine makes the run INVALID
-		usage := c.ProcessState.SysUsage().(*syscall.Rusage)
-		cost.cpuUS += float64(usage.Utime.Nano()+usage.Stime.Nano()) / 1e3
-		cost.switches += float64(usage.Nvcsw + usage.Nivcsw)
-		cost.instructions += instructions(filepath.Join(dir, fmt.Sprint(i)+".perf"))
-	}
-	first, last := int64(1<<62), int64(0)
-	for i := range shards {
-		shards[i].Offset = coordinator.Offsets()[i]
-		one, err := Read(shards[i].Folder)
-		require.NoError(t, err)
-		first, last = min(first, one.Stages[0].StartNS), max(last, one.Stages[0].StartNS)
-	}
-	merged, err := Merge(shards, filepath.Join(dir, "merged"), nil)
-	require.NoError(t, err)
-	require.EqualValues(t, r.requests, merged.Measured.Total.Requests.Total)
-	cost.seconds = merged.Measured.Total.DurationS
-	cost.apart, cost.bound = time.Duration(last-first), time.Duration(merged.Spread.BoundNS)
-	return cost
+	return commands, connections, shards
 }
 
 // countsInstructions reports that perf counts the instructions of processes here.
