@@ -91,19 +91,12 @@ func scriptObject(code string, depth int) any {
 	}
 	o := newObject()
 	for rest := m[1]; ; {
-		key, after, ok := strings.Cut(rest, ":")
-		if !ok || key == "" {
+		key, after, ok := strings.Cut(strings.TrimLeft(rest, ":"), ":") // a key has a character at least
+		if !ok {
 			return o
 		}
-		after = strings.TrimLeftFunc(after, pySpace)
-		value := after
-		rest = ""
-		for i := 0; i < len(after); i++ {
-			if after[i] == ',' && pairFollows(after[i+1:]) {
-				value, rest = after[:i], strings.TrimLeftFunc(after[i+1:], pySpace)
-				break
-			}
-		}
+		var value string
+		value, rest = cutPair(strings.TrimLeftFunc(after, pySpace))
 		value = pyStrip(value)
 		switch {
 		case strings.HasPrefix(value, "[") && strings.HasSuffix(value, "]"):
@@ -113,19 +106,28 @@ func scriptObject(code string, depth int) any {
 		default:
 			o.set(bareKey(key), scriptUntyped(strings.Trim(value, `'"`)))
 		}
-		if rest == "" {
-			return o
-		}
 	}
 }
 
 func bareKey(key string) string { return strings.Trim(pyStrip(key), `'"`) }
 
-// pairFollows reports whether a key and a colon precede the next comma.
-func pairFollows(s string) bool {
-	colon := strings.IndexByte(s, ':')
-	comma := strings.IndexByte(s, ',')
-	return colon > 0 && (comma < 0 || colon < comma)
+// cutPair splits a value from the pairs after it, at a comma that a key and a colon follow before the next comma. A
+// blank is a key too if no other one precedes the colon.
+func cutPair(s string) (value, rest string) {
+	for i := range len(s) {
+		if s[i] != ',' {
+			continue
+		}
+		rest := strings.TrimLeftFunc(s[i+1:], pySpace)
+		pair, _, _ := strings.Cut(rest, ",")
+		switch colon := strings.LastIndexByte(pair, ':'); {
+		case colon > 0:
+			return s[:i], rest
+		case colon == 0 && len(rest) < len(s)-i-1:
+			return s[:i], " " + rest
+		}
+	}
+	return s, ""
 }
 
 func scriptUntyped(s string) any {
