@@ -33,8 +33,8 @@ func testFlag() cli.Flag {
 func (cmd verifyCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "verify", Usage: "verify the logs of an audit", OnUsageError: usageError,
-		Description: "If the help of a flag names audits in parentheses, their official scripts have the same flag. Exit code 1: " +
-			"the verification fails by the official rules or by the stricter ones of this program.",
+		Description: "If the help of a flag names audits in parentheses, their official scripts have the same flag. " +
+			"Exit code 1: the verification fails by the official rules or by the stricter ones of this program.",
 		Flags: append([]cli.Flag{testFlag(),
 			&cli.StringFlag{Name: "model", Usage: "benchmark, for the strict verification and its thresholds"},
 			&cli.StringFlag{Name: "scenario", Usage: "scenario of the audit"},
