@@ -19,7 +19,7 @@ import (
 func AddFile(path string) (*Row, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the model file: %w", err)
+		return nil, fmt.Errorf("cannot read the model file: %w; docs/how-to/models.md shows its form", err)
 	}
 	defer f.Close()
 	row, err := readRow(path, f)
