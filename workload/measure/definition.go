@@ -208,7 +208,7 @@ func guideITL(r *request) (float64, float64, bool) {
 }
 
 func loadgenTPOT(r *request) (float64, float64, bool) {
-	if r.OutputTokens < 2 || r.FirstNS() == 0 {
+	if r.OutputTokens < 2 || r.FirstNS() == 0 || r.EndNS == 0 {
 		return 0, 0, false
 	}
 	return sec(r.EndNS-r.FirstNS()) / float64(r.OutputTokens-1), 1, true
