@@ -117,7 +117,7 @@ func (l *lineReader) next() (line []byte, ended bool, err error) {
 		switch {
 		case err == nil:
 			return l.long[:len(l.long)-1], true, nil
-		case errors.Is(err, io.EOF) && len(l.long) == 0:
+		case len(l.long) == 0: // at the end
 			return nil, false, nil
 		case errors.Is(err, io.EOF):
 			return l.long, false, nil

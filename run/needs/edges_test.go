@@ -92,7 +92,7 @@ func TestDecides(t *testing.T) {
 	require.Contains(t, Between(time.Second, 3*time.Second, time.Second), "1s to 3s: one answer alone takes up to 1 s;")
 }
 
-// An answer that came at once tells its whole time, however it is called.
+// An answer that came at once shows its whole time, with and without a first token.
 func TestAnswersAtOnce(t *testing.T) {
 	p := survey(t, plan.Settings{"max-tokens": "100"}).Tests[0]
 	for _, ttft := range []time.Duration{0, 2 * time.Second, 3 * time.Second} {
@@ -176,7 +176,7 @@ func TestReasonsOfSeveralTests(t *testing.T) {
 	require.Equal(t, list, row(t, breach, "rehearsal").List)
 }
 
-// The first missing row is the table's error; other states are none.
+// The first missing row is the table's error; other states are no errors.
 func TestErrOfATable(t *testing.T) {
 	require.NoError(t, Table{}.Err())
 	require.NoError(t, Table{{State: OK}, {State: Warning}, {State: Unknown}, {State: NotNeeded}}.Err())

@@ -262,8 +262,10 @@ func TestCountsOfAnAnswer(t *testing.T) {
 		"output as asked":    {ok(func(r *eventlog.Request) { r.AskedOutput = 3 }), nil, nil},
 		"longer than asked":  {ok(func(r *eventlog.Request) { r.AskedOutput = 2 }), nil, nil},
 		"shorter than asked": {ok(func(r *eventlog.Request) { r.AskedOutput = 4 }), nil, func(t *Tokens) { t.ShortOut = 1 }},
-		"slow":               {ok(func(r *eventlog.Request) { r.Slow = true }), func(c *Counts) { c.Slow, c.Measured = 1, 0 }, nil},
-		"leaver":             {ok(func(r *eventlog.Request) { r.Leaver = true }), func(c *Counts) { c.Leavers, c.Measured = 1, 0 }, nil},
+		"slow": {ok(func(r *eventlog.Request) { r.Slow = true }),
+			func(c *Counts) { c.Slow, c.Measured = 1, 0 }, nil},
+		"leaver": {ok(func(r *eventlog.Request) { r.Leaver = true }),
+			func(c *Counts) { c.Leavers, c.Measured = 1, 0 }, nil},
 		"failed": {ok(func(r *eventlog.Request) { r.Reason = "x" }), func(c *Counts) {
 			*c = Counts{Total: 1, Failed: 1, FailureRate: 1, ByCause: map[string]int64{"x": 1}}
 		}, func(t *Tokens) { *t = Tokens{} }},

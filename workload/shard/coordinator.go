@@ -87,9 +87,10 @@ func (c *Coordinator) read(p *peer) {
 		switch {
 		case m.Clock != nil:
 			select {
-			case p.clocks <- *m.Clock:
+			case <-p.clocks: // an answer to an earlier question
 			default:
 			}
+			p.clocks <- *m.Clock
 		case m.Ready != nil:
 			select {
 			case <-p.ready: // a repeated announcement
