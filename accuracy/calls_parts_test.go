@@ -2,6 +2,7 @@ package accuracy
 
 import (
 	"context"
+	"math/big"
 	"strings"
 	"testing"
 
@@ -71,4 +72,70 @@ func TestHighestCharacterOfALiteral(t *testing.T) {
 	require.Equal(t, "\U0010ffff", v)
 	_, ok = pythonLiteral(`'\U00110000'`)
 	require.False(t, ok)
+}
+
+func TestWhatMayBeAnExpression(t *testing.T) {
+	for expr, want := range map[string]bool{"": false, "a": true, "a=1": false, "f(a=1)": true, "[a=1]": true,
+		"{a=1}":  true,
+		"f(a)=1": false, "a==b": true, "a<=b": true, "a>=b": true, "a!=b": true, "'='": true, `"="`: true, "'=": false,
+		"x:": false, `x\`: false, ":x": true, "'a'=1": false, `'"'="`: false} {
+		require.Equal(t, want, plausible(expr), expr)
+	}
+}
+
+// The letter that is announced last.
+func TestAnnouncedChoices(t *testing.T) {
+	for text, want := range map[string]string{"ANSWER: B": "B", "answer b": "B", "Final Answer (C)": "C",
+		"final  answer: D": "D", "final (B)": "", "final B": "", "answer: A, answer: B": "B", "answers: B": "",
+		"xanswer: B": "", "answer: E": "", "answer: BC": "", "answer: (A)": "A", "answer:= A": "", "answer= A": "A", "": "",
+		"final": "", "answer": "", "final answer": ""} {
+		choice, found := announced(text, 'D')
+		require.Equal(t, []any{want, want != ""}, []any{choice, found}, text)
+	}
+}
+
+func TestPowersOfNumbers(t *testing.T) {
+	rat := func(text string) *big.Rat {
+		r, ok := new(big.Rat).SetString(text)
+		require.True(t, ok)
+		return r
+	}
+	for _, c := range []struct{ a, b, want string }{{"2", "3", "8"}, {"2", "-2", "1/4"}, {"2", "64",
+		"18446744073709551616"},
+		{"2", "-64", "1/18446744073709551616"}, {"2", "65", ""}, {"2", "-65", ""}, {"4", "1/2", ""}, {"0", "-1", ""},
+		{"0", "0", "1"}, {"0", "2", "0"}, {"2", "18446744073709551616", ""}, {"2", "-18446744073709551616", ""},
+		{"-1/2", "3", "-1/8"}} {
+		got, ok := rationalPower(rat(c.a), rat(c.b))
+		require.Equal(t, c.want != "", ok, c)
+		if ok {
+			require.Zero(t, rat(c.want).Cmp(got), c)
+		}
+	}
+}
+
+func TestSubsetsWithoutSamples(t *testing.T) {
+	totals := totalCalls(map[string]correctCount{"simple_python": {}, "simple_java": {Correct: 1, Total: 2}})
+	require.Equal(t, map[string]float64{"simple_java": 0.5}, totals.Subsets)
+}
+
+func TestOptionsOfLatex(t *testing.T) {
+	for s, want := range map[string]int{"[3]x": 3, "[]": 2, "[3x": 0, "x[3]": 0, "": 0} {
+		l := &latex{s: s}
+		l.option()
+		require.Equal(t, want, l.at, s)
+	}
+}
+
+// A fault at any depth of a JSON text is an error.
+func TestFaultsOfJSON(t *testing.T) {
+	for _, text := range []string{"", "{", "[", `{"a"`, `{"a":`, `{"a": x}`, `{"a": {"b": x}}`, `{"a": [1, x]}`,
+		`[1, [x]]`,
+		`[{"a": }]`, `{"a": 1,}`, `[1,]`, `{"a": 1} x`, `{1: 2}`, `{"a": 1`, `[1`} {
+		_, err := parseJSON(text)
+		require.Error(t, err, text)
+	}
+	for _, text := range []string{"{}", "[]", `{"a": [1, {"b": null}]}`, "1", `"x"`} {
+		_, err := parseJSON(text)
+		require.NoError(t, err, text)
+	}
 }
