@@ -2,6 +2,7 @@ package accuracy
 
 import (
 	"context"
+	"math"
 	"math/big"
 	"strings"
 	"testing"
@@ -57,8 +58,8 @@ func TestBracketsOfTuples(t *testing.T) {
 		{"[1,2]", "[1,2]", true}, {"(1,2,3)", "(1,2)", false}, {"(1,3)", "(1,2)", false}, {"(2,2)", "(1,2)", false},
 		{"(1,2)", "(1,2,3)", false}, {"", "(1,2)", false}, {"1", "(1,2)", false},
 	} {
-		equal, _ := mathEqual(c.given, c.truth)
-		require.Equal(t, c.equal, equal, c)
+		equal, fallback := mathEqual(c.given, c.truth)
+		require.Equal(t, []bool{c.equal, false}, []bool{equal, fallback}, c)
 	}
 	equal, _, err := gradeMath(context.Background(), nil, "", "")
 	require.NoError(t, err)
@@ -138,4 +139,24 @@ func TestFaultsOfJSON(t *testing.T) {
 		_, err := parseJSON(text)
 		require.NoError(t, err, text)
 	}
+}
+
+// Each figure of the catalogue from the samples that have it.
+func TestFiguresOfTheCatalogue(t *testing.T) {
+	nan := math.NaN()
+	of := func(common, predicted, truth, brand, second, want, valid float64) SampleScore {
+		return SampleScore{Scores: []float64{common, predicted, truth, brand, second, want, valid}}
+	}
+	metrics := catalogueMetrics(&tally{scores: []SampleScore{of(2, 2, 2, 1, 1, 1, 1), of(0, 0, 2, 0, nan, nan, 0),
+		of(1, 2, 2, nan, 0, 1, 1)}})
+	found := map[string]float64{}
+	for _, m := range metrics {
+		found[m.Name] = m.Value
+	}
+	require.Len(t, found, 4)
+	for name, want := range map[string]float64{"f1": 0.6, "invalid_answers": 1, "brand": 0.5,
+		"is_secondhand": secondhandF1([]bool{true, false}, []bool{true, true})} {
+		require.InDelta(t, want, found[name], 1e-9, name)
+	}
+	require.Len(t, catalogueMetrics(&tally{scores: []SampleScore{of(1, 1, 1, nan, nan, nan, 1)}}), 2)
 }
