@@ -1,9 +1,14 @@
 package datasets
 
 import (
+	"bytes"
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/models"
 )
 
 // A prompt is synthetic from half of its ids on that are invented words, and never with an id of no word.
@@ -46,5 +51,61 @@ func TestOldAnnotationsOfColumns(t *testing.T) {
 		other := &pqNode{}
 		other.annotate(&thriftNode{kids: []thriftNode{{field: 7, whole: int64(converted)}}})
 		require.Zero(t, other.meaning)
+	}
+}
+
+// A text is synthetic from five invented words on that are half of its words, without those of a template.
+func TestHalfOfTheWordsAreInvented(t *testing.T) {
+	invented := ""
+	for word := range SynthVocabulary().numbers {
+		if len(word) > 3 && strings.IndexFunc(word, func(r rune) bool { return r < 'a' || r > 'z' }) < 0 {
+			invented = word
+			break
+		}
+	}
+	require.NotEmpty(t, invented)
+	for _, c := range []struct {
+		invented, other int
+		want            bool
+	}{{4, 0, false}, {5, 0, true}, {5, 21, true}, {5, 22, false}, {20, 36, true}, {20, 37, false}, {0, 0, false}} {
+		text := strings.Repeat(invented+" ", c.invented) + strings.Repeat("Zq, ", c.other)
+		require.Equal(t, c.want, synthText(text), c)
+		require.Equal(t, c.want, synthText(text+";base64,"+strings.Repeat("Zq/", 100)), "%v with an image", c)
+	}
+}
+
+// Each subset of function calls has its number of functions and of calls.
+func TestNumbersOfSynthCalls(t *testing.T) {
+	m, err := models.Find("qwen3.6-27b")
+	require.NoError(t, err)
+	var file bytes.Buffer
+	set := SynthSet{Row: m.Row, Samples: 2 * len(synthCallSubsets), Seed: 3}
+	require.NoError(t, set.Write(&file))
+	var records []map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal(file.Bytes(), &records))
+	columns := m.Row.Scoring.Columns
+	list := func(r map[string]json.RawMessage, column string) (n int) {
+		text := string(r[column])
+		if json.Unmarshal(r[column], &text) != nil {
+			text = string(r[column])
+		}
+		var items []json.RawMessage
+		require.NoError(t, json.Unmarshal([]byte(text), &items), column)
+		return len(items)
+	}
+	for i, r := range records {
+		subset := synthCallSubsets[i%len(synthCallSubsets)]
+		calls, functions := 1, 1
+		if strings.Contains(subset, "multiple") {
+			functions = 3
+		}
+		if strings.Contains(subset, "parallel") {
+			calls = 2
+		}
+		if strings.Contains(subset, "irrelevance") {
+			calls = 0
+		}
+		require.Equal(t, []int{calls, functions, functions}, []int{list(r, columns.Target), list(r, columns.Function),
+			list(r, "tools")}, subset)
 	}
 }
