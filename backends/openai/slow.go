@@ -23,7 +23,6 @@ func decodeSlow(doc []byte, s *reader.Scanner, e *reader.Event, each func(*reade
 	var part reader.Event
 	for _, choice := range choices {
 		part.Reset()
-		part.Choices = 1
 		if slowChoice(choice, s, &part); o.Err() != nil {
 			return o.Err()
 		}
