@@ -72,6 +72,9 @@ var setups = []struct {
 	{"error event", func(s *setup) { s.failing = true }},
 	{"without the last empty line", func(s *setup) { s.bare = true }},
 	{"cut", func(s *setup) { s.cut = backends.FailReset }},
+	{"cut, tokenizer", func(s *setup) {
+		s.cut, s.CountText = backends.FailReset, func(b []byte) (int, error) { return len(b), nil }
+	}},
 }
 
 // streamOf returns the bytes of a stream in the framing of a setup.

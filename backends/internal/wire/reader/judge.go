@@ -159,7 +159,7 @@ func (a *Answer) check(cut backends.Reason) (backends.Reason, string) {
 		return backends.OK, ""
 	case !a.hasIDs && a.needIDs && (a.lacksIDs || n > 0):
 		return backends.FailBadEvent, "the answer carries no token ids: " + a.Terms.IDs
-	case a.hasIDs && a.count >= 0 && a.count != int64(n):
+	case a.count >= 0 && a.count != int64(n):
 		return backends.FailTokenCount, fmt.Sprintf("the answer carries %d token ids, but %s is %d", n, a.Terms.Count,
 			a.count)
 	case a.hasIDs && a.lacksIDs && a.count < 0:

@@ -207,7 +207,7 @@ func (a *Answer) failMode(e *Event) {
 	switch extends := a.extends(e); {
 	case a.mode.mode == backends.StreamCumulative && e.Produced == int64(have+n):
 		a.fail(backends.FailBadEvent, event+": it has new ids only, and the stream repeats all ids in each event, "+how)
-	case a.mode.mode == backends.StreamIncremental && extends && e.Produced == int64(n):
+	case extends && e.Produced == int64(n): // any other stream may do so
 		a.fail(backends.FailBadEvent, event+": it repeats all ids, and the stream has only new ids in each event, "+how)
 	case a.mode.mode != backends.StreamIncremental && e.Produced == int64(n) && !extends:
 		a.fail(backends.FailBadEvent, event+": it replaces ids that were sent before")
