@@ -150,6 +150,7 @@ func (j *judge) explained() map[string]bool {
 		for _, code := range []string{"reset", "connect", "no_endpoint", "truncated"} {
 			codes[code] = true
 		}
+		codes["tls"] = j.TLS // it died during a handshake
 	}
 	return codes
 }

@@ -49,6 +49,14 @@ func TestTheJudgeNoticesFalseRecords(t *testing.T) {
 			`session "a" has the answers [zq2z], and the session had [zq1z]`},
 		"a forgotten answer": {func(j *judge) { j.log.entries[3].Before = nil },
 			"has the answers [], and the session had [zq1z"},
+		"death during a handshake": {func(j *judge) {
+			j.Event, j.TLS = "server dies", true
+			j.record.Figures.Total.Requests.ByCause = map[string]int{"tls": 1}
+		}, ""},
+		"handshake without TLS": {func(j *judge) {
+			j.Event = "server dies"
+			j.record.Figures.Total.Requests.ByCause = map[string]int{"tls": 1}
+		}, "no fault explains it"},
 		"no session":          {func(j *judge) { j.log.entries[3].Session = "" }, `of session ""`},
 		"another protocol":    {func(j *judge) { j.HTTP2 = true }, "HTTP/1 instead of HTTP/2"},
 		"sessions that ended": {func(j *judge) { j.Requests = 9 }, ""},
