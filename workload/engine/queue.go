@@ -31,6 +31,7 @@ type queue struct {
 	enough   int     // so many of them wake the director
 	low      int     // fewer prepared requests wake the director, once; 0: they do not
 	closed   bool    // nothing more will come
+	sleeps   bool    // a thread is in Wait, and answers come from others
 	lead     lead
 	alarm    int64 // when the loop is to be woken for a due time; 0: it is not
 	sent     int64 // requests so far
@@ -140,13 +141,17 @@ func (q *queue) Wait(dst []loadgen.Query, timeout time.Duration) (int, bool) {
 		if n == 0 && q.spin(at) {
 			n = q.pop(dst)
 		}
+		now := q.now()
+		left := min(at-q.lead.ns, deadline) - now
+		ready := n > 0 || over || deadline <= now
+		if q.sleeps = !ready && left > 0; q.sleeps {
+			q.bell.Set(time.Duration(left)) // here, so that it cannot replace the ring of a request that has come since
+		}
 		q.mu.Unlock()
-		left := min(at-q.lead.ns, deadline) - q.now()
-		if n > 0 || over || deadline <= q.now() {
+		if ready {
 			return n, !over || n > 0
 		}
 		if left > 0 {
-			q.bell.Set(time.Duration(left))
 			q.bell.Sleep(time.Duration(left))
 		}
 	}
@@ -207,6 +212,9 @@ func (q *queue) end(s *slot, isUser bool) {
 	q.inFlight--
 	if isUser {
 		q.users.push(s.rec.EndNS + s.thinkNS)
+	}
+	if q.sleeps { // it looks for a request of the user, or in the room that is free now
+		q.bell.Set(0)
 	}
 	q.ended = append(q.ended, s)
 	wake := len(q.ended) >= q.enough || q.inFlight == 0 && q.timed.len() == 0 && !q.usersWait()
