@@ -160,14 +160,14 @@ func (j *judge) counts() {
 	n := &j.record.Figures.Total.Requests
 	answers, tokens := j.genuine(time.Now())
 	causes, explained, sum := n.ByCause, j.explained(), 0
-	late := 0
+	late, struck := 0, j.log.counts()
 	for code, count := range causes {
 		sum += count
-		switch {
+		switch unanswered := struck["stall"] + struck["silence"]; {
+		case code == "timeout_request" && count > unanswered:
+			late += count - unanswered
+			j.slow = append(j.slow, fmt.Sprintf("%d requests were not answered in time without a fault", late))
 		case explained[code]:
-		case code == "timeout_request":
-			late += count
-			j.slow = append(j.slow, fmt.Sprintf("%d requests were not answered in time without a fault", count))
 		default:
 			j.violate("%d requests failed with %s, and no fault explains it: %v", count, code, j.log.counts())
 		}

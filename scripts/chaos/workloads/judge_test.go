@@ -57,6 +57,12 @@ func TestTheJudgeNoticesFalseRecords(t *testing.T) {
 			j.Event = "server dies"
 			j.record.Figures.Total.Requests.ByCause = map[string]int{"tls": 1}
 		}, "no fault explains it"},
+		"a busy machine": {func(j *judge) { // the servers wrote an answer that came too late
+			j.record.Figures.Total.Requests.ByCause = map[string]int{"timeout_request": 2, "truncated": 1}
+			j.record.Figures.Total.Requests.OK, j.record.Figures.Total.Requests.Failed = 1, 3
+			j.record.Figures.Total.Tokens.Output = 4
+			j.log.entries = append(j.log.entries, &entry{Fault: "silence", HTTP: 1, Session: "c"})
+		}, ""},
 		"no session":          {func(j *judge) { j.log.entries[3].Session = "" }, `of session ""`},
 		"another protocol":    {func(j *judge) { j.HTTP2 = true }, "HTTP/1 instead of HTTP/2"},
 		"sessions that ended": {func(j *judge) { j.Requests = 9 }, ""},
