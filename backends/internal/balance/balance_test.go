@@ -277,3 +277,15 @@ func TestBinds(t *testing.T) {
 		}
 	}
 }
+
+// An excluded endpoint is idle, and yet the least busy of the others is picked, not the next one.
+func TestLeastInflightBesideAnExcludedOne(t *testing.T) {
+	b := newBalancer(t, Options{Strategy: "least-inflight", Endpoints: 4})
+	for _, e := range []int{1, 1, 2, 3, 3} {
+		require.True(t, b.Take(e))
+	}
+	b.out[0] = true
+	e, room := b.Pick(0)
+	require.True(t, room)
+	require.Equal(t, 2, e)
+}
