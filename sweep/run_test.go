@@ -53,20 +53,32 @@ func options(t *testing.T, url, model, folder string, e *events, loads ...float6
 		Length: Length{WarmupS: .05, Duration: .2, Queries: 5, Longest: 2}}
 }
 
-// inChild marks a process that TestRun starts, because LoadGen reads one configuration per process.
-const inChild = "SWEEP_TEST_CHILD"
+// Names of what the processes that TestRun starts read from their environment: the server, the folder, and their step.
+const (
+	childURL    = "SWEEP_TEST_URL"
+	childFolder = "SWEEP_TEST_FOLDER"
+	childStep   = "SWEEP_TEST_STEP"
+)
 
-// A sweep measures its loads in the order of the list, and stores them in the order of the loads.
+// TestRun: a sweep measures its loads in the order of the list, stores them in the order of the loads, and continues
+// with the same terms. Each step has a process of its own, because LoadGen reads one configuration per process.
 func TestRun(t *testing.T) {
-	if os.Getenv(inChild) == "" {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestRun$")
-		cmd.Env = append(os.Environ(), inChild+"=1")
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s", out)
+	steps := map[string]func(t *testing.T, url, folder string){"run": runs, "changed": changes, "resume": resumes}
+	if step := steps[os.Getenv(childStep)]; step != nil {
+		step(t, os.Getenv(childURL), os.Getenv(childFolder))
 		return
 	}
-	folder := filepath.Join(t.TempDir(), "sweep")
 	url, _ := runtest.Simulate(t, 2*time.Millisecond, time.Millisecond)
+	folder := filepath.Join(t.TempDir(), "sweep")
+	for _, step := range []string{"run", "changed", "resume"} {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestRun$")
+		cmd.Env = append(os.Environ(), childStep+"="+step, childURL+"="+url, childFolder+"="+folder)
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s: %s", step, out)
+	}
+}
+
+func runs(t *testing.T, url, folder string) {
 	_, err := Run(t.Context(), options(t, url, "another", filepath.Join(t.TempDir(), "other"), &events{}, 1))
 	require.ErrorContains(t, err, `the server does not serve "another"`)
 	model := sim.DefaultConfig().Model
@@ -97,11 +109,26 @@ func TestRun(t *testing.T) {
 	require.Equal(t, exit.CodeOutputUsed, exit.Classify(err).Code)
 }
 
-func loads(s *State) (list []float64) {
-	for _, p := range s.Points {
-		list = append(list, p.Load)
-	}
-	return list
+func changes(t *testing.T, url, folder string) {
+	o := options(t, url, sim.DefaultConfig().Model, folder, &events{}, 4, 2, 1)
+	o.Resume, o.Accelerators = true, 5
+	_, err := Run(t.Context(), o)
+	require.Equal(t, exit.CodeSweepChanged, exit.Classify(err).Code)
+	require.ErrorContains(t, err, "--accelerators")
+}
+
+func resumes(t *testing.T, url, folder string) {
+	before, err := ReadState(folder)
+	require.NoError(t, err)
+	var e events
+	o := options(t, url, sim.DefaultConfig().Model, folder, &e, 4, 2, 1)
+	o.Resume = true
+	again, err := Run(t.Context(), o)
+	require.NoError(t, err)
+	require.Equal(t, []float64{1, 2, 4}, loads(again))
+	require.Len(t, e.begun, 3-before.Result.Counted, "only what is missing, or was spoiled")
+	require.True(t, before.Started.Equal(again.Started))
+	require.Equal(t, before.IdleAnswerS, again.IdleAnswerS)
 }
 
 // After a signal no further load is announced, even if the last one has ended by itself.

@@ -21,7 +21,7 @@ func newGrowth(s *profile.Stage) growth {
 	if s.Ramp.To > 0 {
 		g.last = s.Ramp.To
 	}
-	if g.exponential && (g.first <= 0 || g.first == g.last) { // its curve starts above 0, and is not linear
+	if g.first <= 0 || g.first == g.last { // its curve starts above 0, and is not linear
 		g.exponential = false
 	}
 	switch {

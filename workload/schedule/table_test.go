@@ -81,7 +81,9 @@ func TestEdgesOfRandomGaps(t *testing.T) {
 	require.Equal(t, []int64{0, 375e6, 750e6}, due(t, stretched))
 	stretched.Requests = 1
 	require.Equal(t, []int64{0}, due(t, stretched))
-	stretched.Requests, stretched.Duration, stretched.Arrival = 0, 1, profile.Poisson
+	stretched.Arrival = profile.Poisson
+	require.Equal(t, []int64{250e6}, due(t, stretched), "one gap is stretched too")
+	stretched.Requests, stretched.Duration = 0, 1
 	require.Empty(t, due(t, stretched))
 }
 
@@ -156,7 +158,8 @@ func TestRamps(t *testing.T) {
 	}{
 		{flat, 0, 0}, {flat, 3, 12}, {linear, 0, 0}, {linear, 2, 6}, {linear, 4, 16}, {linear, 5, 22},
 		{curved, 0, 0}, {curved, 1, math.E - 1}, {curved, 2, math.E*math.E - 1}, {curved, 3, 2*math.E*math.E - 1},
-		{growth{last: 6, over: 3}, 0, 0},
+		{growth{last: 6, over: 3}, 0, 0}, {growth{first: 4, last: 4, over: 2}, 1, 4},
+		{growth{first: 0.1, last: 0.5, over: 10}, 5, 1},
 	} {
 		require.InDelta(t, c.want, c.g.count(c.at), 1e-9, "%+v after %g", c.g, c.at)
 		require.InDelta(t, c.at, c.g.time(c.want), 1e-6, "%+v at %g", c.g, c.want)

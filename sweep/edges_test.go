@@ -1,0 +1,204 @@
+package sweep
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/run/record"
+)
+
+// Which states are read, at the edge of each bound and beside it.
+func TestStatesThatAreRejected(t *testing.T) {
+	share := 0.5
+	for _, c := range []struct {
+		p  Point
+		ok bool
+	}{
+		{Point{Load: math.SmallestNonzeroFloat64}, true}, {Point{Load: MaxRate}, true}, {Point{}, false},
+		{Point{Load: -1}, false}, {Point{Load: math.Nextafter(MaxRate, math.Inf(1))}, false},
+		{Point{Load: math.NaN()}, false},
+		{Point{Load: 1, Figures: Figures{PerAccelerator: -0.1}}, false},
+		{Point{Load: 1, Figures: Figures{PerUser: -0.1}}, false},
+		{Point{Load: 1, Figures: Figures{PerUser: 0.1, PerAccelerator: 0.1}}, true},
+		{Point{Load: 1, Figures: Figures{Met: &share}}, false},
+		{Point{Load: 1, Figures: Figures{GoodputPerS: &share}}, false},
+		{Point{Load: 1, Figures: Figures{Met: &share, GoodputPerS: &share}}, true},
+	} {
+		err := (&State{Points: []Point{{Load: 1}, c.p}}).check()
+		require.Equal(t, c.ok, err == nil, "%+v: %v", c.p, err)
+	}
+	many := make([]Point, MaxPoints+1)
+	for i := range many {
+		many[i].Load = 1
+	}
+	require.NoError(t, (&State{Points: many[1:], Values: make([]float64, MaxPoints)}).check())
+	require.ErrorContains(t, (&State{Points: many}).check(), "more than")
+	require.ErrorContains(t, (&State{Values: make([]float64, MaxPoints+1)}).check(), "more than")
+}
+
+// A sweep continues with the same terms only.
+func TestTermsOfASweep(t *testing.T) {
+	require.True(t, state().same(state()))
+	for name, change := range map[string]func(s *State){
+		"--model=x": func(s *State) { s.Model = "x" }, "--scenario=x": func(s *State) { s.Scenario = "x" },
+		"--a=b": func(s *State) { s.Settings = []string{"--a=b"} }, "--load=rate": func(s *State) { s.Load = Rate },
+		"--point-warmup=9s":      func(s *State) { s.Length.WarmupS = 9 },
+		"--point-duration=9s":    func(s *State) { s.Length.Duration = 9 },
+		"--point-queries=9":      func(s *State) { s.Length.Queries = 9 },
+		"--point-longest=9s":     func(s *State) { s.Length.Longest = 9 },
+		"--accelerators=9":       func(s *State) { s.Accelerators = 9 },
+		"--ttft-limit=9s":        func(s *State) { s.Limits.TTFT = 9 * time.Second },
+		"--tpot-limit=9s":        func(s *State) { s.Limits.TPOT = 9 * time.Second },
+		"limit of the answer=9s": func(s *State) { s.Limits.Answer = 9 * time.Second },
+	} {
+		other := state()
+		require.NotContains(t, other.terms(), name)
+		change(other)
+		require.False(t, state().same(other), name)
+		require.Contains(t, other.terms(), name)
+	}
+	before := state(point(1, 1, 1, 1))
+	before.Started, before.IdleAnswerS = time.Unix(5, 0), 7
+	now := state()
+	now.continues(before)
+	require.Equal(t, []any{before.Started, 7.0, 1}, []any{now.Started, now.IdleAnswerS, len(now.Points)})
+}
+
+// A load is found by its value, within rounding.
+func TestPointOfALoad(t *testing.T) {
+	st := state(point(2, 1, 1, 1), point(8, 1, 1, 1), point(4, 1, 1, 1))
+	require.Equal(t, []float64{2, 4, 8}, loads(st))
+	for load, want := range map[float64]bool{2: true, 2 * (1 + 1e-10): true, 2 * (1 - 1e-10): true, 2 * (1 + 1e-8): false,
+		2 * (1 - 1e-8): false, 8: true, 3: false} {
+		require.Equal(t, want, st.at(load) != nil, load)
+	}
+	require.Equal(t, 4.0, st.at(4).Load)
+}
+
+// Answers that come at once have no tokens per second and user, and one of a single token meets every limit per token.
+func TestAnswersOfOneToken(t *testing.T) {
+	limits := Limits{TPOT: time.Millisecond}
+	once := entry(11, 12, 12)
+	f := Measure(&ledger.Test{Origin: ledger.FromIssue, Entries: []ledger.Entry{once}}, Window{10 * s, 20 * s}, limits, 3)
+	require.NotNil(t, f.TPOT)
+	require.Zero(t, f.PerUser)
+	require.Equal(t, 1.0, *f.Met)
+	require.InDelta(t, f.OutputTokensPerS/3, f.PerAccelerator, 1e-9)
+	single := entry(11, 12, 13)
+	single.OutputTokens = 1
+	require.Zero(t, limited(&single, 11*s).TPOT)
+	require.Equal(t, 1.0, limited(&single, 11*s).TTFT)
+	several := entry(11, 12, 21)
+	require.Equal(t, 1.0, limited(&several, 11*s).TPOT)
+	none := entry(11, 12, 13)
+	none.OutputTokens = 0
+	require.True(t, math.IsNaN(limited(&none, 11*s).TPOT))
+	require.Nil(t, Measure(&ledger.Test{Origin: ledger.FromIssue}, Window{10 * s, 20 * s}, limits, 0).Met, "no query")
+	for issued, queries := range map[int64]int{9: 0, 10: 1, 19: 1, 20: 0} { // due at the edges of the window
+		e := entry(issued, 21, 22)
+		data := &ledger.Test{Origin: ledger.FromIssue, Entries: []ledger.Entry{e}}
+		require.Equal(t, queries, Measure(data, Window{10 * s, 20 * s}, limits, 0).Queries, "due at %d s", issued)
+	}
+	for done, rate := range map[int64]float64{9: 0, 10: 0.1, 19: 0.1, 20: 0} { // ended at its edges
+		data := &ledger.Test{Origin: ledger.FromIssue, Entries: []ledger.Entry{entry(1, 2, done)}}
+		require.InDelta(t, rate, Measure(data, Window{10 * s, 20 * s}, limits, 0).RequestsPerS, 1e-9, "ended at %d s", done)
+	}
+}
+
+// How long a point takes, by its kind: a closed loop needs its queries, up to the longest time.
+func TestAboutAPoint(t *testing.T) {
+	n := Length{WarmupS: 5, Duration: 30, Queries: 300, Longest: 300}
+	about := func(kind Kind, load float64, idle time.Duration) time.Duration {
+		return n.plan(kind, load, idle).about(load, idle)
+	}
+	require.Equal(t, 35*time.Second, about(Concurrency, 4, 0))
+	require.Equal(t, 5*time.Second+75*time.Second+2*time.Second, about(Concurrency, 4, time.Second))
+	require.Equal(t, 5*time.Second+300*time.Second+2*time.Second, about(Concurrency, 1, time.Second),
+		"at most the longest")
+	require.Equal(t, 5*time.Second+30*time.Second+2*time.Second, about(Concurrency, 100, time.Second))
+	require.Equal(t, 65*time.Second, about(Rate, 5, 0))
+	require.Equal(t, 67*time.Second, about(Rate, 5, time.Second))
+	o := &Options{Length: n, Loads: Loads{Kind: Rate, Values: []float64{5, 50}}}
+	require.Equal(t, 65*time.Second, o.AboutPoint(5))
+	require.Equal(t, 100*time.Second, o.About())
+	require.Zero(t, (&Options{Length: n}).About())
+	require.Equal(t, 4, n.plan(Concurrency, 4, 0).flight)
+	require.Zero(t, n.plan(Rate, 4, 0).flight)
+}
+
+// The phases of a rate: its window begins after the warm-up, whenever that is noticed, and has its length.
+func TestPhasesOfARate(t *testing.T) {
+	n := Length{WarmupS: 1, Duration: 2, Queries: 1, Longest: 10}
+	p := n.plan(Rate, 4, 0)
+	at := func(seconds float64) { p.look(100*s, 100*s+int64(seconds*float64(s))) }
+	at(0.999)
+	require.Zero(t, p.counted.FromNS)
+	p.ended = 7
+	at(1.2)
+	require.Equal(t, []int64{101 * s, 7}, []int64{p.counted.FromNS, int64(p.before)})
+	at(2.999)
+	require.Zero(t, p.counted.ToNS)
+	at(3)
+	require.Equal(t, 103*s, p.counted.ToNS)
+	p.slowest = time.Hour
+	at(3 + 2*cooling - 0.001)
+	require.False(t, p.finished, "at most a part of the window")
+	at(3 + 2*cooling)
+	require.True(t, p.finished)
+	closed := Length{WarmupS: 1, Duration: 2, Queries: 30, Longest: 10}.plan(Concurrency, 2, 0)
+	look := func(seconds float64, ended int) {
+		closed.ended = ended
+		closed.look(100*s, 100*s+int64(seconds*float64(s)))
+	}
+	look(1, 2)
+	require.Equal(t, 101*s, closed.counted.FromNS)
+	look(2.9, 32)
+	require.Zero(t, closed.counted.ToNS, "enough answers, but not enough time")
+	look(10.9, 31)
+	require.Zero(t, closed.counted.ToNS, "29 answers are too few")
+	look(11, 31)
+	require.Equal(t, 111*s, closed.counted.ToNS, "the longest time is over")
+}
+
+// A cause that the load itself does not explain is a reason to measure again.
+func TestOverloads(t *testing.T) {
+	cause := func(codes ...record.Code) (list []record.Cause) {
+		for _, c := range codes {
+			list = append(list, record.Cause{Code: c})
+		}
+		return list
+	}
+	require.False(t, overloads(nil))
+	require.False(t, overloads(cause("clock_step")))
+	require.True(t, overloads(cause(record.CodeFailedSamples)))
+	require.True(t, overloads(cause("clock_step", record.CodeClientLag)))
+}
+
+// A list ends without words about why, and an automatic sweep without a result too.
+func TestSentenceOfAnUnfinishedSweep(t *testing.T) {
+	st := state(point(1, 100, 100, 1))
+	st.Auto = true
+	const fastest = "The highest throughput is 100 output tokens/s at 1 in flight."
+	require.Equal(t, fastest, st.Sentence())
+	st.finish("it is over")
+	require.Equal(t, fastest+" The sweep ended because it is over.", st.Sentence())
+	for v, want := range map[float64]string{999.94: "999.9", 1000.4: "1000", 1234.5: "1234", 1999.9: "2000",
+		2000.6: "2001"} {
+		require.Equal(t, want, short(v))
+	}
+	var text strings.Builder
+	require.NoError(t, state(point(1, 100, 100, 1)).WriteTable(&text))
+	require.NotContains(t, text.String(), "\n\n\n")
+}
+
+func loads(s *State) (list []float64) {
+	for _, p := range s.Points {
+		list = append(list, p.Load)
+	}
+	return list
+}
