@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -301,4 +302,86 @@ func TestManyGroups(t *testing.T) {
 	require.EqualValues(t, mostGroups+3, m.Groups[0].Requests.Total)
 	require.EqualValues(t, 1, m.Groups[mostGroups-1].Requests.Total)
 	require.Equal(t, mostGroups, m.Groups[mostGroups-1].Number)
+}
+
+// rising is a load of up to 10 users, each of whom begins a second after the one before, with answers of a second.
+func rising(isStreamed bool) (list []eventlog.Request) {
+	at := func(s float64) int64 { return int64(time.Second) + int64(s*1e9) }
+	for user := range 10 {
+		for sent := float64(user); sent < 30+float64(user)*.5; sent++ {
+			r := eventlog.Request{DueNS: at(sent), SentNS: at(sent), EndNS: at(sent + 1), OutputTokens: 10}
+			for i := range 10 {
+				if isStreamed {
+					r.Events = append(r.Events, eventlog.Event{AtNS: at(sent + float64(i+1)/10), Tokens: 1})
+				}
+			}
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// The steady window has the latencies of the requests sent within it, and the tokens of answers that were not streamed
+// if they ended within it. Other stages do not count.
+func TestFiguresOfTheSteadyWindow(t *testing.T) {
+	for _, isStreamed := range []bool{true, false} {
+		list := rising(isStreamed)
+		other := list[150]
+		other.Stage, other.Reason = 1, ""
+		failed := list[140]
+		failed.Reason, failed.Events = "x", nil
+		m := measured(t, Options{}, append(list, other, failed)...)
+		s := m.Steady
+		require.NotNil(t, s)
+		require.Less(t, s.DurationS, 25.)
+		require.InDelta(t, 100, s.OutputTokenRate, 10, "streamed: %v", isStreamed)
+		require.InDelta(t, 10, s.RequestRate, 1)
+		within := int64(0)
+		for i := range list {
+			if at := list[i].SentNS; at >= s.StartNS && at < s.EndNS {
+				within++
+			}
+		}
+		require.Less(t, within, int64(len(list)))
+		names := map[bool][]string{true: {nameE2E, nameTPOT, nameTTFT}, false: {nameE2E}}[isStreamed]
+		require.Equal(t, names, slices.Sorted(maps.Keys(s.Latency)))
+		for _, name := range names {
+			require.Equal(t, within, s.Latency[name].Count, name)
+		}
+	}
+}
+
+// A single stage without windows, sessions and groups is the total; otherwise the parts have figures of their own.
+func TestWhenTheTotalIsThePart(t *testing.T) {
+	plain := []eventlog.Request{whole(), whole(), whole()}
+	change := func(at int, f func(r *eventlog.Request)) []eventlog.Request {
+		list := slices.Clone(plain)
+		f(&list[at])
+		return list
+	}
+	short := profile.Window{Duration: time.Millisecond}
+	for name, c := range map[string]struct {
+		list  []eventlog.Request
+		load  *profile.Load
+		isOne bool
+	}{
+		"plain":            {plain, nil, true},
+		"a load":           {plain, &profile.Load{Stages: []profile.Stage{{}}}, true},
+		"another stage":    {change(1, func(r *eventlog.Request) { r.Stage = 1 }), nil, false},
+		"a first session":  {change(0, func(r *eventlog.Request) { r.Session = 1 }), nil, false},
+		"a last session":   {change(2, func(r *eventlog.Request) { r.Session = 1 }), nil, false},
+		"a first group":    {change(0, func(r *eventlog.Request) { r.Group = 1 }), nil, false},
+		"a last group":     {change(2, func(r *eventlog.Request) { r.Group = 1 }), nil, false},
+		"a warm-up stage":  {plain, &profile.Load{Stages: []profile.Stage{{Warmup: true}}}, false},
+		"a warm-up window": {plain, &profile.Load{Warmup: short}, false},
+		"a cool-down":      {plain, &profile.Load{Cooldown: short}, false},
+	} {
+		m := &Measured{}
+		w, err := m.windows(logOf(c.list...), &Options{Load: c.load})
+		require.NoError(t, err)
+		require.Equal(t, c.isOne, w.isOne, name)
+	}
+	cooled := measured(t, Options{Load: &profile.Load{Cooldown: profile.Window{Duration: time.Second}}}, plain...)
+	require.EqualValues(t, 3, cooled.LeftOut)
+	require.EqualValues(t, 3, cooled.Stages[0].Requests.Total)
 }
