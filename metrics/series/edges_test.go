@@ -194,3 +194,59 @@ func TestTotals(t *testing.T) {
 	require.Equal(t, []float64{1, 2, 3, 4}, g.Total(set).Values, "a single target has its own times")
 	require.Empty(t, (&Signal{names: []string{"y"}}).Total(set).TimesS)
 }
+
+// Scrapes with fewer values than are known, with infinite ones, and failed ones that have values: they are absent.
+func TestValuesThatAreAbsent(t *testing.T) {
+	known := []exposition.Series{gauge("a"), gauge("b")}
+	set := record(t, t.TempDir(), 1, []scrape{
+		{known, []float64{1}, nil}, {known, []float64{2, math.Inf(1)}, nil}, {known, []float64{3, 4}, os.ErrClosed},
+		{known, []float64{math.Inf(-1), 5}, nil}, {known, nil, nil},
+	})
+	requireValues(t, []float64{1, 2, nan, nan, nan}, set.Series[0].Values)
+	requireValues(t, []float64{nan, nan, nan, 5, nan}, set.Series[1].Values)
+}
+
+// Buckets without a bound, and those that are absent at either end of an interval, do not count in it.
+func TestQuantilesOfAbsentBuckets(t *testing.T) {
+	bucket := func(le string, values ...float64) *Series { return seriesOf(0, "x", le, values...) }
+	times := []float64{0, 1, 2}
+	full := []*Series{bucket("1", 0, 10, 10), bucket("+Inf", 0, 10, 20)}
+	requireValues(t, []float64{nan, 0.5, 1}, quantiles(0.5, times, full))
+	for name, other := range map[string]*Series{
+		"late": bucket("1", nan, nan, 50), "early": bucket("1", 50, nan, nan), "short": bucket("1", 50),
+		"without a bound": bucket("x", 0, 50, 90),
+	} {
+		requireNear(t, []float64{nan, 0.5, 1}, quantiles(0.5, times, append(full, other)), name)
+	}
+}
+
+// A line that is longer than a usual buffer is copied.
+func TestCopyOfLongLines(t *testing.T) {
+	folder := t.TempDir()
+	long := gauge("a")
+	long.Labels = map[string]string{"x": strings.Repeat("y", 100_000)}
+	record(t, folder, 1, []scrape{{[]exposition.Series{long}, []float64{1}, nil}})
+	to := filepath.Join(folder, "copy.zst")
+	require.NoError(t, Copy(atomicfile.Shared, filepath.Join(folder, "server.jsonl.zst"), to, 0))
+	set, err := Read(to, nil)
+	require.NoError(t, err)
+	require.Equal(t, long.Labels, set.Series[0].Labels)
+}
+
+// OpenMetrics has counters only if their names end in _total, and no untyped series.
+func TestTypesOfOpenMetrics(t *testing.T) {
+	for _, c := range []struct {
+		family string
+		kind   exposition.Kind
+		want   [2]string
+	}{
+		{"a_total", exposition.Counter, [2]string{"a", "counter"}}, {"a", exposition.Counter, [2]string{"a", "unknown"}},
+		{"a", exposition.Untyped, [2]string{"a", "unknown"}},
+		{"a_total", exposition.Untyped, [2]string{"a_total", "unknown"}},
+		{"a", exposition.Gauge, [2]string{"a", "gauge"}}, {"a_total", exposition.Gauge, [2]string{"a_total", "gauge"}},
+		{"a", exposition.Histogram, [2]string{"a", "histogram"}},
+	} {
+		name, kind := openMetricsType(c.family, c.kind)
+		require.Equal(t, c.want, [2]string{name, kind}, "%+v", c)
+	}
+}
