@@ -20,7 +20,7 @@ func TestIntegers(t *testing.T) {
 		require.Equal(t, strings.TrimLeft(text, "-0123456789"), string(rest))
 	}
 	for _, text := range []string{"", "-", "a", "--1", "+1", " 1", "9223372036854775808", "9999999999999999999",
-		"10000000000000000000", "00000000000000000001"} {
+		"10000000000000000000", "10000000000000000009", "00000000000000000001"} {
 		_, _, err := integer("x", []byte(text))
 		require.ErrorContains(t, err, "its x is not an integer", text)
 	}
@@ -147,4 +147,18 @@ func TestRangeOfASearch(t *testing.T) {
 		low, high := (&Peak{Tests: c.tests}).Range()
 		require.Equal(t, []float64{c.low, c.high}, []float64{low, high}, "%v", c.tests)
 	}
+}
+
+// A line whose time is not a number is broken, and a summary counts the lines of its log.
+func TestTimesThatAreNotNumbers(t *testing.T) {
+	whole := line("a", "1", false, false)
+	for _, ms := range []string{"x", "", "1,5", "1e999"} {
+		entries, d := readAll(t, whole+strings.Replace(whole, "12.345678", ms, 1)+whole)
+		require.Len(t, entries, 2, ms)
+		require.Equal(t, Detail{Lines: 3, Broken: 1, FirstBroken: 2}, d, ms)
+	}
+	files := performanceLog("VALID")
+	r, err := Summarize(writeLogs(t, files))
+	require.NoError(t, err)
+	require.Equal(t, Detail{Lines: strings.Count(files[DetailName], "\n")}, r.Detail)
 }

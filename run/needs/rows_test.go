@@ -18,7 +18,8 @@ func TestContextOfSeveralServers(t *testing.T) {
 	const need = "; prompts have up to 4, answers 128"
 	for want, lengths := range map[string][]int{
 		"2048 tokens" + need: {4096, 2048}, "2049 tokens" + need: {2049, 4096}, "4096 tokens" + need: {0, 4096},
-		"1 tokens" + need: {4096, 0, 1, 5}, "the server does not report it" + need: {0, 0},
+		"3000 tokens" + need: {3000, 0},
+		"1 tokens" + need:    {4096, 0, 1, 5}, "the server does not report it" + need: {0, 0},
 	} {
 		s := survey(t, nil)
 		s.Servers = &run.Preflight{}
