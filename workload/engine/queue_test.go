@@ -2,6 +2,7 @@ package engine
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -74,4 +75,39 @@ func TestRestock(t *testing.T) {
 	}
 	require.Equal(t, 64, q.waiting())
 	require.Less(t, cap(q.stock), 1024)
+}
+
+// TestAnAnswerWakesASleeper: a thread that sleeps in Wait sends at once for the user whose answer another thread read,
+// and for the room in flight that the answer left.
+func TestAnAnswerWakesASleeper(t *testing.T) {
+	for name, user := range map[string]bool{"user": true, "room": false} {
+		t.Run(name, func(t *testing.T) {
+			q, err := newQueue(wallClock(), func() {})
+			require.NoError(t, err)
+			t.Cleanup(q.bell.Close)
+			if user {
+				q.stock = []*slot{{}}
+			} else {
+				q.timed.push(&slot{})
+				q.room, q.inFlight = 1, 1
+			}
+			got := make(chan int)
+			go func() {
+				n, _ := q.Wait(make([]loadgen.Query, 1), time.Hour)
+				got <- n
+			}()
+			require.Eventually(t, func() bool {
+				q.mu.Lock()
+				defer q.mu.Unlock()
+				return q.sleeps
+			}, time.Minute, time.Millisecond)
+			q.end(&slot{}, user)
+			select {
+			case n := <-got:
+				require.Equal(t, 1, n)
+			case <-time.After(time.Minute):
+				t.Fatal("the thread sleeps")
+			}
+		})
+	}
 }
