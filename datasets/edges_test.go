@@ -108,6 +108,9 @@ func TestSpecialTokensOfSynth(t *testing.T) {
 	tokens := SynthTokensOf(m.Row)
 	require.NotEmpty(t, tokens.special)
 	special := tokens.special[0]
+	require.Equal(t, []int32{special.ID, special.ID, '!'}, tokens.Encode(special.Text+special.Text+"!"))
+	require.Equal(t, []int32{special.ID}, tokens.Encode(special.Text))
+	require.Empty(t, tokens.Encode(""))
 	ids := tokens.Encode("balara" + special.Text + "!")
 	require.Contains(t, ids, special.ID)
 	require.Equal(t, "balara"+special.Text+"!", tokens.Decode(ids, false))

@@ -109,3 +109,15 @@ func TestLongWordsHaveNoNeighbours(t *testing.T) {
 	require.Equal(t, "is not one of ab, cd; did you mean ab?", NotOneOf("abx", []string{"ab", "cd"}))
 	require.Equal(t, "is not one of ab", NotOneOf("xyz", []string{"ab"}))
 }
+
+// A configuration may have a MiB, and no byte more.
+func TestLargestConfiguration(t *testing.T) {
+	for size, ok := range map[int]bool{largestFile: true, largestFile + 1: false} {
+		text := "a: 1\n#" + strings.Repeat("x", size-len("a: 1\n#"))
+		_, err := ReadYAML("f", strings.NewReader(text))
+		require.Equal(t, ok, err == nil, size)
+		text = "#" + strings.Repeat(" ", size-1)
+		_, err = ParseConf("f", strings.NewReader(text), UserConf)
+		require.Equal(t, ok, err == nil, size)
+	}
+}
