@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"syscall"
 	"testing"
 
@@ -169,4 +170,63 @@ func TestNoFreeDescriptors(t *testing.T) {
 	left, err := os.ReadDir(filepath.Join(b.inside, "a", "b"))
 	require.NoError(t, err)
 	require.Len(t, left, 1)
+}
+
+// A reader of lines leaves no file open, whether it could begin or not.
+func TestReadersOfLinesAreClosed(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // the garbage collector would close unreferenced files
+	folder := t.TempDir()
+	for name, create := range lineFiles() {
+		path := filepath.Join(folder, name)
+		l, err := create(path)
+		require.NoError(t, err)
+		require.NoError(t, errors.Join(l.Append(1), l.Close()))
+		before := openFiles(t)
+		r, err := OpenLines(path)
+		require.NoError(t, err)
+		require.NoError(t, r.Close())
+		require.Equal(t, before, openFiles(t), name)
+	}
+	broken := filepath.Join(folder, "broken.gz")
+	require.NoError(t, os.WriteFile(broken, []byte("text"), 0o600))
+	before := openFiles(t)
+	_, err := OpenLines(broken)
+	require.Error(t, err)
+	require.Equal(t, before, openFiles(t))
+}
+
+// A line beyond the buffer fails at once on a full disk, and does not count. A failed sync leaves no file.
+func TestFailuresOfLines(t *testing.T) {
+	for _, create := range lineFiles() {
+		l, err := create(filepath.Join(t.TempDir(), "none", "a"))
+		require.ErrorIs(t, err, os.ErrNotExist)
+		require.Nil(t, l)
+	}
+	folder := t.TempDir()
+	real := system
+	t.Cleanup(func() { system = real })
+	system.sync = func(*os.File) error { return syscall.EIO }
+	require.ErrorIs(t, WriteBytes(filepath.Join(folder, "a"), nil), syscall.EIO)
+	require.Empty(t, names(t, folder))
+	system = real
+	onFullDisk(t)
+	l, err := Shared.CreateLines(filepath.Join(folder, "a.jsonl"))
+	require.NoError(t, err)
+	require.ErrorIs(t, l.AppendRaw(make([]byte, linesBuffer+1)), syscall.ENOSPC)
+	require.Zero(t, l.Count())
+	require.ErrorIs(t, l.Close(), syscall.ENOSPC)
+	l.Abort()
+	require.ErrorIs(t, l.Close(), syscall.ENOSPC, "the first failure stays")
+}
+
+// A file of another user is not appended to.
+func TestOnlyOwnFilesGrow(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a file away")
+	}
+	path := filepath.Join(t.TempDir(), "log")
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	require.NoError(t, closedFile(Private.Append(path)))
+	require.NoError(t, os.Chown(path, 65534, 65534))
+	require.ErrorContains(t, closedFile(Private.Append(path)), "not a regular file of this user")
 }
