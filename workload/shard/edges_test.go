@@ -151,6 +151,9 @@ func TestSumsOfProgress(t *testing.T) {
 	c.add(c.shards[0], Progress{Stage: 3, Sent: 2, Counted: 8, Last: true})
 	require.True(t, got.Last)
 	require.Equal(t, []int{3, 12, 8}, []int{got.Stage, int(got.Sent), got.Counted})
+	c.started = time.Now().Add(time.Hour)
+	c.add(c.shards[0], Progress{})
+	require.Zero(t, got.Elapsed, "before the instant of the start")
 	for _, x := range []struct {
 		counted [2]int
 		last    [2]bool
@@ -161,6 +164,7 @@ func TestSumsOfProgress(t *testing.T) {
 		{[2]int{3, 5}, [2]bool{true, false}, 9, 5}, {[2]int{3, 5}, [2]bool{true, true}, 9, 5},
 		{[2]int{5, 3}, [2]bool{true, true}, 9, 5}, {[2]int{3, 5}, [2]bool{true, true}, 4, 4},
 		{[2]int{3, 5}, [2]bool{false, false}, 2, 2}, {[2]int{3, 5}, [2]bool{false, true}, 9, 3},
+		{[2]int{0, 0}, [2]bool{true, true}, 9, 0},
 	} {
 		for i := range 2 {
 			c.shards[i].progress = Progress{Counted: x.counted[i], Last: x.last[i]}
@@ -228,4 +232,27 @@ func TestNumbers(t *testing.T) {
 	require.ErrorContains(t, n.add(-1), "out of range")
 	require.ErrorContains(t, n.add(mostNumber), "out of range")
 	require.NoError(t, n.add(mostNumber-1))
+}
+
+// A shard that is lost before its clock is read, while it is read, or before its start is sent, ends the run.
+func TestShardsThatAreLost(t *testing.T) {
+	for _, answers := range []int{0, 1, exchanges - 1, exchanges} {
+		here, there := net.Pipe()
+		go func() {
+			defer there.Close()
+			l, stage := newLink(there, there), 0
+			_ = l.send(&message{Ready: &stage})
+			for range answers {
+				m, err := l.receive()
+				if err != nil {
+					return
+				}
+				m.Clock.NowNS = 1
+				_ = l.send(m)
+			}
+		}()
+		err := NewCoordinator([]Connection{{here, here}}, Options{}).Run(t.Context(), 1)
+		require.ErrorContains(t, err, "shard 0: ", "after %d answers", answers)
+		require.NoError(t, here.Close())
+	}
 }
