@@ -221,12 +221,11 @@ func TestFailuresOfLines(t *testing.T) {
 
 // A file of another user is not appended to.
 func TestOnlyOwnFilesGrow(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can give a file away")
-	}
 	path := filepath.Join(t.TempDir(), "log")
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
 	require.NoError(t, closedFile(Private.Append(path)))
-	require.NoError(t, os.Chown(path, 65534, 65534))
+	if err := os.Chown(path, 65534, 65534); err != nil {
+		t.Skipf("only root of the whole machine can give a file away: %v", err)
+	}
 	require.ErrorContains(t, closedFile(Private.Append(path)), "not a regular file of this user")
 }
