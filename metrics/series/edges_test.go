@@ -2,6 +2,7 @@ package series
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -210,13 +211,13 @@ func TestValuesThatAreAbsent(t *testing.T) {
 func TestQuantilesOfAbsentBuckets(t *testing.T) {
 	bucket := func(le string, values ...float64) *Series { return seriesOf(0, "x", le, values...) }
 	times := []float64{0, 1, 2}
-	full := []*Series{bucket("1", 0, 10, 10), bucket("+Inf", 0, 10, 20)}
-	requireValues(t, []float64{nan, 0.5, 1}, quantiles(0.5, times, full))
+	full := []*Series{bucket("1", 0, 10, 20), bucket("+Inf", 0, 10, 20)}
+	requireValues(t, []float64{nan, 0.5, 0.5}, quantiles(0.5, times, full))
 	for name, other := range map[string]*Series{
 		"late": bucket("1", nan, nan, 50), "early": bucket("1", 50, nan, nan), "short": bucket("1", 50),
 		"without a bound": bucket("x", 0, 50, 90),
 	} {
-		requireNear(t, []float64{nan, 0.5, 1}, quantiles(0.5, times, append(full, other)), name)
+		requireNear(t, []float64{nan, 0.5, 0.5}, quantiles(0.5, times, append(full, other)), name)
 	}
 }
 
@@ -249,4 +250,41 @@ func TestTypesOfOpenMetrics(t *testing.T) {
 		name, kind := openMetricsType(c.family, c.kind)
 		require.Equal(t, c.want, [2]string{name, kind}, "%+v", c)
 	}
+}
+
+// A block is written after scrapesPerBlock scrapes, and the rest at the end.
+func TestBlocksOfAFile(t *testing.T) {
+	for scrapes, want := range map[int]int{1: 1, scrapesPerBlock: 1, scrapesPerBlock + 1: 2, 2*scrapesPerBlock + 5: 3} {
+		folder := t.TempDir()
+		var list []scrape
+		for i := range scrapes {
+			list = append(list, scrape{[]exposition.Series{gauge("a")}, []float64{float64(i)}, nil})
+		}
+		record(t, folder, 1, list)
+		file, err := atomicfile.OpenLines(filepath.Join(folder, "server.jsonl.zst"))
+		require.NoError(t, err)
+		text, err := io.ReadAll(file)
+		require.NoError(t, err)
+		require.NoError(t, file.Close())
+		require.Equal(t, want, strings.Count(string(text), `{"block":`), "%d scrapes", scrapes)
+	}
+}
+
+// A file that can no longer be written is an error of the next series, of the next block and of the end.
+func TestFilesThatCannotBeWritten(t *testing.T) {
+	aborted := func(known []exposition.Series) *Recorder {
+		r, err := Create(atomicfile.Shared, filepath.Join(t.TempDir(), "x.zst"), time.Now(), time.Second, []string{"a"})
+		require.NoError(t, err)
+		require.NoError(t, r.Append(0, time.Now(), known, make([]float64, len(known)), nil))
+		r.lines.Abort()
+		return r
+	}
+	a := []exposition.Series{gauge("a")}
+	require.Error(t, aborted(a).Append(0, time.Now(), append(a, gauge("b")), []float64{1, 2}, nil))
+	r := aborted(a)
+	for range scrapesPerBlock - 2 {
+		require.NoError(t, r.Append(0, time.Now(), a, []float64{1}, nil))
+	}
+	require.Error(t, r.Append(0, time.Now(), a, []float64{1}, nil))
+	require.Error(t, aborted(a).Close())
 }
