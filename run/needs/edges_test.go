@@ -40,13 +40,13 @@ func TestRowsOfRefusals(t *testing.T) {
 		}
 		for _, name := range []string{"model", "context", "token ids"} {
 			if name != want {
-				require.Equal(t, Check{Name: name, State: Unknown, Found: "the preflight has ended before"}, row(t, s, name))
+				require.Equal(t, Check{Name: name, State: Unknown, Found: "not checked: the preflight ended first"}, row(t, s, name))
 			}
 		}
 	}
 	s := survey(t, nil)
 	s.Refusal = exit.Environment(exit.CodeDiskFull, "", "told")
-	require.Equal(t, "the preflight has ended before", row(t, s, "server").Found)
+	require.Equal(t, "not checked: the preflight ended first", row(t, s, "server").Found)
 	for _, name := range []string{"server", "model", "context", "token ids"} {
 		require.Equal(t, Check{Name: name, State: NotNeeded, Found: "the simulator will be started"},
 			row(t, survey(t, plan.Settings{"endpoint": ""}), name))
