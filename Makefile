@@ -122,7 +122,7 @@ TEST ?=
 mutate: setup
 	@go run ./scripts/mutate -n '$(N)' -seed '$(or $(SEED),1)' -tests '$(TESTS)' -run '$(TEST)' $(if $(SHORT),-short) -skip '$(SKIP)' $(PACKAGE)
 
-## make lint         run gofmt, go vet, staticcheck, clang-format
+## make lint         run gofmt, go vet, staticcheck, misspell, clang-format
 lint: setup
 	@bash scripts/lint.sh
 
