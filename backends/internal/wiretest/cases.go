@@ -1,6 +1,7 @@
 package wiretest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,27 +23,39 @@ type Failure struct {
 
 // Failures returns the ways in which a server can fail one request.
 func Failures() []Failure {
+	return slices.Concat(lateAnswers(), brokenAnswers(), malformedAnswers(), wrongAnswers())
+}
+
+func notStreamed(c *backends.Config) { c.Stream = false }
+
+func twoTokens() string { return Chunks(Event("5", "null"), Event("6", "null")) }
+
+// lateAnswers returns answers that come too late.
+func lateAnswers() []Failure {
 	// Long enough for every event before the limit, while other tests run in parallel.
 	const limit = 700 * time.Millisecond
 	first := func(c *backends.Config) { c.FirstTokenTimeout = limit }
 	between := func(c *backends.Config) { c.TokenTimeout = limit }
 	request := func(c *backends.Config) { c.RequestTimeout = limit }
-	offline := func(c *backends.Config) { c.Stream = false }
-	two := Chunks(Event("5", "null"), Event("6", "null"))
 	return []Failure{
 		{"silence before the header", Silence(""), first, "timeout_first_token", "--first-token-timeout", ""},
 		{"silence behind the header", Silence(StreamHead), first, "timeout_first_token", "", ""},
 		{"comments are not tokens", Silence(StreamHead + Chunks(": keep-alive\n\n", Usage(0))), first, "timeout_first_token",
 			"", "keep-alive"},
-		{"silence in the stream", Silence(StreamHead + two), between, "timeout_between_tokens", "--token-timeout",
+		{"silence in the stream", Silence(StreamHead + twoTokens()), between, "timeout_between_tokens", "--token-timeout",
 			`"token_ids":[5]`},
-		{"comments do not keep a stream alive", Drip(StreamHead+two, Chunks(": ping\n\n")), between, "timeout_between_tokens",
-			"",
-			""},
+		{"comments do not keep a stream alive", Drip(StreamHead+twoTokens(), Chunks(": ping\n\n")), between,
+			"timeout_between_tokens", "", ""},
 		{"tokens for ever", Drip(StreamHead, Chunks(Event("5", "null"))), request, "timeout_request", "--request-timeout",
 			""},
-		{"silence, not streamed", Silence(""), func(c *backends.Config) { offline(c); request(c) }, "timeout_request", "",
+		{"silence, not streamed", Silence(""), func(c *backends.Config) { notStreamed(c); request(c) }, "timeout_request", "",
 			""},
+	}
+}
+
+// brokenAnswers returns answers that are refused or cut off.
+func brokenAnswers() []Failure {
+	return []Failure{
 		{"500", Answers(Whole(500, "application/json", `{"error":{"message":"boom"}}`)), nil, "http_500",
 			"HTTP 500: {\"error\":{\"message\":\"boom\"}}", "boom"},
 		{"404", Answers(Whole(404, "application/json", `{"detail":"Not Found"}`)), nil, "http_404", "", "Not Found"},
@@ -50,22 +63,28 @@ func Failures() []Failure {
 			"http_302", `to "http://elsewhere/", which is not followed`, ""},
 		{"reset before the header", Resets(""), nil, "reset", "", ""},
 		{"closed before the header", Closes(""), nil, "reset", "", ""},
-		{"reset in the stream", Resets(StreamHead + two), nil, "reset", "", `"token_ids":[6]`},
-		{"closed in the stream", Closes(StreamHead + two), nil, "truncated", "", ""},
+		{"reset in the stream", Resets(StreamHead + twoTokens()), nil, "reset", "", `"token_ids":[6]`},
+		{"closed in the stream", Closes(StreamHead + twoTokens()), nil, "truncated", "", ""},
 		{"closed in a body", Closes("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n" +
-			Good), offline, "truncated", "", ""},
+			Good), notStreamed, "truncated", "", ""},
 		{"ended without finish_reason", Answers(StreamHead + Chunked(Event("5", "null"))), nil, "truncated",
 			"without a finish_reason", ""},
 		{"[DONE] alone proves nothing", Answers(StreamHead + Chunked(Event("5", "null"), Done)), nil, "truncated", "", ""},
 		{"ended inside an event", Answers(StreamHead + Chunked(Event("5", "null"), `data: {"choi`)), nil, "truncated",
 			"inside an event", ""},
-		{"bad chunk", Closes(StreamHead + two + "zz\r\nx\r\n"), nil, "bad_chunk", "", ""},
+		{"bad chunk", Closes(StreamHead + twoTokens() + "zz\r\nx\r\n"), nil, "bad_chunk", "", ""},
 		{"no HTTP", Closes("SSH-2.0-OpenSSH_9.2\r\n\r\n"), nil, "bad_chunk", "", ""},
+	}
+}
+
+// malformedAnswers returns answers that are not of the protocol.
+func malformedAnswers() []Failure {
+	return []Failure{
 		{"bad JSON in the stream", Answers(StreamHead + Chunked("data: {oops\n\n")), nil, "bad_json", "{oops", ""},
 		{"HTML", Answers(Whole(200, "text/html", "<html>front page</html>")), nil, "bad_json", "front page", "<html>"},
-		{"HTML, not streamed", Answers(Whole(200, "text/html", "<html>")), offline, "bad_json", "", ""},
+		{"HTML, not streamed", Answers(Whole(200, "text/html", "<html>")), notStreamed, "bad_json", "", ""},
 		{"gzip unasked", Answers(strings.Replace(Whole(200, "application/json", "\x1f\x8b"), "\r\n",
-			"\r\nContent-Encoding: gzip\r\n", 1)), offline, "bad_json", `Content-Encoding "gzip"`, ""},
+			"\r\nContent-Encoding: gzip\r\n", 1)), notStreamed, "bad_json", `Content-Encoding "gzip"`, ""},
 		{"an unexpected event", Answers(StreamHead + Chunked(`data: {"choices":[{"token_ids":"x"}]}`+"\n\n")), nil,
 			"bad_event", "", ""},
 		{"a choice that was not requested", Answers(StreamHead +
@@ -78,19 +97,25 @@ func Failures() []Failure {
 		{"no ids and no usage", Answers(StreamHead +
 			Chunked(`data: {"choices":[{"index":0,"text":"w","finish_reason":"stop"}]}`+"\n\n")),
 			func(c *backends.Config) { c.NeedIDs = false }, "bad_event", "unknown", ""},
+	}
+}
+
+// wrongAnswers returns answers of the protocol that report or contain a fault.
+func wrongAnswers() []Failure {
+	return []Failure{
 		{"error event, then [DONE]", Answers(StreamHead + Chunked(Event("5", "null"),
 			`data: {"error":{"message":"engine died","code":500}}`+"\n\n", Done)), nil, "server_error_event", "engine died", ""},
-		{"error in a body", Answers(Whole(200, "application/json", `{"error":"out of memory"}`)), offline,
+		{"error in a body", Answers(Whole(200, "application/json", `{"error":"out of memory"}`)), notStreamed,
 			"server_error_event", "out of memory", ""},
 		{"abort", Answers(StreamHead + Chunked(Event("5", `"abort"`), Done)), nil, "aborted", `"abort"`, ""},
 		{"no token", Answers(StreamHead + Chunked(Event("", `"stop"`), Usage(0), Done)), nil, "empty", "", ""},
-		{"no body", Answers(Whole(200, "application/json", "")), offline, "empty", "", ""},
+		{"no body", Answers(Whole(200, "application/json", "")), notStreamed, "empty", "", ""},
 		{"too short", Answers(StreamHead + Chunked(Event("5", `"stop"`), Done)), func(c *backends.Config) { c.MinTokens = 2 },
 			"too_short", "at least 2", ""},
 		{"too large", Answers(StreamHead + Chunked(strings.Repeat(": comment\n", 200), Event("5", `"stop"`))),
 			func(c *backends.Config) { c.MaxAnswerBytes = 1000 }, "too_large", "1000 bytes", ""},
 		{"too large, not streamed", Answers(Whole(200, "application/json", strings.Repeat(" ", 1200)+Good)),
-			func(c *backends.Config) { offline(c); c.MaxAnswerBytes = 1000 }, "too_large", "", ""},
+			func(c *backends.Config) { notStreamed(c); c.MaxAnswerBytes = 1000 }, "too_large", "", ""},
 		{"ids and usage differ", Answers(StreamHead + Chunked(Event("5,6", `"stop"`), Usage(3), Done)), nil,
 			"token_count_mismatch", "2 token ids, but usage.completion_tokens is 3", ""},
 		{"not streamed although requested", Answers(Whole(200, "application/json", Good)), nil, "no_first_token", "", ""},

@@ -113,11 +113,7 @@ func (cmd runCommand) run(c *cli.Context) error {
 		if _, err := cmd.aim(c, nil, v, list, launches); err != nil {
 			return err
 		}
-		all := launches[0].Shared() // the other launches share the same objects
-		for _, l := range launches {
-			all = append(all, l.Own()...)
-		}
-		return cmd.printObjects(all)
+		return cmd.printObjects(objectsOf(launches))
 	}
 	access, err := connect(c)
 	if err != nil {
@@ -157,6 +153,15 @@ func (cmd runCommand) run(c *cli.Context) error {
 	w.end(err)
 	cmd.exit = worst
 	return err
+}
+
+// objectsOf returns the objects of a command's launches.
+func objectsOf(launches []*objects.Launch) []runtime.Object {
+	all := launches[0].Shared() // the other launches share the same objects
+	for _, l := range launches {
+		all = append(all, l.Own()...)
+	}
+	return all
 }
 
 // options returns what all launches of a command share.
