@@ -10,7 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
-// officialEOS is the official script's default end token.
+// officialEOS is the official script's default end token (docs/reference/audits.md#test06).
 const officialEOS = 2
 
 // OfficialEOSOption returns the option -e of the official script for a benchmark, or "" if the script's default is

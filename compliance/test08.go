@@ -9,7 +9,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
 )
 
-// officialTolerance is the largest relative difference of two entropies that passes.
+// officialTolerance is the largest relative difference of two entropies that passes (docs/reference/audits.md#test08).
 const officialTolerance float64 = 0.001
 
 // maxPredictions limits the memory for the audit's answers to 256 MiB; TEST08 logs about 4096 answers.

@@ -163,3 +163,37 @@ func TestFindFaultyCitations(t *testing.T) {
 		require.Equal(t, test.fault, strings.Join(c.find(test.name, test.text), "\n"), test.text)
 	}
 }
+
+// goFile matches the name of a Go file.
+var goFile = regexp.MustCompile(`[\w./-]*\w\.go\b`)
+
+// missingFiles returns one sentence for each Go file that a comment on a line of its own names and that does not exist,
+// neither in the folder of the source nor by its path from the root of the repository.
+func missingFiles(name, text string, exists func(name string) bool) []string {
+	var faults []string
+	for _, at := range lineComment.FindAllStringSubmatchIndex(text, -1) {
+		for _, named := range goFile.FindAllString(text[at[2]:at[3]], -1) {
+			if !exists(path.Join(path.Dir(name), named)) && !exists(path.Clean(named)) {
+				faults = append(faults, fmt.Sprintf("%s:%d: there is no file %s", name, 1+strings.Count(text[:at[2]], "\n"), named))
+			}
+		}
+	}
+	return faults
+}
+
+func TestFilesInCommentsExist(t *testing.T) {
+	files := documents(t, ".go")
+	exists := func(name string) bool { _, ok := files[name]; return ok }
+	for name, text := range files {
+		for _, fault := range missingFiles(name, text, exists) {
+			t.Error(fault)
+		}
+	}
+}
+
+func TestFindMissingFiles(t *testing.T) {
+	exists := func(name string) bool { return name == "a/b.go" || name == "a/doc.go" }
+	require.Empty(t, missingFiles("a/doc.go", "// Reads (b.go).\n\tf() // not \"b.go\"\n\tg(\"c.go\")\n", exists))
+	require.Empty(t, missingFiles("x/y.go", "// as in a/b.go and ../a/doc.go.\n", exists))
+	require.Equal(t, []string{"x/y.go:2: there is no file b.go"}, missingFiles("x/y.go", "\n// as in b.go.\n", exists))
+}

@@ -55,8 +55,8 @@ func TestNothingBelowCmdReadsFlagsEnvironmentOrTerminal(t *testing.T) {
 }
 
 // isTable reports whether a file may list benchmarks as data: the registry's own columns cannot hold what packages
-// above it define, such as scorers, so a package may have one table of its own, in a file of this name. confkeys.go
-// contains LoadGen's model keys.
+// above it define, such as scorers, so a package may have one table of its own, in a file of this name.
+// internal/config/confkeys.go contains LoadGen's model keys.
 func isTable(s source) bool {
 	return filepath.Base(s.name) == "benchmarks.go" || s.name == "internal/config/confkeys.go"
 }

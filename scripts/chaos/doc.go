@@ -6,10 +6,11 @@
 //	chaos -only 123            the one test of seed 123, whose folder is kept
 //	chaos -runs 50 -match '\+http2'   50 tests over HTTP/2
 //
-// A test is one row of each table: protocols (protocols.go), faults (faults.go), actions (actions.go) and habits
-// (habits.go). The server (server.go) writes its bytes itself and records every request and its answer (truth.go). The
-// row of the data set determines its answer (rows.go), so each recorded answer is right or wrong. The judge (judge.go)
-// compares the record, the request log, the accuracy log and the exit code with that truth.
+// A test is one row of each table, protocols (protocols.go), faults (faults.go) and actions (actions.go), and some
+// habits of its servers (draw.go). The server (server.go) writes its bytes itself and records every request and its
+// answer (truth.go). The row of the data set determines its answer (rows.go), so each recorded answer is right or
+// wrong. The judge (judge.go) compares the record, the request log, the accuracy log and the exit code with that
+// truth.
 //
 // The judge requires:
 //

@@ -10,7 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// maxAccuracyLog is the size of a truncated accuracy log, in bytes.
+// maxAccuracyLog is the largest size of a truncated accuracy log, in bytes
+// (docs/reference/submission-rules.md#the-tree).
 const maxAccuracyLog = 10 << 10
 
 // accuracyRules check the scores and the truncated log (docs/reference/submission-rules.md#accuracy). The open division

@@ -122,7 +122,8 @@ func divisionFiles(s *scope, breach breachFunc) {
 	}
 }
 
-// maxFileSize is the organisers' limit on the size of a file, in bytes.
+// maxFileSize is the organisers' limit on the size of a file, in bytes
+// (docs/reference/submission-rules.md#files-and-names).
 const maxFileSize = 50 << 20
 
 // maxFiles limits the walk over a submitter's files.
