@@ -7,7 +7,8 @@
 //	line = secret.Args(os.Args)   // by name: --api-key, --SSL_keyfile_password=...
 //
 // It finds a secret by its value, once that was added, or by the name in front of it: an argument, a variable, a field
-// of JSON or YAML. It compares names without regard to case and to the signs between words.
+// of JSON or YAML. It compares values without regard to the case of ASCII letters, and names without regard to case and
+// to the signs between words.
 //
 // It imports nothing of the project.
 package secret

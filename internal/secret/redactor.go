@@ -18,7 +18,8 @@ const (
 	distinct = 8 // length in bytes; a shorter value is hidden only if no letter or digit adjoins it
 )
 
-// Redactor removes known secrets from text. Its methods may be called from any goroutine. A nil Redactor has no
+// Redactor removes known secrets from text. It compares ASCII letters without regard to case, because servers and
+// gateways change the case of what they repeat. Its methods may be called from any goroutine. A nil Redactor has no
 // secrets.
 type Redactor struct {
 	mu     sync.RWMutex
@@ -111,27 +112,47 @@ func (r *Redactor) Values(text string) string {
 
 // without hides a value in a text. It hides a short value only if no letter or digit adjoins it.
 func without(text, value string) string {
-	if len(value) >= distinct {
-		return strings.ReplaceAll(text, value, Hidden)
+	i := Index(text, value)
+	if i < 0 {
+		return text
 	}
 	var b strings.Builder
-	for {
-		i := strings.Index(text, value)
-		if i < 0 {
-			break
-		}
+	for ; i >= 0; i = Index(text, value) {
+		end := i + len(value)
 		before, _ := utf8.DecodeLastRuneInString(text[:i])
-		after, _ := utf8.DecodeRuneInString(text[i+len(value):])
+		after, _ := utf8.DecodeRuneInString(text[end:])
 		b.WriteString(text[:i])
-		if wordy(before) || wordy(after) {
-			b.WriteString(value)
+		if len(value) < distinct && (wordy(before) || wordy(after)) {
+			b.WriteString(text[i:end])
 		} else {
 			b.WriteString(Hidden)
 		}
-		text = text[i+len(value):]
+		text = text[end:]
 	}
 	b.WriteString(text)
 	return b.String()
+}
+
+// Index returns the first place of a value in a text without regard to the case of ASCII letters, or -1. It copies
+// nothing, since engine logs are long.
+func Index(text, value string) int {
+	for i := 0; i+len(value) <= len(text); i++ {
+		n := 0
+		for n < len(value) && lower(text[i+n]) == lower(value[n]) {
+			n++
+		}
+		if n == len(value) {
+			return i
+		}
+	}
+	return -1
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
 }
 
 func wordy(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

@@ -96,6 +96,37 @@ func TestValues(t *testing.T) {
 	require.Equal(t, "HF_TOKEN=***", none.Text("HF_TOKEN=a"))
 }
 
+// A value is hidden in whatever case a server repeats it, in every spelling.
+func TestValuesInAnyCase(t *testing.T) {
+	var r Redactor
+	r.Add("Correct-Horse-99", "pA-7", `Say"Ä`+"\t<Tab>", "STAPLE/battery+1")
+	for text, want := range map[string]string{
+		"correct-horse-99":               "***",
+		"xCORRECT-HORSE-99x":             "x***x",
+		"cOrReCt-hOrSe-99correct-horse-": "***correct-horse-",
+		"PA-7, xPa-7, pa-7x, Pa-7":       "***, xPa-7, pa-7x, ***",
+		`say\"Ä\t\u003Ctab\u003E`:        "***",
+		"staple%2fBATTERY%2b1":           "***",
+		`say"ä` + "\t<tab>":              `say"ä` + "\t<tab>", // beyond ASCII the case counts
+		"Kelvin \u212a orrect-horse-99":  "Kelvin \u212a orrect-horse-99",
+	} {
+		require.Equal(t, want, r.Values(text), text)
+	}
+	text, err := r.JSON(map[string]any{"detail": `{"error": "no key CORRECT-horse-99"}`, "list": []string{"sAy\"Ä\t<taB>"}})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"detail": "{\"error\": \"no key ***\"}", "list": ["***"]}`, string(text))
+}
+
+// For any text and value, without regard to case: the place found is where the lower-case value lies in the lower-case
+// text.
+func TestIndex(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringMatching(`[abAB-]{0,12}`).Draw(t, "text")
+		value := rapid.StringMatching(`[abAB-]{1,4}`).Draw(t, "value")
+		require.Equal(t, strings.Index(strings.ToLower(text), strings.ToLower(value)), Index(text, value))
+	})
+}
+
 // For any secret at any place in a value: the result is valid JSON, does not contain the secret, and is otherwise
 // unchanged.
 func TestJSON(t *testing.T) {

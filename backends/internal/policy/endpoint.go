@@ -14,6 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/balance"
 	"github.com/mlperf-go/mlperf-go/backends/internal/dial"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
+	"github.com/mlperf-go/mlperf-go/internal/secret"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
@@ -82,19 +83,23 @@ func RequestID(e *backends.Endpoint, p wire.Protocol) wire.RequestIDField {
 // leastOfKey is the shortest beginning of a key, in bytes, that is removed from the end of a text.
 const leastOfKey = 4
 
-// Redact removes the API key from a text, and its beginning from the end of a text that was cut there.
+// Redact removes the API key, in any case, from a text, and its beginning from the end of a text that was cut there.
 func (e *Endpoint) Redact(text []byte) []byte {
 	if e.key == "" {
 		return text
 	}
-	text = bytes.ReplaceAll(text, []byte(e.key), []byte("[key]"))
-	whole := bytes.TrimSuffix(text, []byte("...")) // what backends.Cut leaves
+	rest, clean := string(text), make([]byte, 0, len(text))
+	for i := secret.Index(rest, e.key); i >= 0; i = secret.Index(rest, e.key) {
+		clean = append(append(clean, rest[:i]...), "[key]"...)
+		rest = rest[i+len(e.key):]
+	}
+	whole := strings.TrimSuffix(rest, "...") // what backends.Cut leaves
 	for n := min(len(e.key)-1, len(whole)); n >= leastOfKey; n-- {
-		if rest, is := bytes.CutSuffix(whole, []byte(e.key[:n])); is {
-			return append(bytes.Clone(rest), "[key]"...)
+		if before := whole[:len(whole)-n]; secret.Index(whole[len(before):], e.key[:n]) == 0 {
+			return append(append(clean, before...), "[key]"...)
 		}
 	}
-	return text
+	return append(clean, rest...)
 }
 
 // Record returns a failed attempt for the record, without the API key, which the server may have sent back.

@@ -111,6 +111,7 @@ func TestEndpoints(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "nothing of it": "nothing of it", "sk-": "sk-", "a sk-0123456789 b": "a [key] b", "a sk-012345678": "a [key]",
 		"a sk-0...": "a [key]", "sk-0123456789sk-01": "[key][key]", "a sk-0123...b": "a sk-0123...b",
+		"a SK-0123456789 Sk-0123456789": "a [key] [key]", "a Sk-01...": "a [key]",
 	} {
 		require.Equal(t, want, string(long.Redact([]byte(text))), text)
 	}
