@@ -105,6 +105,8 @@ var dishonestOf = map[string]dishonest{
 			"exits":                 "exit(0);",
 			"exits when called":     "function twice($n) { exit(0); }",
 			"returns":               "return;",
+			"another program":       "pcntl_exec(PHP_BINARY, ['-r', '0;']);\nexit(0);",
+			"another in a call":     "function twice($n) { pcntl_exec('/bin/true'); exit(0); }",
 			"ends the program":      "?>",
 			"stops the compiler":    "__halt_compiler();",
 			"at the end":            "register_shutdown_function(function () { exit(0); });",
