@@ -127,7 +127,7 @@ func TestTraceparentNamesTheSample(t *testing.T) {
 }
 
 // A server answers each request twice, over TLS and through a proxy. Answers carry no ids there, so the run is INVALID.
-func TestFaultAnsweredTwiceOverNetHTTP(t *testing.T) {
+func TestFaultAnsweredTwiceOverTLSAndProxy(t *testing.T) {
 	program(t)
 	t.Parallel()
 	twice := func(x *call) {
