@@ -133,7 +133,7 @@ func (cmd metricsCommand) runPlot(c *cli.Context) error {
 	if format != plot.SVG && format != plot.PNG {
 		return exit.Usage(exit.CodePlot, "Use .svg or .png", "unknown suffix of --output %s", path)
 	}
-	set, err := readMetrics(c, series.IsSignal)
+	set, err := cmd.readWhole(c, series.IsSignal)
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (cmd metricsCommand) export() *cli.Command {
 }
 
 func (cmd metricsCommand) runExport(c *cli.Context) error {
-	set, err := readMetrics(c, func(s *series.Series) bool { return strings.Contains(s.Name, c.String("name")) })
+	set, err := cmd.readWhole(c, func(s *series.Series) bool { return strings.Contains(s.Name, c.String("name")) })
 	if err != nil {
 		return err
 	}
@@ -197,6 +197,15 @@ func (cmd metricsCommand) runExport(c *cli.Context) error {
 	return nil
 }
 
+// readWhole reads like readMetrics, and reports on stderr if the file is incomplete.
+func (cmd metricsCommand) readWhole(c *cli.Context, keep func(*series.Series) bool) (*series.Set, error) {
+	set, err := readMetrics(c, keep)
+	if err == nil && set.Torn {
+		cmd.notice(tornNote)
+	}
+	return set, err
+}
+
 // readMetrics reads the file in the argument, or that of a run's folder.
 func readMetrics(c *cli.Context, keep func(*series.Series) bool) (*series.Set, error) {
 	if c.NArg() != 1 {
@@ -207,7 +216,7 @@ func readMetrics(c *cli.Context, keep func(*series.Series) bool) (*series.Set, e
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		folder := path
 		path = filepath.Join(folder, filepath.FromSlash(record.MetricsName))
-		if _, err := os.Stat(path); err != nil {
+		if _, err := os.Stat(path); err != nil && atomicfile.Left(path) == "" {
 			return nil, withoutMetrics(c.Command.Name, folder, err)
 		}
 	}
@@ -246,11 +255,15 @@ func withoutMetrics(command, folder string, cause error) error {
 	return exit.Usage(exit.CodeMetrics, hint, "%s is not the folder of a run", folder)
 }
 
+// tornNote reports that a file has only the readings up to its writer's last block.
+const tornNote = "the metrics are incomplete: the file has no end, because its writer was killed or still runs"
+
 // print prints the signals of all targets together, and the pages that could not be read.
 func (cmd metricsCommand) print(set *series.Set) error {
 	signals := record.Signals(set)
 	if cmd.json {
-		cmd.writeJSON(map[string]any{"targets": set.Targets, "interval_s": set.IntervalS, "signals": signals})
+		cmd.writeJSON(map[string]any{"targets": set.Targets, "interval_s": set.IntervalS, "signals": signals,
+			"incomplete": set.Torn})
 		return nil
 	}
 	w := cmd.out.table()
@@ -263,7 +276,7 @@ func (cmd metricsCommand) print(set *series.Set) error {
 		fmt.Fprintln(w)
 	}
 	if set.Torn {
-		fmt.Fprintln(w, "note\tthe end of the file is missing: its writer was killed")
+		fmt.Fprintln(w, "note\t"+tornNote)
 	}
 	printSignals(w, signals)
 	w.Flush()

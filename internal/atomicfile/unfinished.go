@@ -67,9 +67,7 @@ func removeLeftovers(dir *os.Root, name string) {
 	defer d.Close()
 	names, _ := d.Readdirnames(-1) // a remaining leftover costs only space
 	for _, n := range names {
-		rest, ours := strings.CutPrefix(n, tempPrefix(name))
-		random, unfinished := strings.CutSuffix(rest, tmpSuffix)
-		if ours && unfinished && isRandom(random) {
+		if isUnfinished(n, name) {
 			_ = dir.Remove(n)
 		}
 	}
@@ -83,6 +81,13 @@ func RemoveUnfinished(path string) {
 	}
 	defer dir.Close()
 	removeLeftovers(dir, filepath.Base(path))
+}
+
+// isUnfinished reports whether temp is the name of an unfinished file of name.
+func isUnfinished(temp, name string) bool {
+	rest, ours := strings.CutPrefix(temp, tempPrefix(name))
+	random, unfinished := strings.CutSuffix(rest, tmpSuffix)
+	return ours && unfinished && isRandom(random)
 }
 
 // isRandom reports whether s has the form of rand.Text.

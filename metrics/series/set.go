@@ -60,8 +60,12 @@ type Series struct {
 }
 
 // Read reads a file. keep selects series by their description; nil keeps all. A file whose end is missing is read as
-// far as it goes, and Torn.
+// far as it goes, and Torn. So is the unfinished file of a killed run if path does not exist.
 func Read(path string, keep func(*Series) bool) (*Set, error) {
+	left := atomicfile.Left(path)
+	if left != "" {
+		path = left
+	}
 	file, err := atomicfile.OpenLines(path)
 	if err != nil {
 		return nil, err
@@ -71,6 +75,7 @@ func Read(path string, keep func(*Series) bool) (*Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the metrics in %s: %w", path, err)
 	}
+	set.Torn = set.Torn || left != ""
 	return set, nil
 }
 
@@ -81,7 +86,11 @@ func read(from io.Reader, keep func(*Series) bool) (*Set, error) {
 	number := 0
 	for lines.Scan() {
 		number++
-		if err := r.line(number, lines.Bytes()); err != nil {
+		err := r.line(number, lines.Bytes())
+		if err != nil && number > 1 && lines.Err() != nil {
+			break // a part of a line, at which the compressed stream ends
+		}
+		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", number, err)
 		}
 	}
