@@ -9,9 +9,11 @@
 // reads LoadGen's logs and writes the run's folder with the Record (run.json), whose verdict is stricter than
 // LoadGen's. A process can run one test, because LoadGen keeps state.
 //
-// The supported API is Settings, New, Plan, Run, PreflightOnly, Preflight, Observer, Progress, Record, Verdict,
-// ReadRecord, Error with its exit codes, and Interrupt. FromPlan, CheckFolder and CheckRoom serve the commands of this
-// module, like the packages run/plan, run/record, run/rehearse, run/score and run/exit, and may change.
+// The supported API is Settings, New, Plan, Run, PreflightOnly, Preflight, Observer, Progress with its parts Failure
+// and ServerSignals, Record, Verdict, ReadRecord, Error with its exit codes, Classify, which makes one of any error,
+// and Interrupt. FromPlan, CheckFolder and CheckRoom serve the commands of this module. OpenProbes, OpenAssigned,
+// ProbeClient, ProbeLoad and Probe are the client of packages tune, sweep and experiment. All these may change, like
+// the packages run/plan, run/record, run/rehearse, run/score and run/exit.
 //
 // The package reads no flags, no environment and no terminal, and prints nothing. It must not import submission or cmd,
 // nor package sim, which run/rehearse starts as a process.

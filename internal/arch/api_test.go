@@ -8,9 +8,12 @@ import (
 	"go/token"
 	"go/types"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -33,8 +36,14 @@ var shared = []string{
 	"ledger", "metrics/hostinfo", "models", "run/exit", "run/record", "servers", "tokenizer/finder",
 }
 
-// forTheCommand lists exported functions that only the command uses. Their signatures may name unsupported types.
-var forTheCommand = []string{"run.FromPlan"}
+// forThisModule lists exported names of package run that serve other packages of this module and are unsupported.
+var forThisModule = []string{"CheckFolder", "CheckRoom", "FromPlan", "OpenAssigned", "OpenProbes", "Probe",
+	"ProbeClient", "ProbeLoad"}
+
+// isInternal reports whether a name of a supported package is unsupported.
+func isInternal(folder, name string) bool {
+	return folder == "run" && slices.Contains(forThisModule, name)
+}
 
 // typeChecked returns the compiled packages of the module below the given folders, keyed by folder.
 var typeChecked = sync.OnceValues(func() (map[string]*types.Package, error) {
@@ -72,7 +81,7 @@ func exported(p *types.Package) []string {
 	add := func(parts ...string) { names = append(names, strings.Join(parts, ".")) }
 	for _, name := range p.Scope().Names() {
 		object := p.Scope().Lookup(name)
-		if !object.Exported() {
+		if !object.Exported() || isInternal(folderOf(p), name) {
 			continue
 		}
 		add(name)
@@ -83,6 +92,13 @@ func exported(p *types.Package) []string {
 		for m := range types.NewMethodSet(types.NewPointer(named)).Methods() {
 			if m.Obj().Exported() && m.Obj().Pkg() == p {
 				add(name, m.Obj().Name())
+			}
+		}
+		if s, ok := named.Underlying().(*types.Struct); ok && named.Obj().Pkg() == p {
+			for f := range s.Fields() {
+				if f.Exported() {
+					add(name, f.Name())
+				}
 			}
 		}
 	}
@@ -168,8 +184,7 @@ func TestSupportedSignaturesNameSupportedTypes(t *testing.T) {
 	for folder, p := range packages {
 		for _, name := range p.Scope().Names() {
 			object := p.Scope().Lookup(name)
-			if !object.Exported() || slices.Contains(shared, folder) ||
-				slices.Contains(forTheCommand, folder+"."+name) {
+			if !object.Exported() || slices.Contains(shared, folder) || isInternal(folder, name) {
 				continue
 			}
 			mentioned(p, object, func(where string, typ *types.TypeName) {
@@ -179,6 +194,49 @@ func TestSupportedSignaturesNameSupportedTypes(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// folders returns the folders that a part of a page names, one after the other.
+func folders(part string) (list []string) {
+	for _, m := range regexp.MustCompile("`([a-z/-]+)`").FindAllStringSubmatch(part, -1) {
+		list = append(list, m[1])
+	}
+	return list
+}
+
+// The page of the API names every package of the repository, supported or not, and no other.
+func TestThePageNamesEveryPackage(t *testing.T) {
+	page := text(t, "docs/reference/api.md")
+	_, rest, found := strings.Cut(page, "\nThey are these folders and everything below them")
+	require.True(t, found)
+	named, _, found := strings.Cut(rest, "\n## ")
+	require.True(t, found)
+	for _, name := range slices.Concat(supported, shared, forThisModule) {
+		require.Contains(t, page, "`"+name+"`")
+	}
+	tops := map[string]bool{}
+	for name := range documents(t, ".go") {
+		if !strings.HasSuffix(name, "_test.go") && !strings.Contains("/"+name, "/internal/") &&
+			!slices.Contains(supported, path.Dir(name)) {
+			top, _, _ := strings.Cut(name, "/")
+			tops[top] = true
+		}
+	}
+	require.ElementsMatch(t, slices.Collect(maps.Keys(tops)), folders(named))
+}
+
+// The package comment of run names every supported function and type, and every name that serves this module.
+func TestThePackageCommentOfRunIsComplete(t *testing.T) {
+	packages, err := typeChecked()
+	require.NoError(t, err)
+	comment := text(t, "run/doc.go")
+	for _, name := range slices.Concat(exported(packages["run"]), forThisModule) {
+		_, isConst := packages["run"].Scope().Lookup(name).(*types.Const)
+		if isConst || strings.Contains(name, ".") {
+			continue // the comment speaks of exit codes and verdicts together
+		}
+		require.Regexp(t, `\b`+name+`\b`, comment)
 	}
 }
 
