@@ -40,7 +40,8 @@ func TestRowsOfRefusals(t *testing.T) {
 		}
 		for _, name := range []string{"model", "context", "token ids"} {
 			if name != want {
-				require.Equal(t, Check{Name: name, State: Unknown, Found: "not checked: the preflight ended first"}, row(t, s, name))
+				require.Equal(t, Check{Name: name, State: Unknown, Found: "not checked: the preflight ended first"},
+					row(t, s, name))
 			}
 		}
 	}
