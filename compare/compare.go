@@ -269,6 +269,10 @@ func (p *Pair) addResult() {
 		row.interval = func(float64) (*Interval, error) { return tuneInterval(a, b) }
 	case a.requests == nil || b.requests == nil:
 		row.Why = "no request logs"
+	case a.point != nil && b.point != nil:
+		row.interval = func(confidence float64) (*Interval, error) {
+			return intervalOfRate(a.point.flow(), b.point.flow(), confidence, false)
+		}
 	case a.Scenario == "SingleStream":
 		row.interval = func(confidence float64) (*Interval, error) {
 			e2e := measures[len(measures)-1]

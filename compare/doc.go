@@ -1,5 +1,5 @@
-// Package compare reads results of runs, campaigns, tunes and submission trees, and compares them: the settings
-// that differ, then each figure with its change and, for runs with request logs, whether the change may be noise.
+// Package compare reads results of runs, campaigns, tunes, sweeps and submission trees, and compares them: the
+// settings that differ, then each figure with its change and, with request logs, whether the change may be noise.
 //
 //	a, err := compare.Read(ctx, "results/yesterday", compare.Options{})
 //	b, err := compare.Read(ctx, "results/today", compare.Options{})
@@ -10,5 +10,5 @@
 // time order (bootstrap.go, docs/explanation/comparison.md). Read reads as much of a folder as possible, and marks
 // missing parts.
 //
-// It imports submission, tune, report and what is below them, and nothing above; it reads no flags.
+// It imports submission, tune, sweep, report and what is below them, and nothing above; it reads no flags.
 package compare

@@ -17,6 +17,9 @@ type answered struct{ target, scheduled, completed float64 } // queries/s
 
 // load returns the rates of a Server test; false: it is not such a test, or they are unknown.
 func (r *Result) load() (s answered, ok bool) {
+	if r.point != nil {
+		return r.point.rates, r.point.rates != answered{}
+	}
 	for key, to := range map[string]*float64{"effective_target_qps": &s.target,
 		"result_scheduled_samples_per_sec": &s.scheduled, "result_completed_samples_per_sec": &s.completed} {
 		if *to, ok = number(r.loadgen[key]); !ok || !(*to > 0) {
@@ -63,6 +66,9 @@ func (p *Pair) lowerTarget() bool {
 
 // answerTokens returns the mean length of the answers in tokens; 0: unknown.
 func (r *Result) answerTokens() float64 {
+	if r.point != nil {
+		return r.point.answer
+	}
 	for _, keys := range [][2]string{{"result_completed_tokens_per_second", "result_completed_samples_per_sec"},
 		{"result_tokens_per_second", "result_samples_per_second"}} {
 		tokens, hasTokens := number(r.loadgen[keys[0]])

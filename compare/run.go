@@ -130,16 +130,21 @@ func (r *Result) fill(rec *record.Record) {
 	if rec.Accuracy != nil {
 		r.Accuracy = scores(rec.Accuracy.Metrics, rec.Rehearsal)
 	}
-	for name, stats := range map[string]*ledger.Stats{"TTFT": rec.LatencyS.TTFT, "TPOT": rec.LatencyS.TPOT,
-		"request time": rec.LatencyS.E2E} {
-		if stats != nil {
-			for p, v := range map[float64]float64{0.5: stats.P50, 0.9: stats.P90, 0.95: stats.P95, 0.99: stats.P99,
-				0.999: stats.P999} {
-				r.tails[tail{name, p}] = v
-			}
-		}
-	}
+	r.addTail("TTFT", rec.LatencyS.TTFT)
+	r.addTail("TPOT", rec.LatencyS.TPOT)
+	r.addTail("request time", rec.LatencyS.E2E)
 	r.addFacts(rec)
+}
+
+// addTail adds the percentiles of a latency.
+func (r *Result) addTail(name string, stats *ledger.Stats) {
+	if stats == nil {
+		return
+	}
+	for p, v := range map[float64]float64{0.5: stats.P50, 0.9: stats.P90, 0.95: stats.P95, 0.99: stats.P99,
+		0.999: stats.P999} {
+		r.tails[tail{name, p}] = v
+	}
 }
 
 // scores returns the scores of an accuracy test with their targets in one line.

@@ -14,6 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
+	"github.com/mlperf-go/mlperf-go/sweep"
 	"github.com/mlperf-go/mlperf-go/tune"
 )
 
@@ -25,6 +26,7 @@ const (
 	RunKind      Kind = "run"
 	CampaignKind Kind = "campaign"
 	TuneKind     Kind = "tune"
+	SweepKind    Kind = "sweep"
 	TreeKind     Kind = "tree"
 )
 
@@ -66,7 +68,7 @@ type Result struct {
 	System    string   `json:"system"`
 	// Rehearsal: "yes" or "no"
 	Rehearsal string `json:"rehearsal"`
-	Dataset   string `json:"dataset"`  // SHA-256
+	Dataset   string `json:"dataset"`  // SHA-256; of a sweep: the name of the file
 	Rows      string `json:"rows"`     // of the data set that LoadGen uses
 	Sampling  string `json:"sampling"` // tokens and temperature
 	Limits    string `json:"limits"`
@@ -84,6 +86,7 @@ type Result struct {
 	settings []setting        // in the order of their files
 	requests *ledger.Test     // nil: no request log
 	loadgen  map[string]any   // result_ and effective_ keys
+	point    *point           // nil: not of a sweep
 }
 
 // setting is a named value.
@@ -112,7 +115,7 @@ func Read(ctx context.Context, folder string, o Options) (*Source, error) {
 			return s, kind.read(ctx, s, folder, o)
 		}
 	}
-	return nil, fmt.Errorf("%s is not the folder of a run, a campaign, a tune or a submission tree", folder)
+	return nil, fmt.Errorf("%s is not the folder of a run, a campaign, a tune, a sweep or a submission tree", folder)
 }
 
 // kinds are the kinds of folders with the entries that identify them.
@@ -122,6 +125,7 @@ var kinds = []struct {
 	read func(ctx context.Context, s *Source, folder string, o Options) error
 }{
 	{TuneKind, has(tune.FileName), readTune},
+	{SweepKind, has(sweep.FileName), readSweep},
 	{CampaignKind, has(layout.StateName), readCampaign},
 	{TreeKind, has(layout.Divisions()...), readTree},
 	{RunKind, has(record.FileName, record.LogFolder, record.ConfigName), readRunFolder},

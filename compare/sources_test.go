@@ -17,6 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/servers"
 	"github.com/mlperf-go/mlperf-go/submission/check"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
+	"github.com/mlperf-go/mlperf-go/sweep"
 	"github.com/mlperf-go/mlperf-go/tune"
 )
 
@@ -64,7 +65,8 @@ func TestKindsOfFolders(t *testing.T) {
 // What stops a tune or a campaign from being read becomes a note.
 func TestStatesThatCannotBeRead(t *testing.T) {
 	for name, want := range map[string]string{tune.FileName: "the state of the tune cannot be read: ",
-		layout.StateName: "the state of the campaign cannot be read: "} {
+		layout.StateName: "the state of the campaign cannot be read: ",
+		sweep.FileName:   "the state of the sweep cannot be read: "} {
 		folder := t.TempDir()
 		write(t, folder, name, "{")
 		s := read(t, folder)

@@ -54,7 +54,9 @@ func WriteRequests(access atomicfile.Access, path string, t *Test) error {
 	return lines.Close()
 }
 
-func firstIssueNS(entries []Entry) int64 {
+// FirstIssueNS returns the first issue in ns since 1970, to which the times of a request log are relative; 0: no
+// query was issued.
+func FirstIssueNS(entries []Entry) int64 {
 	first := int64(0)
 	for i := range entries {
 		if at := entries[i].IssuedNS; first == 0 || at < first {
@@ -72,7 +74,7 @@ type requestWriter struct {
 }
 
 func newRequestWriter(t *Test) *requestWriter {
-	return &requestWriter{test: t, first: firstIssueNS(t.Entries), finishes: quoted(t.Names.Finishes),
+	return &requestWriter{test: t, first: FirstIssueNS(t.Entries), finishes: quoted(t.Names.Finishes),
 		sources: quoted(t.Names.Sources), reasons: quoted(t.Names.Reasons)}
 }
 

@@ -77,7 +77,7 @@ func Measure(data *ledger.Test, w Window, limits Limits, accelerators int) Figur
 		if e.DoneNS >= w.FromNS && e.DoneNS < w.ToNS && e.Succeeded() {
 			ended++
 		}
-		tokens += w.tokens(e)
+		tokens += w.Tokens(e)
 		busy += w.overlap(due, e.DoneNS)
 	}
 	m := ledger.Compute(counted, data.Schedule, data.T0NS, ledger.Options{Origin: data.Origin})
@@ -108,9 +108,9 @@ func limited(e *ledger.Entry, due int64) ledger.Times {
 	return t
 }
 
-// tokens returns how many output tokens of an answer the server sent in the window. They are assumed to be spread
+// Tokens returns how many output tokens of an answer the server sent in the window. They are assumed to be spread
 // evenly between the first and the last token.
-func (w Window) tokens(e *ledger.Entry) float64 {
+func (w Window) Tokens(e *ledger.Entry) float64 {
 	if !e.Succeeded() {
 		return 0
 	}

@@ -61,6 +61,8 @@ type Point struct {
 	TookS   float64        `json:"took_s"`
 	Spoiled []record.Cause `json:"spoiled"` // why it does not count; empty: it does
 	Front   bool           `json:"front"`   // it is on the Pareto front
+	// start of the window after the first issue; null: an earlier version did not write it
+	WindowFromNS *int64 `json:"window_from_ns"`
 	Figures
 }
 

@@ -18,8 +18,8 @@ func (cmd compareCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "compare", Usage: "compare results: what differs, by how much, and whether it may be noise",
 		ArgsUsage: "A B [C...]", HideHelpCommand: true, OnUsageError: usageError,
-		Description: "A, B and C are folders of runs, campaigns or tunes, or submission trees of v5.1 and later; or all " +
-			"are runs of workloads. Each of the others is compared with A.\n" +
+		Description: "A, B and C are folders of runs, campaigns, tunes or sweeps, or submission trees of v5.1 and later; " +
+			"or all are runs of workloads. Each of the others is compared with A.\n" +
 			"Results under different rules are shown side by side and not ranked.",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "gate", Usage: "exit with code 1 if a figure certainly got worse, or if results cannot be " +
@@ -101,8 +101,8 @@ func (cmd compareCommand) printGate(g *compare.Gate) {
 func readSource(c *cli.Context, folder string) (*compare.Source, error) {
 	s, err := compare.Read(c.Context, folder, compare.Options{Submitter: c.String("submitter"), Round: c.String("round")})
 	if err != nil {
-		return nil, exit.Usage(exit.CodeResults, "Give the folder of a run, a campaign or a tune, or a submission tree",
-			"%w", err)
+		return nil, exit.Usage(exit.CodeResults, "Give the folder of a run, a campaign, a tune or a sweep, or a submission "+
+			"tree", "%w", err)
 	}
 	return s, nil
 }
