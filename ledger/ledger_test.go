@@ -247,8 +247,9 @@ func TestReadRequestsNamesTheLine(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "requests.jsonl")
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-		_, err := ReadRequests(path)
+		before, err := ReadRequests(path)
 		require.ErrorContains(t, err, want, text)
+		require.Len(t, before.Entries, strings.Count(text, good)-strings.Count(text, good+good), "those before the damage")
 		require.ErrorContains(t, err, path)
 	}
 }

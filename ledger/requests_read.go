@@ -63,6 +63,7 @@ func eachAnswer(r io.Reader, take func(Answer)) error {
 
 // ReadRequests reads a requests file back, so that its figures can be computed again. The file has no absolute times,
 // so the first issue gets an arbitrary time. Schedule contains every sample's scheduled time, whatever the origin was.
+// With the error of a damaged file it returns the requests before the damage, which may be none.
 func ReadRequests(path string) (*Test, error) {
 	var t *Test
 	err := openLines(path, func(r io.Reader) (err error) {
@@ -75,11 +76,9 @@ func ReadRequests(path string) (*Test, error) {
 func readRequests(r io.Reader) (*Test, error) {
 	t := &Test{T0NS: replayStartNS, Origin: FromSchedule}
 	n := tables{ends: finishes()}
-	if err := eachLine(r, func(line *requestLine) error { return t.add(line, &n) }); err != nil {
-		return nil, err
-	}
+	err := eachLine(r, func(line *requestLine) error { return t.add(line, &n) })
 	t.Names = Names{n.reasons.all(), n.sources.all(), n.ends.all()}
-	return t, nil
+	return t, err
 }
 
 // openLines opens a requests file, calls read, and adds the file's name to the error.

@@ -208,6 +208,15 @@ func mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
+// cut removes the last tenth of a file.
+func cut(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	return os.Truncate(path, info.Size()*9/10)
+}
+
 // TestDamagedFolders reads folders with missing, truncated or foreign parts.
 func TestDamagedFolders(t *testing.T) {
 	for _, damage := range []struct {
@@ -216,8 +225,10 @@ func TestDamagedFolders(t *testing.T) {
 		note string
 	}{
 		{"no log", func(f string) error { return os.Remove(filepath.Join(f, record.RequestsName)) }, "no request log"},
-		{"cut log", func(f string) error { return os.Truncate(filepath.Join(f, record.RequestsName), 500) },
+		{"log without a request", func(f string) error { return os.Truncate(filepath.Join(f, record.RequestsName), 10) },
 			"request log cannot"},
+		{"cut log", func(f string) error { return cut(filepath.Join(f, record.RequestsName)) },
+			"the request log is cut after "},
 		{"cut metrics", func(f string) error { return os.Truncate(filepath.Join(f, record.MetricsName), 10) },
 			"metrics cannot"},
 		{"bad failures", func(f string) error {
@@ -236,6 +247,14 @@ func TestDamagedFolders(t *testing.T) {
 			require.Contains(t, r.Notes[0], damage.note)
 			require.Contains(t, text, "INVALID")
 			require.NotContains(t, text, "root:x:")
+			require.Equal(t, damage.name == "cut log", r.Cut)
+			if r.Cut {
+				n := len(r.Requests.Entries)
+				require.True(t, n > 100 && n < 1000, "%d requests", n)
+				require.Contains(t, r.Notes[0], fmt.Sprintf(" %d requests", n))
+				require.Contains(t, text, fmt.Sprintf("Note: the request log is cut after %d requests", n))
+				require.EqualValues(t, n-1, r.Requests.Entries[n-1].Seq)
+			}
 		})
 	}
 	_, err := Read(t.TempDir())

@@ -25,6 +25,7 @@ type Run struct {
 	Name     string // the folder that was named
 	Record   *record.Record
 	Requests *ledger.Test // nil: no request log
+	Cut      bool         // Requests are only those before a damage of the log
 	Metrics  *series.Set  // nil: none were recorded
 	Failures []*Failure   // by cause, the most frequent first
 	Config   string       // config.yaml
@@ -78,13 +79,7 @@ func Read(folder string) (*Run, error) {
 		return nil, err
 	}
 	r := &Run{Name: folder, Record: rec}
-	r.note("request log", func() error {
-		t, err := ledger.ReadRequests(filepath.Join(folder, record.RequestsName))
-		if err == nil && len(t.Entries) > 0 {
-			r.Requests = t
-		}
-		return err
-	})
+	r.note("request log", func() error { return r.readRequests(folder) })
 	if rec.Metrics != nil {
 		r.AddMetrics(folder)
 	}
@@ -95,6 +90,20 @@ func Read(folder string) (*Run, error) {
 		return err
 	})
 	return r, nil
+}
+
+// readRequests reads the request log. Of a damaged log it keeps the requests before the damage.
+func (r *Run) readRequests(folder string) error {
+	t, err := ledger.ReadRequests(filepath.Join(folder, record.RequestsName))
+	if t == nil || len(t.Entries) == 0 {
+		return err
+	}
+	r.Requests, r.Cut = t, err != nil
+	if r.Cut {
+		r.Notes = append(r.Notes, fmt.Sprintf("the request log is cut after %d requests, and the charts show only these: %v",
+			len(t.Entries), err))
+	}
+	return nil
 }
 
 // AddMetrics reads the servers' metrics of a run's folder.

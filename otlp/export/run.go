@@ -45,8 +45,8 @@ func Read(folder string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.Requests == nil {
-		return nil, fmt.Errorf("%s has no request log: spans and figures are made of it", folder)
+	if r.Requests == nil || r.Cut {
+		return nil, fmt.Errorf("%s has no complete request log: spans and figures are made of it", folder)
 	}
 	run := &Run{Run: r, digest: sha256.Sum256(text)}
 	run.limits()
