@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -38,6 +39,22 @@ func TestSeedsDrawEverything(t *testing.T) {
 		"client https+proxy",
 		"Offline", "Server", "SingleStream", "--force", "--resume", "audit"} {
 		require.True(t, drawn[name], name)
+	}
+}
+
+// A series of the length that make test has draws every known way to a false VALID, for any seed.
+func TestSeriesDrawWaysToFalseValid(t *testing.T) {
+	all := regexp.MustCompile("")
+	for seed := range uint64(50) {
+		seeds := seedsOf(seed, 60, all)
+		require.Len(t, seeds, 60)
+		for _, name := range mustDraw {
+			require.True(t, slices.ContainsFunc(seeds, func(s uint64) bool { return draw(s).has(name) }), "%d: %s", seed, name)
+		}
+	}
+	require.Len(t, seedsOf(1, 2, all), 2)
+	for _, s := range seedsOf(1, 20, regexp.MustCompile("SIGINT twice")) {
+		require.Equal(t, "SIGINT twice", draw(s).Action)
 	}
 }
 

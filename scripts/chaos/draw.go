@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,6 +109,33 @@ func draw(seed uint64) *scenario {
 	}
 	sc.Audit = !sc.Accuracy && r.IntN(8) == 0
 	return sc
+}
+
+// mustDraw are the faults and actions of which every series has a test, however short: ways to a false VALID.
+var mustDraw = []string{"answer_of_another", "answer_twice", "another_model", "mixed_modes",
+	"restart with another model"}
+
+// seedsOf draws the seeds of a series of tests whose descriptions match. Its last tests are the next ones that have
+// what is missing of mustDraw, unless the expression that they match leaves it out.
+func seedsOf(seed uint64, runs int, match *regexp.Regexp) (seeds []uint64) {
+	missing := mustDraw
+	for i := uint64(0); len(seeds) < runs && i < 1e6; i++ {
+		drawn := mix(seed, 1, i) >> 16 // short enough to be typed
+		sc := draw(drawn)
+		if !match.MatchString(sc.String()) {
+			continue
+		}
+		left := slices.DeleteFunc(slices.Clone(missing), sc.has)
+		if len(left) < len(missing) || match.String() != "" || len(seeds)+len(missing) < runs {
+			seeds, missing = append(seeds, drawn), left
+		}
+	}
+	return seeds
+}
+
+// has reports whether a fault or an action was drawn.
+func (sc *scenario) has(name string) bool {
+	return sc.Action == name || slices.ContainsFunc(sc.Faults, func(f struck) bool { return f.Name == name })
 }
 
 func (sc *scenario) drawLoad(r *rand.Rand) {

@@ -78,13 +78,7 @@ func (c *campaign) main(runs int, seed, only uint64, match *regexp.Regexp, jobs 
 	c.options = o
 	seeds := []uint64{only}
 	if only == 0 {
-		seeds = nil
-		for i := uint64(0); len(seeds) < runs && i < 1e6; i++ {
-			drawn := mix(seed, 1, i) >> 16 // short enough to be typed
-			if match.MatchString(draw(drawn).String()) {
-				seeds = append(seeds, drawn)
-			}
-		}
+		seeds = seedsOf(seed, runs, match)
 		fmt.Printf("chaos: %d tests, -seed %d\n", runs, seed)
 	}
 	begun := time.Now()
