@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
 
 // The commands of docs/tutorial/replay-a-chat.md run in their order on the page's profile, against two simulators on
@@ -37,6 +39,7 @@ func TestTheWalkOfTheChatPage(t *testing.T) {
 		last = string(out)
 	}
 	require.Equal(t, 4, n, "plan, two runs, compare")
+	schematest.Records(t, folder)
 	require.Regexp(t, `(?m)^ttft p50 ms +[0-9.]+ +[0-9.]+ +-[0-9.]+ % .*(better|unknown)$`, last)
 	require.Regexp(t, `(?m)^tpot p50 ms +[0-9.]+ +[0-9.]+ +\+[0-9.]+ % .*(worse|unknown)$`, last)
 	require.NotContains(t, last, "not ranked")

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+
+	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
 
 // commandsOf returns the blocks of a page that are marked as shell.
@@ -72,6 +74,7 @@ func walkFirstServer(t *testing.T, url string) (printed string) {
 	}
 	require.Equal(t, 5, n, "preflight, dataset synth, run, report, submission")
 	require.FileExists(t, filepath.Join(folder, "results/trial/report.html"))
+	schematest.Records(t, folder)
 	return printed
 }
 
@@ -100,4 +103,5 @@ func TestTheWalkOfTheSubmissionPage(t *testing.T) {
 	require.FileExists(t, filepath.Join(folder, "packed/closed/Acme/results/system/llama3.1-8b/Interactive/"+
 		"performance/run_1/mlperf_log_detail.txt"))
 	require.FileExists(t, filepath.Join(folder, "summary.csv"))
+	schematest.Records(t, folder)
 }

@@ -11,6 +11,7 @@ import (
 
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
 
 // madeUpRound is the only file that a new round adds.
@@ -88,6 +89,7 @@ func TestANewRoundAndANewBenchmarkAreAFileEach(t *testing.T) {
 			"--rehearsal-size", "tiny", "--output-dir", folder).CombinedOutput()
 		require.NoError(t, err, string(out))
 		require.Contains(t, string(out), "The tree is a rehearsal and has no other errors")
+		schematest.Records(t, folder)
 		for _, test := range tests {
 			r, err := record.Read(filepath.Join(folder, "simulated", model, "Offline", test))
 			require.NoError(t, err, string(out))

@@ -26,6 +26,8 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
 
 // The program under test and the browser, which scripts/test-browser.sh finds.
@@ -199,6 +201,14 @@ func startServer(t *testing.T, args ...string) server {
 		return bytes.HasSuffix(address, []byte("\n"))
 	}, time.Minute, 20*time.Millisecond, "the simulator is not ready")
 	return server{strings.TrimSpace(string(address)), dataset}
+}
+
+// recordFolder returns a folder whose records are validated after the test.
+func recordFolder(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	t.Cleanup(func() { schematest.Records(t, folder) })
+	return folder
 }
 
 // runArgs are the arguments of a short Server test.

@@ -33,7 +33,7 @@ type liveRun struct {
 // startLive starts a test and waits until its page is served.
 func startLive(t *testing.T, s server, args ...string) *liveRun {
 	t.Helper()
-	return startPage(t, s.runArgs(filepath.Join(t.TempDir(), "run"), append([]string{"--live"}, args...)...)...)
+	return startPage(t, s.runArgs(filepath.Join(recordFolder(t), "run"), append([]string{"--live"}, args...)...)...)
 }
 
 // startPage starts the program with --live and waits until its page is served.
@@ -231,7 +231,7 @@ func TestLiveSweep(t *testing.T) {
 	r := startPage(t, "sweep", "--model", "llama3.1-8b", "--rates", "40,80", "--point-duration", "4s",
 		"--point-warmup", "1s",
 		"--point-queries", "20", "--dataset", s.dataset, "--endpoint", s.url, "--output-dir",
-		filepath.Join(t.TempDir(), "sweep"), "--no-progress", "--metrics", "--live")
+		filepath.Join(recordFolder(t), "sweep"), "--no-progress", "--metrics", "--live")
 	tab := newTab(t)
 	open(t, tab, r.url)
 	waitFor(t, tab, steps+".includes('40/s') && document.getElementById('server-running') && "+points+".length > 3")
@@ -261,7 +261,7 @@ load:
 
 // TestLiveWorkload shows the requests of two treatments in sequence, and the verdict of both.
 func TestLiveWorkload(t *testing.T) {
-	s, folder := startServer(t), t.TempDir()
+	s, folder := startServer(t), recordFolder(t)
 	profile, treatments := filepath.Join(folder, "chat.yaml"), filepath.Join(folder, "treatments.yaml")
 	require.NoError(t, os.WriteFile(profile, []byte(twoRates), 0o600))
 	require.NoError(t, os.WriteFile(treatments, []byte("treatments:\n  - {name: slow, load.stages.0.rate: 10}\n"+
@@ -288,7 +288,7 @@ func TestLiveWorkload(t *testing.T) {
 func TestLiveCampaign(t *testing.T) {
 	r := startPage(t, "submission", "run", "--model", "llama3.1-8b", "--rehearsal-size", "normal",
 		"--only", "Server/performance",
-		"--only", "Server/preflight", "--no-progress", "--output-dir", filepath.Join(t.TempDir(), "campaign"), "--live",
+		"--only", "Server/preflight", "--no-progress", "--output-dir", filepath.Join(recordFolder(t), "campaign"), "--live",
 		"--live-control")
 	tab := newTab(t)
 	open(t, tab, r.url)

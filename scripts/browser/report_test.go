@@ -35,7 +35,7 @@ func serve(t *testing.T, h http.Handler) string {
 // reportOf runs a test against a server, and returns the address of its report.
 func reportOf(t *testing.T, s server, wantCode int, args ...string) string {
 	t.Helper()
-	folder := filepath.Join(t.TempDir(), "run")
+	folder := filepath.Join(recordFolder(t), "run")
 	mlperf(t, wantCode, s.runArgs(folder, args...)...)
 	mlperf(t, 0, "report", folder)
 	return "file://" + filepath.Join(folder, "report.html")
@@ -80,7 +80,7 @@ func TestReport(t *testing.T) {
 // TestWorkloadReport checks the report of a workload with limits, several stages and failures.
 func TestWorkloadReport(t *testing.T) {
 	s := startServer(t, "--fault", "http_500=0.3", "--seed", "3")
-	folder, profile := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "chat.yaml")
+	folder, profile := filepath.Join(recordFolder(t), "run"), filepath.Join(t.TempDir(), "chat.yaml")
 	require.NoError(t, os.WriteFile(profile, []byte("schema: mlperf-go/profile/1\n"+
 		"data: {kind: random, input: 20, output: 10}\nload: {stages: [{arrival: poisson, rate: 100, requests: 100}, "+
 		"{arrival: closed, concurrency: 4, requests: 60}]}\n"),

@@ -59,7 +59,7 @@ const readTrace = `(() => {
 func TestTheSpansFollowTheTraceEventFormat(t *testing.T) {
 	s := startServer(t, "--ttft", "20ms", "--tpot", "1ms")
 	path := filepath.Join(t.TempDir(), "spans.json")
-	mlperf(t, 0, s.runArgs(filepath.Join(t.TempDir(), "run"), "--trace-spans", path)...)
+	mlperf(t, 0, s.runArgs(filepath.Join(recordFolder(t), "run"), "--trace-spans", path)...)
 	tab := newTab(t)
 	open(t, tab, "file://"+path)
 	trace := eval[traced](t, tab, readTrace)

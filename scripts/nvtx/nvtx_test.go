@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/internal/simtest"
+	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
 
 // Built and installed by scripts/test-nvtx.sh: the program with and without the tag, the recorder, and the folders of
@@ -67,6 +68,7 @@ func TestEachSampleHasItsRanges(t *testing.T) {
 			require.LessOrEqual(t, code, 1, out) // 1: the verdict, because the test is short or the machine busy
 			text, err := os.ReadFile(filepath.Join(folder, "run.json"))
 			require.NoError(t, err)
+			schematest.Records(t, dir)
 			require.Contains(t, string(text), "profiled: the client marks ranges for NVTX (build tag nvtx)")
 
 			r := read(t, record)
