@@ -234,6 +234,7 @@ var kinds = map[string][]string{
 
 	// Streams in Offline: there LoadGen does not require 459 queries for VALID.
 	"calm":        {"--model", "generic", "--scenario", "Offline", "--backend", "vllm", "--stream"},
+	"calm chat":   {"--model", "generic", "--scenario", "Offline", "--backend", "openai", "--api", "chat", "--stream"},
 	"calm native": {"--model", "generic", "--scenario", "Offline", "--backend", "sglang", "--stream"},
 }
 
@@ -243,7 +244,7 @@ func faultSet(t *testing.T, kind string, rows int) string {
 	var s strings.Builder
 	for i := range rows {
 		switch kind {
-		case "chat":
+		case "chat", "calm chat":
 			fmt.Fprintf(&s, "{\"input\":\"row %d\"}\n", 100+i)
 		case "both": // the server's own template makes other tokens from the text
 			fmt.Fprintf(&s, "{\"input\":\"row %d\",\"tok_input\":[%d,5,6,7]}\n", 100+i, 100+i)

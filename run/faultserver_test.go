@@ -263,6 +263,7 @@ func (x *call) named(document string) string {
 		id = `"id":"` + x.id + `"`
 	}
 	document = strings.ReplaceAll(document, `"id":"cmpl-1"`, id)
+	document = strings.ReplaceAll(document, `"id":"chatcmpl-1"`, `"id":"chatcmpl-`+x.id+`"`)
 	document = strings.ReplaceAll(document, `"request_id":"1"`, `"request_id":"generate-tokens-`+x.id+`"`)
 	return document
 }
@@ -297,11 +298,34 @@ func (x *call) good() {
 		x.goodGenerate()
 	case strings.HasSuffix(x.path, "/generate"):
 		x.goodNative()
+	case strings.HasSuffix(x.path, "/chat/completions"):
+		x.goodChat()
 	case x.stream:
 		x.raw(streamHead, strings.Join(x.events(), ""), x.trailer())
 	default:
 		x.status("200 OK", "application/json", x.whole())
 	}
+}
+
+// goodChat answers on the route of chats.
+func (x *call) goodChat() {
+	document := func(choices string, n int) string {
+		return x.named(fmt.Sprintf(`{"id":"chatcmpl-1","model":"m","choices":[%s],"usage":{"prompt_tokens":3,"completion_tokens":%d,"total_tokens":%d}}`, choices, n, 3+n))
+	}
+	if !x.stream {
+		x.status("200 OK", "application/json", document(
+			`{"index":0,"message":{"role":"assistant","content":" t10 t11 t12 t13"},"finish_reason":"length"}`, goodTokens))
+		return
+	}
+	x.raw(streamHead)
+	for i := range goodTokens {
+		finish := "null"
+		if i == goodTokens-1 {
+			finish = `"length"`
+		}
+		x.raw(data(document(fmt.Sprintf(`{"index":0,"delta":{"content":" t%d"},"finish_reason":%s}`, 10+i, finish), i+1)))
+	}
+	x.raw(data(document("", goodTokens)), data("[DONE]"), lastChunk)
 }
 
 // goodGenerate answers on vLLM's generate route.

@@ -20,7 +20,8 @@ import (
 )
 
 // A server that returns ids answers some requests with the answer of an earlier one: exactly these samples fail. The
-// rows cover each form of a returned id: behind a prefix, in vLLM's generate route, and as SGLang's rid.
+// rows cover each form of a returned id: behind the prefixes of completions and chat, in vLLM's generate route, and as
+// SGLang's rid.
 func TestFaultOtherRequestsAnswer(t *testing.T) {
 	program(t)
 	for _, c := range []struct {
@@ -31,6 +32,8 @@ func TestFaultOtherRequestsAnswer(t *testing.T) {
 		{"calm", nil},
 		{"offline", []string{"--api", "generate", "--model", "llama3.1-8b", "--min-tokens", "1"}},
 		{"calm", []string{"--api", "generate", "--model", "llama3.1-8b", "--min-tokens", "1"}},
+		{"calm chat", nil},
+		{"calm chat", []string{"--stream=false"}},
 		{"calm native", []string{"--api", "completions"}},
 		{"calm native", []string{"--api", "completions", "--stream=false"}},
 	} {
