@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -107,6 +108,37 @@ func TestBenchmarksWithoutRules(t *testing.T) {
 		change("copy", "open/ExampleOrg/results/sim-8x/llama3.1-8b", "open/ExampleOrg/results/sim-8x/mine"),
 		change("rename", "open/ExampleOrg/results/sim-8x/llama3.1-8b", "open/ExampleOrg/results/sim-8x/yours")}
 	require.Equal(t, Counts{Valid: 2, NotJudged: 2, Warnings: 1}, checked(t, Options{Mode: Compat}, open...).Counts)
+}
+
+// In open a length outside its bounds is a warning, in closed an error.
+func TestTokensPerSample(t *testing.T) {
+	text := "'rouge1': 50.1 'rouge2': 30.1 'rougeL': 40.1\n'tokens_per_sample': %s\nhash=" + strings.Repeat("0", 64)
+	for _, c := range []struct{ found, expected, closed string }{
+		{"400.5", "at most 323.895", "score-length-high"}, {"200.5", "at least 265.005", "score-length-low"},
+		{"300.5", "", ""},
+	} {
+		renamed := change("rename", bench, home+"results/sim-8x/llama2-70b-99")
+		scores := change("write", home+"results/sim-8x/llama2-70b-99/Offline/accuracy/accuracy.txt",
+			fmt.Sprintf(text, c.found))
+		for rule, r := range map[string]*Report{
+			c.closed: checked(t, Options{Round: "v6.0"}, renamed, scores),
+			"score-open": checked(t, Options{Round: "v6.0"}, renamed, scores, change("rename", "closed", "open"),
+				change("json_set", "open/ExampleOrg/systems/sim-8x.json", "division", `"open"`)),
+		} {
+			var got []string
+			for _, f := range r.Findings {
+				if f.Key == "TOKENS_PER_SAMPLE" && strings.Contains(f.File, "/Offline/") {
+					got = append(got, fmt.Sprint(f.Rule, " ", f.Severity, " ", f.Found, " ", f.Expected))
+				}
+			}
+			var want []string
+			if c.closed != "" {
+				severity := map[bool]Severity{true: Warning, false: Error}[rule == "score-open"]
+				want = []string{fmt.Sprint(rule, " ", severity, " ", c.found, " ", c.expected)}
+			}
+			require.Equal(t, want, got, "%v", r.Findings)
+		}
+	}
 }
 
 // The summary has the scores in the order of accuracy.txt.
