@@ -16,6 +16,12 @@ import (
 
 func init() {
 	benchKinds["path"] = func(c benchRow, url string, m *meter) (int, error) { return benchPath(c, url, m, open) }
+	benchKinds["path-ids"] = func(c benchRow, url string, m *meter) (int, error) {
+		return benchPath(c, url, m, func(config *backends.Config) (backends.Backend, error) {
+			config.Endpoints[0].IDs = backends.IDsRequired // an answer without its id fails
+			return open(config)
+		})
+	}
 	benchKinds["path-nethttp"] = func(c benchRow, url string, m *meter) (int, error) {
 		return benchPath(c, url, m, func(config *backends.Config) (backends.Backend,
 			error) {

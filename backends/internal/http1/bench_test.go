@@ -19,6 +19,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/nethttp"
+	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 )
 
@@ -50,6 +51,7 @@ var benchRows = []benchRow{
 		""},
 	{"http-nginx-256", false, 1200, 256, []string{wholeAnswer}, 0, 100000, []string{"client", "wrk", "run"}, 0,
 		wiretest.NginxPlain},
+	{"ids-256", false, 1200, 256, []string{wholeAnswer}, 0, 100000, []string{"path", "path-ids"}, 0, nginxIDs},
 	{"workload-256", false, 1200, 256, []string{eightTokens}, 0, 100000, []string{"run", "workload"}, 0, nginxEight},
 	{"https-1.2KB-256", false, 1200, 256, []string{wholeAnswer}, 0, 100000,
 		[]string{"client", "wrk", "path", "run", "client-nethttp"}, 0, wiretest.NginxTLS},
@@ -66,6 +68,12 @@ const tlsStream = "canned TLS"
 
 // nginxEight is an nginx that answers with eightTokens.
 const nginxEight = "nginx, eight tokens"
+
+// nginxIDs is an nginx whose answers have ids like vLLM's.
+const nginxIDs = "nginx, ids"
+
+// identified is wholeAnswer from nginxIDs.
+var identified = strings.Replace(wholeAnswer, strings.Repeat("0", policy.IDLength), wiretest.NginxID, 1)
 
 // wholeAnswer is about as long as the answer of 16 tokens.
 var wholeAnswer = answerOf("1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16", 16)
@@ -172,12 +180,15 @@ func TestAgainstOthers(t *testing.T) {
 	urls := make([]string, len(benchRows))
 	nginx := wiretest.Nginx(t, 0, wholeAnswer)
 	eight := wiretest.Nginx(t, 0, eightTokens)[wiretest.NginxPlain]
+	echoing := wiretest.Nginx(t, 0, identified)[wiretest.NginxPlain]
 	for i, c := range benchRows {
 		switch c.server {
 		case "":
 			urls[i] = wiretest.CannedPaced(t, 0, c.pace, c.segments...)
 		case nginxEight:
 			urls[i] = eight
+		case nginxIDs:
+			urls[i] = echoing
 		case tlsStream:
 			urls[i] = wiretest.CannedSecure(t, 0, 0, c.segments...)
 		default:
