@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
+	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/workload/bench"
 	"github.com/mlperf-go/mlperf-go/workload/measure"
 )
@@ -89,10 +90,10 @@ func printBenchVerdict(out page, r *bench.Record, m *measure.Measured) {
 	printBenchTitle(out, r, ": ", after)
 }
 
-func causes(by map[string]int64) string {
+func causes(by map[ledger.Reason]int64) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(by)) {
-		parts = append(parts, fmt.Sprintf("%s %d", foreign.Line(name, 40), by[name]))
+		parts = append(parts, fmt.Sprintf("%s %d", foreign.Line(string(name), 40), by[name]))
 	}
 	if len(parts) == 0 {
 		return ""

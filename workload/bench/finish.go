@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
@@ -177,9 +178,7 @@ func evidence(r *Record, p *profile.Profile, limits []measure.Limit) *record.Evi
 	if !p.API.Generates() {
 		as.Samples.Empty = 0
 	}
-	for cause, count := range n.ByCause {
-		as.Samples.FailedByReason[ledger.Reason(cause)] = count
-	}
+	maps.Copy(as.Samples.FailedByReason, n.ByCause)
 	e := &record.Evidence{Terms: record.Terms{Mode: models.Performance, FirstTokens: p.API.Stream}, Logs: &mllog.Result{},
 		Record: as}
 	for _, l := range limits {
@@ -200,7 +199,7 @@ func evidence(r *Record, p *profile.Profile, limits []measure.Limit) *record.Evi
 
 // total counts all requests. It includes warm-up stages, whose failures count as failures of the run.
 func total(m *measure.Measured) measure.Counts {
-	sum := measure.Counts{ByCause: map[string]int64{}}
+	sum := measure.Counts{ByCause: map[ledger.Reason]int64{}}
 	for i := range m.Stages {
 		c := &m.Stages[i].Requests
 		sum.Total += c.Total

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/peers"
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
@@ -35,7 +36,8 @@ func Log(folder string, r *Record) (*peers.Log, error) {
 func peerRequest(e *eventlog.Request) peers.Request {
 	p := peers.Request{DueNS: e.DueNS, SentNS: e.SentNS, FirstByteNS: e.FirstByteNS, FirstTokenNS: e.FirstNS(),
 		LastTokenNS: e.LastNS(), EndNS: e.EndNS, Events: len(e.Events), InputTokens: e.InputTokens,
-		OutputTokens: e.OutputTokens, Failure: e.Reason, Cancelled: e.Cancelled || e.Reason == "cancelled", Stage: e.Stage}
+		OutputTokens: e.OutputTokens, Failure: string(e.Reason), Stage: e.Stage,
+		Cancelled: e.Cancelled || e.Reason == ledger.FailCancelled}
 	for _, ev := range e.Events {
 		p.TokenNS = append(p.TokenNS, ev.AtNS)
 	}

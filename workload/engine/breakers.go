@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 )
@@ -23,7 +24,7 @@ type breakers struct {
 
 type outcome struct {
 	endNS int64
-	code  string // of a failure
+	code  ledger.Reason // of a failure
 }
 
 // fewestForErrorRate is how many requests must have ended before their error rate ends a stage.
@@ -61,12 +62,12 @@ func (b *breakers) add(r *eventlog.Request) {
 }
 
 // matches reports whether a failure concerns a breaker: by its code, or by its HTTP status.
-func matches(x *profile.Breaker, code string) bool {
+func matches(x *profile.Breaker, code ledger.Reason) bool {
 	return len(x.Match) == 0 || slices.ContainsFunc(x.Match, func(m string) bool {
 		if _, err := strconv.Atoi(m); err == nil {
-			return code == "http_"+m
+			return string(code) == "http_"+m
 		}
-		return strings.EqualFold(m, code)
+		return strings.EqualFold(m, string(code))
 	})
 }
 

@@ -21,6 +21,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	_ "github.com/mlperf-go/mlperf-go/backends/openai" // registers openai
+	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 	"github.com/mlperf-go/mlperf-go/workload/prompts"
@@ -428,7 +429,7 @@ func TestSessionFails(t *testing.T) {
 	src := &list{sessions: [][]prompts.Call{chain(3, 0)}, conversations: 1}
 	p := profileOf(profile.Stage{Arrival: profile.Closed, Concurrency: 1, Requests: 4})
 	_, all, _ := run(t, t.Context(), s, p, src, 1)
-	require.Equal(t, "http_500", all[0].Reason)
+	require.Equal(t, ledger.Reason("http_500"), all[0].Reason)
 	require.Equal(t, []int{1, 2, 2, 2}, []int{all[0].Session, all[1].Session, all[2].Session, all[3].Session})
 }
 
@@ -446,7 +447,7 @@ func TestCancel(t *testing.T) {
 	require.False(t, end.Complete)
 	require.NotEmpty(t, all)
 	for _, r := range all {
-		require.Equal(t, "cancelled", r.Reason)
+		require.Equal(t, ledger.FailCancelled, r.Reason)
 	}
 }
 

@@ -49,7 +49,7 @@ func (k *sink) Complete(q loadgen.Query, o *backends.Outcome) {
 	r.SentNS, r.FirstByteNS, r.VisibleNS, r.EndNS = o.SentNS, o.FirstByteNS, o.VisibleNS, k.now()
 	r.InputTokens, r.OutputTokens = max(o.InputTokens, 0), max(o.NTokens, 0)
 	r.Endpoint, r.Retries = max(o.Endpoint, 0), o.Retries
-	r.Reason, r.Finish = string(o.Reason), o.FinishReason
+	r.Reason, r.Finish = o.Reason, o.FinishReason
 	if o.Reason == backends.Abandoned {
 		r.Reason, r.Cancelled = "", true
 		r.OutputTokens = r.Streamed()

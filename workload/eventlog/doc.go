@@ -20,5 +20,5 @@
 //	end, err := j.Add(path, aheadNS, func(h *eventlog.Header, r *eventlog.Request) error { ... })
 //	err = j.Close(eventlog.End{Complete: true})
 //
-// The package prints nothing and imports internal/crash only.
+// The package prints nothing. It imports the reasons of package ledger, and internal/crash.
 package eventlog

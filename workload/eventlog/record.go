@@ -6,6 +6,8 @@ import (
 	"errors"
 	"math"
 	"math/bits"
+
+	"github.com/mlperf-go/mlperf-go/ledger"
 )
 
 // Header contains what all records of a file have in common.
@@ -38,9 +40,9 @@ type Request struct {
 	AskedInput, AskedOutput   int // tokens that the profile asked for; 0: unknown
 	InputTokens, OutputTokens int // by the server's or this program's count; 0: unknown, or none
 	Endpoint, Retries         int
-	Reason                    string // failure code; empty: success
-	Finish                    string // the server's word for how the answer ended
-	Cancelled                 bool   // by the client, on purpose
+	Reason                    ledger.Reason // empty: success
+	Finish                    string        // the server's word for how the answer ended
+	Cancelled                 bool          // by the client, on purpose
 	// Leaver is set if the client was to leave, even if the answer ended before; Slow is set if it was to read
 	// slowly. Their latencies depend on the client as much as on the server.
 	Leaver, Slow bool
@@ -289,7 +291,7 @@ func (c *cursor) request(r, last *Request, startNS int64) error {
 	}
 	r.Events = c.events(events, cmp.Or(r.FirstByteNS, startNS))
 	if bits&wordBit != 0 {
-		r.Reason, r.Finish = c.text(r.Reason), c.text(r.Finish)
+		r.Reason, r.Finish = ledger.Reason(c.text(string(r.Reason))), c.text(r.Finish)
 		flags := c.atMost(flagCancelled | flagLeaver | flagSlow)
 		r.Cancelled, r.Leaver, r.Slow = flags&flagCancelled != 0, flags&flagLeaver != 0, flags&flagSlow != 0
 	}

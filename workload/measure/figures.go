@@ -9,17 +9,17 @@ import (
 
 // Counts are the numbers of requests by outcome.
 type Counts struct {
-	Total       int64            `json:"total"`
-	OK          int64            `json:"successes"`
-	Failed      int64            `json:"failures"`
-	Cancelled   int64            `json:"cancelled"` // by the client, on purpose or because the run was ended
-	Leavers     int64            `json:"leavers"`   // clients that were to leave early, answered before or not
-	Slow        int64            `json:"slow"`      // clients that were to read slowly
-	Measured    int64            `json:"measured"`  // successes of other clients, whose latencies count
-	FailureRate float64          `json:"failure_rate"`
-	ByCause     map[string]int64 `json:"failures_by_cause"`
-	Empty       int64            `json:"empty"` // successes without a token
-	Retried     int64            `json:"retried"`
+	Total       int64                   `json:"total"`
+	OK          int64                   `json:"successes"`
+	Failed      int64                   `json:"failures"`
+	Cancelled   int64                   `json:"cancelled"` // by the client, on purpose or because the run was ended
+	Leavers     int64                   `json:"leavers"`   // clients that were to leave early, answered before or not
+	Slow        int64                   `json:"slow"`      // clients that were to read slowly
+	Measured    int64                   `json:"measured"`  // successes of other clients, whose latencies count
+	FailureRate float64                 `json:"failure_rate"`
+	ByCause     map[ledger.Reason]int64 `json:"failures_by_cause"`
+	Empty       int64                   `json:"empty"` // successes without a token
+	Retried     int64                   `json:"retried"`
 }
 
 // Tokens are sums over successful requests, compared with the lengths that the profile requested.
@@ -82,7 +82,7 @@ type column struct {
 // newPot returns an empty pot with room for the values of some requests.
 func newPot(metrics []Metric, limits []Limit, most int, counting bool, room int64) *pot {
 	p := &pot{counting: counting, goods: goods{limits: limits, each: make([]int64, len(limits))}}
-	p.Requests.ByCause, p.Latency = map[string]int64{}, map[string]*Distribution{}
+	p.Requests.ByCause, p.Latency = map[ledger.Reason]int64{}, map[string]*Distribution{}
 	for _, m := range metrics {
 		v := newValues(most, int(room))
 		p.columns = append(p.columns, column{m, v, m.Name == delays[0].Name || m.Name == delays[1].Name,
@@ -140,7 +140,7 @@ func (p *pot) count(r *request) {
 		}
 	}
 	switch {
-	case r.Cancelled || r.Reason == string(ledger.FailCancelled):
+	case r.Cancelled || r.Reason == ledger.FailCancelled:
 		c.Cancelled++
 		t.Cancelled += int64(r.OutputTokens)
 	case !r.OK():

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 )
@@ -133,7 +134,7 @@ func TestCountsByHand(t *testing.T) {
 	m := measured(t, Options{}, small()...)
 	f := m.Total
 	require.Equal(t, Counts{Total: 4, OK: 3, Failed: 1, Measured: 3, FailureRate: .25,
-		ByCause: map[string]int64{"http_500": 1}},
+		ByCause: map[ledger.Reason]int64{"http_500": 1}},
 		f.Requests)
 	require.EqualValues(t, 60, f.Tokens.Input)
 	require.EqualValues(t, 8, f.Tokens.Output)
@@ -490,7 +491,7 @@ func TestInterruptedRequestsAreCancelled(t *testing.T) {
 	list := small()
 	list[2].Reason = "cancelled"
 	c := measured(t, Options{}, list...).Total.Requests
-	require.Equal(t, Counts{Total: 4, OK: 3, Cancelled: 1, Measured: 3, ByCause: map[string]int64{}}, c)
+	require.Equal(t, Counts{Total: 4, OK: 3, Cancelled: 1, Measured: 3, ByCause: map[ledger.Reason]int64{}}, c)
 }
 
 // TestClientsThatLeaveOrReadSlowly: their requests are counted, but in no latency and no goodput.
@@ -503,7 +504,7 @@ func TestClientsThatLeaveOrReadSlowly(t *testing.T) {
 	m := measured(t, Options{Limits: limits}, append(odd, small()[:1]...)...)
 	n := m.Total.Requests
 	require.Equal(t, Counts{Total: 5, OK: 3, Failed: 1, Cancelled: 1, Leavers: 2, Slow: 1, Measured: 1, FailureRate: 0.25,
-		ByCause: map[string]int64{"http_500": 1}}, n)
+		ByCause: map[ledger.Reason]int64{"http_500": 1}}, n)
 	require.EqualValues(t, 4+1+4, m.Total.Tokens.Output)
 	require.EqualValues(t, 3, m.Total.Tokens.Cancelled)
 	require.EqualValues(t, 1, m.Total.Latency[nameTTFT].Count)

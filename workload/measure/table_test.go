@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 )
@@ -244,7 +245,7 @@ func TestCountsOfAnAnswer(t *testing.T) {
 		change(&r)
 		return r
 	}
-	one := Counts{Total: 1, OK: 1, Measured: 1, ByCause: map[string]int64{}}
+	one := Counts{Total: 1, OK: 1, Measured: 1, ByCause: map[ledger.Reason]int64{}}
 	tokens := Tokens{Input: 5, Output: 3, MeanInput: 5, MeanOut: 3}
 	for name, c := range map[string]struct {
 		r      eventlog.Request
@@ -268,13 +269,13 @@ func TestCountsOfAnAnswer(t *testing.T) {
 		"leaver": {ok(func(r *eventlog.Request) { r.Leaver = true }),
 			func(c *Counts) { c.Leavers, c.Measured = 1, 0 }, nil},
 		"failed": {ok(func(r *eventlog.Request) { r.Reason = "x" }), func(c *Counts) {
-			*c = Counts{Total: 1, Failed: 1, FailureRate: 1, ByCause: map[string]int64{"x": 1}}
+			*c = Counts{Total: 1, Failed: 1, FailureRate: 1, ByCause: map[ledger.Reason]int64{"x": 1}}
 		}, func(t *Tokens) { *t = Tokens{} }},
 		"cancelled": {ok(func(r *eventlog.Request) { r.Cancelled = true }), func(c *Counts) {
-			*c = Counts{Total: 1, Cancelled: 1, ByCause: map[string]int64{}}
+			*c = Counts{Total: 1, Cancelled: 1, ByCause: map[ledger.Reason]int64{}}
 		}, func(t *Tokens) { *t = Tokens{Cancelled: 3} }},
 		"without an end": {ok(func(r *eventlog.Request) { r.EndNS = 0 }), func(c *Counts) {
-			*c = Counts{Total: 1, Failed: 1, FailureRate: 1, ByCause: map[string]int64{"": 1}}
+			*c = Counts{Total: 1, Failed: 1, FailureRate: 1, ByCause: map[ledger.Reason]int64{"": 1}}
 		}, func(t *Tokens) { *t = Tokens{} }},
 	} {
 		wantCounts, wantTokens := one, tokens
