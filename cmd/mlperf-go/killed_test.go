@@ -5,7 +5,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -53,4 +55,30 @@ func TestMetricsOfAKilledRun(t *testing.T) {
 	text, err := export.CombinedOutput()
 	require.NoError(t, err, "%s", text)
 	require.Contains(t, string(text), "the metrics are incomplete")
+}
+
+// show states what a run that was killed has left, and when it began.
+func TestShowOfAKilledRun(t *testing.T) {
+	t.Parallel()
+	before := time.Now().Add(-time.Minute)
+	folder := killedWithMetrics(t)
+	text, err := exec.Command("mlperf-go", "show", folder).CombinedOutput()
+	require.NoError(t, err, "%s", text)
+	require.Regexp(t, `\ACRASHED: .* no run.json, .* began 2\S+Z, and left config.yaml, user.conf, .*metrics[^\n]*\n\z`,
+		strings.Join(strings.Fields(string(text)), " ")+"\n")
+
+	text, err = exec.Command("mlperf-go", "--json", "show", folder).Output()
+	require.NoError(t, err)
+	var shown struct {
+		Runs []struct{ Crashed *record.Crashed }
+	}
+	require.NoError(t, json.Unmarshal(text, &shown))
+	require.Contains(t, shown.Runs[0].Crashed.Parts, record.MetricsFolder)
+	require.WithinRange(t, shown.Runs[0].Crashed.Began, before, time.Now())
+
+	for _, args := range [][]string{{"--answers", folder}, {t.TempDir()}} {
+		text, err = exec.Command("mlperf-go", append([]string{"show"}, args...)...).CombinedOutput()
+		require.Error(t, err)
+		require.Contains(t, string(text), "has no run.json")
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -48,7 +49,8 @@ func (cmd showCommand) command() *cli.Command {
 // shown is one run of the command's result.
 type shown struct {
 	Folder  string          `json:"folder"`
-	Record  *record.Record  `json:"record,omitempty"` // of a run
+	Record  *record.Record  `json:"record,omitempty"`  // of a run
+	Crashed *record.Crashed `json:"crashed,omitempty"` // of a run without a record
 	Answers *lengths.Report `json:"answers,omitempty"`
 
 	Bench      *bench.Record     `json:"bench,omitempty"` // of a workload
@@ -177,6 +179,9 @@ const needsRequests = "This needs " + record.RequestsName + ", which a run with 
 // readRun reads a run's record, and on request other percentiles and the statistics of its answers.
 func (s *shown) readRun(folder string, answers bool, percentiles []float64) (err error) {
 	if s.Record, err = record.Read(folder); err != nil {
+		if s.Crashed = record.ReadCrashed(folder); s.Crashed != nil && !answers && len(percentiles) == 0 {
+			return nil
+		}
 		return exit.Usage(exit.CodeRun,
 			nearRuns("show", folder, "Give the folder of a run, a tune, a sweep or a campaign"), "%w", err)
 	}
@@ -198,6 +203,10 @@ func (s *shown) readRun(folder string, answers bool, percentiles []float64) (err
 
 func (cmd showCommand) print(s *shown) error {
 	switch {
+	case s.Crashed != nil:
+		cmd.out.line("CRASHED: %s has no %s, because the run was killed or still goes on; it began %s, and left %s",
+			s.Folder, record.FileName, s.Crashed.Began.Format(time.RFC3339), strings.Join(s.Crashed.Parts, ", "))
+		return nil
 	case s.Tune != nil:
 		return tuneCommand(cmd).print(s.Tune, s.Folder)
 	case s.Peak != nil:
