@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -95,45 +93,6 @@ func exportJSON(w io.Writer, set *Set) error {
 		}
 	}
 	return nil
-}
-
-// exportOpenMetrics writes the families one after the other, each series with an added label for its target. Counters
-// that do not end in _total, which OpenMetrics does not allow, are written as unknown.
-func exportOpenMetrics(w *bufio.Writer, set *Set) {
-	families := map[string][]*Series{}
-	for _, s := range set.Series {
-		families[s.Family] = append(families[s.Family], s)
-	}
-	for _, family := range slices.Sorted(maps.Keys(families)) {
-		name, kind := openMetricsType(family, families[family][0].Kind)
-		fmt.Fprintf(w, "# TYPE %s %s\n", name, kind)
-		for _, s := range families[family] {
-			labels := openMetricsLabels(s.Labels, set.Targets[s.Target])
-			set.each(s, func(at, v float64) {
-				fmt.Fprintf(w, "%s{%s} %s %.3f\n", s.Name, labels, text(v), float64(set.at(at).UnixMilli())/1e3)
-			})
-		}
-	}
-	fmt.Fprint(w, "# EOF\n")
-}
-
-func openMetricsType(family string, kind exposition.Kind) (name, declared string) {
-	switch {
-	case kind == exposition.Counter && strings.HasSuffix(family, "_total"):
-		return strings.TrimSuffix(family, "_total"), string(kind)
-	case kind == exposition.Counter || kind == exposition.Untyped:
-		return family, "unknown"
-	}
-	return family, string(kind)
-}
-
-func openMetricsLabels(labels map[string]string, target string) string {
-	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
-	list := []string{`target="` + escape.Replace(target) + `"`}
-	for _, name := range slices.Sorted(maps.Keys(labels)) {
-		list = append(list, name+`="`+escape.Replace(labels[name])+`"`)
-	}
-	return strings.Join(list, ",")
 }
 
 func text(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

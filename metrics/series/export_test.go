@@ -4,8 +4,13 @@ import (
 	"bytes"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"math"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -13,6 +18,7 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mlperf-go/mlperf-go/internal/golden"
 	"github.com/mlperf-go/mlperf-go/metrics/exposition"
 )
 
@@ -104,4 +110,119 @@ func TestInterruptedExports(t *testing.T) {
 	}
 	set.Series[1].Values[599] = math.Inf(1)
 	require.ErrorContains(t, Export(&bytes.Buffer{}, JSON, set), "+Inf")
+}
+
+// TestOpenMetricsOfRecordedPages exports the pages of real servers. The two servers of a set have groups of their own.
+func TestOpenMetricsOfRecordedPages(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(golden.Dir(t, "wire-real"), "*metrics*"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		_, page, ok := bytes.Cut(data, []byte("\r\n\r\n"))
+		require.True(t, ok)
+		parser := exposition.NewParser()
+		values, err := parser.Parse(append(bytes.TrimSpace(page), '\n'))
+		require.NoError(t, err)
+		values = slices.Clone(values)
+		known := parser.Series()
+		var b bytes.Buffer
+		set := record(t, t.TempDir(), 2, slices.Repeat([]scrape{{known, values, nil}}, 6))
+		require.NoError(t, Export(&b, OpenMetrics, set))
+		require.Equal(t, 6*len(known), requireOpenMetrics(t, b.String()), filepath.Base(file))
+	}
+}
+
+func TestOpenMetricsLeavesOutIncompleteTimes(t *testing.T) {
+	part := func(name, le string) exposition.Series {
+		s := exposition.Series{Name: name, Family: "x", Kind: exposition.Histogram}
+		if le != "" {
+			s.Labels = map[string]string{"le": le}
+		}
+		return s
+	}
+	known := []exposition.Series{part("x_bucket", "10"), part("x_bucket", "1"), part("x_count", ""), part("x_sum", ""),
+		part("x_bucket", "+Inf"), gauge("x_created"), gauge("a"),
+		{Name: "a_total", Family: "a_total", Kind: exposition.Counter, Labels: map[string]string{"target": "t"}}}
+	set := record(t, t.TempDir(), 1, []scrape{
+		{known, []float64{2, 1, 3, 9, nan, 7, 1, nan}, nil}, // no +Inf
+		{known, []float64{2, 1, 4, 9, 3, 7, nan, 1}, nil},   // the count is newer
+		{known, []float64{2, 3, 3, 9, 3, 7, nan, 1}, nil},   // so is a bucket
+		{known, []float64{2, 1, 3, nan, 3, 7, nan, 1}, nil}, // no sum
+		{known, []float64{2, 1, 3, 9, 3, 7, nan, nan}, nil},
+		{known, []float64{nan, nan, nan, nan, nan, 7, nan, nan}, nil},
+	})
+	set.Scrapes[0].TimesS[2] = set.Scrapes[0].TimesS[1] // a clock that stood still
+	var b bytes.Buffer
+	require.NoError(t, Export(&b, OpenMetrics, set))
+	require.Equal(t, `# TYPE a gauge
+a{target="http://a"} 1 1767323045.000
+# TYPE a_total unknown
+a_total{target="http://a",exported_target="t"} 1 1767323046.000
+a_total{target="http://a",exported_target="t"} 1 1767323048.000
+# TYPE x histogram
+x_bucket{target="http://a",le="1.0"} 1 1767323049.000
+x_bucket{target="http://a",le="10.0"} 2 1767323049.000
+x_bucket{target="http://a",le="+Inf"} 3 1767323049.000
+x_sum{target="http://a"} 9 1767323049.000
+x_count{target="http://a"} 3 1767323049.000
+x_created{target="http://a"} 7 1767323049.000
+# EOF
+`, b.String())
+	requireOpenMetrics(t, b.String())
+}
+
+var (
+	sampleLine = regexp.MustCompile(`^([^{ ]+)\{(.*)\} (\S+) (\d+\.\d{3})$`)
+	boundLabel = regexp.MustCompile(`,(?:le|quantile)="([^"]*)"$`)
+)
+
+// requireOpenMetrics checks the rules of order: names once, groups together, times that grow, complete histograms.
+// It returns the number of samples.
+func requireOpenMetrics(t *testing.T, text string) (samples int) {
+	t.Helper()
+	body, ok := strings.CutSuffix(text, "# EOF\n")
+	require.True(t, ok)
+	seen := map[string]bool{}
+	once := func(key string) { require.False(t, seen[key], key); seen[key] = true }
+	family, kind, group, at, bucket, bound := "", "", "", 0.0, -1.0, ""
+	for line := range strings.Lines(body) {
+		if _, err := fmt.Sscanf(line, "# TYPE %s %s\n", &family, &kind); err == nil {
+			once("family " + family)
+			group = ""
+			continue
+		}
+		m := sampleLine.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
+		require.NotNil(t, m, line)
+		samples++
+		once(m[1] + m[2] + m[4])
+		time, err := strconv.ParseFloat(m[4], 64)
+		require.NoError(t, err, line)
+		labels := boundLabel.ReplaceAllString(m[2], "")
+		if labels != group {
+			once("group " + family + labels)
+			group, at = labels, 0
+		}
+		require.GreaterOrEqual(t, time, at, line)
+		if kind != "histogram" {
+			at = time
+			continue
+		}
+		if time > at {
+			require.Contains(t, m[1], "_bucket", line)
+			at, bucket = time, -1
+		}
+		value, err := strconv.ParseFloat(m[3], 64)
+		require.NoError(t, err, line)
+		switch strings.TrimPrefix(m[1], family) {
+		case "_bucket":
+			require.GreaterOrEqual(t, value, bucket, line)
+			bucket, bound = value, boundLabel.FindStringSubmatch(m[2])[1]
+		case "_count":
+			require.Equal(t, "+Inf", bound, line)
+			require.Equal(t, bucket, value, line)
+		}
+	}
+	return samples
 }
