@@ -41,13 +41,14 @@ func writeGuideLLM(l *Log, e *Export) error {
 		table.add(b)
 	}
 	data, err := indented(object{{"metadata", object{{"version", guideReport}, {"guidellm_version", l.Tool}}},
-		{"config", guideBackend(l)}, {"benchmarks", benchmarks}})
+		{"config", guideScenario(l)}, {"benchmarks", benchmarks}})
 	if err != nil {
 		return err
 	}
 	text, err := table.text()
 	e.Files = append(e.Files, File{"benchmarks.json", data}, File{"benchmarks.csv", text})
-	e.note("time_to_first_output_token_ms is left out: the log does not distinguish reasoning from answers")
+	e.note("time_to_first_output_token_ms has no values: the log does not distinguish reasoning from answers")
+	e.note("the list of requests is empty (sample_size 0): the log has no prompts and answers")
 	return err
 }
 
@@ -172,7 +173,7 @@ func (b *guideBenchmark) rates(e *Export) []guideMetric {
 		{key: "prompt_tokens_per_second", group: "Token Throughput", unit: "Input Tokens/Sec", of: over(promptTiming)},
 	}
 	if timings > mostTimings {
-		e.note("the log has %d events with tokens, more than %d: the rates of output tokens are left out", timings,
+		e.note("the log has %d events with tokens, more than %d: the rates of output tokens have no values", timings,
 			mostTimings)
 		return list
 	}
@@ -231,32 +232,7 @@ func (b *guideBenchmark) counts() object {
 	return o
 }
 
-// strategy returns guidellm's name for how requests were issued.
-func (s Stage) strategy() string {
-	switch {
-	case s.Poisson:
-		return "poisson"
-	case s.RatePerS > 0:
-		return "constant"
-	case s.Concurrency > 0:
-		return "concurrent"
-	}
-	return "throughput"
-}
-
-func guideBackend(l *Log) object {
-	return object{{"backend", object{{"type_", l.Backend}, {"target", l.Endpoint}, {"model", l.Model}}}}
-}
-
 func (b *guideBenchmark) object() object {
-	s := b.stage
-	strategy := object{{"type_", s.strategy()}}
-	if s.RatePerS > 0 {
-		strategy.add("rate", s.RatePerS)
-	}
-	if s.Concurrency > 0 {
-		strategy.add("max_concurrency", s.Concurrency)
-	}
 	metrics := object{{"request_totals", b.counts()}}
 	for i := range b.metrics {
 		var groups object
@@ -265,11 +241,11 @@ func (b *guideBenchmark) object() object {
 		}
 		metrics.add(b.metrics[i].key, groups)
 	}
-	config := object{{"id_", b.id()}, {"run_id", b.log.ID}, {"run_index", b.index}, {"strategy", strategy},
-		{"constraints", object{}}}
-	config = append(config, guideBackend(b.log)...)
+	b.addUnmeasured(&metrics)
 	return object{
-		{"type_", "generative_benchmark"}, {"config", config}, {"scheduler_metrics", b.scheduler()}, {"metrics", metrics},
+		{"type_", "generative_benchmark"}, {"config", b.config()}, {"scheduler_state", b.state()},
+		{"scheduler_metrics", b.scheduler()}, {"metrics", metrics},
+		{"requests", object{{"successful", []object{}}, {"errored", []object{}}, {"incomplete", []object{}}}},
 		{"start_time", b.start}, {"end_time", b.end}, {"duration", b.end - b.start}, {"warmup_duration", 0.0},
 		{"cooldown_duration", 0.0},
 	}
@@ -285,11 +261,15 @@ func (b *guideBenchmark) scheduler() object {
 		times += seconds(r.endNS() - r.startNS())
 	}
 	n := float64(len(b.requests))
-	return object{
+	o := object{
 		{"start_time", b.start}, {"request_start_time", b.start}, {"measure_start_time", b.start},
 		{"measure_end_time", b.end}, {"request_end_time", b.end}, {"end_time", b.end}, {"requests_made", b.counts()},
 		{"request_targeted_start_delay_avg", late / n}, {"request_time_avg", times / n},
 	}
+	for _, key := range guideUntimed {
+		o.add(key, -1.0) // as guidellm writes an average of nothing
+	}
+	return o
 }
 
 // percentileList is the cell of a distribution's percentiles.

@@ -314,3 +314,64 @@ func TestFileWord(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "a_.._b-10.0qps-..-20261123-090000.json", e.Files[0].Name)
 }
+
+// TestGuideLLMHasWhatItsLoaderRequires: guidellm 0.8.1 refuses a report without one of these keys.
+func TestGuideLLMHasWhatItsLoaderRequires(t *testing.T) {
+	for _, c := range []struct {
+		stages   []Stage
+		strategy string
+	}{
+		{[]Stage{{RatePerS: 10, Poisson: true}}, `{"type_":"poisson","rate":10}`},
+		{[]Stage{{RatePerS: 10, Concurrency: 3}}, `{"type_":"constant","rate":10,"max_concurrency":3}`},
+		{[]Stage{{Concurrency: 2}}, `{"type_":"concurrent","max_concurrency":2,"streams":2}`},
+		{[]Stage{{}}, `{"type_":"throughput"}`},
+		{[]Stage{{RatePerS: 1}, {Concurrency: 2}}, `{"type_":"constant","rate":1}`},
+	} {
+		l := hand()
+		l.Stages = c.stages
+		files, _ := convert(t, "guidellm", l)
+		var report struct {
+			Config struct {
+				Spec       map[string]json.RawMessage
+				Benchmarks []json.RawMessage
+			}
+			Benchmarks []map[string]json.RawMessage
+		}
+		require.NoError(t, json.Unmarshal([]byte(files["benchmarks.json"]), &report))
+		for _, key := range []string{"backend", "profile", "data"} {
+			require.Contains(t, report.Config.Spec, key)
+		}
+		if len(c.stages) > 1 {
+			require.Len(t, report.Config.Benchmarks, len(c.stages), "with one override each")
+		}
+		for key, required := range map[string]string{
+			"config": "id_ run_id run_index strategy constraints profile requests backend environment",
+			"scheduler_state": "start_time end_time created_requests processed_requests successful_requests " +
+				"errored_requests cancelled_requests",
+			"scheduler_metrics": "start_time request_start_time measure_start_time measure_end_time request_end_time " +
+				"end_time requests_made queued_time_avg resolve_start_delay_avg resolve_targeted_start_delay_avg " +
+				"request_start_delay_avg request_targeted_start_delay_avg request_time_avg resolve_end_delay_avg " +
+				"resolve_time_avg finalized_delay_avg processed_delay_avg",
+			"metrics": "request_totals requests_per_second request_concurrency request_latency " +
+				"request_streaming_iterations_count prompt_token_count output_token_count total_token_count " +
+				"time_to_first_token_ms time_to_last_round_trip_ms avg_round_trip_time_ms time_to_first_output_token_ms " +
+				"time_per_output_token_ms inter_token_latency_ms prompt_tokens_per_second output_tokens_per_second " +
+				"tokens_per_second output_tokens_per_iteration iter_tokens_per_iteration text image video audio tool_call",
+			"requests": "successful errored incomplete",
+		} {
+			var part map[string]json.RawMessage
+			require.NoError(t, json.Unmarshal(report.Benchmarks[0][key], &part), key)
+			for _, want := range strings.Fields(required) {
+				require.Contains(t, part, want, key)
+			}
+			if key == "config" {
+				require.JSONEq(t, c.strategy, string(part["strategy"]))
+			}
+		}
+		got := values(t, files["benchmarks.json"])
+		requireValues(t, got, "benchmarks/0", map[string]float64{"scheduler_state/successful_requests": 3,
+			"scheduler_state/errored_requests": 1, "scheduler_state/cancelled_requests": 0,
+			"scheduler_state/created_requests": 4, "scheduler_metrics/queued_time_avg": -1,
+			"metrics/avg_round_trip_time_ms/total/count": 0})
+	}
+}
