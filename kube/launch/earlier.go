@@ -26,26 +26,36 @@ func (r *runner) awaitEarlier(ctx context.Context) error {
 		ctx, cancel = context.WithTimeout(ctx, r.Start)
 		defer cancel()
 	}
-	for told := false; ; told = true {
+	var seen []string // at the last check
+	for {
 		left, err := r.earlier(ctx)
+		if err != nil && len(seen) > 0 && ctx.Err() == context.DeadlineExceeded {
+			return r.stillThere(seen) // the time ended during the check
+		}
 		if err != nil || len(left) == 0 {
 			return err
 		}
-		if !told {
+		if seen == nil {
 			r.Notify(fmt.Sprintf("waiting for the end of an earlier launch with the id %s: %s", r.ID, strings.Join(left, ", ")))
 		}
+		seen = left
 		select {
 		case <-time.After(earlierPause):
 		case <-ctx.Done():
 			if ctx.Err() == context.Canceled {
 				return context.Cause(ctx)
 			}
-			return exit.Environment(cluster.Timeout,
-				fmt.Sprintf("Look at it (kubectl -n %s describe pods -l %s); if its node is lost, delete the node; or pass "+
-					"another --id", r.Namespace, r.Selector()),
-				"an earlier launch with the id %s did not end within %s: %s", r.ID, r.Start, strings.Join(left, ", "))
+			return r.stillThere(seen)
 		}
 	}
+}
+
+// stillThere returns the error for remains that did not end in time.
+func (r *runner) stillThere(left []string) error {
+	return exit.Environment(cluster.Timeout,
+		fmt.Sprintf("Look at it (kubectl -n %s describe pods -l %s); if its node is lost, delete the node; or pass another --id",
+			r.Namespace, r.Selector()),
+		"an earlier launch with the id %s did not end within %s: %s", r.ID, r.Start, strings.Join(left, ", "))
 }
 
 // earlier lists the remains of a deleted launch with the same id. A launch that was not deleted is an error, except for
