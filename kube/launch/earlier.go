@@ -53,8 +53,8 @@ func (r *runner) awaitEarlier(ctx context.Context) error {
 // stillThere returns the error for remains that did not end in time.
 func (r *runner) stillThere(left []string) error {
 	return exit.Environment(cluster.Timeout,
-		fmt.Sprintf("Look at it (kubectl -n %s describe pods -l %s); if its node is lost, delete the node; or pass another --id",
-			r.Namespace, r.Selector()),
+		fmt.Sprintf("Look at it (kubectl -n %s describe pods -l %s); if its node is lost, delete the node; or pass another "+
+			"--id", r.Namespace, r.Selector()),
 		"an earlier launch with the id %s did not end within %s: %s", r.ID, r.Start, strings.Join(left, ", "))
 }
 
