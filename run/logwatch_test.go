@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -193,8 +194,9 @@ func TestALogThatIsChangedInATest(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, record.Invalid, saved.Verdict)
 			require.False(t, saved.LoadGen.Complete)
-			require.Equal(t, record.CodeLogIncomplete, saved.Reasons[0].Code)
-			require.Contains(t, fmt.Sprint(saved.Reasons[0].Value), c.text)
+			i := slices.IndexFunc(saved.Reasons, func(c record.Cause) bool { return c.Code == record.CodeLogIncomplete })
+			require.GreaterOrEqual(t, i, 0, "%v", saved.Reasons) // a busy machine adds reasons
+			require.Contains(t, fmt.Sprint(saved.Reasons[i].Value), c.text)
 			hashed(t, r.folder, saved)
 		})
 	}
