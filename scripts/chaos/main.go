@@ -16,6 +16,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/mlperf-go/mlperf-go/scripts/chaos/authority"
+
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
@@ -72,7 +74,7 @@ func (c *campaign) main(runs int, seed, only uint64, match *regexp.Regexp, jobs 
 	}
 	o.ca = filepath.Join(o.folder, fmt.Sprintf("ca-%d.pem", os.Getpid())) // another chaos may use the same folder
 	defer os.Remove(o.ca)
-	if o.tls, err = authority(o.ca); err != nil {
+	if o.tls, err = authority.New(o.ca); err != nil {
 		return 2, err
 	}
 	c.options = o

@@ -16,6 +16,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/mlperf-go/mlperf-go/scripts/chaos/authority"
 )
 
 var quiet = log.New(io.Discard, "", 0)
@@ -156,7 +158,7 @@ func (t *trial) run(program string) error {
 		strconv.Itoa(t.Shards)}
 	if t.TLS {
 		ca := filepath.Join(t.folder, "ca.pem")
-		if t.secure, err = authority(ca); err != nil {
+		if t.secure, err = authority.New(ca); err != nil {
 			return err
 		}
 		args = append(args, "--ca-file", ca)
