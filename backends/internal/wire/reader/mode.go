@@ -136,7 +136,7 @@ func (a *Answer) joinText(text []byte) {
 	}
 	switch {
 	case g.repeats == repeatsAll:
-		if g.mode == backends.StreamIncremental && !bytes.HasPrefix(text, a.text) {
+		if !a.continues(text) {
 			a.fail(backends.FailBadEvent, "the text of an event does not begin with the previous text, in a stream whose "+
 				"events repeat all text: "+foreign.Line(string(text), 200))
 			return
@@ -154,6 +154,13 @@ func (a *Answer) joinText(text []byte) {
 	g.texts++
 	g.last = len(text)
 	a.text = append(a.text, text...)
+}
+
+// continues reports whether a text that repeats all earlier text begins with it. The last event's text may be shorter,
+// because a server cuts off the stop string that it has begun to send
+// (docs/reference/wire-protocols.md#sglang-generate-route).
+func (a *Answer) continues(text []byte) bool {
+	return bytes.HasPrefix(text, a.text) || a.finish != "" && bytes.HasPrefix(a.text, text)
 }
 
 // enoughEvidence is the number of repeated bytes that prove that events repeat all text, if only one event repeated
