@@ -34,8 +34,7 @@ func (l *List) add(values []any) int64 {
 		for n, v := range values {
 			i, ok := v.(int64)
 			if !ok || i < math.MinInt32 || i > math.MaxInt32 {
-				l.unfold()
-				return int64(4*n) + int64(16*len(l.Ints)) + l.addItems(values[n:])
+				return int64(4*n) + l.unfold() + l.addItems(values[n:])
 			}
 			l.Ints = append(l.Ints, int32(i))
 		}
@@ -49,13 +48,14 @@ func (l *List) addItems(values []any) int64 {
 	return int64(16 * len(values))
 }
 
-// unfold moves the integers to Items.
-func (l *List) unfold() {
+// unfold moves the integers to Items and returns the memory that they take there.
+func (l *List) unfold() int64 {
 	l.Items = make([]any, len(l.Ints), len(l.Ints)+8)
 	for i, n := range l.Ints {
 		l.Items[i] = int64(n)
 	}
 	l.Ints = nil
+	return int64(16 * len(l.Items))
 }
 
 // Dict is a Python dict in insertion order.
