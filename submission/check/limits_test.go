@@ -208,6 +208,7 @@ func TestPatternsOfMetrics(t *testing.T) {
 func TestVerdictsOfReports(t *testing.T) {
 	rehearsal := Finding{Severity: Error, Class: Rehearsal, Rule: "short", Key: "k", Found: "1", Expected: "2"}
 	other := Finding{Severity: Error, Class: Run, Rule: "other"}
+	warning := Finding{Severity: Warning, Class: Run, Rule: "odd", File: "f", Found: "3", Advice: "look"}
 	for name, c := range map[string]struct {
 		r    Report
 		want string
@@ -215,9 +216,10 @@ func TestVerdictsOfReports(t *testing.T) {
 		"valid": {Report{Valid: true}, "0 results valid, 0 not; 0 errors, 0 warnings\nThe submission is valid.\n"},
 		"not judged": {Report{Valid: true, Counts: Counts{Valid: 1, NotJudged: 2, Warnings: 1}}, "1 result valid, " +
 			"0 not, 2 not judged; 0 errors, 1 warning\nThe submission is valid, except for results that were not judged.\n"},
-		"a rehearsal": {Report{Rehearsal: true, Findings: []Finding{rehearsal, rehearsal}, Counts: Counts{Invalid: 1},
-			Results: []Result{{Path: "p", Rehearsal: true}}}, "0 results valid, 1 rehearsal; no other errors, " +
-			"0 warnings\nThe submission is a rehearsal and has no other errors. What makes it a rehearsal:\n" +
+		"a rehearsal": {Report{Rehearsal: true, Findings: []Finding{rehearsal, rehearsal, warning}, Counts: Counts{Invalid: 1,
+			Warnings: 1}, Results: []Result{{Path: "p", Rehearsal: true}}}, "warning [odd, run] f: found 3; look\n\n" +
+			"rehearsal\tp\t0 \n\nround ,  rules: 0 results valid, 1 rehearsal; no other errors, " +
+			"1 warning\nThe submission is a rehearsal and has no other errors. What makes it a rehearsal:\n" +
 			"  short\tk\t1; a submission needs 2\t2 places\n"},
 		"not marked": {Report{Mode: Strict, Findings: []Finding{rehearsal}, Counts: Counts{Invalid: 1, Errors: 1},
 			Results: []Result{{Path: "p"}}}, "0 results valid, 1 not; 1 error, 0 warnings\nThe submission is not " +

@@ -2,6 +2,8 @@ package check
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -80,5 +82,30 @@ func TestOtherClient(t *testing.T) {
 			require.NoError(t, err)
 			require.ElementsMatch(t, strings.Fields(c.rules), ruleIDs(r), "%v", r.Findings)
 		})
+	}
+}
+
+// A result without a file of any client is reported as one without LoadGen's logs.
+func TestFilesOfNoClient(t *testing.T) {
+	const mine, loadgen = clientPerformance + " " + clientAccuracy,
+		"performance/run_1/mlperf_log_detail.txt accuracy/mlperf_log_detail.txt"
+	all := []string{"config.yaml", clientPerformance, clientAccuracy}
+	for _, kept := range append(all, "") {
+		c := &checker{}
+		root := t.TempDir()
+		require.NoError(t, os.MkdirAll(filepath.Join(root, "performance"), 0o755))
+		require.NoError(t, os.MkdirAll(filepath.Join(root, "accuracy"), 0o755))
+		want := loadgen
+		if kept != "" {
+			want = mine
+			require.NoError(t, os.WriteFile(filepath.Join(root, kept), []byte("{}"), 0o644))
+		}
+		var err error
+		c.files, err = openFiles(root)
+		require.NoError(t, err)
+		r := &result{}
+		c.readOtherClient(".", r)
+		c.files.close()
+		require.Equal(t, want, r.performance.path+" "+r.accuracy.path, kept)
 	}
 }

@@ -82,8 +82,8 @@ func (c *checker) readScores(name string, s *scope) *scores {
 			return t
 		}
 	}
-	if err := in.Err(); err != nil && t.err == nil {
-		t.err = err
+	if t.err == nil {
+		t.err = in.Err()
 	}
 	return t
 }
