@@ -1,10 +1,12 @@
 package plan
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 )
 
@@ -47,6 +49,35 @@ func TestImpossibleBounds(t *testing.T) {
 		require.ErrorContains(t, err, c.refused, name)
 		require.Equal(t, exit.CodeSetting, exit.Classify(err).Code, name)
 		require.Equal(t, exit.StatusUsage, exit.Classify(err).Exit, name)
+	}
+}
+
+// A benchmark's least number of tokens is a bound unless the user sets another, in every benchmark and mode.
+func TestLeastTokensOfEveryBenchmark(t *testing.T) {
+	for _, row := range models.Rows() {
+		for _, mode := range []models.Mode{models.Performance, models.Accuracy} {
+			prefix := ""
+			if mode == models.Accuracy {
+				prefix = "accuracy-"
+			}
+			least := row.Sampling[mode].MinTokens
+			for _, c := range []struct {
+				least, most int // -1: not set
+				refused     bool
+			}{{-1, least - 1, least > 1}, {-1, least, false}, {0, 1, false}, {1, 1, false}, {5, 4, true}, {5, 5, false}} {
+				if c.most < 1 {
+					continue
+				}
+				s := Settings{"model": row.Name, "mode": string(mode), "scenario": string(row.Scenarios[0].Scenario),
+					"served-model": "m", "endpoint": "http://a:1", "dataset": "file",
+					prefix + "max-tokens": strconv.Itoa(c.most)}
+				if c.least >= 0 {
+					s[prefix+"min-tokens"] = strconv.Itoa(c.least)
+				}
+				_, err := New(s)
+				require.Equal(t, c.refused, err != nil, "%s, %s, %+v: %v", row.Name, mode, c, err)
+			}
+		}
 	}
 }
 

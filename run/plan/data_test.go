@@ -3,6 +3,7 @@ package plan
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,6 +12,7 @@ import (
 	_ "github.com/mlperf-go/mlperf-go/backends/ollama"
 	_ "github.com/mlperf-go/mlperf-go/backends/openai"
 	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 )
@@ -83,6 +85,25 @@ func TestADataSetIsReadOnce(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
+// The longest prompt is that of the rows that are used; it is not known without rows or without token ids.
+func TestTheLongestPrompt(t *testing.T) {
+	p := unbound(t)
+	require.Zero(t, p.LongestPrompt())
+	for _, c := range []struct {
+		lengths []int
+		want    int
+	}{{nil, 0}, {[]int{0, 0}, 0}, {[]int{1}, 1}, {[]int{3, 7, 2}, 7}, {[]int{9, 7}, 9}, {[]int{1, 9}, 9}} {
+		ds := &datasets.Dataset{}
+		for _, n := range c.lengths {
+			ds.Samples = append(ds.Samples, datasets.Sample{InputLen: n})
+		}
+		p.Dataset, p.file = ds, nil
+		require.Equal(t, c.want, p.LongestPrompt(), "%v in memory", c.lengths)
+		p.Dataset, p.file = nil, ds
+		require.Equal(t, c.want, p.LongestPrompt(), "%v in a file", c.lengths)
+	}
+}
+
 // Tests of a campaign share a data set that they would read in the same way.
 func TestWhenADataSetIsShared(t *testing.T) {
 	path := synthetic(t, 4)
@@ -145,9 +166,9 @@ func TestWhichRequestsCarryText(t *testing.T) {
 // A description of a data set fills the settings that are not set.
 func TestDescriptionOfADataSet(t *testing.T) {
 	path := file(t, "d.json", `[{"tok_input": [128000, 300, 400], "question": "hello there", "output": "Hi."}]`)
-	config := file(t, "d.yaml", "name: d\nfile_format: json\nmodel_specific:\n  default_model_name: llama3.1-8b\n"+
+	description := file(t, "d.yaml", "name: d\nfile_format: json\nmodel_specific:\n  default_model_name: llama3.1-8b\n"+
 		"  dataset_file: "+path+"\n  max_tokens: 33\nfields:\n  input_column: question\n")
-	p, err := New(Settings{"dataset-config": config, "endpoint": "http://a:1"})
+	p, err := New(Settings{"dataset-config": description, "endpoint": "http://a:1"})
 	require.NoError(t, err)
 	ds, err := p.ReadDataset()
 	require.NoError(t, err)
@@ -155,16 +176,24 @@ func TestDescriptionOfADataSet(t *testing.T) {
 	require.Equal(t, "llama3.1-8b", p.Row.Name)
 	require.Equal(t, path, p.Config.String("dataset"))
 	require.Equal(t, 33, p.Config.Int("max-tokens"))
-	require.Equal(t, config, p.Config.Origin("max-tokens").Where)
-	p, err = New(Settings{"dataset-config": config, "model": "llama2-70b-99", "max-tokens": "44", "dataset": "e"})
+	require.Equal(t, description, p.Config.Origin("max-tokens").Where)
+	p, err = New(Settings{"dataset-config": description, "model": "llama2-70b-99", "max-tokens": "44", "dataset": "e"})
 	require.NoError(t, err)
 	require.Equal(t, "llama2-70b-99", p.Row.Name)
+	require.Equal(t, "e", p.Config.String("dataset"))
+	require.Equal(t, 44, p.Config.Int("max-tokens"))
+	c := config.New(config.RunSettings())
+	require.NoError(t, c.LoadYAML("a.yaml", strings.NewReader("dataset-config: "+description+"\nmodel: llama2-70b-99\n"+
+		"max-tokens: 44\ndataset: e\nendpoint: http://a:1\n")))
+	p, err = Resolve(c)
+	require.NoError(t, err)
+	require.Equal(t, "llama2-70b-99", p.Row.Name, "a file of settings comes first, too")
 	require.Equal(t, "e", p.Config.String("dataset"))
 	require.Equal(t, 44, p.Config.Int("max-tokens"))
 	p, err = New(Settings{"dataset-config": file(t, "d.yaml", "name: d\n"), "model": "llama3.1-8b"})
 	require.NoError(t, err)
 	require.False(t, p.Config.IsSet("max-tokens"), "the description has none")
-	_, err = New(Settings{"dataset-config": config + "x"})
+	_, err = New(Settings{"dataset-config": description + "x"})
 	require.Equal(t, exit.Code("dataset_config"), exit.Classify(err).Code)
 }
 

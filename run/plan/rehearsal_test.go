@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
+	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
 // A requested rehearsal is short on a server and a data set of the user's, however many rows the file has.
@@ -79,4 +80,26 @@ func TestRehearsalsOfOtherRowsAreForgotten(t *testing.T) {
 	require.NoError(t, p.Bind(13368))
 	require.NotEqual(t, short, p.Rehearsal)
 	require.NotContains(t, strings.Join(p.Rehearsal, "\n"), "20 ")
+}
+
+// The user's percentile makes a rehearsal only where LoadGen judges one, and only if it is another.
+func TestThePercentileOfARehearsal(t *testing.T) {
+	if !loadgen.Built {
+		t.Skip("built without LoadGen")
+	}
+	for _, c := range []struct {
+		scenario, percentile string
+		short                bool
+	}{{"Server", "", false}, {"Server", "99", false}, {"Server", "90", true}, {"Server", "99.9", true},
+		{"Interactive", "99", false}, {"Interactive", "98", true}, {"Offline", "90", false}, {"Offline", "99", false}} {
+		s := real8b(c.scenario)
+		if c.percentile != "" {
+			s["latency-percentile"] = c.percentile
+		}
+		p := planned(t, 13368, s)
+		require.Equal(t, c.short, len(p.Rehearsal) > 0, "%+v: %v", c, p.Rehearsal)
+		if c.short {
+			require.Contains(t, p.Rehearsal[0], "latency-percentile "+c.percentile+" is not the benchmark's 99")
+		}
+	}
 }

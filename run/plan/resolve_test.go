@@ -196,6 +196,14 @@ func TestSamplesThatAreIssuedEquallyOften(t *testing.T) {
 		require.Equal(t, c.want, p.EqualIssueSet(), name)
 	}
 	p := planned(t, 10, Settings{"model": "llama3.1-8b"})
+	row := *p.Row
+	p.Row = &row
+	for count, want := range []int{10, 1, 2, 9: 9, 10: 10, 11: 10} {
+		if want > 0 {
+			row.PerformanceCount = count
+			require.Equal(t, want, p.EqualIssueSet(), "%d", count)
+		}
+	}
 	p.AuditRows = 5
 	require.Zero(t, p.EqualIssueSet())
 }
