@@ -81,6 +81,9 @@ func find(ctx context.Context, o *Options) (*target, error) {
 	if err != nil {
 		return nil, exit.Usage(exit.CodeProfile, "", "%w", err)
 	}
+	if err := p.Load.CheckSessions(t.source.Sessions()); err != nil {
+		return nil, exit.Usage(exit.CodeProfile, "", "%w", err)
+	}
 	if noted, ok := t.source.(interface{ Notes() []string }); ok {
 		t.notes = append(t.notes, noted.Notes()...)
 	}
