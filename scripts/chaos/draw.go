@@ -133,9 +133,10 @@ func seedsOf(seed uint64, runs int, match *regexp.Regexp) (seeds []uint64) {
 	return seeds
 }
 
-// has reports whether a fault was drawn, or an action on the only server: with several, another may answer in its place.
+// has reports whether a fault was drawn, or an action on the only server: with several, another may answer instead.
 func (sc *scenario) has(name string) bool {
-	return sc.Action == name && sc.Endpoints == 1 || slices.ContainsFunc(sc.Faults, func(f struck) bool { return f.Name == name })
+	return sc.Action == name && sc.Endpoints == 1 ||
+		slices.ContainsFunc(sc.Faults, func(f struck) bool { return f.Name == name })
 }
 
 func (sc *scenario) drawLoad(r *rand.Rand) {
