@@ -6,16 +6,16 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mlperf-go/mlperf-go/internal/simtest"
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
@@ -66,19 +66,18 @@ func TestFaultGatewayReplacesTheID(t *testing.T) {
 	t.Parallel()
 	server := serveFaults(t, (*call).good)
 	server.echo.Store(true)
-	to, err := url.Parse(server.url)
-	require.NoError(t, err)
-	gateway := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
-		r.SetURL(to)
-		r.Out.Header.Set("X-Request-Id", "gateway-1")
-	}})
+	forward := simtest.Forward(t, server.url)
+	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Header.Set("X-Request-Id", "gateway-1")
+		forward.ServeHTTP(w, r)
+	}))
 	defer gateway.Close()
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Request-Id") != "" {
 			http.Error(w, "what header is that", http.StatusBadRequest)
 			return
 		}
-		httputil.NewSingleHostReverseProxy(to).ServeHTTP(w, r)
+		forward.ServeHTTP(w, r)
 	}))
 	defer refusing.Close()
 	for _, url := range []string{gateway.URL, refusing.URL} {
@@ -95,21 +94,20 @@ func TestFaultGatewayReplacesTheID(t *testing.T) {
 // no sample. Without it no request has the header.
 func TestTraceparentNamesTheSample(t *testing.T) {
 	server := simulate(t, "--ttft", "1ms", "--tpot", "0", "--answers", "random", "--output-tokens", "4")
-	to, err := url.Parse(server.url)
-	require.NoError(t, err)
+	forward := simtest.Forward(t, server.url)
 	var mu sync.Mutex
 	var spans []string
-	gateway := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
-		r.SetURL(to)
-		mu.Lock()
-		defer mu.Unlock()
-		if r.In.Method == http.MethodPost && r.In.Header.Get("traceparent") != "" {
-			fields := strings.Split(r.In.Header.Get("traceparent"), "-")
-			require.Len(t, fields, 4)
-			require.Equal(t, r.In.Header.Get("X-Request-Id"), fields[1])
+	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if parent := r.Header.Get("traceparent"); r.Method == http.MethodPost && parent != "" {
+			fields := strings.Split(parent, "-")
+			assert.Len(t, fields, 4)
+			assert.Equal(t, r.Header.Get("X-Request-Id"), fields[1])
+			mu.Lock()
 			spans = append(spans, fields[2])
+			mu.Unlock()
 		}
-	}})
+		forward.ServeHTTP(w, r)
+	}))
 	defer gateway.Close()
 	const note = "requests carry a traceparent (--traceparent); servers that record traces spend time on them"
 	args := []string{"--model", "llama3.1-8b", "--scenario", "Server", "--endpoint", gateway.URL, "--samples", "16",

@@ -4,8 +4,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	neturl "net/url"
 	"os"
 	"path/filepath"
 	"sync"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mlperf-go/mlperf-go/internal/simtest"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
@@ -47,9 +46,7 @@ func scored(t *testing.T, tokenize http.HandlerFunc) (rowsPath, url string) {
 	simulator, _ := startSim(deferring{t}, filepath.Join(t.TempDir(), "ready"), "--model",
 		"meta-llama/Llama-2-70b-chat-hf",
 		"--benchmark", "llama2-70b-99", "--answers", "random")
-	target, err := neturl.Parse(simulator)
-	require.NoError(t, err)
-	answers := httputil.NewSingleHostReverseProxy(target)
+	answers := simtest.Forward(t, simulator)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/tokenize" || r.URL.Path == "/detokenize" {
 			tokenize(w, r)

@@ -8,11 +8,7 @@ import (
 	_ "embed" // checks.js
 	"fmt"
 	"image/png"
-	"io"
-	"log"
 	"net/http"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,6 +23,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mlperf-go/mlperf-go/internal/simtest"
 	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
 
@@ -225,11 +222,7 @@ const script = `</pre></td></script><script>window.pwned=1</script><img src=x on
 // hostileProxy passes requests on, and answers every tenth POST with status 500 and script.
 func hostileProxy(t *testing.T, to string) string {
 	t.Helper()
-	target, err := url.Parse(to)
-	require.NoError(t, err)
-	pass := httputil.NewSingleHostReverseProxy(target)
-	pass.FlushInterval = -1
-	pass.ErrorLog = log.New(io.Discard, "", 0) // the run's end closes connections
+	pass := simtest.Forward(t, to)
 	var posts atomic.Int64
 	return serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost && posts.Add(1)%10 == 0 {

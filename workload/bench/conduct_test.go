@@ -5,8 +5,6 @@ import (
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -16,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/simtest"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/schema/schematest"
@@ -92,9 +91,7 @@ func TestEveryClientLeaves(t *testing.T) {
 // measurement, and an earlier run that --force would replace is kept.
 func TestHTTP2RejectsConducts(t *testing.T) {
 	var http1, http2 atomic.Int64
-	target, err := url.Parse(simulate(t))
-	require.NoError(t, err)
-	forward := httputil.NewSingleHostReverseProxy(target)
+	forward := simtest.Forward(t, simulate(t))
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
 			map[int]*atomic.Int64{1: &http1, 2: &http2}[r.ProtoMajor].Add(1)
@@ -110,7 +107,7 @@ func TestHTTP2RejectsConducts(t *testing.T) {
 			Transport: backends.Transport{HTTP2: true, InsecureSkipVerify: true}}
 	}
 	folder := t.TempDir()
-	_, err = bench.Run(t.Context(), options(folder, restless(4, nil, nil)))
+	_, err := bench.Run(t.Context(), options(folder, restless(4, nil, nil)))
 	require.NoError(t, err)
 	before, sent := snapshot(t, folder), http2.Load()
 	require.Greater(t, sent, int64(100), "the run used HTTP/2")
