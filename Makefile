@@ -66,7 +66,7 @@ SERVER ?= llamacpp
 test-real: setup
 	@bash scripts/test-real.sh '$(SERVER)' -v
 
-## make test-browser test the report and the live page in headless Chromium: [CHROMIUM=]
+## make test-browser test the HTML pages and their scripts in headless Chromium: [CHROMIUM=]
 test-browser: build
 	@bash scripts/test-browser.sh
 

@@ -125,7 +125,11 @@
         if (from !== null) this.mark(from, at(event));
       });
       this.host.addEventListener("pointerleave", () => { from = null; this.point(null); });
-      this.host.addEventListener("pointerdown", event => { if (event.button === 0) from = at(event); });
+      this.host.addEventListener("pointerdown", event => {
+        if (event.button !== 0) return;
+        from = at(event);
+        this.host.setPointerCapture(event.pointerId); // the mouse may leave the chart and be released there
+      });
       this.host.addEventListener("pointerup", event => {
         const to = at(event), start = from;
         from = null;

@@ -162,6 +162,8 @@ func TestLive(t *testing.T) {
 	withoutScripts(t, r.url)
 
 	open(t, other, r.url) // a second viewer sees the same page
+	policyHolds(t, other)
+	open(t, other, r.url)
 	before := eval[float64](t, tab, points+".at(-1)")
 	laptop.cut()
 	waitFor(t, tab, "document.getElementById('connection').textContent.startsWith('No connection')")
@@ -213,7 +215,7 @@ func TestLiveControl(t *testing.T) {
 	}
 	open(t, tab, r.url)
 	waitFor(t, tab, points+".length >= 1")
-	eval[bool](t, tab, "(document.getElementById('stop').focus(), true)")
+	tabTo(t, tab, "document.getElementById('stop')")
 	require.NoError(t, chromedp.Do(tab, chromedp.KeyEvent(kb.Enter)))
 	require.Contains(t, eval[string](t, tab, "document.getElementById('stop').textContent"), "ends without its result")
 	require.NoError(t, chromedp.Do(tab, chromedp.KeyEvent(kb.Enter)))

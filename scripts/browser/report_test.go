@@ -71,10 +71,12 @@ func TestReport(t *testing.T) {
 	address := reportOf(t, s, 1, "--metrics", "--metrics-interval", "200ms")
 	t.Run("can be read", func(t *testing.T) { reportCanBeRead(t, address) })
 	t.Run("hostile text is text", func(t *testing.T) { hostileTextIsText(t, address) })
-	t.Run("asks for nothing", func(t *testing.T) { reportAsksForNothing(t, address) })
+	t.Run("asks for nothing", func(t *testing.T) { asksForNothing(t, address) })
 	t.Run("keyboard", func(t *testing.T) { keyboardReachesEverything(t, address) })
 	t.Run("charts answer", func(t *testing.T) { chartsAnswer(t, address) })
+	t.Run("mouse", func(t *testing.T) { chartsFollowTheMouse(t, address) })
 	t.Run("without scripts", func(t *testing.T) { reportWithoutScripts(t, address) })
+	t.Run("print", func(t *testing.T) { onPaper(t, address) })
 }
 
 // TestWorkloadReport checks the report of a workload with limits, several stages and failures.
@@ -95,6 +97,7 @@ func TestWorkloadReport(t *testing.T) {
 	})
 	t.Run("keyboard", func(t *testing.T) { keyboardReachesEverything(t, address) })
 	t.Run("without scripts", func(t *testing.T) { reportWithoutScripts(t, address) })
+	t.Run("print", func(t *testing.T) { onPaper(t, address) })
 }
 
 func reportCanBeRead(t *testing.T, address string) {
@@ -146,49 +149,14 @@ func hostileTextIsText(t *testing.T, address string) {
 	waitFor(t, tab, "window.pwned")
 }
 
-// reportAsksForNothing lists the requests of the page, and those that scripts in it attempt.
-func reportAsksForNothing(t *testing.T, address string) {
-	var reached sync.Map
-	outside := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		reached.Store(r.URL.Path, true)
-		w.Header().Set("Access-Control-Allow-Origin", "*")
-	}))
+// asksForNothing lists the requests of the page, and those that scripts in it attempt.
+func asksForNothing(t *testing.T, address string) {
 	tab := newTab(t)
 	var asked requests
 	asked.listen(t, tab)
 	open(t, tab, address)
 	require.Equal(t, []string{address}, asked.all(), "the page itself and nothing else")
-	attempts := `new Promise(done => {
-		let left = 5;
-		const end = () => { if (--left === 0) done(true); };
-		document.addEventListener("securitypolicyviolation", end);
-		fetch(OUT + "/fetch").catch(() => {});
-		new Image().src = OUT + "/image";
-		const script = document.createElement("script");
-		script.src = OUT + "/script";
-		document.head.append(script);
-		const style = document.createElement("link");
-		style.rel = "stylesheet";
-		style.href = OUT + "/style";
-		document.head.append(style);
-		const frame = document.createElement("iframe");
-		frame.src = OUT + "/frame";
-		document.body.append(frame);
-	})`
-	_, err := chromedp.Run(tab, chromedp.Evaluate[bool](strings.ReplaceAll(attempts, "OUT", strconv.Quote(outside)),
-		chromedp.EvalAwaitPromise))
-	require.NoError(t, err)
-	reached.Range(func(path, _ any) bool {
-		t.Errorf("the page reached %s%s in spite of its policy", outside, path)
-		return true
-	})
-	// A page without the policy reaches the same server.
-	open(t, tab, outside)
-	_, err = chromedp.Run(tab, chromedp.Evaluate[bool]("fetch('/control').then(() => true)",
-		chromedp.EvalAwaitPromise))
-	require.NoError(t, err)
-	_, ok := reached.Load("/control")
-	require.True(t, ok)
+	policyHolds(t, tab)
 }
 
 // keyboardReachesEverything presses Tab through the page.
@@ -224,29 +192,18 @@ func reachesEverything(t *testing.T, tab context.Context) {
 	}
 }
 
-// chartsAnswer zooms a chart and reads its values by the keyboard and the mouse.
-func chartsAnswer(t *testing.T, address string) {
-	tab := newTab(t)
-	open(t, tab, address)
-	const chart, other = "document.querySelector('#run0-ttft .chart')", "document.querySelector('#run0-rates .chart')"
-	drawn := func(of string) string { return eval[string](t, tab, of+".innerHTML") }
-	press := func(key string) { require.NoError(t, chromedp.Do(tab, chromedp.KeyEvent(key))) }
-	before, beside := drawn(chart), drawn(other)
-	eval[bool](t, tab, "("+chart+".focus(), true)")
-	press(kb.ArrowRight)
-	values := eval[string](t, tab, "document.querySelector('#run0-ttft .values').textContent")
-	require.Regexp(t, `^[0-9.]+: p50 [0-9.-]+, p90 [0-9.-]+, p99 [0-9.-]+$`, values)
-	press(kb.ArrowRight)
-	require.NotEqual(t, values, eval[string](t, tab, "document.querySelector('#run0-ttft .values').textContent"))
-	press("+")
-	require.NotEqual(t, before, drawn(chart))
-	require.NotEqual(t, beside, drawn(other), "charts over time move together")
-	press("0")
-	press(kb.Escape)
-	require.Equal(t, before, drawn(chart))
-	require.Equal(t, beside, drawn(other))
-	eval[bool](t, tab, "(document.querySelector('#run0-ttft button').click(), true)")
-	require.NotEqual(t, before, drawn(chart), "the button + zooms")
+// tabTo presses Tab until an element has the focus, and requires that the focus shows.
+func tabTo(t *testing.T, tab context.Context, element string) {
+	t.Helper()
+	stops := eval[int](t, tab, "checks.controls().length + document.querySelectorAll('.scroll').length")
+	for range stops {
+		require.NoError(t, chromedp.Do(tab, chromedp.KeyEvent(kb.Tab)))
+		if eval[bool](t, tab, "document.activeElement === "+element) {
+			require.True(t, eval[bool](t, tab, "checks.focused().shown"), "the focus does not show")
+			return
+		}
+	}
+	t.Fatalf("Tab does not reach %s", element)
 }
 
 func disableScripts(t *testing.T, tab context.Context) {
