@@ -10,5 +10,5 @@
 // time order (bootstrap.go, docs/explanation/comparison.md). Read reads as much of a folder as possible, and marks
 // missing parts.
 //
-// It imports submission, tune, sweep, report and what is below them, and nothing above; it reads no flags.
+// It imports submission, tune, sweep, report, workload and what is below them, and nothing above; it reads no flags.
 package compare

@@ -12,9 +12,9 @@ type Requests struct {
 	StartNS int64                // time of the first sending
 }
 
-// WorkloadRow returns the row of a figure of two runs of a workload: a percentile of a latency, such as 0.99, or with
-// the name OutputRate or RequestRate a rate. Judge fills in its interval.
-func WorkloadRow(name string, p, base, other float64, a, b *Requests) *Row {
+// workloadRow returns the row of a figure of two runs of a workload: a percentile of a latency, such as 0.99, or with
+// the name OutputRate or RequestRate a rate. judgeAll fills in its interval.
+func workloadRow(name string, p, base, other float64, a, b *Requests) *Row {
 	row := &Row{Name: name, Base: &base, Other: &other}
 	paired := len(a.Seq) == len(b.Seq)
 	for i := range a.Seq {
@@ -42,17 +42,14 @@ const (
 	OutputRate  = "output tokens/s"
 )
 
-// JudgeWorkload computes the changes and intervals of rows with a confidence of all of them together.
-func JudgeWorkload(rows []*Row, confidence float64) { judgeAll(rows, confidence) }
-
-// NewGate returns a gate that nothing has failed yet.
-func NewGate(threshold float64) *Gate {
+// newGate returns a gate that nothing has failed yet.
+func newGate(threshold float64) *Gate {
 	return &Gate{Passed: true, Threshold: threshold, Failures: []string{}}
 }
 
-// AddWorkload adds a pair of runs of a workload, which is not ranked for the reasons in why. It passes if it is
+// addWorkload adds a pair of runs of a workload, which is not ranked for the reasons in why. It passes if it is
 // ranked, at least one row has an interval, and no row certainly got worse by more than the threshold.
-func (g *Gate) AddWorkload(name string, why []string, rows []*Row) {
+func (g *Gate) addWorkload(name string, why []string, rows []*Row) {
 	fail := func(text string) { g.Passed, g.Failures = false, append(g.Failures, name+": "+text) }
 	for _, w := range why {
 		fail("not ranked: " + w)

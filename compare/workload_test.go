@@ -22,8 +22,8 @@ func requestsOf(n int, mean float64, seed uint64) *Requests {
 
 func TestWorkloadRows(t *testing.T) {
 	judged := func(name string, a, b *Requests) *Row {
-		row := WorkloadRow(name, 0.5, 1, 1, a, b)
-		JudgeWorkload([]*Row{row}, DefaultConfidence)
+		row := workloadRow(name, 0.5, 1, 1, a, b)
+		judgeAll([]*Row{row}, DefaultConfidence)
 		return row
 	}
 	a := requestsOf(400, 1, 1)
@@ -50,8 +50,8 @@ func TestFlowOfFailures(t *testing.T) {
 
 func TestWorkloadGate(t *testing.T) {
 	rows := func(b *Requests) []*Row {
-		list := []*Row{WorkloadRow("e2e", 0.5, 1, 1, requestsOf(400, 1, 1), b)}
-		JudgeWorkload(list, DefaultConfidence)
+		list := []*Row{workloadRow("e2e", 0.5, 1, 1, requestsOf(400, 1, 1), b)}
+		judgeAll(list, DefaultConfidence)
 		return list
 	}
 	same, slower, few := rows(requestsOf(400, 1, 2)), rows(requestsOf(400, 1.2, 2)), rows(requestsOf(12, 1.2, 2))
@@ -69,14 +69,14 @@ func TestWorkloadGate(t *testing.T) {
 		{"too few requests", 0.3, nil, few, `^b against a: nothing can be judged`},
 		{"no figures", 0.3, nil, nil, `^b against a: nothing can be judged`},
 	} {
-		g := NewGate(c.threshold)
-		g.AddWorkload("b against a", c.why, c.rows)
+		g := newGate(c.threshold)
+		g.addWorkload("b against a", c.why, c.rows)
 		require.Equal(t, c.failure == "", g.Passed, c.name)
 		if c.failure != "" {
 			require.Len(t, g.Failures, 1, c.name)
 			require.Regexp(t, c.failure, g.Failures[0], c.name)
 		}
-		g.AddWorkload("c against a", nil, same)
+		g.addWorkload("c against a", nil, same)
 		require.Equal(t, c.failure == "", g.Passed, "a later pair changes nothing of %s", c.name)
 	}
 }
