@@ -1,17 +1,11 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/run/exit"
-	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/servers"
 	"github.com/mlperf-go/mlperf-go/workload/bench"
 )
@@ -27,41 +21,22 @@ func checkResume(c *cli.Context) error {
 }
 
 // kept prints the result of a run that an earlier call of this command finished, with --resume. It returns false for a
-// run that is still to be made, because the folder is empty or contains an interrupted run, which starts over.
+// run that is still to be made.
 func (cmd benchCommand) kept(c *cli.Context, o *bench.Options) (bool, error) {
-	if !c.Bool("resume") || !bench.Holds(o.Folder) {
+	if !c.Bool("resume") {
 		return false, nil
 	}
-	differences, err := bench.DifferencesTo(o.Folder, o.Profile)
-	if err != nil {
-		return false, exit.Usage(exit.CodeRunFolder, "Choose another --output", "the run in %s cannot be resumed: %w",
-			o.Folder, err)
+	r, note, err := bench.Resume(o)
+	if note != "" {
+		cmd.notice(note)
 	}
-	if len(differences) > 0 {
-		return false, exit.Usage(exit.CodeOutputUsed, "Choose another --output, or give --force instead of --resume",
-			"the run in %s has another profile (its values first): %s", o.Folder, strings.Join(differences, "; "))
+	if r == nil || err != nil {
+		return false, err
 	}
-	if _, err := os.Stat(filepath.Join(o.Folder, bench.RecordName)); errors.Is(err, fs.ErrNotExist) {
-		return false, cmd.startOver(o) // the run was killed
-	}
-	r, err := bench.Read(o.Folder)
+	m, err := figuresOf(c, o, r)
 	if err != nil {
 		return false, err
 	}
-	if o.Model != "" && r.Model != o.Model {
-		return false, exit.Usage(exit.CodeOutputUsed, "Choose another --output",
-			"the run in %s is of the model %.100q, not %.100q", o.Folder, r.Model, o.Model)
-	}
-	if r.Verdict == record.Interrupted {
-		return false, cmd.startOver(o)
-	}
-	m := r.Measured
-	if name := c.String("definitions"); name != m.Definition {
-		if m, err = bench.Remeasure(o.Folder, r, name, o.Limits); err != nil {
-			return false, err
-		}
-	}
-	cmd.notice(fmt.Sprintf("%s is finished and kept (--resume)", o.Folder))
 	cmd.exit = r.ExitCode()
 	return true, cmd.printBenchRecord(r, m, o.Folder)
 }
@@ -79,11 +54,4 @@ func (cmd benchCommand) explainResume(c *cli.Context, at, of int, folder string)
 		what = fmt.Sprintf("%d of %d runs are finished. To keep them and make the others", at, of)
 	}
 	cmd.out.line("\n%s:\n  %s", what, servers.Quote(again(cmd.commandLine(), folder, "--output", "-r")...))
-}
-
-// startOver lets a run replace the files of an interrupted one.
-func (cmd benchCommand) startOver(o *bench.Options) error {
-	cmd.notice(fmt.Sprintf("the run in %s was interrupted and starts over (--resume)", o.Folder))
-	o.Force = true
-	return nil
 }

@@ -234,51 +234,36 @@ func (cmd benchCommand) doRun(c *cli.Context) error {
 	})
 }
 
-// runAll runs a profile, or its treatments in sequence, each in its own folder below --output. The worst exit code of
-// them is the command's.
+// runAll runs a profile, or its treatments in sequence, each in its own folder below --output. With --resume it keeps
+// finished runs. The worst exit code of the runs is the command's.
 func (cmd benchCommand) runAll(c *cli.Context, v *contract.Invocation, list []contract.Rendered,
 	runOne func(*cli.Context, *bench.Options) error) error {
 	cmd.measures()
-	worst := 0
-	for i, r := range list {
-		o, err := cmd.options(c, v, r)
-		if err != nil {
-			return err
-		}
-		if output := c.String("output"); output != "" && len(list) > 1 {
-			o.Folder = filepath.Join(output, r.Folder())
-		}
-		folder := o.Folder
-		for try := 1; ; try++ {
-			cmd.exit = 0
-			if err = cmd.makeOrKeep(c, o, runOne); err == nil && cmd.exit == 0 || try >= v.Attempts() || c.Context.Err() != nil {
-				break
+	series := bench.Series{Runs: len(list), Attempts: v.Attempts(), StopOnError: v.StopOnError(),
+		Options: func(i int) (*bench.Options, error) {
+			o, err := cmd.options(c, v, list[i])
+			if output := c.String("output"); err == nil && output != "" && len(list) > 1 {
+				o.Folder = filepath.Join(output, list[i].Folder())
 			}
-			o.Folder = fmt.Sprintf("%s-attempt-%d", strings.TrimSuffix(o.Folder, fmt.Sprintf("-attempt-%d", try)), try+1)
-		}
-		if err != nil {
-			return err
-		}
-		worst = max(worst, cmd.exit)
-		if c.Context.Err() != nil {
-			cmd.explainResume(c, i, len(list), folder)
-		}
-		if worst > 0 && v.StopOnError() || c.Context.Err() != nil {
-			break
-		}
-	}
-	cmd.exit = worst
-	return nil
-}
-
-// makeOrKeep makes a run, unless it is finished already and --resume is given.
-func (cmd benchCommand) makeOrKeep(c *cli.Context, o *bench.Options,
-	runOne func(*cli.Context, *bench.Options) error) error {
-	kept, err := cmd.kept(c, o)
-	if kept || err != nil {
+			return o, err
+		},
+		Make: func(o *bench.Options) (int, error) {
+			cmd.exit = 0
+			kept, err := cmd.kept(c, o)
+			if err == nil && !kept {
+				err = runOne(c, o)
+			}
+			return cmd.exit, err
+		}}
+	end, err := series.Run(c.Context)
+	if err != nil {
 		return err
 	}
-	return runOne(c, o)
+	cmd.exit = end.Status
+	if end.Interrupted {
+		cmd.explainResume(c, end.Finished, len(list), end.Folder)
+	}
+	return nil
 }
 
 func (cmd benchCommand) runOne(c *cli.Context, o *bench.Options, w *benchWatch) error {
@@ -306,11 +291,9 @@ func (cmd benchCommand) runOne(c *cli.Context, o *bench.Options, w *benchWatch) 
 	if i, ok := context.Cause(c.Context).(run.Interrupt); ok && r.Verdict == record.Interrupted {
 		cmd.exit = i.ExitCode()
 	}
-	m := r.Measured
-	if name := c.String("definitions"); name != m.Definition {
-		if m, err = bench.Remeasure(o.Folder, r, name, o.Limits); err != nil {
-			return err
-		}
+	m, err := figuresOf(c, o, r)
+	if err != nil {
+		return err
 	}
 	err = o.Access.Write(filepath.Join(o.Folder, bench.SummaryName), func(w io.Writer) error {
 		printBench(page{to: w}, r, m)
@@ -320,6 +303,15 @@ func (cmd benchCommand) runOne(c *cli.Context, o *bench.Options, w *benchWatch) 
 		cmd.log.Warn("cannot write the printed result into the folder: " + err.Error())
 	}
 	return cmd.printBenchRecord(r, m, o.Folder)
+}
+
+// figuresOf returns the figures of a run by the definitions of --definitions.
+func figuresOf(c *cli.Context, o *bench.Options, r *bench.Record) (*measure.Measured, error) {
+	name := c.String("definitions")
+	if name == r.Measured.Definition {
+		return r.Measured, nil
+	}
+	return bench.Remeasure(o.Folder, r, name, o.Limits)
 }
 
 // rehearse makes a run a rehearsal. Made-up data are in a folder inside the run's.

@@ -205,7 +205,12 @@ func (p *program) stopServers(fleet *servers.Fleet) {
 	if fleet == nil {
 		return
 	}
-	if err := fleet.Finish(p.log); err != nil {
+	p.reportStop(fleet.Finish(p.log))
+}
+
+// reportStop logs that servers could not be stopped, and sets the exit code; nil: they were.
+func (p *program) reportStop(err error) {
+	if err != nil {
 		p.log.Error(err.Error())
 		p.exit = max(p.exit, run.ExitEnvironment)
 	}

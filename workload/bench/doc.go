@@ -6,5 +6,8 @@
 // The folder contains the event log, bench.json (Record), the profile, and failures.jsonl. Everything but
 // the event log can be computed again from it.
 //
+// A Series makes several runs in sequence. A Stack is the servers that were started for runs, and Resume finds the run
+// that an earlier command finished.
+//
 // The package prints nothing and must not import cmd.
 package bench
