@@ -185,7 +185,7 @@ func (cmd submissionCommand) logEnd(outcomes []campaign.Outcome) {
 			continue
 		}
 		cmd.log.Error(stepError(&o), zap.String("step", o.Step.ID()),
-			zap.String("scenario", string(o.Step.Scenario)), zap.String("code", o.Entry.Code))
+			zap.String("scenario", string(o.Step.Scenario)), zap.String("code", string(o.Entry.Code)))
 	}
 	if cmd.logsJSON() {
 		cmd.log.Info(stepsDone(outcomes), zap.Int("steps_done", done), zap.Int("steps", len(outcomes)))

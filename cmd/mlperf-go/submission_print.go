@@ -112,7 +112,7 @@ func printCauses(p page, outcomes []campaign.Outcome, follows bool) (printed boo
 		if follows || e.Status == campaign.Pending {
 			c = plain
 		}
-		p.labelled(c, o.Step.ID()+":", fmt.Sprintf("%s: %s", e.Code, strings.TrimPrefix(e.Why, e.Code+": ")))
+		p.labelled(c, o.Step.ID()+":", fmt.Sprintf("%s: %s", e.Code, strings.TrimPrefix(e.Why, string(e.Code)+": ")))
 		printed = true
 	}
 	return printed
@@ -246,7 +246,7 @@ func outcomesJSON(of *campaign.State, outcomes []campaign.Outcome) map[string]an
 		Test     string          `json:"test"`
 		State    campaign.Status `json:"state"`
 		Kept     bool            `json:"kept"` // done by an earlier campaign
-		Code     string          `json:"code"`
+		Code     campaign.Code   `json:"code"`
 		Why      string          `json:"why"`
 		Verdict  string          `json:"verdict"`
 		Reasons  []record.Cause  `json:"reasons"`

@@ -104,10 +104,10 @@ func (t testRun) resume() (done bool, err error) {
 	}
 	const other = "Choose another --output-dir, or give --force to replace it"
 	switch {
-	case before.Code == campaign.OtherTest:
+	case before.Code == campaign.CodeOtherTest:
 		return false, exit.Usage(exit.CodeOutputUsed, other, "--resume: %s holds another test: %s", plan.Folder(),
 			before.Record.Test())
-	case before.Code == campaign.SettingsChanged && before.Record.Verdict == record.Valid:
+	case before.Code == campaign.CodeSettingsChanged && before.Record.Verdict == record.Valid:
 		return false, exit.Usage(exit.CodeOutputUsed, other, "--resume: %s holds a valid run with other settings: %s",
 			plan.Folder(), before.Why)
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/child"
 	"github.com/mlperf-go/mlperf-go/run/exit"
-	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 	"github.com/mlperf-go/mlperf-go/tune"
 )
@@ -26,7 +25,7 @@ type attempt struct {
 }
 
 // report logs what happens to the task. code is the reason's code, or empty.
-func (a attempt) report(code, format string, args ...any) {
+func (a attempt) report(code Code, format string, args ...any) {
 	a.c.report(a.task.Step, code, format, args...)
 }
 
@@ -123,7 +122,7 @@ func (a attempt) read(end child.Ended) {
 			end.Exit, entry.Exit = 0, map[Status]int{Invalid: run.ExitInvalid}[f.Status]
 		// For example, without a tokenizer the log exists but has no score.
 		case f.Status == Pending && end.Exit == run.ExitUsage:
-			f = Finding{Status: Invalid, Code: string(record.CodeNotScored), Why: "the answers were not scored: " + end.Why}
+			f = Finding{Status: Invalid, Code: codeNotScored, Why: "the answers were not scored: " + end.Why}
 			end = child.Ended{}
 			entry.Exit = run.ExitInvalid
 		}
@@ -132,13 +131,13 @@ func (a attempt) read(end child.Ended) {
 	case f.Status == Pending: // the folder contains no result of this test
 		f.Status = Failed
 	case f.Status == Done && end.Exit != 0:
-		f.Status, f.Code, f.Why = Failed, string(end.Code), end.Why
+		f.Status, f.Code, f.Why = Failed, Code(end.Code), end.Why
 	}
 	if f.Status != Done && f.Status != Invalid && end.Why != "" {
-		f.Code, f.Why = string(end.Code), end.Why
+		f.Code, f.Why = Code(end.Code), end.Why
 	}
 	if f.Status != Done && f.Why == "" {
-		f.Code, f.Why = "exit", "its process ended with exit code "+strconv.Itoa(end.Exit)
+		f.Code, f.Why = CodeExit, "its process ended with exit code "+strconv.Itoa(end.Exit)
 	}
 	if f.Status == Crashed && (end.Exit == run.ExitUsage || end.Exit == run.ExitEnvironment) {
 		f.Status = Failed
@@ -182,7 +181,7 @@ func (a attempt) ready(ctx context.Context) error {
 	case err == nil:
 		return nil
 	}
-	entry.Status, entry.Code, entry.Why, entry.Exit = Pending, "endpoint", err.Error(), run.ExitEnvironment
+	entry.Status, entry.Code, entry.Why, entry.Exit = Pending, codeEndpoint, err.Error(), run.ExitEnvironment
 	return exit.Environment(exit.CodeEndpoint, "Start the server again and continue with --resume, or pass "+
 		"--wait-endpoint D to wait for it", "%s was not started: %w", t.ID(), err)
 }

@@ -71,13 +71,13 @@ type Campaign struct {
 }
 
 // report logs what happens to a step. code is the reason's code, or empty.
-func (c *Campaign) report(s Step, code, format string, args ...any) {
+func (c *Campaign) report(s Step, code Code, format string, args ...any) {
 	if c.Log == nil {
 		return
 	}
 	fields := []zap.Field{zap.String("step", s.ID()), zap.String("scenario", string(s.Scenario))}
 	if code != "" {
-		fields = append(fields, zap.String("code", code))
+		fields = append(fields, zap.String("code", string(code)))
 	}
 	c.Log.Info(fmt.Sprintf(format, args...), fields...)
 }
@@ -211,7 +211,7 @@ func (c *Campaign) Look(t Task) Finding {
 	// Only campaign.json has the settings that are in no folder.
 	if f.Status == Done && entry.Settings != nil && len(changes(entry.Settings, t.Settings)) > 0 {
 		f.Changes = changes(entry.Settings, t.Settings)
-		f.Status, f.Code, f.Why = Pending, SettingsChanged, sentence(f.Changes)
+		f.Status, f.Code, f.Why = Pending, CodeSettingsChanged, sentence(f.Changes)
 	}
 	return f
 }
@@ -263,9 +263,6 @@ func (c *Campaign) Run(ctx context.Context) error {
 	}
 	return c.save()
 }
-
-// codeUnreached is the code of a step that the campaign did not reach, and whose folder has an earlier result.
-const codeUnreached = string(exit.CodeInterrupted)
 
 // unreached makes steps pending that an earlier campaign has done and this one would repeat. own are the steps that are
 // done for this campaign.

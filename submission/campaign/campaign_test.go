@@ -255,7 +255,7 @@ func TestInvalidStepSkipsOnlyDependentSteps(t *testing.T) {
 		acts map[string]string
 		want map[string]Status
 		exit int
-		code string
+		code Code
 	}{
 		"invalid performance": {map[string]string{"Offline/performance": "invalid"},
 			map[string]Status{"Offline/performance": Invalid, "Offline/TEST06": Pending}, 1, "failed_samples"},
@@ -319,7 +319,7 @@ func TestAScoreBelowTargetIsAllowedInTheOpenDivision(t *testing.T) {
 	out, err := s.do(context.Background())
 	require.NoError(t, err)
 	require.Empty(t, undone(out))
-	require.Equal(t, "accuracy_below_target", out[3].Entry.Code, "and the table says so")
+	require.Equal(t, codeBelowTarget, out[3].Entry.Code, "and the table says so")
 }
 
 // A score of only some of the answers does not count, in the open division either.
@@ -362,7 +362,7 @@ func TestBadInputEndsTheCampaign(t *testing.T) {
 		require.EqualError(t, err, "Offline/accuracy could not be run: the reason")
 		require.Equal(t, []string{"Offline/preflight", "Offline/performance", "Offline/accuracy"}, s.ran)
 		require.Equal(t, Failed, out[2].Entry.Status)
-		require.Equal(t, "word", out[2].Entry.Code)
+		require.Equal(t, Code("word"), out[2].Entry.Code)
 		require.Equal(t, exit, ExitCode(out))
 	}
 }
@@ -772,7 +772,7 @@ func TestEndpointDoesNotReturn(t *testing.T) {
 	require.Equal(t, run.ExitEnvironment, run.Classify(err).Exit)
 	require.EqualError(t, run.Classify(err).Err, "Server/preflight was not started: connection refused")
 	require.Equal(t, Pending, out[5].Entry.Status)
-	require.Equal(t, "endpoint", out[5].Entry.Code)
+	require.Equal(t, codeEndpoint, out[5].Entry.Code)
 	require.Equal(t, run.ExitEnvironment, ExitCode(out))
 	require.Empty(t, undone(s.resume()))
 	require.Equal(t, []string{"Server/performance", "Server/accuracy", "Server/TEST06"}, tests(s.ran), "Offline was done")

@@ -19,16 +19,10 @@ import (
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
 
-// SettingsChanged is the code of a folder whose run had other settings.
-const SettingsChanged = "settings_changed"
-
-// OtherTest is the code of a folder that holds another benchmark, scenario or mode.
-const OtherTest = "other_test"
-
 // Finding is the judgement of a step's folder.
 type Finding struct {
 	Status  Status
-	Code    string
+	Code    Code
 	Why     string
 	Record  *record.Record // nil: the folder has none
 	Changes []Change       // settings that differ from the required ones
@@ -50,22 +44,22 @@ func (w Want) Judge(folder string) Finding {
 	case err != nil && untouched(folder):
 		return Finding{Status: Pending}
 	case errors.Is(err, fs.ErrNotExist):
-		return Finding{Status: Crashed, Code: "crashed",
+		return Finding{Status: Crashed, Code: CodeCrashed,
 			Why: "its folder has no " + record.FileName + ": the run ended before it could write one"}
 	case err != nil:
-		return Finding{Status: Crashed, Code: "crashed", Why: err.Error()}
+		return Finding{Status: Crashed, Code: CodeCrashed, Why: err.Error()}
 	}
 	f := Finding{Status: Done, Record: r}
 	switch {
 	case r.Model != w.Model || r.Scenario != string(w.Step.Scenario) || r.Mode != string(w.Step.Mode()) ||
 		r.Audit() != w.Step.Audit():
-		f.Status, f.Code, f.Why = Pending, OtherTest, "its folder holds "+r.Test()
+		f.Status, f.Code, f.Why = Pending, CodeOtherTest, "its folder holds "+r.Test()
 	case r.Verdict == record.Interrupted:
-		f.Status, f.Code, f.Why = Failed, "interrupted", reasons(r)
+		f.Status, f.Code, f.Why = Failed, codeInterrupted, reasons(r)
 	case !r.ValidBut(record.CodeNotScored): // the log counts; scoring is another step
 		f.Status, f.Code, f.Why = Invalid, firstCode(r), reasons(r)
 	case w.Real && r.Rehearsal:
-		f.Status, f.Code, f.Why = Pending, "rehearsal",
+		f.Status, f.Code, f.Why = Pending, CodeRehearsal,
 			"its folder holds a rehearsal: "+strings.Join(r.RehearsalReasons, "; ")
 	default:
 		w.unharmed(folder, r, &f)
@@ -78,16 +72,16 @@ func (w Want) unharmed(folder string, r *record.Record, f *Finding) {
 	if w.Settings != nil {
 		was, err := FolderSettings(folder, r)
 		if err != nil {
-			f.Status, f.Code, f.Why = Crashed, "settings_lost", err.Error()
+			f.Status, f.Code, f.Why = Crashed, CodeSettingsLost, err.Error()
 			return
 		}
 		if f.Changes = changes(was, w.Settings); len(f.Changes) > 0 {
-			f.Status, f.Code, f.Why = Pending, SettingsChanged, sentence(f.Changes)
+			f.Status, f.Code, f.Why = Pending, CodeSettingsChanged, sentence(f.Changes)
 			return
 		}
 	}
 	if err := intact(folder, r); err != nil {
-		f.Status, f.Code, f.Why = Crashed, "log_damaged", err.Error()
+		f.Status, f.Code, f.Why = Crashed, CodeLogDamaged, err.Error()
 		return
 	}
 	if w.Step.Audit() {
@@ -100,13 +94,14 @@ func (w Want) audited(folder string, f *Finding) {
 	v, err := compliance.ReadVerdict(filepath.Join(folder, layout.VerifyFolder))
 	switch {
 	case err != nil:
-		f.Status, f.Code, f.Why = Crashed, "not_verified", err.Error()
+		f.Status, f.Code, f.Why = Crashed, CodeNotVerified, err.Error()
 	case v.Test != w.Step.Test:
-		f.Status, f.Code, f.Why = Pending, OtherTest, "its folder holds the verification of "+v.Test
+		f.Status, f.Code, f.Why = Pending, CodeOtherTest, "its folder holds the verification of "+v.Test
 	case w.Real && v.Rehearsal:
-		f.Status, f.Code, f.Why = Pending, "rehearsal", "its folder holds an audit of fewer queries than "+v.Test+" asks for"
+		f.Status, f.Code, f.Why = Pending, CodeRehearsal,
+			"its folder holds an audit of fewer queries than "+v.Test+" requires"
 	case !v.OK:
-		f.Status, f.Code, f.Why = Invalid, "compliance_failed", v.Why()
+		f.Status, f.Code, f.Why = Invalid, CodeComplianceFailed, v.Why()
 	}
 }
 
@@ -133,11 +128,11 @@ func intact(folder string, r *record.Record) error {
 	return nil
 }
 
-func firstCode(r *record.Record) string {
+func firstCode(r *record.Record) Code {
 	if len(r.Reasons) == 0 {
-		return "invalid"
+		return CodeInvalid
 	}
-	return string(r.Reasons[0].Code)
+	return Code(r.Reasons[0].Code)
 }
 
 func reasons(r *record.Record) string {
@@ -182,20 +177,20 @@ func lookScored(folder string, anyScore bool) Finding {
 	see := ": see " + filepath.Join(folder, ScoreRecord)
 	switch {
 	case unscored > 0:
-		return Finding{Status: Invalid, Code: string(record.CodeNotScored),
+		return Finding{Status: Invalid, Code: codeNotScored,
 			Why: fmt.Sprintf("%d of %d answers were not scored%s", unscored, score.Entries, see)}
 	case len(score.Unclaimed) > 0:
-		return Finding{Status: Invalid, Code: belowTarget,
+		return Finding{Status: Invalid, Code: codeBelowTarget,
 			Why: "the score cannot be claimed: " + strings.Join(score.Unclaimed, "; ")}
 	case r.Rehearsal && score.NotJudged != "":
-		return Finding{Status: Done, Code: "not_judged", Why: score.NotJudged}
+		return Finding{Status: Done, Code: CodeNotJudged, Why: score.NotJudged}
 	case score.Reached(r.Rehearsal):
 		return Finding{Status: Done}
 	case anyScore:
-		return Finding{Status: Done, Code: belowTarget,
+		return Finding{Status: Done, Code: codeBelowTarget,
 			Why: "the score is below the closed division's target" + shortOf(score, r.Rehearsal)}
 	}
-	return Finding{Status: Invalid, Code: belowTarget, Why: "the score is below the target" +
+	return Finding{Status: Invalid, Code: codeBelowTarget, Why: "the score is below the target" +
 		cmp.Or(shortOf(score, r.Rehearsal), see) + "; --division open accepts any score"}
 }
 
@@ -213,10 +208,6 @@ func shortOf(score *accuracy.Result, rehearsal bool) string {
 
 // HasScore reports whether an accuracy run's folder holds a score that may be claimed.
 func HasScore(folder string) bool { return lookScored(folder, false).Status == Done }
-
-// belowTarget is the verdict code of a score that is too low
-// (docs/reference/troubleshooting.md#verdict-codes).
-const belowTarget = "accuracy_below_target"
 
 // ScoreRecord is the score with its details, beside accuracy.txt.
 const ScoreRecord = "accuracy.json"

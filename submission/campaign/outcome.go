@@ -33,7 +33,7 @@ func (c *Campaign) Outcomes() []Outcome {
 
 // scoredLow reports whether a score failed on its value: a log has the same score each time.
 func (e *Entry) scoredLow(s Step) bool {
-	return s.Test == Score && e.Status == Invalid && e.Code == belowTarget
+	return s.Test == Score && e.Status == Invalid && e.Code == codeBelowTarget
 }
 
 // OnlyLowScores reports whether scores below their targets are all that keeps a campaign from being done. To score the

@@ -90,7 +90,7 @@ func (c *Campaign) refresh(e *Entry, t Task, running bool) {
 	case e.Status == Active && running:
 		return
 	case e.Status == Active && !t.IsRun() && t.Test != Tune:
-		e.Status, e.Code, e.Why = Crashed, "crashed", "the campaign ended while this step ran"
+		e.Status, e.Code, e.Why = Crashed, CodeCrashed, "the campaign ended while this step ran"
 		return
 	case !t.IsRun() && t.Test != Tune, t.IsRun() && e.Status == Pending && e.Code == codeUnreached:
 		return

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 
 	"github.com/mlperf-go/mlperf-go/internal/statefile"
-	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 	"github.com/mlperf-go/mlperf-go/tune"
@@ -50,11 +49,11 @@ func (c *Runs) lookTuned(t Task) Finding {
 	case errors.Is(err, statefile.ErrNone):
 		return Finding{Status: Pending}
 	case err != nil:
-		return Finding{Status: Crashed, Code: "crashed", Why: err.Error()}
+		return Finding{Status: Crashed, Code: CodeCrashed, Why: err.Error()}
 	case s.Result == nil:
-		return Finding{Status: Pending, Code: string(exit.CodeInterrupted), Why: "its tune was interrupted, and is continued"}
+		return Finding{Status: Pending, Code: codeInterrupted, Why: "its tune was interrupted, and is continued"}
 	case !s.Result.Confirmed:
-		return Finding{Status: Invalid, Code: codeUnconfirmed, Why: "no rate was confirmed: " + s.Result.Why}
+		return Finding{Status: Invalid, Code: CodeNotConfirmed, Why: "no rate was confirmed: " + s.Result.Why}
 	}
 	f := c.want(Task{Step: Step{t.Scenario, layout.Performance}, Settings: t.Settings}).
 		Judge(filepath.Join(c.folder(t.Step), s.Result.Run))
@@ -63,9 +62,6 @@ func (c *Runs) lookTuned(t Task) Finding {
 	}
 	return f
 }
-
-// codeUnconfirmed is the code of a tune that ended without a confirmed rate.
-const codeUnconfirmed = "not_confirmed"
 
 func (c *Runs) want(t Task) Want {
 	return Want{Model: c.Model, Step: t.Step, Settings: t.Settings, Real: c.Real}

@@ -16,9 +16,6 @@ const Schema = "mlperf-go/campaign/1"
 // Status is the state of a step.
 type Status string
 
-// CodeBlocked is the code of a step that waits for another one.
-const CodeBlocked = "blocked"
-
 // The states of a step.
 const (
 	Pending Status = "pending" // not run yet, or to be run again; Why is the reason
@@ -49,10 +46,9 @@ type State struct {
 
 // Entry is one step in campaign.json.
 type Entry struct {
-	ID     string `json:"id"`
-	Status Status `json:"state"`
-	// code of Why: the first of a verdict's reasons, an error's code, or one of this package
-	Code     string    `json:"code,omitempty"`
+	ID       string    `json:"id"`
+	Status   Status    `json:"state"`
+	Code     Code      `json:"code,omitempty"`
 	Why      string    `json:"why,omitempty"`
 	Exit     int       `json:"exit"`
 	Attempts int       `json:"attempts"`
