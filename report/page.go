@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
@@ -69,6 +70,7 @@ type tableRow struct {
 type runView struct {
 	*Run
 	Heading, Kind, Headline string
+	Mark                    string // of a record of another version
 	Limits                  []limitView
 	Latencies               table
 	Share                   string
@@ -129,6 +131,7 @@ func (r *Run) view(number int) (runView, error) {
 	if rec.Rehearsal {
 		v.Kind = "(rehearsal)"
 	}
+	r.mark(&v)
 	var l *timeline
 	if r.Requests != nil {
 		l = newTimeline(r)
@@ -144,6 +147,29 @@ func (r *Run) view(number int) (runView, error) {
 		v.Figures = append(v.Figures, view)
 	}
 	return v, nil
+}
+
+// Mark returns the line that marks a record of another version; "" for this version.
+func (r *Run) Mark() string {
+	if r.Other == nil {
+		return ""
+	}
+	return "OTHER VERSION: " + foreign.Line(r.Other.Note(), maxExample)
+}
+
+// mark changes the view of a crashed run and of one of another version, whose figures are not those of a finished run.
+func (r *Run) mark(v *runView) {
+	v.Mark = r.Mark()
+	if r.Crashed == nil {
+		return
+	}
+	v.Headline = "no result"
+	if _, _, ok := record.Figure(r.Record.Scenario, r.Record.LoadGen.Result); ok {
+		v.Headline += "; LoadGen's log has " + r.Record.Headline()
+	}
+	if v.Facts = crashedFacts(r.Record); r.Requests == nil {
+		v.Counts, v.Latencies = nil, table{}
+	}
 }
 
 // limitViews compares LoadGen's 99th percentiles with the limits.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
+	"github.com/mlperf-go/mlperf-go/internal/statefile"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/metrics/series"
 	"github.com/mlperf-go/mlperf-go/run/record"
@@ -24,13 +25,15 @@ import (
 type Run struct {
 	Name     string // the folder that was named
 	Record   *record.Record
-	Requests *ledger.Test // nil: no request log
-	Cut      bool         // Requests are only those before a damage of the log
-	Metrics  *series.Set  // nil: none were recorded
-	Failures []*Failure   // by cause, the most frequent first
-	Config   string       // config.yaml
-	Notes    []string     // what could not be read
-	Workload *Workload    // nil: a run of LoadGen
+	Requests *ledger.Test            // nil: no request log
+	Cut      bool                    // Requests are only those before a damage of the log
+	Metrics  *series.Set             // nil: none were recorded
+	Failures []*Failure              // by cause, the most frequent first
+	Config   string                  // config.yaml
+	Notes    []string                // what could not be read
+	Workload *Workload               // nil: a run of LoadGen
+	Crashed  *record.Crashed         // of a folder without a record; Record is then made of its other files
+	Other    *statefile.OtherVersion // of a record of another version, which is shown as far as it is understood
 }
 
 // Failure is a cause of failed and repeated requests.
@@ -72,24 +75,36 @@ const (
 	maxFailedEndpoints = 100 // endpoints whose failures are counted, for each reason
 )
 
-// Read reads a run's folder. Only a folder without a readable record is an error.
+// Read reads a run's folder, also that of another version or of a run that was killed. Only a folder that is not a
+// run's, or whose record is damaged, is an error.
 func Read(folder string) (*Run, error) {
 	rec, err := record.Read(folder)
-	if err != nil {
+	var other *statefile.OtherVersion
+	if errors.As(err, &other) {
+		rec, _ = other.Value.(*record.Record)
+	}
+	if rec == nil {
+		if c := record.ReadCrashed(folder); c != nil {
+			return readCrashed(folder, c), nil
+		}
 		return nil, err
 	}
-	r := &Run{Name: folder, Record: rec}
+	r := &Run{Name: folder, Record: rec, Other: other}
 	r.note("request log", func() error { return r.readRequests(folder) })
 	if rec.Metrics != nil {
 		r.AddMetrics(folder)
 	}
 	r.AddFailures(folder)
+	r.addConfig(folder)
+	return r, nil
+}
+
+func (r *Run) addConfig(folder string) {
 	r.note("configuration", func() error {
 		text, err := atomicfile.ReadBelow(folder, record.ConfigName, maxConfig)
 		r.Config = string(text)
 		return err
 	})
-	return r, nil
 }
 
 // readRequests reads the request log. Of a damaged log it keeps the requests before the damage.
@@ -143,8 +158,13 @@ type failureLine struct {
 	Body     string        `json:"body"`
 }
 
+// readFailures reads the list of failures, also an unfinished list of a killed run.
 func (r *Run) readFailures(folder string) error {
-	f, err := atomicfile.OpenBelow(folder, record.FailuresName)
+	name := record.FailuresName
+	if left := atomicfile.Left(filepath.Join(folder, name)); left != "" {
+		name = filepath.Base(left)
+	}
+	f, err := atomicfile.OpenBelow(folder, name)
 	if err != nil {
 		return err
 	}

@@ -69,6 +69,12 @@ func (cmd reportCommand) run(c *cli.Context) error {
 		return err
 	}
 	for _, r := range runs {
+		if mark := r.Mark(); mark != "" {
+			cmd.notice(r.Name + ": " + mark)
+		}
+		if r.Crashed != nil {
+			cmd.notice(crashedLine(r.Name, r.Crashed))
+		}
 		cmd.notice(r.Notes...)
 	}
 	if cmd.json {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/experiment"
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/internal/plot"
 	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/internal/statefile"
@@ -52,6 +54,7 @@ type shown struct {
 	Record  *record.Record  `json:"record,omitempty"`  // of a run
 	Crashed *record.Crashed `json:"crashed,omitempty"` // of a run without a record
 	Answers *lengths.Report `json:"answers,omitempty"`
+	Version string          `json:"other_version,omitempty"` // how the record is not of this version
 
 	Bench      *bench.Record     `json:"bench,omitempty"` // of a workload
 	Tune       *tune.State       `json:"tune,omitempty"`
@@ -62,6 +65,7 @@ type shown struct {
 
 	state    *campaign.State
 	outcomes []campaign.Outcome
+	other    *statefile.OtherVersion
 }
 
 func (cmd showCommand) show(c *cli.Context) error {
@@ -111,45 +115,64 @@ func (cmd showCommand) show(c *cli.Context) error {
 	return nil
 }
 
-// readShown reads the state of a tune, a sweep, an experiment or a campaign, or a run.
+// readShown reads the state of a tune, a sweep, an experiment or a campaign, or a run. The record or state may be of
+// another version.
 func readShown(folder string, answers bool, percentiles []float64) (*shown, error) {
 	s := &shown{Folder: filepath.Clean(folder)}
 	err := checkIsFolder(folder)
 	if err != nil {
 		return nil, err
 	}
-	if s.Tune, err = tune.ReadState(folder); err == nil {
-		return s, nil
-	} else if !errors.Is(err, statefile.ErrNone) {
-		return nil, exit.Usage(exit.CodeTune, "", "%w", err)
-	}
-	if s.Peak, err = tune.ReadPeak(folder); err == nil {
-		return s, nil
-	} else if !errors.Is(err, statefile.ErrNone) {
-		return nil, exit.Usage(exit.CodeTune, "", "%w", err)
-	}
-	if s.Sweep, err = sweep.ReadState(folder); err == nil {
-		return s, nil
-	} else if !errors.Is(err, statefile.ErrNone) {
-		return nil, exit.Usage(exit.CodeSweep, "", "%w", err)
-	}
-	if s.Experiment, err = experiment.ReadState(folder); err == nil {
-		return s, nil
-	} else if !errors.Is(err, statefile.ErrNone) {
-		return nil, exit.Usage(exit.CodeExperiment, "", "%w", err)
+	for _, read := range []func() (bool, error){
+		func() (bool, error) { return readState(s, &s.Tune, tune.ReadState, exit.CodeTune) },
+		func() (bool, error) { return readState(s, &s.Peak, tune.ReadPeak, exit.CodeTune) },
+		func() (bool, error) { return readState(s, &s.Sweep, sweep.ReadState, exit.CodeSweep) },
+		func() (bool, error) { return readState(s, &s.Experiment, experiment.ReadState, exit.CodeExperiment) },
+	} {
+		if found, err := read(); found || err != nil {
+			return s, err
+		}
 	}
 	if _, err = os.Lstat(filepath.Join(folder, layout.StateName)); err == nil {
-		if s.state, s.outcomes, err = campaign.Inspect(folder); err != nil {
-			return nil, exit.Usage(exit.CodeCampaign, "", "%w", err)
+		s.state, s.outcomes, err = campaign.Inspect(folder)
+		if err = s.allow(err); err != nil {
+			return nil, exit.Usage(exit.CodeCampaign, nearRuns("show", folder, ""), "%w", err)
 		}
 		s.Campaign = outcomesJSON(s.state, s.outcomes)
 		return s, nil
 	}
 	if bench.Holds(folder) {
 		s.Bench, err = bench.Read(folder)
+		if err = s.allow(err); err == nil && s.other != nil {
+			s.Bench, _ = s.other.Value.(*bench.Record)
+		}
 		return s, err
 	}
 	return s, s.readRun(folder, answers, percentiles)
+}
+
+// readState reads a state of one kind, also that of another version. found is false if the folder has none.
+func readState[S any](s *shown, into **S, read func(string) (*S, error), code exit.Code) (found bool, err error) {
+	*into, err = read(s.Folder)
+	if errors.Is(err, statefile.ErrNone) {
+		return false, nil
+	}
+	if err = s.allow(err); err != nil {
+		return true, exit.Usage(code, nearRuns("show", s.Folder, ""), "%w", err)
+	}
+	if s.other != nil {
+		*into, _ = s.other.Value.(*S)
+	}
+	return true, nil
+}
+
+// allow keeps the error of another version, which can be shown, and returns others.
+func (s *shown) allow(err error) error {
+	if !errors.As(err, &s.other) {
+		return err
+	}
+	s.Version = s.other.Note()
+	return nil
 }
 
 // remeasure computes the figures of a workload's run again if a flag requests others.
@@ -178,7 +201,11 @@ const needsRequests = "This needs " + record.RequestsName + ", which a run with 
 
 // readRun reads a run's record, and on request other percentiles and the statistics of its answers.
 func (s *shown) readRun(folder string, answers bool, percentiles []float64) (err error) {
-	if s.Record, err = record.Read(folder); err != nil {
+	s.Record, err = record.Read(folder)
+	if err = s.allow(err); s.other != nil {
+		s.Record, _ = s.other.Value.(*record.Record)
+	}
+	if err != nil {
 		if s.Crashed = record.ReadCrashed(folder); s.Crashed != nil && !answers && len(percentiles) == 0 {
 			return nil
 		}
@@ -201,11 +228,19 @@ func (s *shown) readRun(folder string, answers bool, percentiles []float64) (err
 	return nil
 }
 
+// crashedLine describes the folder of a run without a record.
+func crashedLine(folder string, c *record.Crashed) string {
+	return fmt.Sprintf("CRASHED: %s has no %s, because the run was killed or still goes on; it began %s, and left %s",
+		folder, record.FileName, c.Began.Format(time.RFC3339), strings.Join(c.Parts, ", "))
+}
+
 func (cmd showCommand) print(s *shown) error {
+	if s.Version != "" {
+		cmd.out.line("OTHER VERSION: %s: %s", s.Folder, foreign.Line(s.Version, 600))
+	}
 	switch {
 	case s.Crashed != nil:
-		cmd.out.line("CRASHED: %s has no %s, because the run was killed or still goes on; it began %s, and left %s",
-			s.Folder, record.FileName, s.Crashed.Began.Format(time.RFC3339), strings.Join(s.Crashed.Parts, ", "))
+		cmd.out.line("%s", crashedLine(s.Folder, s.Crashed))
 		return nil
 	case s.Tune != nil:
 		return tuneCommand(cmd).print(s.Tune, s.Folder)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,6 +33,10 @@ func FuzzShow(f *testing.F) {
 			"steps":[{"id":"Server/performance","state":"\u0007","started":"2026-01-02T03:04:05Z","took_s":1e308}],
 			"stages":[{}],"points":[{}],"probes":[{}],"arms":[{}],"latency_s":{"ttft":{"p99":-1e300}},"duration_s":1e308,
 			"tails":[{"what":"x","limit_ns":-1}],"figures":{"total":{"latency_s":{"ttft":{}}},"stages":[{}]}}`))
+		// another version, with fields of another form
+		f.Add(uint8(kind), []byte(`{"schema":"`+strings.TrimSuffix(schema, "1")+`27","model":["m"],"verdict":"VALID",
+			"reasons":"none","latency_s":[],"steps":[{"id":"Server/performance","state":{}}],"started":0,"figures":{"total":{}},
+			"points":[{"rate":"x"}],"probes":[{"rate":"x"}],"arms":[{"name":1}],"duration_s":"long"}`))
 	}
 	f.Fuzz(func(t *testing.T, kind uint8, text []byte) {
 		folder := t.TempDir()

@@ -1,7 +1,6 @@
 package statefile
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,7 +25,8 @@ type File[S any] struct {
 	Check    func(*S) error // rejects values that no version of the program writes
 }
 
-// Read reads the file of a folder. The error is ErrNone if the folder has none.
+// Read reads the file of a folder. The error is ErrNone if the folder has none, and an OtherVersion for a file of
+// another version that passes Check.
 func (f File[S]) Read(folder string) (*S, error) {
 	text, err := atomicfile.ReadBelow(folder, f.Name, maxSize)
 	switch {
@@ -51,11 +51,18 @@ func (m missing) Is(err error) bool { return err == ErrNone }
 // Parse parses the text of a file.
 func (f File[S]) Parse(text []byte) (*S, error) {
 	s := new(S)
-	if err := json.Unmarshal(text, s); err != nil {
+	err := Decode(text, s, func() string { return f.SchemaOf(s) }, f.Schema)
+	var other *OtherVersion
+	switch {
+	case errors.As(err, &other):
+		if failed := f.Check(s); failed != nil { // such a state may not be printed
+			return nil, fmt.Errorf("%s; %w", other.Error(), failed)
+		}
+		return nil, err
+	case err != nil && f.SchemaOf(s) != "" && f.SchemaOf(s) != f.Schema:
+		return nil, err
+	case err != nil:
 		return nil, fmt.Errorf("not the JSON of a %s: %w", f.Of, err)
-	}
-	if schema := f.SchemaOf(s); schema != f.Schema {
-		return nil, fmt.Errorf("it has the schema %q; this program reads %q", schema, f.Schema)
 	}
 	return s, f.Check(s)
 }

@@ -49,6 +49,26 @@ func TestRead(t *testing.T) {
 		require.EqualError(t, err, path+": "+want)
 		require.NotErrorIs(t, err, statefile.ErrNone)
 	}
+	// The error of another version has what could be decoded, unless Check rejects it.
+	require.NoError(t, os.WriteFile(path, []byte(`{"schema":"walk/9","n":"one"}`), 0o600))
+	s, err = file.Read(folder)
+	require.Nil(t, s)
+	var other *statefile.OtherVersion
+	require.ErrorAs(t, err, &other)
+	require.Equal(t, &state{Schema: "walk/9"}, other.Value)
+	require.Equal(t, `the schema is "walk/9", this program reads "walk/1" and shows what it recognizes; "n" has another `+
+		"form, and perhaps others", other.Note())
+	for text, want := range map[string]string{
+		`{"schema":"walk/2","n":-1}`:   `it has the schema "walk/2"; this program reads "walk/1"; its n is negative`,
+		`{"schema":"run/1","n":1}`:     `it has the schema "run/1"; this program reads "walk/1"`,
+		`{"schema":"walk/","n":1}`:     `it has the schema "walk/"; this program reads "walk/1"`,
+		`{"schema":"run/1","n":"one"}`: `it has the schema "run/1"; this program reads "walk/1"`,
+	} {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		_, err := file.Read(folder)
+		require.EqualError(t, err, path+": "+want)
+		require.False(t, errors.As(err, &other))
+	}
 	require.NoError(t, os.Remove(path))
 	require.NoError(t, os.Symlink("/etc/hostname", path))
 	_, err = file.Read(folder)

@@ -45,6 +45,9 @@ func Read(folder string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.Other != nil {
+		return nil, fmt.Errorf("the record of %s cannot be used: %w", folder, r.Other)
+	}
 	if r.Requests == nil || r.Cut {
 		return nil, fmt.Errorf("%s has no complete request log: spans and figures are made of it", folder)
 	}

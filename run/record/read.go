@@ -8,12 +8,14 @@ import (
 	"os"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/statefile"
 )
 
 // maxBytes bounds a run.json. Its lists are as long as the settings, the endpoints or the files of a run.
 const maxBytes = 64 << 20
 
-// Read reads the run.json of a folder. A file with another schema is an error.
+// Read reads the run.json of a folder. A file with another schema is an error; if it is another version of the schema,
+// the error is a statefile.OtherVersion with what could be decoded.
 func Read(folder string) (*Record, error) {
 	text, err := atomicfile.ReadBelow(folder, FileName, maxBytes)
 	switch {
@@ -23,13 +25,14 @@ func Read(folder string) (*Record, error) {
 		return nil, fmt.Errorf("the record of %s cannot be read: %w", folder, err)
 	}
 	r := &Record{}
-	if err := json.Unmarshal(text, r); err != nil {
-		return nil, fmt.Errorf("the record of %s is not valid JSON: %w", folder, err)
+	err = statefile.Decode(text, r, func() string { return r.Schema }, Schema)
+	switch {
+	case err == nil:
+		return r, nil
+	case r.Schema != Schema && json.Valid(text):
+		return nil, fmt.Errorf("the record of %s cannot be used: %w", folder, err)
 	}
-	if r.Schema != Schema {
-		return nil, fmt.Errorf("the record of %s has the schema %q; this program reads %q", folder, r.Schema, Schema)
-	}
-	return r, nil
+	return nil, fmt.Errorf("the record of %s is not valid JSON: %w", folder, err)
 }
 
 // missing is fs.ErrNotExist for a folder without a record, or for no folder.

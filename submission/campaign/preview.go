@@ -70,7 +70,11 @@ func Inspect(folder string) (*State, []Outcome, error) {
 	if errors.Is(err, statefile.ErrNone) {
 		s, err = fromRuns(folder)
 	}
-	if err != nil {
+	var other *statefile.OtherVersion
+	if errors.As(err, &other) {
+		s, _ = other.Value.(*State)
+	}
+	if s == nil {
 		return nil, nil, err
 	}
 	c := &Campaign{Runs: Runs{Of: s.Of, Folder: folder}, state: s}
@@ -81,7 +85,7 @@ func Inspect(folder string) (*State, []Outcome, error) {
 		c.Tasks = append(c.Tasks, t)
 		c.refresh(e, t, running)
 	}
-	return s, c.Outcomes(), nil
+	return s, c.Outcomes(), err
 }
 
 // refresh corrects an entry from the step's folder.

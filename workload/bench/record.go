@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/statefile"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 	"github.com/mlperf-go/mlperf-go/run/exit"
@@ -90,7 +90,8 @@ type Client struct {
 }
 
 // Read returns the record of a run's folder. If the program was killed before it wrote one, the record is computed
-// from the event log, and its verdict is INTERRUPTED.
+// from the event log, and its verdict is INTERRUPTED. The error of a record of another version is a
+// statefile.OtherVersion, whose value has figures, if necessary those of the event log.
 func Read(folder string) (*Record, error) {
 	text, err := os.ReadFile(filepath.Join(folder, RecordName))
 	if errors.Is(err, fs.ErrNotExist) && Holds(folder) {
@@ -101,9 +102,21 @@ func Read(folder string) (*Record, error) {
 			"no workload's run in %s: %w", folder, err)
 	}
 	r := &Record{}
-	if err := json.Unmarshal(text, r); err != nil || r.Schema != Schema || r.Measured == nil {
+	err = statefile.Decode(text, r, func() string { return r.Schema }, Schema)
+	if err == nil && r.Measured == nil {
+		err = errors.New("it has no figures")
+	}
+	var other *statefile.OtherVersion
+	if errors.As(err, &other) && r.Measured == nil {
+		again, failed := recovered(folder)
+		if failed != nil {
+			return nil, failed
+		}
+		r.Measured = again.Measured
+	}
+	if err != nil {
 		return nil, exit.Usage(exit.CodeRunFolder, "Give the folder of a run of this version",
-			"%s is no record of a workload's run (%v)", filepath.Join(folder, RecordName), err)
+			"%s cannot be used as the record of a workload's run: %w", filepath.Join(folder, RecordName), err)
 	}
 	return r, nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/statefile"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/report"
 	"github.com/mlperf-go/mlperf-go/run/record"
@@ -26,13 +27,18 @@ const (
 	mostParts    = 200       // rows of a table
 )
 
-// Report reads the folder of a run for package report: the record, the event log, the failures and the profile.
+// Report reads the folder of a run for package report: the record, which may be of another version, the event log, the
+// failures and the profile.
 func Report(folder string) (*report.Run, error) {
 	r, err := Read(folder)
-	if err != nil {
+	var other *statefile.OtherVersion
+	if errors.As(err, &other) {
+		r, _ = other.Value.(*Record)
+	}
+	if r == nil {
 		return nil, err
 	}
-	run := &report.Run{Name: folder, Record: reported(r), Workload: r.workload()}
+	run := &report.Run{Name: folder, Record: reported(r), Workload: r.workload(), Other: other}
 	if run.Requests, err = readEntries(folder, run.Workload); err != nil {
 		run.Notes = append(run.Notes, fmt.Sprintf("the event log is shown up to a fault: %v", err))
 	}
