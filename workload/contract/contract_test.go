@@ -47,12 +47,33 @@ func TestPrecedence(t *testing.T) {
 	require.Equal(t, "sanity_random", rendered(t, Flags{scenario: {path}, Workload: {"sanity_random"}}, environ)[0].Name)
 	environ["LLMDBENCH_WORKLOAD"] = "concurrent-1k-1k"
 	require.Equal(t, "concurrent-1k-1k", rendered(t, Flags{}, environ)[0].Name, "the newer variable counts")
+	require.Equal(t, "sanity_concurrent", rendered(t, Flags{scenario: {path}}, environ)[0].Name,
+		"a file precedes a newer variable")
 
 	_, notes, err := Resolve(Flags{scenario: {path}, "pvc": {"x"}}, template.Map(environ))
 	require.NoError(t, err)
 	require.Len(t, notes, 2)
 	require.Contains(t, notes[0], "line 2: not an assignment")
 	require.Contains(t, notes[1], "--pvc has no meaning without a cluster")
+}
+
+// TestClusterVariables lists what the variables of namespaces mean together.
+func TestClusterVariables(t *testing.T) {
+	for want, environ := range map[string]map[string]string{
+		"":    {},
+		"a":   {"LLMDBENCH_VLLM_COMMON_NAMESPACE": "a"},
+		"b":   {"LLMDBENCH_HARNESS_NAMESPACE": "b"},
+		"a,b": {"LLMDBENCH_VLLM_COMMON_NAMESPACE": "a", "LLMDBENCH_HARNESS_NAMESPACE": "b"},
+		"c": {"LLMDBENCH_VLLM_COMMON_NAMESPACE": "a", "LLMDBENCH_HARNESS_NAMESPACE": "b",
+			"LLMDBENCH_NAMESPACE": "c"},
+	} {
+		got, err := ClusterVariables(nil, template.Map(environ))
+		require.NoError(t, err)
+		require.Equal(t, want, got["namespace"])
+		require.NotContains(t, got, Model)
+	}
+	_, err := ClusterVariables(Flags{scenario: {"absent"}}, nil)
+	require.ErrorContains(t, err, "cannot read the scenario file")
 }
 
 func TestTreatments(t *testing.T) {

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,18 +33,9 @@ type Invocation struct {
 // that have no effect.
 func Resolve(flags Flags, environ template.Lookup) (v *Invocation, notes []string, err error) {
 	v = &Invocation{values: map[string][]string{}}
-	lookup := environ
-	if path := first(flags[scenario]); path != "" || lookup != nil {
-		if path == "" {
-			path, _ = lookup("LLMDBENCH_DEPLOY_SCENARIO")
-		}
-		if path != "" {
-			values, more, err := readScenario(path, environ)
-			if err != nil {
-				return nil, nil, err
-			}
-			notes, lookup = more, template.First(template.Map(values), environ)
-		}
+	file, notes, err := scenarioOf(flags, environ)
+	if err != nil {
+		return nil, nil, err
 	}
 	for _, s := range Settings() {
 		switch values := flags[s.Flag]; {
@@ -53,7 +45,7 @@ func Resolve(flags Flags, environ template.Lookup) (v *Invocation, notes []strin
 				notes = append(notes, fmt.Sprintf("--%s has no meaning without a cluster and is ignored", s.Flag))
 			}
 		case s.Flag != "":
-			if value := fromVariables(s, lookup); value != "" {
+			if value := cmp.Or(fromVariables(s, template.Map(file)), fromVariables(s, environ)); value != "" {
 				v.values[s.Flag] = []string{value}
 			}
 		}
@@ -71,7 +63,7 @@ func Resolve(flags Flags, environ template.Lookup) (v *Invocation, notes []strin
 	if err != nil {
 		return nil, nil, err
 	}
-	v.options.Lookup = template.First(template.Map(known), lookup)
+	v.options.Lookup = template.First(template.Map(known), template.Map(file), environ)
 	return v, notes, v.readTreatments()
 }
 
@@ -100,6 +92,51 @@ func fromVariables(s Setting, lookup template.Lookup) string {
 		}
 	}
 	return ""
+}
+
+// ClusterVariables returns the settings of a cluster that the scenario file and the environment determine, by flag. The
+// scenario file precedes. Of the namespaces, LLMDBENCH_VLLM_COMMON_NAMESPACE names the stack's and
+// LLMDBENCH_HARNESS_NAMESPACE the launcher's.
+func ClusterVariables(flags Flags, environ template.Lookup) (map[string]string, error) {
+	file, _, err := scenarioOf(flags, environ)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]string{}
+	for _, lookup := range []template.Lookup{environ, template.Map(file)} {
+		for _, s := range Settings() {
+			value := fromVariables(s, lookup)
+			if s.Flag == namespace {
+				value = cmp.Or(namespaces(lookup), value)
+			}
+			if s.Place == Cluster && value != "" {
+				all[s.Flag] = value
+			}
+		}
+	}
+	return all, nil
+}
+
+// namespaces returns STACK,HARNESS where both have a variable of their own.
+func namespaces(lookup template.Lookup) string {
+	of := func(name string) string { return fromVariables(Setting{Variables: []string{name}}, lookup) }
+	stack, harness := of("LLMDBENCH_VLLM_COMMON_NAMESPACE"), of("LLMDBENCH_HARNESS_NAMESPACE")
+	if stack == "" || harness == "" || of("LLMDBENCH_NAMESPACE") != "" {
+		return ""
+	}
+	return stack + "," + harness
+}
+
+// scenarioOf returns the variables of the scenario file of a command line; none without one.
+func scenarioOf(flags Flags, environ template.Lookup) (values map[string]string, notes []string, err error) {
+	path := first(flags[scenario])
+	if path == "" && environ != nil {
+		path, _ = environ("LLMDBENCH_DEPLOY_SCENARIO")
+	}
+	if path == "" {
+		return nil, nil, nil
+	}
+	return readScenario(path, environ)
 }
 
 func readScenario(path string, environ template.Lookup) (map[string]string, []string, error) {

@@ -39,6 +39,7 @@ const (
 	folders   = "profiles"
 	file      = "workload-file-path"
 	dataset   = "dataset"
+	namespace = "namespace"
 )
 
 // Settings returns the table. The variables are those of llm-d-benchmark, both of its current program and of its
@@ -67,7 +68,7 @@ func Settings() []Setting {
 		{Endpoint, "U", []string{"LLMDBENCH_HARNESS_STACK_ENDPOINT_URL"}, "", Bench, true, false,
 			"base URL of a server; default: the profile's"},
 
-		{"namespace", "p", []string{"LLMDBENCH_NAMESPACE", "LLMDBENCH_HARNESS_NAMESPACE", "LLMDBENCH_VLLM_COMMON_NAMESPACE"},
+		{namespace, "p", []string{"LLMDBENCH_NAMESPACE", "LLMDBENCH_HARNESS_NAMESPACE", "LLMDBENCH_VLLM_COMMON_NAMESPACE"},
 			"llmdbench", Cluster, false, false, "namespaces of the stack and of the launcher"},
 		{"methods", "t", []string{"LLMDBENCH_METHODS", "LLMDBENCH_DEPLOY_METHODS"}, "modelservice", Cluster, false, false,
 			"how the stack was deployed"},
@@ -88,6 +89,8 @@ func Settings() []Setting {
 		{"results-dir", "", []string{"LLMDBENCH_RUN_EXPERIMENT_RESULTS_DIR_PREFIX"}, "/requests", Cluster, false, false,
 			"mount point of the volume"},
 		{"id", "", []string{"LLMDBENCH_RUN_EXPERIMENT_ID"}, "", Cluster, false, false, "name of the run"},
+		{"dry-run", "n", []string{"LLMDBENCH_CONTROL_DRY_RUN"}, "", Cluster, false, true,
+			"print all objects, and create none"},
 		{"", "", []string{"LLMDBENCH_HARNESS_EXECUTABLE"}, "llm-d-benchmark.sh", Ignored, false, false,
 			"program of the container; there is no other program here"},
 		{"", "", []string{"LLMDBENCH_HARNESS_CONDA_ENV_NAME"}, "", Ignored, false, false,
@@ -98,7 +101,6 @@ func Settings() []Setting {
 		{"", "", []string{"LLMDBENCH_RUN_EXPERIMENT_ANALYZE_LOCALLY"}, "0", Ignored, false, false,
 			"place of the analysis, which is part of the run here"},
 		{"", "", []string{"LLMDBENCH_CONTROL_WORK_DIR"}, "", Ignored, false, false, "folder of the results; see --output"},
-		{"", "", []string{"LLMDBENCH_CONTROL_DRY_RUN"}, "0", Ignored, false, false, "see `bench plan`"},
 		{"", "", []string{"LLMDBENCH_CONTROL_VERBOSE"}, "0", Ignored, false, false, "see --log-level"},
 	}
 }

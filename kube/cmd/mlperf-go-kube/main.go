@@ -26,13 +26,14 @@ func main() { os.Exit(mainCode(os.Args, os.Stdout, os.Stderr)) }
 type program struct {
 	stdout, stderr io.Writer
 	json, quiet    bool
-	exit           int // of a command that ended without an error
+	args           []string // of the command line
+	exit           int      // of a command that ended without an error
 }
 
 func mainCode(args []string, stdout, stderr io.Writer) int {
 	// client-go logs dropped connections there, which this program continues by itself
 	klog.SetLogger(klog.Logger{})
-	p := &program{stdout: stdout, stderr: stderr}
+	p := &program{stdout: stdout, stderr: stderr, args: args}
 	ctx, stop := interrupt.Context(func() {}, func(i exit.Interrupt) { os.Exit(i.ExitCode()) }, syscall.SIGINT,
 		syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()

@@ -68,7 +68,7 @@ func podFlags() []cli.Flag {
 			Value: 65532},
 		contractFlag("id", "id of the experiment; default: TIME-RANDOM"),
 		&cli.BoolFlag{Name: "keep", Usage: "leave the objects in the cluster"},
-		&cli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Usage: "print all objects, and create none"},
+		contractFlag("dry-run", "print all objects, and create none"),
 	)
 }
 
@@ -94,6 +94,9 @@ func (cmd runCommand) command() *cli.Command {
 }
 
 func (cmd runCommand) run(c *cli.Context) error {
+	if err := cmd.setVariables(c); err != nil {
+		return err
+	}
 	if c.Bool("skip") {
 		return cmd.collect(c, c.String("id"))
 	}

@@ -136,6 +136,39 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
+// TestScenarioFile sets flags of the cluster by a scenario file: they precede variables, and the command line precedes
+// them.
+func TestScenarioFile(t *testing.T) {
+	file := write(t, `export LLMDBENCH_VLLM_COMMON_NAMESPACE=stack
+export LLMDBENCH_HARNESS_NAMESPACE="${LLMDBENCH_VLLM_COMMON_NAMESPACE}-bench"
+export LLMDBENCH_HARNESS_PVC_NAME=claim
+export LLMDBENCH_HARNESS_CPU_NR=3
+export LLMDBENCH_DEPLOY_METHODS=standalone
+export LLMDBENCH_HARNESS_NAME=inference-perf
+export LLMDBENCH_HARNESS_EXPERIMENT_PROFILE=sanity_random
+export LLMDBENCH_CONTROL_DRY_RUN=1
+`)
+	t.Setenv("LLMDBENCH_NAMESPACE", "of-the-environment")
+	t.Setenv("LLMDBENCH_HARNESS_CPU_MEM", "7Gi")
+	for flags, want := range map[string][]string{
+		"": {"namespace: stack-bench\n", "mock/standalone in the namespace stack:", "claimName: claim", `cpu: "3"`,
+			"memory: 7Gi"},
+		"-p a,b --cpu 5 -k=other -t vllm": {"namespace: b\n", "mock/vllm in the namespace a:", "claimName: other", `cpu: "5"`,
+			"memory: 7Gi"},
+	} {
+		line := append(strings.Fields("run --image i --id x "+flags), "-c", file)
+		code, out, errs := kube(line...)
+		require.Zero(t, code, "%v: %s", line, errs)
+		for _, text := range want {
+			require.Contains(t, out, text)
+		}
+		require.NotContains(t, out, "of-the-environment")
+	}
+	code, _, errs := kube("run", "--image", "i", "-c", write(t, "LLMDBENCH_HARNESS_SKIP_RUN=perhaps\n"))
+	require.Equal(t, exit.StatusUsage, code, errs)
+	require.Contains(t, errs, "the variable of --skip")
+}
+
 // TestRightsOfTwoNamespaces prints the rights in the namespace of run's pods, and those for finding servers in the
 // other namespace.
 func TestRightsOfTwoNamespaces(t *testing.T) {

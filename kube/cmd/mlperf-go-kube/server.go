@@ -63,7 +63,7 @@ func serverFlags() []cli.Flag {
 		&cli.StringFlag{Name: "wait-timeout", Aliases: []string{"s"},
 			Usage: "how long the pods may take to become ready; default: startup_timeout of the server file"},
 		&cli.BoolFlag{Name: "keep", Usage: "leave a server that does not become ready"},
-		&cli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Usage: "print all objects, and create none"},
+		contractFlag("dry-run", "print all objects, and create none"),
 	)
 }
 

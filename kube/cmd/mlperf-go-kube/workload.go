@@ -57,6 +57,26 @@ func contractFlag(name, usage string) cli.Flag {
 // workloadFlags select the profiles, as they do for bench run.
 func workloadFlags() []cli.Flag { return constructors.Flags(contract.Bench) }
 
+// setVariables sets the flags of a cluster that are not on the command line from the scenario file and the environment.
+func (cmd runCommand) setVariables(c *cli.Context) error {
+	values, err := contract.ClusterVariables(contract.Given(c, contract.Bench), os.LookupEnv)
+	if err != nil {
+		return exit.Usage(exit.CodeUsage, "", "%w", err)
+	}
+	for _, f := range c.Command.Flags {
+		names := f.Names()
+		given := slices.ContainsFunc(names, func(name string) bool { return hasFlag(cmd.args, name) })
+		value, known := values[names[0]]
+		if given || !known {
+			continue
+		}
+		if err := c.Set(names[0], value); err != nil {
+			return exit.Usage(exit.CodeUsage, "", "the variable of --%s: %w", names[0], err)
+		}
+	}
+	return nil
+}
+
 // profilesOf renders the profile of a command line for each model and treatment.
 func (cmd runCommand) profilesOf(c *cli.Context) (*contract.Invocation, []contract.Rendered, error) {
 	v, notes, err := contract.Resolve(contract.Given(c, contract.Bench), os.LookupEnv)
