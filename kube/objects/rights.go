@@ -25,7 +25,9 @@ func Rights(namespace, stack, user string) []runtime.Object {
 		rule("gateway.networking.k8s.io", "gateways", "list"),
 		rule("gateway.networking.k8s.io", "httproutes", "list"),
 		rule("inference.networking.k8s.io", "inferencepools", "list"),
-		rule("inference.networking.x-k8s.io", "inferencepools", "list"))...)
+		rule("inference.networking.x-k8s.io", "inferencepools", "list"),
+		rule("networking.k8s.io", "ingresses", "list"),
+		rule("route.openshift.io", "routes", "list"))...)
 }
 
 // ServerRights returns the Role with everything that `kube server` and `kube nop` ask of the API server in a namespace,

@@ -33,7 +33,8 @@ func Kinds() (all []Kind) {
 	return all
 }
 
-// kinds returns the table. The group versions are those of the Gateway API and its inference extension.
+// kinds returns the table. The group versions are those of Kubernetes, of OpenShift, and of the Gateway API and its
+// inference extension.
 func kinds() []kind {
 	const gateways, inference = "gateway.networking.k8s.io", "inference.networking."
 	of := func(group, resource string, versions ...string) (all []schema.GroupVersionResource) {
@@ -48,14 +49,18 @@ func kinds() []kind {
 		{"httproute", of(gateways, "httproutes", "v1", "v1beta1"), (*finder).route},
 		{"inferencepool", append(of(inference+"k8s.io", "inferencepools", "v1"),
 			of(inference+"x-k8s.io", "inferencepools", "v1alpha2")...), (*finder).pool},
+		{"ingress", of("networking.k8s.io", "ingresses", "v1"), (*finder).ingress},
+		{"route", of("route.openshift.io", "routes", "v1"), (*finder).openShiftRoute},
 		{"deployment", of("apps", "deployments", "v1"), (*finder).deployment},
 		{podKind, of("", "pods", "v1"), (*finder).pods},
 	}
 }
 
 // tiers are the kinds by precedence. Kinds of one tier have the same rank, because an entrance of either kind may be
-// meant.
-var tiers = [][]string{{"service", "gateway", "httproute", "inferencepool"}, {"deployment"}, {podKind}}
+// meant. The entrances for clients outside the cluster come later: they often have the name of their Service, which is
+// nearer to the pods.
+var tiers = [][]string{{"service", "gateway", "httproute", "inferencepool"}, {"ingress", "route"}, {"deployment"},
+	{podKind}}
 
 // kindOf returns the kind of a name; nil: unknown.
 func kindOf(name string) *kind {
@@ -101,6 +106,25 @@ func decode[T any](c candidate) (*T, error) {
 	}
 	return &object, nil
 }
+
+// The parts of an OpenShift Route that determine a URL.
+type (
+	openShiftRouteObject struct {
+		Spec struct {
+			Host, Path        string
+			To                reference
+			AlternateBackends []reference
+			TLS               *struct{ Termination string }
+		}
+		Status struct {
+			Ingress []admission
+		}
+	}
+	admission struct {
+		Host       string
+		Conditions []struct{ Type, Status, Message string }
+	}
+)
 
 // The parts of the Gateway API that determine a URL.
 type (

@@ -8,6 +8,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/mlperf-go/mlperf-go/kube/cluster"
@@ -15,7 +16,8 @@ import (
 )
 
 // Pods returns the pods that serve a target, ready or not, by name. Behind an entrance of the Gateway API these are the
-// pods of the InferencePools and Services to which the HTTPRoutes of the namespace lead.
+// pods of the InferencePools and Services to which the HTTPRoutes of the namespace lead; behind an Ingress or an
+// OpenShift Route, those of its Services.
 func (t *Target) Pods(ctx context.Context, c *cluster.Cluster) ([]corev1.Pod, error) {
 	f := &finder{Query: Query{Namespace: t.Namespace}, cluster: c}
 	selectors, err := f.selectors(ctx, t)
@@ -63,26 +65,85 @@ func (f *finder) selectors(ctx context.Context, t *Target) (all []string, err er
 	case "deployment", "service", "inferencepool":
 		return f.selectorsOf(ctx, t.Kind, t.Name)
 	}
-	routes, err := f.list(ctx, kindOf("httproute"), "")
+	backends, err := f.backends(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range routes {
-		r, err := decode[routeObject](c)
+	for _, b := range backends {
+		some, err := f.selectorsOf(ctx, strings.ToLower(cmp.Or(b.Kind, "Service")), b.Name)
 		if err != nil {
 			return nil, err
 		}
-		for _, rule := range r.Spec.Rules {
-			for _, b := range rule.BackendRefs {
-				some, err := f.selectorsOf(ctx, strings.ToLower(cmp.Or(b.Kind, "Service")), b.Name)
-				if err != nil {
-					return nil, err
-				}
-				all = append(all, some...)
-			}
-		}
+		all = append(all, some...)
 	}
 	return all, nil
+}
+
+// backends returns the objects to which an entrance leads: an Ingress or a Route its own, one of the Gateway API those
+// of all HTTPRoutes.
+func (f *finder) backends(ctx context.Context, t *Target) (all []reference, err error) {
+	k := kindOf("httproute")
+	if t.Kind == "ingress" || t.Kind == "route" {
+		k = kindOf(t.Kind)
+	}
+	found, err := f.list(ctx, k, "")
+	if err != nil {
+		return nil, err
+	}
+	if k.name == t.Kind && k.name != "httproute" {
+		found = matching(found, func(n string) bool { return n == t.Name })
+	}
+	for _, c := range found {
+		some, err := backendsOf(c)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+func backendsOf(c candidate) (all []reference, err error) {
+	switch c.kind.name {
+	case "ingress":
+		in, err := decode[networkingv1.Ingress](c)
+		if err != nil {
+			return nil, err
+		}
+		return ingressBackends(in), nil
+	case "route":
+		r, err := decode[openShiftRouteObject](c)
+		if err != nil {
+			return nil, err
+		}
+		return append(r.Spec.AlternateBackends, r.Spec.To), nil
+	}
+	r, err := decode[routeObject](c)
+	if err != nil {
+		return nil, err
+	}
+	for _, rule := range r.Spec.Rules {
+		all = append(all, rule.BackendRefs...)
+	}
+	return all, nil
+}
+
+func ingressBackends(in *networkingv1.Ingress) (all []reference) {
+	add := func(b *networkingv1.IngressBackend) {
+		if b != nil && b.Service != nil {
+			all = append(all, reference{Name: b.Service.Name})
+		}
+	}
+	add(in.Spec.DefaultBackend)
+	for _, r := range in.Spec.Rules {
+		if r.HTTP == nil {
+			continue
+		}
+		for i := range r.HTTP.Paths {
+			add(&r.HTTP.Paths[i].Backend)
+		}
+	}
+	return all
 }
 
 // selectorsOf returns the label selector of an object that selects pods; none: there is no such object.

@@ -95,6 +95,67 @@ kind: InferencePool
 metadata: {name: lonely-pool, namespace: serving}
 spec: {}
 ---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: public, namespace: serving}
+spec:
+  tls: [{hosts: ["*.example.com"], secretName: cert}]
+  rules:
+  - host: llm.example.com
+    http: {paths: [{path: /v1, pathType: Prefix, backend: {service: {name: sglang, port: {number: 30000}}}}]}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: by-address, namespace: serving}
+spec: {defaultBackend: {service: {name: sglang, port: {number: 30000}}}}
+status: {loadBalancer: {ingress: [{ip: 10.9.8.7}]}}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: pending, namespace: serving}
+spec: {defaultBackend: {service: {name: sglang, port: {number: 30000}}}}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: pattern, namespace: serving}
+spec:
+  rules:
+  - host: other.example.com
+    http: {paths: [{path: /a(/|$)(.*), pathType: ImplementationSpecific, backend: {service: {name: sglang, port: {number: 1}}}}]}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: many, namespace: serving}
+spec: {rules: [{host: a.example.com}, {host: b.example.com}]}
+---
+apiVersion: route.openshift.io/v1
+kind: Route
+metadata: {name: sglang, namespace: serving}
+spec: {host: sglang.apps.example.com, to: {kind: Service, name: sglang}}
+status: {ingress: [{host: sglang.apps.example.com, conditions: [{type: Admitted, status: "True"}]}]}
+---
+apiVersion: route.openshift.io/v1
+kind: Route
+metadata: {name: edge, namespace: serving}
+spec:
+  host: llm.apps.example.com
+  path: /llama
+  tls: {termination: edge}
+  to: {kind: Service, name: none}
+  alternateBackends: [{kind: Service, name: sglang}]
+status: {ingress: [{host: llm.apps.example.com, conditions: [{type: Admitted, status: "True"}]}]}
+---
+apiVersion: route.openshift.io/v1
+kind: Route
+metadata: {name: refused, namespace: serving}
+spec: {host: x.example.com, to: {kind: Service, name: sglang}}
+status: {ingress: [{host: x.example.com, conditions: [{type: Admitted, status: "False", message: "taken\e[31m"}]}]}
+---
+apiVersion: route.openshift.io/v1
+kind: Route
+metadata: {name: early, namespace: serving}
+spec: {to: {kind: Service, name: sglang}}
+---
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: decode, namespace: serving}
@@ -121,10 +182,11 @@ metadata: {name: single, namespace: serving, labels: {tier: gpu}}
 spec: {containers: [{name: main, image: "example/shell:1", command: [sleep, "1000"]}]}
 `
 
-// customKinds are the kinds of a cluster with the Gateway API: group, plural, kind.
+// customKinds are the kinds of a cluster with the Gateway API and the routes of OpenShift: group, plural, kind.
 var customKinds = [][3]string{{"gateway.networking.k8s.io", "gateways", "Gateway"},
 	{"gateway.networking.k8s.io", "httproutes", "HTTPRoute"},
-	{"inference.networking.k8s.io", "inferencepools", "InferencePool"}}
+	{"inference.networking.k8s.io", "inferencepools", "InferencePool"},
+	{"route.openshift.io", "routes", "Route"}}
 
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1",
 	Resource: "customresourcedefinitions"}
@@ -182,7 +244,14 @@ func create(t *testing.T, c dynamic.Interface, text string) {
 
 func resourceOf(u *unstructured.Unstructured) schema.GroupVersionResource {
 	v := u.GroupVersionKind()
-	return schema.GroupVersionResource{Group: v.Group, Version: v.Version, Resource: strings.ToLower(v.Kind) + "s"}
+	return schema.GroupVersionResource{Group: v.Group, Version: v.Version, Resource: plural(v.Kind)}
+}
+
+func plural(kind string) string {
+	if kind == "Ingress" {
+		return "ingresses"
+	}
+	return strings.ToLower(kind) + "s"
 }
 
 // TestFind finds servers in a namespace with the real kinds, for a user with only the rights of Rights.
@@ -221,6 +290,10 @@ func TestFind(t *testing.T) {
 		{"httproute/llama", "", "httproute/llama https://10.1.2.3:443/meta-llama-Llama-3-1-8B", "decode decode"},
 		{"qwen", "", "httproute/qwen http://10.1.2.3:80/qwen", "decode decode"},
 		{"llama-pool", "", "inferencepool/llama-pool https://10.1.2.3:443/meta-llama-Llama-3-1-8B", "decode decode"},
+		{"public", "", "ingress/public https://llm.example.com:443", "decode decode single"},
+		{"by-address:8080", "", "ingress/by-address http://10.9.8.7:8080", "decode decode single"},
+		{"route/sglang", "", "route/sglang http://sglang.apps.example.com:80", "decode decode single"},
+		{"edge", "", "route/edge https://llm.apps.example.com:443/llama", "decode decode single"},
 		{"decode", "", "deployment/decode http://127.0.0.1:8200 http://127.0.0.1:8200", "decode decode"},
 		{"app=decode", "", "pod/app=decode http://127.0.0.1:8200 http://127.0.0.1:8200", "decode decode"},
 		{"sing:8000", "", "pod/single http://127.0.0.1:8000", "single"},
@@ -251,6 +324,11 @@ func TestFind(t *testing.T) {
 		"named":                     "answers only requests to the hosts llm.example.com",
 		"lonely":                    "has not exactly one HTTPRoute that leads to it; there are: none",
 		"absent":                    "no pod that is ready",
+		"pending":                   "neither a host nor an address yet",
+		"pattern":                   "is a pattern of its controller",
+		"many":                      "has several hosts: a.example.com, b.example.com",
+		"refused":                   `its router rejected it: taken\u001b[31m`,
+		"early":                     "no router has taken it up",
 		"pod/single":                "declares no port",
 		"tier=gpu":                  "the pod single declares no port",
 		"nothing":                   "there are: service/sglang",
