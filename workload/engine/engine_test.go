@@ -119,11 +119,11 @@ func (l *list) Request(n, call int, r *prompts.Request) error {
 	return nil
 }
 
-// run runs a profile against a server, and returns what was recorded.
-func run(t *testing.T, ctx context.Context, s *server, p *profile.Profile, src prompts.Source,
-	loops int) (*Outcome, []eventlog.Request, *eventlog.End) {
+// engineOf makes an engine with a number of event loops and a log in a file.
+func engineOf(t *testing.T, s *server, p *profile.Profile, src prompts.Source,
+	loops int) (e *Engine, path string) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), eventlog.FileName)
+	path = filepath.Join(t.TempDir(), eventlog.FileName)
 	log, err := eventlog.Create(path, eventlog.Header{StartNS: time.Now().UnixNano()})
 	require.NoError(t, err)
 	d, err := backends.Lookup("openai")
@@ -133,7 +133,7 @@ func run(t *testing.T, ctx context.Context, s *server, p *profile.Profile, src p
 		AnswerOptions:  backends.AnswerOptions{KeepText: true}}
 	encoder, err := NewEncoder(p, d, c)
 	require.NoError(t, err)
-	e := &Engine{Profile: p, Source: src, Encoder: encoder, Log: log, Name: "run"}
+	e = &Engine{Profile: p, Source: src, Encoder: encoder, Log: log, Name: "run"}
 	for range loops {
 		own := *c
 		own.Body, own.Head, own.Conduct = e.Body, e.Head, e.Conduct
@@ -141,9 +141,17 @@ func run(t *testing.T, ctx context.Context, s *server, p *profile.Profile, src p
 		require.NoError(t, err)
 		e.Backends = append(e.Backends, b)
 	}
+	return e, path
+}
+
+// run runs a profile against a server, and returns what was recorded.
+func run(t *testing.T, ctx context.Context, s *server, p *profile.Profile, src prompts.Source,
+	loops int) (*Outcome, []eventlog.Request, *eventlog.End) {
+	t.Helper()
+	e, path := engineOf(t, s, p, src, loops)
 	o, err := e.Run(ctx)
 	require.NoError(t, err)
-	require.NoError(t, log.Close(eventlog.End{Complete: o.Ended == nil}))
+	require.NoError(t, e.Log.Close(eventlog.End{Complete: o.Ended == nil}))
 	var all []eventlog.Request
 	end, err := eventlog.Read(path, func(_ *eventlog.Header, r *eventlog.Request) error {
 		own := *r
@@ -185,7 +193,7 @@ func sorted(s *server) []string {
 func TestOpenLoop(t *testing.T) {
 	p := profileOf(profile.Stage{Arrival: profile.Poisson, Rate: 400, Requests: 100},
 		profile.Stage{Arrival: profile.Constant, Rate: 200, Duration: 100 * time.Millisecond})
-	p.Load.Pause = 10 * time.Millisecond
+	p.Load.Pause = 50 * time.Millisecond // longer than a start
 	var bodies []string
 	for _, loops := range []int{1, 3} {
 		s := serve(t, time.Millisecond, nil)

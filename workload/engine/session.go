@@ -21,6 +21,7 @@ type session struct {
 	history []*History // by call that has ended
 	flying  int
 	failed  bool
+	cut     bool // a call of it would come after the stage's end
 }
 
 func newSession(number, id, user int, calls []prompts.Call) *session {
@@ -117,7 +118,7 @@ func (k *sessions) newSession(user int) (*session, error) {
 func (k *sessions) issue(s *session, call int, after int64) error {
 	long := k.profile.Duration
 	if k.issued >= k.limit || k.profile.Arrival == profile.Closed && long > 0 && after >= int64(long) {
-		s.failed = true // it ends here
+		s.failed, s.cut = true, true // it ends here
 		return nil
 	}
 	slot, err := k.call(s, call)
@@ -172,7 +173,9 @@ func (k *sessions) after(slot *slot) error {
 	if s.flying > 0 {
 		return nil
 	}
-	k.wait--
+	if k.wait--; s.cut { // its user waits until the stage's end
+		return nil
+	}
 	return k.another(s.user, end-k.base+pause)
 }
 

@@ -43,7 +43,6 @@ const keepBody = 256 << 10
 type table struct {
 	slots atomic.Pointer[[]*slot]
 	free  []*slot
-	bytes int // of the bodies in use
 }
 
 func (t *table) at(i int) *slot { return (*t.slots.Load())[i] }
@@ -67,7 +66,6 @@ func (t *table) get() *slot {
 
 // put takes a slot back.
 func (t *table) put(s *slot) {
-	t.bytes -= len(s.body)
 	if cap(s.body) > keepBody {
 		s.body = nil
 	}
