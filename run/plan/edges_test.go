@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"io/fs"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -56,8 +58,11 @@ func TestRehearsalInTheEffectiveConfiguration(t *testing.T) {
 	require.Contains(t, p.Effective().Origin("rehearsal").String(), p.Rehearsal[0])
 	p = planned(t, 10, Settings{"model": "llama3.1-8b", "rehearsal": "true"})
 	require.Equal(t, p.Config.Origin("rehearsal"), p.Effective().Origin("rehearsal"))
-	p.Rehearsal = nil
 	p.Config = unbound(t).Config
+	p.Rehearsal = []string{"one reason"}
+	require.True(t, p.Effective().Bool("rehearsal"))
+	require.False(t, p.Config.Bool("rehearsal"), "the plan stays as it is")
+	p.Rehearsal = nil
 	require.False(t, p.Effective().Bool("rehearsal"))
 }
 
@@ -108,4 +113,19 @@ func TestMalformedGenerationValues(t *testing.T) {
 		_, _, err := generationValues([]byte(text))
 		require.ErrorContains(t, err, "JSON", text)
 	}
+}
+
+// A file of at most so many bytes is read whole, and a larger one is an error.
+func TestReadingAtMost(t *testing.T) {
+	for length, whole := range map[int]bool{0: true, 1: true, 4: true, 5: true, 6: false, 50: false} {
+		text, err := readAtMost(file(t, "f", strings.Repeat("x", length)), 5)
+		require.Equal(t, whole, err == nil, "%d: %v", length, err)
+		if whole {
+			require.Len(t, text, length)
+		}
+	}
+	_, err := readAtMost(t.TempDir(), 5)
+	require.Error(t, err, "a folder")
+	_, err = readAtMost("none", 5)
+	require.ErrorIs(t, err, fs.ErrNotExist)
 }

@@ -82,6 +82,24 @@ func TestRehearsalsOfOtherRowsAreForgotten(t *testing.T) {
 	require.NotContains(t, strings.Join(p.Rehearsal, "\n"), "20 ")
 }
 
+// Limits of tokens make a rehearsal where the benchmark has them, and only if they are others.
+func TestTheLimitsOfARehearsal(t *testing.T) {
+	for _, c := range []struct {
+		scenario, ttft, tpot string
+		short                int
+	}{{"Server", "", "", 0}, {"Server", "2s", "100ms", 0}, {"Server", "1s", "", 1}, {"Server", "", "101ms", 1},
+		{"Server", "3s", "1ms", 2}, {"Interactive", "500ms", "30ms", 0}, {"Interactive", "2s", "", 1},
+		{"Offline", "1s", "1ms", 0}} {
+		s := real8b(c.scenario)
+		for name, text := range map[string]string{"ttft-limit": c.ttft, "tpot-limit": c.tpot} {
+			if text != "" {
+				s[name] = text
+			}
+		}
+		require.Len(t, planned(t, 13368, s).Rehearsal, c.short, "%+v", c)
+	}
+}
+
 // The user's percentile makes a rehearsal only where LoadGen judges one, and only if it is another.
 func TestThePercentileOfARehearsal(t *testing.T) {
 	if !loadgen.Built {
