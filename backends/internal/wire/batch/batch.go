@@ -88,7 +88,8 @@ func (b *Backend) shard(src loadgen.Source, sink backends.Sink) *shard {
 func (b *Backend) put(queries []loadgen.Query, sink backends.Sink) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	groups, slot := *b.groups.Load(), 0
+	groups := *b.groups.Load()
+	var slot int
 	if n := len(b.spare); n > 0 {
 		slot = b.spare[n-1]
 		b.spare = b.spare[:n-1]

@@ -1,6 +1,9 @@
 package batch
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -10,6 +13,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
+	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 	"github.com/mlperf-go/mlperf-go/datasets"
 )
 
@@ -78,5 +82,122 @@ func TestFrameOfARequest(t *testing.T) {
 	require.False(t, ok)
 	for prompt, want := range map[string]int{"": -1, "7": -1, `"a,b"`: -1, "[": -1, "[]": 0, "[7]": 1, "[7,8,9]": 3} {
 		require.Equal(t, want, length([]byte(prompt)), prompt)
+	}
+}
+
+// asText encodes a request with a text in the member prompt.
+func asText(dst []byte, s *datasets.Sample, _ *backends.Config) ([]byte, error) {
+	return fmt.Appendf(dst, `{"prompt":%q}`, s.Input), nil
+}
+
+// inner is the backend of whole batches; only its features are used.
+type inner struct {
+	backends.Backend
+	features backends.Features
+}
+
+func (i inner) Features() backends.Features { return i.features }
+
+// opened opens a backend of batches of two around an inner one.
+func opened(f Form, body func(int) []byte, in inner) (*Backend, error) {
+	c := &backends.Config{Body: body, RequestOptions: backends.RequestOptions{Batch: 2}}
+	return New(c, f, func(*backends.Config, func(loadgen.Query, []wire.News, int64)) (backends.Backend, error) {
+		return in, nil
+	})
+}
+
+// Requests without a prompt in their members cannot be joined, which is found before any is sent.
+func TestRequestsThatCannotBeJoined(t *testing.T) {
+	broken := errors.New("broken")
+	for name, c := range map[string]struct {
+		form Form
+		fits bool
+	}{
+		"text":          {Form{Keys: []string{"prompt"}, Encode: asText}, true},
+		"second member": {Form{Keys: []string{"ids", "prompt"}, Encode: asText}, true},
+		"another key":   {Form{Keys: []string{"ids"}, Encode: asText}, false},
+		"no key":        {Form{Encode: asText}, false},
+		"an error": {Form{Keys: []string{"prompt"}, Encode: func([]byte, *datasets.Sample, *backends.Config) ([]byte, error) {
+			return nil, broken
+		}}, false},
+	} {
+		b, err := opened(c.form, nil, inner{})
+		require.Equal(t, c.fits, err == nil, name)
+		require.Equal(t, c.fits, b != nil, name)
+	}
+	b, err := opened(Form{Keys: []string{"prompt"}, Encode: asText}, func(i int) []byte {
+		return []byte([]string{`{"prompt":"a"}`, `{"n":5,"prompt":"a"}`}[i])
+	}, inner{})
+	require.NoError(t, err)
+	slot := b.put([]loadgen.Query{{Index: 1}, {Index: 0}}, nil)
+	require.Equal(t, `{"n":5,"prompt":"a"}`, string(b.request(slot)), "the first alone")
+	require.Equal(t, []int{-1, -1}, b.group(slot).lengths, "the lengths of the prompts are unknown")
+}
+
+// The warm-up sends batches, too, and a backend without one has none.
+func TestWarmUpOfBatches(t *testing.T) {
+	form := Form{Keys: []string{"prompt"}, Encode: asText}
+	b, err := opened(form, nil, inner{})
+	require.NoError(t, err)
+	require.Nil(t, b.Features().WarmUp)
+	why := errors.New("the end of the warm-up")
+	var sizes []int
+	b, err = opened(form, nil, inner{features: backends.Features{WarmUp: func(_ context.Context, src loadgen.Source,
+		sink backends.Sink) error {
+		one := make([]loadgen.Query, 9)
+		for src.Pop(one) > 0 {
+			sizes = append(sizes, len(b.group(one[0].Index).queries))
+			sink.Complete(one[0], &backends.Outcome{Reason: backends.FailTruncated})
+		}
+		return why
+	}}})
+	require.NoError(t, err)
+	r := wiretest.NewRecorder()
+	require.ErrorIs(t, b.Features().WarmUp(t.Context(), wiretest.NewQueries(5).End(), r), why)
+	require.Equal(t, []int{2, 2, 1}, sizes)
+	r.ExactlyOnce(t, 5)
+}
+
+// Prompts are counted if their ids are known and the server counted tokens of all parts.
+func TestCountsOfPrompts(t *testing.T) {
+	for _, c := range []struct {
+		lengths              []int
+		input, usage, tokens int
+		accepted             bool
+	}{
+		{[]int{2, 3}, 5, 9, 9, true}, {[]int{2, 3}, 4, 9, 9, false}, {[]int{2, 3}, 6, 9, 9, false},
+		{[]int{2, 3}, 0, 9, 9, true}, {[]int{2, 3}, -1, 9, 9, true}, {[]int{2, 3}, 1, 9, 9, false},
+		{[]int{2, -1}, 4, 9, 9, true}, {[]int{2, 3}, 4, 8, 9, true}, {[]int{2, 0}, 2, 9, 9, true}, {nil, 1, 9, 9, false},
+	} {
+		g := &group{lengths: c.lengths}
+		why := g.otherPrompts(&backends.Outcome{InputTokens: c.input, UsageTokens: c.usage, NTokens: c.tokens})
+		require.Equal(t, c.accepted, why == "", "%+v: %s", c, why)
+	}
+}
+
+// The parts of an answer are the batch's, each once and in any order.
+func TestPartsOfABatch(t *testing.T) {
+	for n := range 4 {
+		g := &group{queries: make([]loadgen.Query, n)}
+		all := 1
+		for range n {
+			all *= 5
+		}
+		for code := range all { // all answers of n parts with indices from -1 to 3
+			var parts []backends.Part
+			found := map[int]bool{}
+			for rest, i := code, 0; i < n; rest, i = rest/5, i+1 {
+				at := rest%5 - 1
+				parts = append(parts, backends.Part{Index: at})
+				if at >= 0 && at < n {
+					found[at] = true
+				}
+			}
+			require.Equal(t, len(found) == n, g.mismatch(parts) == "", "%d: %v", n, parts)
+			require.NotEmpty(t, g.mismatch(append(parts, backends.Part{Index: n - 1})))
+			if n > 0 {
+				require.NotEmpty(t, g.mismatch(parts[1:]))
+			}
+		}
 	}
 }
