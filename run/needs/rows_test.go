@@ -84,6 +84,32 @@ func TestTheAccuracyTestDecidesAboutTheScore(t *testing.T) {
 	require.NotContains(t, row(t, s, "tokenizer").Found, "meta-llama/other")
 }
 
+// Programs of a data set that was made for the run are a matter of --run-code alone, whether it was made already or not.
+func TestProgramsOfASyntheticSet(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "rows.jsonl")
+	require.NoError(t, os.WriteFile(data, []byte(`{"input":"Count.","tok_input":[1,5,6],"dataset":"MBXP","gt_output":"x",`+
+		`"id":"python_1","ref_output":"x"}`+"\n"), 0o644))
+	const off = "the synthetic data set has no questions for programs, because of --run-code=false"
+	for _, c := range []struct {
+		dataset   string
+		synthetic bool
+		state     State
+		found     string
+	}{
+		{"", false, NotNeeded, off},
+		{"", true, NotNeeded, off},
+		{data, false, Warning, "off: the answers that are programs (MBXP) get no score"},
+	} {
+		s := survey(t, plan.Settings{"model": "mixtral-8x7b", "scenario": "Offline", "dataset": c.dataset,
+			"run-code": "false"})
+		if c.synthetic {
+			require.NoError(t, s.Tests[0].Config.Set("dataset", data, plan.SyntheticDataset))
+		}
+		got := row(t, s, "code")
+		require.Equal(t, []any{c.state, c.found}, []any{got.State, got.Found})
+	}
+}
+
 // Each setting that judges answers is enough.
 func TestJudges(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "f")
