@@ -10,7 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/report/live"
+	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
 )
 
@@ -170,6 +172,42 @@ func TestSumsOfProgress(t *testing.T) {
 			c.shards[i].progress = Progress{Counted: x.counted[i], Last: x.last[i]}
 		}
 		require.Equal(t, x.want, c.counted(x.last[0] && x.last[1], x.most), "%+v", x)
+	}
+}
+
+// A page shows the sums as they are, the rate since the start, and what remains, which is never negative.
+func TestFiguresOfAPage(t *testing.T) {
+	p := &Page{Requests: 50, Expected: 9 * time.Second}
+	now := time.Now()
+	for _, c := range []struct {
+		after            time.Duration // since the first sum
+		sum              Progress
+		inFlight         int64
+		rate             float64
+		left             time.Duration
+		ttft, tpot       int64 // of one more answer
+		ttftP99, tpotP99 time.Duration
+	}{
+		{0, Progress{Elapsed: 4 * time.Second, Sent: 30, Ended: 20, Failed: 3}, 10, 5, 5 * time.Second, 0, 0, 0, 0},
+		{time.Second, Progress{Elapsed: 5 * time.Second, Sent: 30, Ended: 31}, 0, 6.2, 4 * time.Second, 64, 8, 64, 8},
+		{6 * time.Second, Progress{Elapsed: 10 * time.Second, Sent: 50, Ended: 50}, 0, 5, 0, 96, 12, 96, 12},
+	} {
+		if c.ttft > 0 {
+			ttft, tpot := new(ledger.Batch), new(ledger.Batch)
+			ttft.Record(c.ttft)
+			tpot.Record(c.tpot)
+			for range 2 { // counts stay as they are, since the page's server takes them too
+				var to ledger.Histogram
+				merge(&to, ttft)
+				require.EqualValues(t, 1, to.Count())
+			}
+			merge(&p.ttft, ttft)
+			merge(&p.tpot, tpot)
+			merge(&p.tpot, nil)
+		}
+		require.Equal(t, run.Progress{Elapsed: c.sum.Elapsed, Total: 50, Issued: c.sum.Sent, Done: c.sum.Ended,
+			Failed: c.sum.Failed, InFlight: c.inFlight, RatePerS: c.rate, TTFTp99: c.ttftP99, TPOTp99: c.tpotP99, Left: c.left},
+			p.progress(now.Add(c.after), c.sum))
 	}
 }
 

@@ -24,10 +24,6 @@ func (p *Page) Show(sum Progress) {
 	if sum.Elapsed == 0 {
 		return // before the start
 	}
-	now := time.Now()
-	if p.rate == nil {
-		p.rate = ledger.NewRate(now.Add(-sum.Elapsed))
-	}
 	if s := sum.Second; s != nil {
 		for i := range s.Failures {
 			s.Failures[i].Detail = fmt.Sprintf("shard %d: %s", sum.Shard, s.Failures[i].Detail)
@@ -35,10 +31,18 @@ func (p *Page) Show(sum Progress) {
 		merge(&p.ttft, s.TTFT)
 		merge(&p.tpot, s.TPOT)
 	}
-	p.Server.Counted(run.Progress{Elapsed: sum.Elapsed, Total: p.Requests, Issued: sum.Sent, Done: sum.Ended,
+	p.Server.Counted(p.progress(time.Now(), sum), sum.Second, sum.Counted)
+}
+
+// progress returns what the page shows of a sum at a time.
+func (p *Page) progress(now time.Time, sum Progress) run.Progress {
+	if p.rate == nil {
+		p.rate = ledger.NewRate(now.Add(-sum.Elapsed))
+	}
+	return run.Progress{Elapsed: sum.Elapsed, Total: p.Requests, Issued: sum.Sent, Done: sum.Ended,
 		Failed: sum.Failed, InFlight: max(sum.Sent-sum.Ended, 0), RatePerS: p.rate.PerSecond(now, sum.Ended),
 		TTFTp99: time.Duration(p.ttft.Quantile(.99)), TPOTp99: time.Duration(p.tpot.Quantile(.99)),
-		Left: max(p.Expected-sum.Elapsed, 0)}, sum.Second, sum.Counted)
+		Left: max(p.Expected-sum.Elapsed, 0)}
 }
 
 // merge adds counts, which stay as they are.
