@@ -120,6 +120,7 @@ func (l *list[T]) UnmarshalJSON(b []byte) error {
 	if t, err := d.Token(); err != nil || t != json.Delim('[') {
 		return fmt.Errorf("found %s, expected an array", shown(string(b)))
 	}
+	*l = list[T]{} // if a key occurs twice, the last one counts
 	for d.More() {
 		if len(*l) == most {
 			return fmt.Errorf("found an array of more than %d elements", most)
