@@ -199,6 +199,112 @@ func TestColumnsThatAreNotWanted(t *testing.T) {
 	}
 }
 
+// The memo is a dict of numbers, in which MEMOIZE takes the number of its entries, as in Python.
+func TestMemo(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := &machine{}
+		memo := map[uint64]any{}
+		for k := range int64(rapid.IntRange(1, 12).Draw(t, "opcodes")) {
+			i := rapid.OneOf(rapid.Uint64Range(0, 6), rapid.Just(uint64(1)<<40)).Draw(t, "number")
+			m.stack = []any{k}
+			switch rapid.SampledFrom([]string{"put", "memoize", "get"}).Draw(t, "opcode") {
+			case "put":
+				require.NoError(t, m.put(i))
+				memo[i] = k
+			case "memoize":
+				require.NoError(t, opcodes[0x94](m))
+				memo[uint64(len(memo))] = k
+			default:
+				want, ok := memo[i]
+				err := m.get(i)
+				require.Equal(t, ok, err == nil)
+				if ok {
+					require.Equal(t, []any{k, want}, m.stack)
+				}
+			}
+		}
+	})
+}
+
+// The estimate may reach freeHeld and heldPerByte for each byte that was read, and no more.
+func TestLimitOfMemory(t *testing.T) {
+	for _, passed := range []int64{0, 1, 1000, 1 << 40} {
+		m := &machine{input: input{passed: passed}, held: freeHeld + heldPerByte*passed}
+		require.NoError(t, m.check())
+		m.held++
+		require.ErrorContains(t, m.check(), "MiB of pickle")
+	}
+	m := &machine{stack: make([]any, maxStack), marks: make([]int, maxMarks)}
+	require.NoError(t, m.check())
+	m.stack = append(m.stack, nil)
+	require.ErrorContains(t, m.check(), "a stack deeper")
+	m.stack, m.marks = nil, append(m.marks, 0)
+	require.ErrorContains(t, m.check(), "a stack deeper")
+}
+
+// A row's values may be nested maxDepth deep, whatever the form of the table. An array of Python values counts for one.
+func TestDepthInEachForm(t *testing.T) {
+	nested := func(depth int) string {
+		return strings.Repeat("]", depth) + strings.Repeat("a", depth-1)
+	}
+	for depth, ok := range map[int]bool{maxDepth: true, maxDepth + 1: false} {
+		for _, stream := range []string{
+			"](" + dict(text4("id"), nested(depth)) + "e.",
+			dict(text4("id"), list(nested(depth))) + ".",
+			dict(text4("id"), "("+nested(depth)+"t") + ".",
+			dict(text4("id"), arrayObject("O8", "K\x01", list(nested(depth-1)))) + ".",
+			"](" + dict(text4("id"), arrayObject("O8", "K\x01", list(nested(depth-2)))) + "e.",
+		} {
+			_, _, err := rowsOf(t, stream)
+			if ok {
+				require.NoError(t, err, "%d %.40q", depth, stream)
+			} else {
+				require.ErrorContains(t, err, "nested more than 64 deep", "%d %.40q", depth, stream)
+			}
+		}
+	}
+}
+
+// The number of elements of an array is bounded before it is multiplied, so that no product overflows.
+func TestShapesOfArrays(t *testing.T) {
+	for _, c := range []struct {
+		shape []int
+		ok    bool
+	}{
+		{nil, true}, {[]int{maxElements}, true}, {[]int{maxElements + 1}, false}, {[]int{1 << 16, 1 << 15}, true},
+		{[]int{1 << 16, 1<<15 + 1}, false}, {[]int{3, maxElements / 3}, true}, {[]int{3, maxElements/3 + 1}, false},
+		{[]int{1 << 32, 1 << 32}, false}, {[]int{1 << 31, 1 << 31, 4}, false}, {[]int{0, maxElements}, true},
+		{[]int{maxElements, 0}, true}, {[]int{-1}, false}, {[]int{2, -2}, false}, {[]int{1, 1, 1, 1, 1, 1, 1, 1}, true},
+		{[]int{1, 1, 1, 1, 1, 1, 1, 1, 1}, false},
+	} {
+		a, _, err := arrayOf(numpy("S0", "", c.shape...))
+		require.Equal(t, c.ok, err == nil, "%v: %v", c.shape, err)
+		if c.ok {
+			require.Equal(t, c.shape, a.shape)
+		}
+	}
+	_, _, err := arrayOf(&Object{Class: &Global{class: classBuffer}, Args: Tuple{[]byte{1}, numpy("i1", "").Args[1], nil,
+		"C"}})
+	require.ErrorContains(t, err, "an array without a shape")
+}
+
+// A palette is a list of at most 256 colors of three bytes each.
+func TestPalettes(t *testing.T) {
+	of := func(n int) *List { return &List{Ints: make([]int32, n)} }
+	for _, good := range []int{3, 6, 768} {
+		p, err := paletteOf(of(good))
+		require.NoError(t, err)
+		require.Len(t, p, good/3)
+	}
+	mixed := &List{}
+	mixed.add([]any{int64(1), int64(2), nil})
+	for _, bad := range []any{nil, "abc", Tuple{int64(1), int64(2), int64(3)}, of(0), of(1), of(2), of(4), of(767), of(771),
+		mixed, &List{}, (*Dict)(nil)} {
+		_, err := paletteOf(bad)
+		require.ErrorContains(t, err, "an image without its palette", "%v", bad)
+	}
+}
+
 // The estimate of memory is at least what the values take, and far below the limit for values as a table has them.
 func TestEstimateOfMemory(t *testing.T) {
 	const any16, n = 16, 1000

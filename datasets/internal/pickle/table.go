@@ -118,7 +118,7 @@ func isColumns(d *Dict, names Names) bool {
 		name, _ := k.(string)
 		c, err := columnOf(d.Values[i])
 		if known, list := names.List(name); known && (!list || (err == nil && c.len() > 0)) {
-			if err != nil || !list {
+			if !list {
 				return err == nil
 			}
 			w := writer{most: maxRow}
