@@ -21,7 +21,7 @@ func Left(path string) string {
 			continue
 		}
 		info, err := e.Info()
-		if err == nil && info.Mode().IsRegular() && (newest == "" || info.ModTime().After(at)) {
+		if err == nil && info.Mode().IsRegular() && info.ModTime().After(at) {
 			newest, at = filepath.Join(folder, e.Name()), info.ModTime()
 		}
 	}

@@ -229,3 +229,70 @@ func TestOnlyOwnFilesGrow(t *testing.T) {
 	}
 	require.ErrorContains(t, closedFile(Private.Append(path)), "not a regular file of this user")
 }
+
+// After a failure at any step of a write, its file descriptors are closed, its unfinished file is gone, and the file
+// has its old content or, where only the folder could not be synced, the new one.
+func TestFailuresOfEachStepLeaveNothing(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // the garbage collector would close unreferenced files
+	real := system
+	t.Cleanup(func() { system = real })
+	folder := t.TempDir()
+	root, err := os.OpenRoot(folder)
+	require.NoError(t, err)
+	defer root.Close()
+	path := filepath.Join(folder, "a")
+	fill := func(w io.Writer) error { _, err := io.WriteString(w, "new\n"); return err }
+	writers := map[string]func() error{
+		"Write":   func() error { return Write(path, fill) },
+		"WriteIn": func() error { return WriteIn(root, "a", fill) },
+		"Lines":   func() error { return writeLines(path, "new") },
+	}
+	broken := errors.New("broken")
+	syncFails := func(folder bool) func() {
+		return func() {
+			system.sync = func(f *os.File) error {
+				if info, err := f.Stat(); err == nil && info.IsDir() == folder {
+					return broken
+				}
+				return nil
+			}
+		}
+	}
+	for step, c := range map[string]struct {
+		breaks func()
+		want   string
+	}{
+		"create": {func() {
+			system.create = func(*os.Root, string, os.FileMode) (*os.File, error) { return nil, broken }
+		}, "old"},
+		"write": {func() {
+			system.create = func(dir *os.Root, name string, _ os.FileMode) (*os.File, error) {
+				return dir.OpenFile(name, os.O_RDONLY|os.O_CREATE|os.O_EXCL, 0o600)
+			}
+		}, "old"},
+		"sync": {syncFails(false), "old"},
+		"close": {func() {
+			system.sync = func(f *os.File) error {
+				if info, err := f.Stat(); err == nil && !info.IsDir() {
+					return f.Close()
+				}
+				return nil
+			}
+		}, "old"},
+		"rename":          {func() { system.rename = func(*os.Root, string, string) error { return broken } }, "old"},
+		"sync the folder": {syncFails(true), "new\n"},
+	} {
+		for name, write := range writers {
+			require.NoError(t, WriteBytes(path, []byte("old")))
+			c.breaks()
+			before := openFiles(t)
+			err := write()
+			require.Equal(t, before, openFiles(t), "%s, %s", step, name)
+			system = real
+			require.Error(t, err, "%s, %s", step, name)
+			require.ErrorContains(t, err, "writing "+path)
+			require.Equal(t, []string{"a"}, names(t, folder), "%s, %s", step, name)
+			require.Equal(t, c.want, readFile(t, path), "%s, %s", step, name)
+		}
+	}
+}
