@@ -198,6 +198,8 @@ func mutantIn(function int) int {
 		if f, err := os.OpenFile(%q, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666); err == nil {
 			_, _ = f.WriteString(strconv.Itoa(function) + "\n")
 			_ = f.Close()
+		} else {
+			mutantReached[function].Store(false) // the test may have taken all file descriptors for a while
 		}
 	}
 	return mutantChosen
