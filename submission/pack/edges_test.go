@@ -101,6 +101,27 @@ func TestNamesInATree(t *testing.T) {
 	}
 }
 
+// A file beside the submitters' folders is no submitter, and is not packed.
+func TestFilesBesideSubmitters(t *testing.T) {
+	root := tree(t)
+	put(t, root, "closed/notes.txt", "x")
+	put(t, root, "network/README.md", "x")
+	r, err := Pack(context.Background(), Options{Root: root, Output: t.TempDir()})
+	require.NoError(t, err)
+	require.Equal(t, []any{"Acme", 6}, []any{r.Submitter, r.Files})
+	for _, name := range []string{"notes.txt", "README.md", "acme", "closed"} {
+		_, err = Pack(context.Background(), Options{Root: root, Output: t.TempDir(), Submitter: name})
+		require.ErrorContains(t, err, fmt.Sprintf("the tree has no submitter %q", name))
+	}
+	require.NoError(t, os.RemoveAll(filepath.Join(root, "closed", "Acme")))
+	r, err = Pack(context.Background(), Options{Root: root, Output: t.TempDir(), Submitter: "Acme"})
+	require.NoError(t, err)
+	require.Equal(t, 3, r.Files, "of one division")
+	require.NoError(t, os.RemoveAll(filepath.Join(root, "open", "Acme")))
+	_, err = Pack(context.Background(), Options{Root: root, Output: t.TempDir()})
+	require.ErrorContains(t, err, "no submitter's folder found in closed, open, network")
+}
+
 // A refusal shows a hundred problems and counts the others.
 func TestLongRefusals(t *testing.T) {
 	for n, want := range map[int]string{1: "(1)", maxShown: "(100)", maxShown + 1: "and 1 more\n", 250: "and 150 more\n"} {
