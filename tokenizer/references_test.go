@@ -198,7 +198,8 @@ func TestLimitsOfSteps(t *testing.T) {
 		return asFile(t, object{"normalizer": step, "model": object{"vocab": object{"a": 0}, "merges": []string{}}})
 	}
 	for want, files := range map[string][][]byte{
-		"":                          {sequences(), sequences(0, 0), sequences(32, 32), sequences(64), sequences(64, 0), nested(0), nested(8)},
+		"": {sequences(), sequences(0, 0), sequences(32, 32), sequences(64), sequences(64, 0), nested(0),
+			nested(8)},
 		"it has more than 64 steps": {sequences(32, 33), sequences(64, 1)},
 		"are nested deeper than 8":  {nested(9)},
 		"more than 64 elements":     {sequences(65)},

@@ -84,7 +84,7 @@ func TestTheAccuracyTestDecidesAboutTheScore(t *testing.T) {
 	require.NotContains(t, row(t, s, "tokenizer").Found, "meta-llama/other")
 }
 
-// Programs of a data set that was made for the run are a matter of --run-code alone, whether it was made already or not.
+// Programs of a data set that was made for the run are a matter of --run-code alone, whether it was made yet or not.
 func TestProgramsOfASyntheticSet(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "rows.jsonl")
 	require.NoError(t, os.WriteFile(data, []byte(`{"input":"Count.","tok_input":[1,5,6],"dataset":"MBXP","gt_output":"x",`+

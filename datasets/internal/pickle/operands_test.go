@@ -298,8 +298,8 @@ func TestPalettes(t *testing.T) {
 	}
 	mixed := &List{}
 	mixed.add([]any{int64(1), int64(2), nil})
-	for _, bad := range []any{nil, "abc", Tuple{int64(1), int64(2), int64(3)}, of(0), of(1), of(2), of(4), of(767), of(771),
-		mixed, &List{}, (*Dict)(nil)} {
+	for _, bad := range []any{nil, "abc", Tuple{int64(1), int64(2), int64(3)}, of(0), of(1), of(2), of(4), of(767),
+		of(771), mixed, &List{}, (*Dict)(nil)} {
 		_, err := paletteOf(bad)
 		require.ErrorContains(t, err, "an image without its palette", "%v", bad)
 	}
