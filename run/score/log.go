@@ -86,7 +86,7 @@ func Find(s Source) (*Log, error) {
 				"no --%s given, and %s is not a run's folder, whose record would name it", needed.code, given.Log)
 		}
 	}
-	if _, err := os.Stat(l.Dataset); err != nil && l.Record != nil && given.Dataset == "" {
+	if _, err := os.Stat(l.Dataset); err != nil && given.Dataset == "" { // named by the record
 		return nil, exit.Usage(exit.CodeDataset, "Start where the run was started, or give --dataset",
 			"the run's data set %s was not found from this folder: %w", l.Dataset, err)
 	}
