@@ -213,6 +213,9 @@ func TestQuantilesOfAbsentBuckets(t *testing.T) {
 	times := []float64{0, 1, 2}
 	full := []*Series{bucket("1", 0, 10, 20), bucket("+Inf", 0, 10, 20)}
 	requireValues(t, []float64{nan, 0.5, 0.5}, quantiles(0.5, times, full))
+	for _, le := range []string{"1", "+Inf", "0"} {
+		requireValues(t, []float64{nan, nan, nan}, quantiles(0.5, times, []*Series{bucket(le, 0, 10, 20)}))
+	}
 	for name, other := range map[string]*Series{
 		"late": bucket("1", nan, nan, 50), "early": bucket("1", 50, nan, nan), "short": bucket("1", 50),
 		"without a bound": bucket("x", 0, 50, 90),

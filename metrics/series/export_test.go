@@ -173,6 +173,43 @@ x_created{target="http://a"} 7 1767323049.000
 	requireOpenMetrics(t, b.String())
 }
 
+// The quantiles of a summary are written together and by size, before its sum and count. Labels of these names belong
+// to the group in families of other kinds.
+func TestOpenMetricsOfASummary(t *testing.T) {
+	part := func(name, key, value string) exposition.Series {
+		s := exposition.Series{Name: name, Family: "x", Kind: exposition.Summary}
+		if key != "" {
+			s.Labels = map[string]string{key: value}
+		}
+		return s
+	}
+	labelled := gauge("g")
+	labelled.Labels = map[string]string{"le": "1", "quantile": "2"}
+	known := []exposition.Series{part("x_count", "", ""), part("x", "quantile", "0.99"), part("x_sum", "", ""),
+		part("x", "quantile", "1"), part("x", "quantile", "0.5"), labelled, part("x", "le", "3"),
+		part("x_sum", "quantile", "0.5")}
+	set := record(t, t.TempDir(), 1, []scrape{
+		{known, []float64{1, 2, 3, 4, 5, 6, 7, 8}, nil}, {known, []float64{9, nan, 9, nan, 7, nan, nan, nan}, nil},
+	})
+	var b bytes.Buffer
+	require.NoError(t, Export(&b, OpenMetrics, set))
+	require.Equal(t, `# TYPE g gauge
+g{target="http://a",le="1",quantile="2"} 6 1767323045.000
+# TYPE x summary
+x{target="http://a",quantile="0.5"} 5 1767323045.000
+x{target="http://a",quantile="0.99"} 2 1767323045.000
+x{target="http://a",quantile="1.0"} 4 1767323045.000
+x_sum{target="http://a"} 3 1767323045.000
+x_count{target="http://a"} 1 1767323045.000
+x{target="http://a",quantile="0.5"} 7 1767323046.000
+x_sum{target="http://a"} 9 1767323046.000
+x_count{target="http://a"} 9 1767323046.000
+x{target="http://a",le="3"} 7 1767323045.000
+x_sum{target="http://a",quantile="0.5"} 8 1767323045.000
+# EOF
+`, b.String())
+}
+
 var (
 	sampleLine = regexp.MustCompile(`^([^{ ]+)\{(.*)\} (\S+) (\d+\.\d{3})$`)
 	boundLabel = regexp.MustCompile(`,(?:le|quantile)="([^"]*)"$`)

@@ -3,6 +3,7 @@ package series
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -70,6 +71,7 @@ func TestEachSignal(t *testing.T) {
 			requireNear(t, one, g.Of(setOf(2, 3, list...), 0).Values, name)
 			requireNear(t, both, g.Total(setOf(2, 3, list...)).Values, name)
 		}
+		require.Equal(t, strings.HasSuffix(g.Key, "_cpu"), g.Client, "only the client's machine has no page")
 		require.Equal(t, g.how == sumRates || g.how == ratioRates || g.how == quantile99 || g.Client, g.OfInterval(), g.Key)
 	}
 	require.False(t, IsSignal(seriesOf(0, "other", "")))
