@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -79,6 +80,36 @@ func TestContentOfAFile(t *testing.T) {
 	require.Equal(t, []any{2, "a"}, []any{n, first})
 	n, first = (&Scrapes{Errors: []string{""}}).Failed()
 	require.Equal(t, []any{0, ""}, []any{n, first})
+}
+
+// A file that breaks off after its first line is read as far as it goes: it has the first scrapes, whole lines of them.
+func TestFilesThatBreakOffAnywhere(t *testing.T) {
+	text := fileHead + `{"series":1,"target":0,"name":"x"}
+{"block":0,"t_ms":[1000,2000],"values":{"1":[1,2]}}
+{"series":2,"target":1,"name":"y"}
+{"block":1,"t_ms":[1500],"errors":["no"]}
+{"block":0,"t_ms":[3000,4000],"values":{"1":[3,null]}}
+`
+	whole, err := read(strings.NewReader(text), nil)
+	require.NoError(t, err)
+	for n := range len(text) + 1 {
+		set, err := read(io.MultiReader(strings.NewReader(text[:n]), iotest.ErrReader(io.ErrUnexpectedEOF)), nil)
+		if n < len(fileHead)-1 {
+			require.Error(t, err, "%d bytes", n)
+			continue
+		}
+		require.NoError(t, err, "%d bytes", n)
+		require.True(t, set.Torn)
+		lines := strings.Count(text[:min(n+1, len(text))], "\n") // a line is whole without its line feed
+		require.Len(t, set.Scrapes[0].TimesS, []int{0, 0, 0, 2, 2, 2, 4}[lines])
+		requireValues(t, whole.Scrapes[0].TimesS[:len(set.Scrapes[0].TimesS)], set.Scrapes[0].TimesS)
+		require.Len(t, set.Scrapes[1].Errors, lines/5)
+		require.Len(t, set.Series, min(lines/2, 2))
+		for i, s := range set.Series {
+			require.Equal(t, whole.Series[i].Name, s.Name)
+			requireValues(t, whole.Series[i].Values[:len(s.Values)], s.Values)
+		}
+	}
 }
 
 // A number has the shortest text that reads back as the same number.
@@ -191,6 +222,11 @@ func TestTotals(t *testing.T) {
 		set.IntervalS = interval
 		require.Equal(t, empty, len(g.Total(set).TimesS) == 0, "interval %g", interval)
 	}
+	once := Scrapes{TimesS: []float64{0}}
+	atOnce := &Set{Scrapes: []Scrapes{once, once}, Series: []*Series{of(0, 1), of(1, 2)}}
+	require.Empty(t, g.Total(atOnce).TimesS, "no interval")
+	atOnce.IntervalS = 1
+	require.Equal(t, Line{TimesS: []float64{0}, Values: []float64{3}}, g.Total(atOnce))
 	set.IntervalS, set.Series = 2, set.Series[:1]
 	require.Equal(t, []float64{1, 2, 3, 4}, g.Total(set).Values, "a single target has its own times")
 	require.Empty(t, (&Signal{names: []string{"y"}}).Total(set).TimesS)
