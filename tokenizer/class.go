@@ -34,7 +34,7 @@ var classTables = []struct {
 	{classMark, unicode.M}, {classNumber, unicode.N}, {classPunct, unicode.P}, {classSymbol, unicode.S},
 	{classSpace, unicode.White_Space},
 	{classBreak, &unicode.RangeTable{R16: []unicode.Range16{{Lo: '\n', Hi: '\n', Stride: 1},
-		{Lo: '\r', Hi: '\r', Stride: 1}}, LatinOffset: 2}},
+		{Lo: '\r', Hi: '\r', Stride: 1}}}},
 	{classCJK, &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x3040, Hi: 0x30ff, Stride: 1},
 		{Lo: 0x4e00, Hi: 0x9fa5, Stride: 1}}}},
 }

@@ -122,7 +122,7 @@ var letterBytes = func() (bytes [0x144]int16) {
 func rawBytes(token string) (raw string, ok bool) {
 	b := make([]byte, 0, len(token))
 	for _, r := range token {
-		if r < 0 || int(r) >= len(letterBytes) || letterBytes[r] < 0 {
+		if int(r) >= len(letterBytes) || letterBytes[r] < 0 {
 			return "", false
 		}
 		b = append(b, byte(letterBytes[r]))

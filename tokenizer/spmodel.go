@@ -296,11 +296,8 @@ func (sp *spModel) loadMerges(m *bpe) error {
 	}
 	slices.SortFunc(scores, func(a, b float32) int { return cmp.Compare(b, a) })
 	scores = slices.Compact(scores)
-	for b := range m.symbols {
-		m.symbols[b] = none
-		if sp.bytes != nil {
-			m.symbols[b] = sp.bytes[b]
-		}
+	if sp.bytes != nil {
+		m.symbols = *sp.bytes
 	}
 	type joint struct{ left, right, id, rank int32 }
 	var joints []joint

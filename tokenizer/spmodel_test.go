@@ -136,6 +136,46 @@ func TestModelRefusals(t *testing.T) {
 	require.ErrorContains(t, err, "tokenizer_config.json: it is not valid JSON")
 }
 
+// The fields that are read, by their numbers in sentencepiece_model.proto; all others are passed over.
+func TestFieldsOfAModel(t *testing.T) {
+	trained := spFile{kind: kindBPE, suffix: true, byteTokens: true, bos: 7, eos: -1, unkText: "?"}
+	doc := &spFile{}
+	for number := 1; number < 60; number++ {
+		if number != 44 && number != 3 && number != 41 && number != 42 {
+			require.NoError(t, doc.readTrainer(message(number, 1)))
+		}
+	}
+	require.NoError(t, doc.readTrainer(message(3, kindBPE, 41, 7, 42, -1, 44, "?", 45, "x", 43, 9)))
+	require.Equal(t, trained, *doc)
+	require.NoError(t, doc.readTrainer(message(24, 0, 35, 0, 44, strings.Repeat("x", mostAddedBytes+1))))
+	require.Equal(t, []any{false, false, mostAddedBytes}, []any{doc.suffix, doc.byteTokens, len(doc.unkText)})
+
+	for number, want := range map[int]spNormal{1: {}, 3: {dummyPrefix: true}, 4: {noExtra: true}, 5: {escape: true}, 6: {},
+		7: {}} {
+		var n spNormal
+		require.NoError(t, n.read(message(number, 1)))
+		require.Equal(t, want, n, number)
+		require.NoError(t, n.read(message(number, 0)))
+		require.Equal(t, spNormal{}, n, number)
+	}
+}
+
+// Pieces are as long, and as many bytes together, as the limits say.
+func TestLimitsOfPieces(t *testing.T) {
+	doc := &spFile{bytes: mostPiecesBytes - mostPieceBytes}
+	require.ErrorContains(t, doc.readPiece(message(1, strings.Repeat("a", mostPieceBytes+1))), "more than 256 bytes")
+	require.NoError(t, doc.readPiece(message(1, strings.Repeat("a", mostPieceBytes), 2, -1.5, 3, pieceUser)))
+	require.Equal(t, []spPiece{{strings.Repeat("a", mostPieceBytes), -1.5, pieceUser}}, doc.pieces)
+	require.ErrorContains(t, doc.readPiece(message(1, "b")), "more than 8388608 bytes together")
+	doc = &spFile{pieces: make([]spPiece, mostID)}
+	require.NoError(t, doc.readPiece(message(1, "a")))
+	require.ErrorContains(t, doc.readPiece(message(1, "b")), "it has more than")
+	for kind := range 8 {
+		err := (&spFile{}).readPiece(message(1, "a", 3, kind))
+		require.Equal(t, kind >= pieceNormal && kind <= pieceByte && kind != pieceUnused, err == nil, kind)
+	}
+}
+
 // An unknown character scores 10 less than the worst piece. Encode chooses it if the other pieces of its segmentation
 // make up for that.
 func TestUnknownCharacterAgainstAPiece(t *testing.T) {
