@@ -63,8 +63,7 @@ func helper(l objects.Launch, id string) objects.Launch {
 func (r *runner) collectAll(ctx context.Context, pod, id string) (*Result, error) {
 	volume := filepath.Dir(r.Folder(0))
 	var text bytes.Buffer
-	if err := r.cluster.Exec(ctx, r.Namespace, pod, objects.Container,
-		[]string{objects.Program, "worker", "list", "--results", volume}, nil, &text); err != nil {
+	if err := r.collector.exec(ctx, pod, []string{"worker", "list", "--results", volume}, nil, &text); err != nil {
 		return nil, err
 	}
 	var list []worker.Listed

@@ -33,7 +33,17 @@ type collector struct {
 	cluster   *cluster.Cluster
 	namespace string
 	notify    func(string)
-	pause     func(ctx context.Context, attempt int) // between two attempts
+	exec      execute
+}
+
+// execute runs the program in a pod, as cluster.Exec does.
+type execute func(ctx context.Context, pod string, args []string, in io.Reader, out io.Writer) error
+
+func newCollector(c *cluster.Cluster, namespace string, notify func(string)) *collector {
+	exec := func(ctx context.Context, pod string, args []string, in io.Reader, out io.Writer) error {
+		return c.Exec(ctx, namespace, pod, objects.Container, append([]string{objects.Program}, args...), in, out)
+	}
+	return &collector{cluster: c, namespace: namespace, notify: notify, exec: exec}
 }
 
 // collect copies the folder of a pod into a local folder. It waits for the end of the pod's command. After a cut
@@ -64,7 +74,7 @@ func (c *collector) collect(ctx context.Context, pod, from, to string) (*parcel.
 			return manifest, exit.Environment(cluster.Collection, "", "collecting the results of the pod %s: %w", pod, err)
 		}
 		c.notify(fmt.Sprintf("%s: collecting again, attempt %d of %d: %v", pod, attempt+1, attempts, err))
-		c.pause(ctx, attempt)
+		backoff(ctx, attempt)
 	}
 }
 
@@ -112,8 +122,7 @@ func (c *collector) stream(ctx context.Context, pod, from string, root *os.Root,
 	defer stop()
 	out, in := io.Pipe()
 	go func() {
-		err := c.cluster.Exec(ctx, c.namespace, pod, objects.Container,
-			[]string{objects.Program, "worker", "send", "--results", from}, bytes.NewReader(request), in)
+		err := c.exec(ctx, pod, []string{"worker", "send", "--results", from}, bytes.NewReader(request), in)
 		in.CloseWithError(err)
 	}()
 	manifest, err := parcel.Receive(out, root, parcel.DefaultLimits)
@@ -123,8 +132,7 @@ func (c *collector) stream(ctx context.Context, pod, from string, root *os.Root,
 
 // release lets a pod end that stays for the collection of its results.
 func (c *collector) release(ctx context.Context, pod, folder string) error {
-	return c.cluster.Exec(ctx, c.namespace, pod, objects.Container,
-		[]string{objects.Program, "worker", "release", "--results", folder}, nil, nil)
+	return c.exec(ctx, pod, []string{"worker", "release", "--results", folder}, nil, nil)
 }
 
 // saveLog writes the log of a pod and returns the path of the file. A missing log is reported, but does not fail the

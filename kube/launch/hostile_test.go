@@ -19,9 +19,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	dynamicfake "k8s.io/client-go/dynamic/fake"
-	"k8s.io/client-go/kubernetes/fake"
-	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/mlperf-go/mlperf-go/kube/cluster"
 	"github.com/mlperf-go/mlperf-go/kube/kubetest"
@@ -310,35 +307,6 @@ func TestInterrupt(t *testing.T) {
 			require.Contains(t, said, "the pods are left: collect their results with `mlperf-go kube collect -p "+ns)
 			_, err = tc.Client().BatchV1().Jobs(ns).Get(t.Context(), l.JobName(), metav1.GetOptions{})
 			require.NoError(t, err)
-		})
-	}
-}
-
-// TestTimeouts waits for pods that never start.
-func TestTimeouts(t *testing.T) {
-	const short, long = time.Second, time.Hour
-	for name, c := range map[string]struct {
-		start, wait time.Duration
-		since       time.Time // without a node
-		code        exit.Code
-		text        string
-	}{
-		"start":   {short, long, time.Now(), cluster.Timeout, "the pods did not start within 1s"},
-		"wait":    {0, short, time.Now(), cluster.Timeout, "the pods did not end within 1s"},
-		"no node": {long, long, time.Now().Add(-unschedulableAfter - time.Second), cluster.Scheduling, "0/3 nodes"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := podWith(unschedulable(c.since))
-			p.Namespace, p.Labels = "bench", map[string]string{objects.LabelRun: "late"}
-			access := &cluster.Cluster{Client: fake.NewClientset(p),
-				Dynamic: dynamicfake.NewSimpleDynamicClient(scheme.Scheme)}
-			o := Options{Launch: kubetest.Launch("bench", "late"), Start: c.start, Wait: c.wait, Output: t.TempDir()}
-			_, err := newRunner(access, o).follow(t.Context())
-			requireError(t, err, c.code, c.text)
-			if c.code == cluster.Timeout {
-				requireError(t, err, c.code, "kube collect -p bench late")
-			}
 		})
 	}
 }

@@ -68,8 +68,7 @@ func newRunner(c *cluster.Cluster, o Options) *runner {
 	if o.Notify == nil {
 		o.Notify = func(string) {}
 	}
-	return &runner{Options: o, cluster: c, collector: &collector{cluster: c, namespace: o.Namespace, notify: o.Notify,
-		pause: backoff}}
+	return &runner{Options: o, cluster: c, collector: newCollector(c, o.Namespace, o.Notify)}
 }
 
 type runner struct {
@@ -204,7 +203,10 @@ type follower struct {
 // see judges the pods. It returns true when all were collected or one was lost for good.
 func (f *follower) see(pods []*corev1.Pod, starting *time.Timer) bool {
 	running := 0
-	f.dropReplaced(pods)
+	if err := f.dropReplaced(pods); err != nil {
+		f.fail(err)
+		return true
+	}
 	for _, p := range pods {
 		s := f.judge(p)
 		f.tell(p, s)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,17 +29,26 @@ func (f *follower) judge(p *corev1.Pod) State {
 	return s
 }
 
-// dropReplaced ends the collection from pods that are gone or have a successor.
-func (f *follower) dropReplaced(pods []*corev1.Pod) {
+// dropReplaced ends the collection from pods that are gone or have a successor. A pod that is gone for good, without
+// its results, is an error.
+func (f *follower) dropReplaced(pods []*corev1.Pod) error {
 	for name, cancel := range f.collecting {
-		found := false
-		for _, p := range pods {
-			found = found || p.Name == name
+		if slices.ContainsFunc(pods, func(p *corev1.Pod) bool { return p.Name == name }) {
+			continue
 		}
-		if !found {
-			cancel()
+		cancel()
+		if f.Attempts == 0 && !f.isDone(name) {
+			return exit.Environment(cluster.Launcher, "Run it again", "%s: the pod is gone, and its results with it", name)
 		}
 	}
+	return nil
+}
+
+func (f *follower) isDone(name string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, done := f.done[name]
+	return done
 }
 
 // awaitSuccessor ends the collection from a lost pod and saves its log. It returns an error if the job starts no

@@ -43,7 +43,7 @@ func watch(ctx context.Context, client kubernetes.Interface, namespace, selector
 			return pods.Watch(ctx, o)
 		}}
 	store, controller := cache.NewInformerWithOptions(cache.InformerOptions{ListerWatcher: source,
-		ObjectType: &corev1.Pod{},
+		ObjectType: &corev1.Pod{}, ResyncPeriod: recheck, // also a change, so that time-dependent judgements are repeated
 		Handler: cache.ResourceEventHandlerFuncs{AddFunc: func(any) { notice() },
 			UpdateFunc: func(any, any) { notice() }, DeleteFunc: func(any) { notice() }}})
 	done := make(chan struct{})
@@ -63,7 +63,6 @@ func watch(ctx context.Context, client kubernetes.Interface, namespace, selector
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-changed:
-		case <-time.After(recheck):
 		}
 	}
 }
