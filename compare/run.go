@@ -60,7 +60,7 @@ func readRun(s *Source, folder string) *Result {
 	return r
 }
 
-// readLogs takes the result from LoadGen's logs alone.
+// readLogs reads the result from LoadGen's logs alone.
 func (r *Result) readLogs(s *Source, folder string) {
 	logs, err := mllog.Summarize(folder)
 	if err != nil {
@@ -71,7 +71,7 @@ func (r *Result) readLogs(s *Source, folder string) {
 	r.takeLoadGen()
 }
 
-// takeLoadGen takes the figures of LoadGen's keys.
+// takeLoadGen copies the figures of LoadGen's keys.
 func (r *Result) takeLoadGen() {
 	if r.Scenario == "" {
 		r.Scenario, _ = r.loadgen["effective_scenario"].(string)
@@ -238,7 +238,7 @@ func (r *Result) config(name string) string {
 var ownSettings = map[string]bool{"output-dir": true, "resume": true, "force": true, "shared-output": true,
 	"dataset": true}
 
-// readConfig takes the settings of config.yaml.
+// readConfig reads the settings of config.yaml.
 func (r *Result) readConfig(s *Source, folder string) {
 	text, err := atomicfile.ReadBelow(folder, record.ConfigName, maxConfig)
 	if err != nil {

@@ -70,7 +70,7 @@ func readPoint(s *Source, folder string, state *sweep.State, of *sweep.Point) *R
 	return r
 }
 
-// addFlags takes the settings of a sweep.
+// addFlags adds the settings of a sweep.
 func (r *Result) addFlags(state *sweep.State) {
 	flags := slices.Concat(state.Settings, []string{
 		fmt.Sprintf("--point-warmup=%vs", state.Length.WarmupS), fmt.Sprintf("--point-duration=%vs", state.Length.Duration),
@@ -97,11 +97,11 @@ func (r *Result) addFlags(state *sweep.State) {
 	r.Sampling = strings.Join(sampling, ", ")
 }
 
-// readWindow takes the requests of a point that were due in its window: those that its figures count.
+// readWindow reads the requests of a point that were due in its window: those that its figures count.
 func (r *Result) readWindow(folder string, of *sweep.Point) error {
 	switch {
 	case of.WindowFromNS == nil:
-		return errors.New("the sweep does not say when its window began, because an earlier version wrote it")
+		return errors.New("the sweep does not record when its window began, because an earlier version wrote it")
 	case !filepath.IsLocal(of.Folder):
 		return errors.New("it is not below the folder of the sweep")
 	}

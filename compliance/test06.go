@@ -173,8 +173,8 @@ func (t *tokenLog) takeEnd(e *mllog.AccuracyEntry) {
 	}
 	if n := t.trailing(e.Data[min(t.size, len(e.Data)):], func(id float64) bool { return id == officialEOS }); n >= 2 {
 		t.eos = false
-		t.out.add(Fatal, "eos_official", t.path, "record %d ends with %d tokens of id %d, which the official script takes "+
-			"for the end token", e.Record, n, officialEOS)
+		t.out.add(Fatal, "eos_official", t.path, "record %d ends with %d tokens of id %d, which the official script regards "+
+			"as the end token", e.Record, n, officialEOS)
 	}
 }
 

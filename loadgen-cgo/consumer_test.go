@@ -143,7 +143,7 @@ func (c *consumer) firstToken(id loadgen.ResponseID, i int) {
 	}
 }
 
-// consumer takes one shard's queries and reports their answers when due, on one OS thread.
+// consumer reads one shard's queries and reports their answers when due, on one OS thread.
 type consumer struct {
 	shard    *loadgen.Shard
 	number   int

@@ -27,7 +27,7 @@ func newHeld(r *C.lg_ring) held {
 		bytes: unsafe.Slice((*byte)(r.held_bytes), C.LG_HELD_BYTES)}
 }
 
-// Hold is QuerySamplesComplete at the next Flush, which LoadGen takes for the time of the answer. One call for several
+// Hold is QuerySamplesComplete at the next Flush, which LoadGen uses as the time of the answer. One call for several
 // answers costs less than half of a call for each. Hold copies the ids, and flushes when there is no more room.
 func (s *Shard) Hold(id ResponseID, tokens []int32, nTokens int) {
 	if n := 4 * len(tokens); n <= len(s.held.bytes) {

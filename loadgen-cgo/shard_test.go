@@ -100,8 +100,8 @@ func TestParkFailsWhileWorkIsQueued(t *testing.T) {
 	require.False(t, announced())
 }
 
-// TestUnparkSwallowsItsWakeUp takes the announcement and wakes the consumer, like the issue thread. FD must be readable
-// until Unpark.
+// TestUnparkSwallowsItsWakeUp withdraws the announcement and wakes the consumer, like the issue thread. FD must be
+// readable until Unpark.
 func TestUnparkSwallowsItsWakeUp(t *testing.T) {
 	s := oneShard(t)
 	readable := func() bool {

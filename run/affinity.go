@@ -48,7 +48,7 @@ func prefixKeys(samples []datasets.Sample, tokens int) []uint64 {
 		case len(s.InputIDs) > 0:
 			for _, token := range s.InputIDs[:min(tokens, len(s.InputIDs))] {
 				binary.LittleEndian.PutUint32(id[:], uint32(token))
-				h.Write(id[:]) // a hash takes every byte
+				h.Write(id[:]) // a hash includes every byte
 			}
 		case s.Input != "":
 			h.Write([]byte(s.Input[:min(tokens*bytesPerToken, len(s.Input))]))

@@ -106,7 +106,7 @@ func share(of, n, i int) int {
 // coresToPin is the number of processors from which on "auto" reserves some for the loops.
 const coresToPin = 4
 
-// pinning returns each loop's processor, counted from 1; 0: any. auto takes the last ones if enough remain for the
+// pinning returns each loop's processor, counted from 1; 0: any. auto uses the last ones if enough remain for the
 // rest.
 func pinning(setting string, shards int) ([]int, error) {
 	pins := make([]int, shards)

@@ -121,7 +121,7 @@ func tunIn(namespace string) (int, error) {
 	return fd, nil
 }
 
-// carry takes packets from one end to the other, late, and drops some.
+// carry moves packets from one end to the other, late, and drops some.
 func (l *link) carry(from, to *os.File, seed uint64) {
 	defer l.carried.Done()
 	type packet struct {

@@ -171,7 +171,7 @@ var faultRows = []faultRow{
 		}
 		x.raw(streamHead, s.String(), data(usageOf(3, 4)), data("[DONE]"), lastChunk)
 	}, want: backends.FailTokenCount, cause: "token_mismatch"},
-	// Tokens that the server takes back have been timed.
+	// Tokens that the server withdraws have been timed.
 	{name: "a list of ids that shrinks, and is whole at the end", reply: func(x *call) {
 		x.raw(streamHead, native("10,11", 2, "null"), native("10", 1, "null"), native("10,11,12,13", 4, nativeLength),
 			data("[DONE]"), lastChunk)

@@ -34,7 +34,7 @@ cross() {
   amd64) echo x86_64-linux-gnu- ;;
   arm64) echo aarch64-linux-gnu- ;;
   *)
-    say "no architecture '$1'; RELEASE_ARCHES takes amd64 and arm64"
+    say "no architecture '$1'; RELEASE_ARCHES accepts amd64 and arm64"
     exit 2
     ;;
   esac

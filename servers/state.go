@@ -52,7 +52,7 @@ type State struct {
 	HeartbeatInterval time.Duration     `json:"heartbeat_interval_ns"`
 	HeartbeatTimeout  time.Duration     `json:"heartbeat_timeout_ns"`
 
-	StopLimit time.Duration  `json:"stop_limit_ns"` // longest time that the supervisor takes to stop the servers
+	StopLimit time.Duration  `json:"stop_limit_ns"` // longest time that the supervisor needs to stop the servers
 	Replicas  []ReplicaState `json:"replicas"`
 }
 

@@ -279,7 +279,7 @@ func textOf(raw json.RawMessage, field string, texts, images []string) (string, 
 		case slices.Contains(images, p.Type):
 			b.WriteString(imageText)
 		default:
-			return "", &fieldError{field, fmt.Sprintf("this server takes parts of type %s and %s, got type %s", texts[0],
+			return "", &fieldError{field, fmt.Sprintf("this server accepts parts of type %s and %s, got type %s", texts[0],
 				images[0], p.Type)}
 		}
 	}

@@ -42,7 +42,7 @@ var (
 	ErrDrain           = errors.New("no answer came for as long as the drain deadline allows, and samples are outstanding")
 )
 
-// errUnserved ends a test that would otherwise wait forever, because no backend takes its queries.
+// errUnserved ends a test that would otherwise wait forever, because no backend accepts its queries.
 var errUnserved = errors.New("the backend returned before the test had ended")
 
 const defaultRingCapacity = 1 << 16

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Open takes the first tokenizer in a model's folder that is a file. Without one, the error names the first candidate.
+// Open reads the first tokenizer in a model's folder that is a file. Without one, the error names the first candidate.
 func TestTokenizerInAFolder(t *testing.T) {
 	folder := t.TempDir()
 	_, err := InFolder(folder)

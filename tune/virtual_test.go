@@ -415,7 +415,7 @@ func TestNeverSaturated(t *testing.T) {
 	require.Contains(t, o.Why, "the server was not saturated by")
 }
 
-// The search is a function of its measurements: after the same ones it takes the same step.
+// The search is a function of its measurements: after the same ones it does the same step.
 func TestSearchContinuesFromItsMeasurements(t *testing.T) {
 	g := shapes[0].goal()
 	_, steps, _ := tuneVirtually(shapes[0], 3)

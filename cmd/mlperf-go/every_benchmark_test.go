@@ -113,7 +113,7 @@ func TestEveryBenchmarksAccuracyRehearsal(t *testing.T) {
 	}
 }
 
-// CI takes every benchmark of a round through a whole submission.
+// CI tests every benchmark of a round with a whole submission.
 func TestTheChainOfEveryBenchmarkIsTested(t *testing.T) {
 	script, err := os.ReadFile("../../scripts/test.sh")
 	require.NoError(t, err)

@@ -37,7 +37,7 @@ func (cmd experimentCommand) command() *cli.Command {
 			{Name: "offline-batching", OnUsageError: usageError,
 				Usage: "compare all at once, windows, batches and sorted order",
 				Description: "Sends the same samples all at once, with a number in flight, in batches that wait for their " +
-					"slowest answer, and sorted by length. Takes the settings of `mlperf-go run`.\n" +
+					"slowest answer, and sorted by length. Accepts the settings of `mlperf-go run`.\n" +
 					"The passes are interleaved. Its folder contains experiment.json, a table and a plot, and continues with " +
 					"--resume.",
 				Flags: append(settingFlagsOf("MODEL-offline-batching", "Offline"), repeats,
@@ -49,7 +49,7 @@ func (cmd experimentCommand) command() *cli.Command {
 			{Name: "partition", OnUsageError: usageError,
 				Usage: "compare ways to divide the samples among replicas",
 				Description: "Divides the same samples among the endpoints: in contiguous pieces, in turn, the longest first to " +
-					"the one with the least work, and by work stealing. Takes the settings of `mlperf-go run`.\n" +
+					"the one with the least work, and by work stealing. Accepts the settings of `mlperf-go run`.\n" +
 					"Its folder contains experiment.json, a table and a plot, and continues with --resume.",
 				Flags: append(settingFlagsOf("MODEL-partition", "Offline"), repeats,
 					&cli.IntFlag{Name: "window", Category: experimentGroup, Value: defaultWindow,

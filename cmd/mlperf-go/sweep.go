@@ -33,7 +33,7 @@ func (cmd sweepCommand) command() *cli.Command {
 	list := "a list (1,2,4), a range (5:50:5, 1:32:x2), or auto, until saturation"
 	return &cli.Command{
 		Name: "sweep", Usage: "measure latency and throughput against load", HideHelpCommand: true,
-		Description: "Measures a server at several loads with the client of a run. It takes the settings of `mlperf-go " +
+		Description: "Measures a server at several loads with the client of a run. It accepts the settings of `mlperf-go " +
 			"run`, for Server and Interactive.\n" +
 			"Its folder contains sweep.json, a table, a CSV file and a plot. Each point is judged by the rules of a run; " +
 			"spoiled points are marked.\n" +

@@ -26,8 +26,8 @@ func (cmd tuneCommand) command() *cli.Command {
 		Name: "tune", Usage: "find the highest target QPS of a valid run", HideHelpCommand: true,
 		Description: "Sends short probes with the client of a run, and confirms the rate that it finds with a LoadGen run " +
 			"of the full length.\n" +
-			"It takes the settings of `mlperf-go run`, for Server, Interactive and Offline. In Offline it finds the expected " +
-			"QPS, and how many requests should be in flight. Its folder contains tune.json with every " +
+			"It accepts the settings of `mlperf-go run`, for Server, Interactive and Offline. In Offline it finds the " +
+			"expected QPS, and how many requests should be in flight. Its folder contains tune.json with every " +
 			"probe, the confirming run, and a plot.\n" +
 			"--resume continues a tune that ended early, even by kill -9.\n" +
 			"--mode find-peak lets LoadGen's own FindPeakPerformance search upward from --target-qps, for comparison. It does " +

@@ -97,7 +97,7 @@ var bfcl = map[string][2]int{
 }
 
 // The endpoints client uses 995 of 3,641 questions, grouped by subset in alphabetical order.
-func TestSelectTakesTheBenchmarksRows(t *testing.T) {
+func TestSelectKeepsTheBenchmarksRows(t *testing.T) {
 	m, err := models.Find("qwen3.6-27b")
 	require.NoError(t, err)
 	var text strings.Builder

@@ -39,7 +39,7 @@ func (r *Result) add(name, found, expected string, ok bool) {
 // ErrNone reports that no official file of a benchmark is known.
 var ErrNone = errors.New("no official file is known")
 
-// Verify compares the file at path with the row's official file of the same name. If no name matches, it takes the only
+// Verify compares the file at path with the row's official file of the same name. If no name matches, it uses the only
 // official file, or the first one with the same number of rows. An error means that the file could not be compared.
 func Verify(path string, row *models.Row) (*Result, error) {
 	if len(row.Data.Files) == 0 {

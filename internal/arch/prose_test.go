@@ -56,7 +56,27 @@ var phrases = []phrase{
 	{"can not", `write "cannot"`},
 	{"is wanted", `write "is required"`},
 	{"the one that", `name the thing`},
+	{"say", `write "report", "state" or "contain"`},
+	{"said", `write "reported" or "stated"`},
+	{"takes", `write "accepts", "reads", "uses", "requires" or "removes"`},
 }
+
+// goodUses match uses of a phrase for which no other words are exact. They do not count.
+var goodUses = map[string]*regexp.Regexp{"takes": regexp.MustCompile(`(?i)` + strings.Join([]string{
+	// time and space, also after "how long" and "longer than"
+	`(?:long|longer|than)(?:\s+\S+){1,8}?\s+takes\b`,
+	`takes\s+(?:about|almost|at\s+(?:most|least)|(?:less|more)\s+than|up\s+to|as\s+(?:long|many)|[\w-]+\s+times|half|twice|under|far\s+less|\d[\d.]*)\b`,
+	`takes\s+(?:\S+\s+){1,4}?(?:longer|(?:ms|s|[GM]iB|(?:second|minute|hour|round|byte)s?)\b)`,
+	`takes\s+(?:\w+\s+)?(?:long|longer|time|seconds|minutes)\b`,
+	// queues, locks and measurements
+	`takes\s+(?:\S+\s+){0,4}?from\b`,
+	`takes\s+(?:\S+\s+){0,3}?(?:locks?|stamps|snapshot|wake-up\s+back)\b`,
+	`who[\s-]+takes\b`, `that\s+LoadGen\s+takes\b`,
+	// fixed expressions
+	`takes\s+(?:place|part|a\s+part|precedence|effect|over|back|turns|any\s+order)\b`,
+	// names, and lines that a server logs
+	`takes\s+(?:reports|returns|is)\b`, `torch\.compile\s+takes\b`, `memory\s+profiling\s+takes\b`,
+}, "|"))}
 
 // matcher returns a pattern that matches the words of a phrase with any white space between them.
 func (p phrase) matcher() *regexp.Regexp {
@@ -145,7 +165,11 @@ func (p *prose) uses(ph phrase) []string {
 	}{{"messages", p.messages}, {"comments", p.comments}, {"pages", p.pages}} {
 		var uses []string
 		for _, name := range slices.Sorted(maps.Keys(kind.texts)) {
-			if n := len(pattern.FindAllString(kind.texts[name], -1)); n > 0 {
+			text := kind.texts[name]
+			if good := goodUses[ph.words]; good != nil {
+				text = good.ReplaceAllString(text, "")
+			}
+			if n := len(pattern.FindAllString(text, -1)); n > 0 {
 				uses = append(uses, fmt.Sprintf("%s (%d)", name, n))
 			}
 		}
@@ -186,6 +210,8 @@ func TestPhrasesAreFound(t *testing.T) {
 	require.NoError(t, p.add("a.txtar", "# what has an end\nexec a # what has none\n\n-- a.txt --\n# what has no end\n"))
 	require.NoError(t, p.add("a.sh", "#!/bin/sh\n# nobody\necho nobody\n"))
 	require.NoError(t, p.add("a.md", "Nobody `nobody`\n\n```\nnobody\n```\n"))
+	require.NoError(t, p.add("b.sh", "# It takes no lock and takes about 3 s, and how long a server takes is unknown.\n"))
+	require.NoError(t, p.add("c.sh", "# Run takes a\n# value, and it takes them.\n"))
 	require.Error(t, p.add("b.go", "no Go"))
 	for _, test := range []struct {
 		phrase
@@ -201,6 +227,7 @@ func TestPhrasesAreFound(t *testing.T) {
 		{phrase{words: "comes of"}, nil},
 		{phrase{"what has", "name it"}, []string{`comments contain "what has"; name it: a.txtar (1)`}},
 		{phrase{words: "give the"}, nil},
+		{phrase{"takes", "use accepts"}, []string{`comments contain "takes"; use accepts: c.sh (2)`}},
 	} {
 		require.Equal(t, test.faults, p.uses(test.phrase), test.words)
 	}

@@ -101,7 +101,7 @@ func (e *Effective) SetList(name string, items []string, from Origin) error {
 		return fmt.Errorf("%s: %w", from, err)
 	}
 	if s.Kind != Strings {
-		return fmt.Errorf("%s takes one value, not a list", from.of(name))
+		return fmt.Errorf("%s accepts one value, not a list", from.of(name))
 	}
 	if len(items) == 0 || slices.Contains(items, "") {
 		return fmt.Errorf("%s is an empty list or has an empty item", from.of(name))

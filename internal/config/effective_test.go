@@ -242,7 +242,7 @@ func TestLoadYAMLRejects(t *testing.T) {
 		{"samples: 5\nnum_samples: 6", "config file f line 2: samples is already set in line 1"},
 		{"samples: none", `config file f line 1: samples "none" is not a whole number`},
 		{"samples:", "samples has no value; remove the line to leave it unset"},
-		{"samples: [1, 2]", "samples takes one value, not a list"},
+		{"samples: [1, 2]", "samples accepts one value, not a list"},
 		{"samples: {a: 1}", "samples must be a plain value or a list, not a map or an alias"},
 		{"endpoint: [[a]]", "endpoint has an item that is not a plain value"},
 		{"endpoint: []", "endpoint is an empty list or has an empty item"},

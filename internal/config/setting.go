@@ -30,7 +30,7 @@ type Range struct {
 // Alias is another name of a setting.
 type Alias struct {
 	Name   string
-	Value  string // value that a switch sets, such as generic for use-generic; "": the alias takes a value
+	Value  string // value that a switch sets, such as generic for use-generic; "": the alias has a value
 	Notice string // message to print when the alias is used
 }
 

@@ -104,7 +104,7 @@ func TestRefusedSettings(t *testing.T) {
 	e := New(RunSettings())
 	from := Origin{FromFlag, "--x"}
 	require.Error(t, e.SetList("no-such-setting", []string{"a"}, from))
-	require.ErrorContains(t, e.SetList("model", []string{"a"}, from), "takes one value")
+	require.ErrorContains(t, e.SetList("model", []string{"a"}, from), "accepts one value")
 	require.ErrorContains(t, e.SetList("endpoint", nil, from), "empty list")
 	require.ErrorContains(t, e.SetList("endpoint", []string{"a", ""}, from), "empty item")
 	require.NoError(t, e.SetList("endpoint", []string{"a,b"}, from))

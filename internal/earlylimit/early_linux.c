@@ -17,8 +17,8 @@ struct need {
   int spares_root;  // the kernel does not apply the limit to root
 };
 
-// What a process needs to start and to say what else it needs, measured with two processors: the address space that the
-// runtime reserves and the stacks and arenas of its first threads.
+// What a process needs to start and to report what else it needs, measured with two processors: the address space that
+// the runtime reserves and the stacks and arenas of its first threads.
 static const struct need kNeeds[] = {
     {RLIMIT_AS, "RLIMIT_AS", "address space", "ulimit -v unlimited, or prlimit --as=unlimited", 2048UL << 20, 1UL << 20,
      "MiB", 0},

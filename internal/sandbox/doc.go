@@ -10,7 +10,7 @@
 // every few milliseconds. The kernel bounds each process's own data. The filter rejects calls that allocate memory
 // outside of every process's count.
 //
-// Run takes a Program and Limits and returns a Result. If a wall cannot be built, it does not run the program and
+// Run runs a Program within Limits and returns a Result. If a wall cannot be built, it does not run the program and
 // returns an *Unavailable. The child is this program again: a binary that calls Run must call Enter first in main, a
 // test binary in TestMain.
 //

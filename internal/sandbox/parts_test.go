@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A stream keeps its beginning, takes all of the rest, and reports once that there was more.
+// A stream keeps its beginning, reads all of the rest, and reports once that there was more.
 func TestBoundedStreams(t *testing.T) {
 	for _, c := range []struct {
 		writes []string

@@ -101,7 +101,7 @@ func TestMemoryIsNotHeap(t *testing.T) {
 	require.False(t, s.Spilled())
 }
 
-func TestKeepAndWhatTheFileTakes(t *testing.T) {
+func TestKeepAndTheSizeOfTheFile(t *testing.T) {
 	s := New(0, t.TempDir())
 	defer func() { require.NoError(t, s.Close()) }()
 	require.False(t, s.Spilled())

@@ -84,7 +84,7 @@ func samePods(found []candidate, name string) bool {
 	return found[0].kind.name == podKind && strings.Contains(name, "=")
 }
 
-// cutPort takes the port from the end of a name.
+// cutPort removes the port from the end of a name.
 func (f *finder) cutPort(name string) string {
 	i := strings.LastIndexByte(name, ':')
 	if port, err := strconv.ParseUint(name[i+1:], 10, 16); i > 0 && err == nil && port > 0 {

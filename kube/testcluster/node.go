@@ -53,8 +53,8 @@ func (c *Cluster) Node(name string, images ...Image) *Node {
 	return c.node(name, nil, images)
 }
 
-// Reserved registers a node that takes only pods with a toleration for a taint with the key, and a label of that name:
-// a test may lose it without the pods of others.
+// Reserved registers a node that accepts only pods with a toleration for a taint with the key, and a label of that
+// name: a test may lose it without the pods of others.
 func (c *Cluster) Reserved(key, name string, images ...Image) *Node {
 	c.t.Helper()
 	return c.node(name, []corev1.Taint{{Key: key, Effect: corev1.TaintEffectNoSchedule}}, images)

@@ -58,7 +58,7 @@ type acceleratorSource interface {
 	details() []Accelerator
 }
 
-// Inspect describes this machine in full. It takes a little longer than Collect and needs no privileges.
+// Inspect describes this machine in full. It runs a little longer than Collect and needs no privileges.
 func Inspect() Inventory { return inspect("/", nvidia{}, nvidia{}) }
 
 func inspect(root string, gpus gpuSource, details acceleratorSource) Inventory {

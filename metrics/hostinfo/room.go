@@ -115,8 +115,8 @@ func (l limit) check(has uint64, r Room) error {
 		has/l.unit, l.unitName, inUse, (need+l.unit-1)/l.unit, l.raise)
 }
 
-// With less spare memory than this, a process soon dies: the Go runtime takes address space by 64 MiB, and a thread of
-// C code by 128 MiB.
+// With less spare memory than this, a process soon dies: the Go runtime reserves address space by 64 MiB, and a thread
+// of C code by 128 MiB.
 const (
 	spareAddressSpace = 160 << 20
 	spareData         = 48 << 20

@@ -16,7 +16,7 @@ type Latest struct {
 	at   time.Time
 }
 
-// Add takes a successful scrape: values[i] belongs to known[i], which only grows from call to call. It returns the
+// Add adds a successful scrape: values[i] belongs to known[i], which only grows from call to call. It returns the
 // value of each signal that the target has, by its key. A rate has no value before the second scrape.
 func (l *Latest) Add(at time.Time, known []exposition.Series, values []float64) map[string]float64 {
 	if l.seen == 0 && l.at.IsZero() {

@@ -82,7 +82,7 @@ func (s *seconds) begin(p *run.Progress) {
 	s.edge = state{float64(s.done), s.before, 0}
 }
 
-// add takes a Progress, and returns the seconds that ended with it.
+// add adds a Progress, and returns the seconds that ended with it.
 func (s *seconds) add(p *run.Progress) (finished []tick) {
 	if s.next || s.started.IsZero() {
 		s.begin(p)

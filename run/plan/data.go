@@ -213,7 +213,7 @@ func existing(folder string) string {
 var readingSettings = []string{"dataset", "dataset-format", "samples", "input-column", "input-ids-column",
 	"output-column", "session-column", "lengths", "pad-side", "pad-id", "prompt-template"}
 
-// share takes the data set that other has read if d would read the same file in the same way.
+// share uses the data set that other has read if d would read the same file in the same way.
 func (d *Data) share(other *Data) {
 	if other.file == nil || d.Row.Name != other.Row.Name {
 		return

@@ -44,7 +44,7 @@ func (l *Load) readUserConf() error {
 	return nil
 }
 
-// readSeeds takes the seeds of a round that was named or is not the linked library's, and reads --seed-override: the
+// readSeeds reads the seeds of a round that was named or is not the linked library's, and reads --seed-override: the
 // name of a round, or three numbers.
 func (l *Load) readSeeds() error {
 	if l.Config.Origin("round").Layer > config.FromRegistry || l.Round.Name != rounds.Current {

@@ -87,7 +87,7 @@ func (cl *Client) place(c *backends.Config) error {
 	c.Batch = cl.Config.Int("batch-size")
 	if !slices.Contains([]string{"completions", "generate"}, c.API) {
 		return exit.Usage(exit.CodeOfflineStrategy, "Choose --api completions, or another --offline-strategy",
-			"the API %s takes one prompt in a request, and --offline-strategy "+
+			"the API %s accepts one prompt in a request, and --offline-strategy "+
 				"batch sends several", c.API)
 	}
 	return nil

@@ -70,8 +70,8 @@ func joined(own, file []config.KV) ([]config.KV, error) {
 		case i < 0:
 			continue
 		case !sameNumber(file[i].Text, kv.Text):
-			return nil, fmt.Errorf("the user.conf has %s = %s, and this test needs %s, as --samples and the benchmark say: "+
-				"remove the line, or let both say the same", kv.Key, file[i].Text, kv.Text)
+			return nil, fmt.Errorf("the user.conf has %s = %s, and this test needs %s, by --samples and the benchmark: "+
+				"remove the line, or let both agree", kv.Key, file[i].Text, kv.Text)
 		}
 		file = slices.Delete(slices.Clone(file), i, i+1)
 	}

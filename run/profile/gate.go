@@ -163,7 +163,7 @@ func (s *source) Park() bool {
 	return s.own
 }
 
-// Unpark takes the announcement back.
+// Unpark withdraws the announcement.
 func (s *source) Unpark() {
 	if !s.own {
 		s.parker.Unpark()

@@ -78,7 +78,7 @@ func newBatch(ctx context.Context, t *tester, mutants []mutant, sources map[stri
 	return b, nil
 }
 
-// compile builds the tests of a package, and takes out the mutants that the compiler refuses until it accepts the rest.
+// compile builds the tests of a package, and removes the mutants that the compiler refuses until it accepts the rest.
 func (b *batch) compile(ctx context.Context, p *program, sources map[string]string) error {
 	for {
 		if err := b.write(sources); err != nil {

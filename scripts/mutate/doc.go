@@ -7,10 +7,10 @@
 //	go run ./scripts/mutate -n 200 -short -skip '^(scripts|cmd|internal/arch)' ./...
 //	go run ./scripts/mutate -n 10 loadgen-cgo/bridge.cc
 //
-// The second line takes all mutants of a file, and of a place as survivors are named, and some tests of their package.
-// The third runs the tests of other packages too, after the package's own and where they depend on it. The fourth draws
-// from all packages that have tests, each with its own, so that large packages get more mutants. The fifth mutates C++,
-// by patterns (cpp.go).
+// The second line selects all mutants of a file, or of a place as survivors are named, and some tests of their
+// package. The third runs the tests of other packages too, after the package's own and where they depend on it. The
+// fourth draws from all packages that have tests, each with its own, so that large packages get more mutants. The
+// fifth mutates C++, by patterns (cpp.go).
 //
 // A mutant negates a condition, moves a boundary, drops an operand, a statement or the check of an error, returns
 // early or without the error, or changes an operator or a constant (find.go). Tests, log calls, the text of errors,
@@ -36,7 +36,7 @@
 // Why not go-gremlins/gremlins: both were measured on the same internal/atomicfile. gremlins 0.6.0 reported 26 mutants
 // killed, 10 timed out, none alive, "efficacy 100 %". This command reported 14 survivors among 25, such as a Sync whose
 // error is dropped: gremlins has no mutant that drops a statement, an operand or the check of an error. Its time limit
-// follows from its coverage run, and is too short for quick packages. It takes no sample, runs the tests of one package
+// follows from its coverage run, and is too short for quick packages. It draws no sample, runs the tests of one package
 // or of all, copies the module (tests that look for files beside it skip), and leaves out lines that only child
 // processes reach as "not covered": 69 of 260 mutants of submission/campaign.
 //

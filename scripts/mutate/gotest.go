@@ -217,5 +217,5 @@ func (t *tester) try(ctx context.Context, m *mutant, source string) (outcome, st
 // apply returns the source with the mutant in it.
 func (m *mutant) apply(source string) string { return source[:m.start] + m.text + source[m.end:] }
 
-// pkg is the mutant's package as the go command takes it.
+// pkg is the mutant's package as the go command accepts it.
 func (m *mutant) pkg() string { return "./" + filepath.ToSlash(filepath.Dir(m.path)) }

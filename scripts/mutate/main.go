@@ -272,7 +272,7 @@ func expand(root string, places []string, skip string) ([]string, error) {
 }
 
 // dependents maps each package of this module to the packages among places whose tests depend on it, in the order of
-// places. All are named as the go command takes them.
+// places. All are named as the go command accepts them.
 func dependents(root string, places []string) (map[string][]string, error) {
 	on := map[string][]string{}
 	if len(places) == 0 {

@@ -38,7 +38,7 @@ func run(args []string, w io.Writer) error {
 	}
 	c, ok := commands[args[0]]
 	if !ok || len(args)-1 < c.arguments {
-		return fmt.Errorf("unknown command or too few arguments: %q takes %q", args[0], c.usage)
+		return fmt.Errorf("unknown command or too few arguments: %q requires %q", args[0], c.usage)
 	}
 	return c.run(args[1:], w)
 }

@@ -24,13 +24,13 @@ func usualOverhead(s Step) time.Duration {
 
 // sum adds estimates of steps.
 type sum struct {
-	takes, overhead time.Duration // the overhead is part of takes
+	takes, overhead time.Duration // the overhead is part of the other duration
 	unsure          bool
 }
 
 // estimate is how long a step takes. It is a lower bound without the overhead if it is not sure.
 type estimate struct {
-	takes, overhead time.Duration // the overhead is part of takes
+	takes, overhead time.Duration // the overhead is part of the other duration
 	sure            bool
 }
 

@@ -241,7 +241,7 @@ func TestRefusedRuns(t *testing.T) {
 }
 
 // Open accepts a score below the target, needs no audit, and lets benchmarks have the submitter's names.
-func TestOpenTakesALowScore(t *testing.T) {
+func TestOpenAcceptsALowScore(t *testing.T) {
 	e := campaign(t)
 	e.score(models.Server, false)
 	accurate := leafOf(models.Server, layout.Accuracy)

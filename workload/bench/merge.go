@@ -186,7 +186,7 @@ func (r *Record) judgeShards(p *profile.Profile, records []*Record, limits []mea
 	e.ClockDrift = time.Duration(r.Client.ClockDriftUS * 1e3)
 	judged := *r
 	if slices.ContainsFunc(records, func(s *Record) bool { return s.Verdict == record.Interrupted }) {
-		judged.Stages = nil // the shards say why they ended early
+		judged.Stages = nil // the shards report why they ended early
 	}
 	r.Verdict, r.Reasons = verdict(e, &judged)
 	for i, s := range records {

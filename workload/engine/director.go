@@ -287,7 +287,7 @@ func (d *director) room() int {
 	return most - waiting
 }
 
-// collect takes the requests that have ended, writes them into the log and hands them to the stage.
+// collect collects the requests that have ended, writes them into the log and hands them to the stage.
 func (d *director) collect() error {
 	sent := int64(0)
 	for _, q := range d.queues {

@@ -34,7 +34,7 @@ func TestAnswersWakeTheDirector(t *testing.T) {
 			before := woken
 			q.end(&slot{index: i}, false)
 			if woken > before {
-				q.ended = q.ended[:0] // the director takes them
+				q.ended = q.ended[:0] // the director collects them
 			}
 		}
 		require.Equal(t, want, woken, "%d answers wake the director", enough)

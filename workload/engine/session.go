@@ -45,7 +45,7 @@ type sessions struct {
 	think  *profile.Distribution
 	first  int     // session of the source
 	starts []int64 // of all users, after the stage's start
-	rounds []int   // by user: sessions so far; nil: a list, from which each user takes the next
+	rounds []int   // by user: sessions so far; nil: a list, from which each user gets the next
 	begun  int     // by this part
 	most   int     // sessions of all parts
 	issued int     // by this part

@@ -64,7 +64,7 @@ func (t *table) get() *slot {
 	return s
 }
 
-// put takes a slot back.
+// put returns a slot to the list.
 func (t *table) put(s *slot) {
 	if cap(s.body) > keepBody {
 		s.body = nil

@@ -194,7 +194,7 @@ func (l *Load) check(wrong errorf) error {
 func (l *Load) checkClients(wrong errorf) error {
 	if x := l.Leave; x != nil {
 		if x.Tokens == nil && x.After == nil {
-			return wrong("load.leave", "say when clients leave: give tokens, after, or both")
+			return wrong("load.leave", "no time at which clients leave: give tokens, after, or both")
 		}
 		for _, d := range []named{{"load.leave.tokens", x.Tokens}, {"load.leave.after", x.After}} {
 			if err := d.checkPositive(wrong); err != nil {

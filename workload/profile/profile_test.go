@@ -74,7 +74,7 @@ func TestBadProfiles(t *testing.T) {
 		{"kind: chat, stream: true}\ndata:\n  kind: random\n  input: {kind: normal, mean: 384, std_dev: 10, min: 256, max: " +
 			"512}\n  output: 64", "kind: rerank, stream: false}\ndata:\n  kind: random\n  input: 5",
 			"slo: answers of API rerank have no tokens"},
-		{"load:\n", "load:\n  leave: {share: 0.5}\n", "load.leave: say when clients leave"},
+		{"load:\n", "load:\n  leave: {share: 0.5}\n", "load.leave: no time at which clients leave"},
 		{"load:\n", "load:\n  leave: {share: 2, tokens: 1}\n", "a number from 0 to 1"},
 		{"load:\n", "load:\n  leave: {share: 1, after: {kind: uniform, max: 1}}\n",
 			"load.leave.after: a smallest value (min) above 0 is needed"},

@@ -30,7 +30,7 @@ const exchanges = 20
 // lead is how long after the last shard is ready a stage starts, besides the longest round trip.
 const lead = 200 * time.Millisecond
 
-// Options say what a coordinator reports of its shards.
+// Options select what a coordinator reports of its shards.
 type Options struct {
 	// Progress is called with the sum over all shards, one call at a time, about N times a second for N shards; nil: the
 	// progress is dropped.
@@ -199,7 +199,7 @@ func ended(err error) error {
 	return err
 }
 
-// measure takes the offset of the shortest of several round trips.
+// measure uses the offset of the shortest of several round trips.
 func (p *peer) measure(ctx context.Context) error {
 	var best Offset
 	for n := range exchanges {

@@ -180,7 +180,7 @@ func (b *builder) add(r *row) error {
 const estimateAt = 1 << 16
 
 // reserve makes room for the whole trace, as far as its length is known, because slices that grow by copying would need
-// twice the memory. Room that is never written takes no memory.
+// twice the memory. Room that is never written needs no memory.
 func (b *builder) reserve() {
 	t := b.t
 	if b.size <= b.read {

@@ -92,7 +92,7 @@ func (l *lines) Read(p []byte) (int, error) {
 	return size, nil
 }
 
-// A trace of N rows takes a bounded number of bytes for each.
+// A trace of N rows needs a bounded number of bytes for each.
 func TestMemoryIsBounded(t *testing.T) {
 	const n = 1_000_000
 	var before, after runtime.MemStats

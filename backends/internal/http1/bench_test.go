@@ -33,7 +33,7 @@ type benchRow struct {
 	tokens   int // of an answer; 0: the unit is a request
 	requests int // of one round: about a second of it, as wrk gets, so that opening connections weighs the same in both
 	kinds    []string
-	pace     time.Duration // between the segments; 0: as fast as the client takes them
+	pace     time.Duration // between the segments; 0: as fast as the client reads them
 	server   string        // of nginx; tlsStream; empty: the canned server
 }
 
@@ -136,7 +136,7 @@ func benchNetHTTP(c benchRow, url string, m *meter) (int, error) {
 	return 0, b.Serve(context.Background(), wiretest.NewQueries(c.requests).End(), wiretest.Quiet{})
 }
 
-// meter takes the processor time of the process from start on.
+// meter measures the processor time of the process from start on.
 type meter struct{ began time.Duration }
 
 func (m *meter) start() { m.began = wiretest.ProcessorTime() }

@@ -56,8 +56,8 @@ func (b *bulk) Flush() {
 	b.held, b.ended = 0, b.ended+b.held
 }
 
-// TestBulk: a client of a bulk takes few more queries than it may send, and reports all of them, a few at a time. It
-// takes all queries at once if their times count, or if a strategy binds them to endpoints.
+// TestBulk: a client of a bulk accepts few more queries than it may send, and reports all of them, a few at a time. It
+// accepts all queries at once if their times count, or if a strategy binds them to endpoints.
 func TestBulk(t *testing.T) {
 	const n, limit = 6000, 64
 	url := wiretest.Canned(t, 0, wiretest.Whole(200, "application/json", wiretest.Good))

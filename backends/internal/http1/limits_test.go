@@ -15,7 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 )
 
-// fullQueue is the URL of a listener that takes no connection any more.
+// fullQueue is the URL of a listener that accepts no further connection.
 func fullQueue(t *testing.T) string {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)

@@ -77,7 +77,7 @@ func (l *loop) space() int {
 	return max(0, min(len(in.batch), room+in.ahead))
 }
 
-// admit takes new queries, starts those that there is room for, and returns the number of new ones.
+// admit accepts new queries, starts those that there is room for, and returns the number of new ones.
 func (l *loop) admit() int {
 	if !l.cancelled && l.stop.Load() {
 		l.cancelAll()

@@ -200,7 +200,7 @@ func FuzzParser(f *testing.F) {
 		if !got.End {
 			return
 		}
-		// What this parser takes for a whole answer is one for net/http, or net/http is stricter; it is never another one.
+		// What this parser accepts as a whole answer is one for net/http, or net/http is stricter; it is never another one.
 		r, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(text)), &http.Request{Method: http.MethodPost})
 		if err != nil || r.StatusCode/100 == 1 || r.ProtoMajor != 1 || r.ProtoMinor > 1 {
 			return

@@ -18,7 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 )
 
-// socketPair returns a connection whose socket takes few bytes, and its other end.
+// socketPair returns a connection whose socket accepts few bytes, and its other end.
 func socketPair(t *testing.T) (*conn, *os.File) {
 	t.Helper()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -35,7 +35,7 @@ func socketPair(t *testing.T) (*conn, *os.File) {
 	return c, peer
 }
 
-// TestSender has a request that the socket takes at once, one that it takes in parts, and one to a peer that is gone.
+// TestSender has a request that the socket accepts at once, one that it accepts in parts, and one to a lost peer.
 func TestSender(t *testing.T) {
 	to := &target{head: []byte("POST / HTTP/1.1\r\nContent-Length: ")}
 	for name, size := range map[string]int{"copied": 100, "gathered": gatherFrom + 1, "in parts": 1 << 20} {

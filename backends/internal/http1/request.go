@@ -12,7 +12,7 @@ import (
 )
 
 // sender builds requests and writes them to connections. What a socket does not take yet, the connection keeps for
-// flush. Its errors are those of TLS, or of a socket that takes nothing more: the connection is broken then.
+// flush. Its errors are those of TLS, or of a socket that accepts nothing more: the connection is broken then.
 type sender struct {
 	times  *poller
 	socket writer

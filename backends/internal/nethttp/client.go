@@ -101,7 +101,8 @@ func newEndpoint(e backends.Endpoint, path string) (*endpoint, error) {
 	return &endpoint{Endpoint: p, header: header, stream: e.StreamMode}, nil
 }
 
-// Serve answers the queries of src. The calling goroutine takes them and is locked to its OS thread, which Wait blocks.
+// Serve answers the queries of src. The calling goroutine receives them and is locked to its OS thread, which Wait
+// blocks.
 func (c *Client) Serve(ctx context.Context, src loadgen.Source, sink backends.Sink) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -45,7 +45,7 @@ func emptyCache(ctx context.Context, c *backends.Config, e backends.Endpoint, pa
 		busy := r.Status == http.StatusOK || r.Status == http.StatusBadRequest
 		if !busy || time.Now().After(until) {
 			return true, fmt.Errorf("POST %s: the server did not empty its prefix cache (HTTP %d%s); is anyone else using it, "+
-				"and does the key allow it?", r.URL, r.Status, said(r))
+				"and does the key allow it?", r.URL, r.Status, excerpt(r))
 		}
 		select {
 		case <-ctx.Done():

@@ -38,7 +38,7 @@ type Prober struct {
 	Found backends.Probe
 }
 
-// Run takes the steps one after another and, if generate is set, asks for one short answer.
+// Run does the steps one after another and, if generate is set, asks for one short answer.
 func (p *Prober) Run(ctx context.Context, sample *datasets.Sample, generate bool,
 	steps ...func(context.Context) error) (*backends.Probe, error) {
 	p.Found.URL, p.Found.Models = p.Endpoint.URL, []string{}
@@ -80,7 +80,7 @@ func (p *Prober) HealthAt(ctx context.Context, paths ...string) error {
 		}
 		if r.Status >= 500 {
 			p.Found.HealthStatus = r.Status
-			return fault(r, backends.FaultNotReady, fmt.Sprintf("the server answered HTTP %d%s", r.Status, said(r)),
+			return fault(r, backends.FaultNotReady, fmt.Sprintf("the server answered HTTP %d%s", r.Status, excerpt(r)),
 				"It is still loading, or its engine has died: look into its log and try again when "+path+" answers 200.")
 		}
 		if r.Status != http.StatusNotFound {
@@ -120,7 +120,7 @@ func (p *Prober) Ask(ctx context.Context, path string, v any) (instead string, e
 	case r.Status != http.StatusOK:
 		return fmt.Sprintf("HTTP %d", r.Status), nil
 	case json.Unmarshal(r.Body, v) != nil:
-		return fmt.Sprintf("HTTP 200 and no JSON of that kind%s", said(r)), nil
+		return fmt.Sprintf("HTTP 200 and no JSON of that kind%s", excerpt(r)), nil
 	}
 	return "", nil
 }
@@ -169,7 +169,7 @@ func (p *Prober) Identify(key, value string) {
 	p.Found.Identity[key] = foreign.Line(value, 500)
 }
 
-// AskModel takes steps that ask for the model only, and returns its identity.
+// AskModel does only the steps that ask for the model, and returns its identity.
 func (p *Prober) AskModel(ctx context.Context, steps ...func(context.Context) error) (map[string]string, error) {
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -190,7 +190,7 @@ func (p *Prober) Must(ctx context.Context, path string, v any) (*nethttp.Reply, 
 	}
 	if err := json.Unmarshal(r.Body, v); err != nil {
 		return nil, fault(r, backends.FaultNotJSON, fmt.Sprintf("the answer is not a list of models "+
-			"(%v)%s", err, said(r)),
+			"(%v)%s", err, excerpt(r)),
 			"Does the URL point at an inference server's own port, without a path?")
 	}
 	return r, nil
@@ -228,7 +228,7 @@ func usable(r *nethttp.Reply) error {
 		return fault(r, backends.FaultNotJSON, "the server answered a web page (text/html)",
 			"Does the URL point at an inference server, and not at its front page or a proxy?")
 	case r.Status != http.StatusOK:
-		return fault(r, backends.FaultStatus, fmt.Sprintf("the server answered HTTP %d%s", r.Status, said(r)),
+		return fault(r, backends.FaultStatus, fmt.Sprintf("the server answered HTTP %d%s", r.Status, excerpt(r)),
 			"Is it an inference server's own port, and does the server have this route (--backend)?")
 	}
 	return nil
@@ -238,9 +238,9 @@ func fault(r *nethttp.Reply, f backends.Fault, what, try string) *backends.Endpo
 	return &backends.EndpointError{URL: r.URL, Fault: f, Text: fmt.Sprintf("GET %s: %s. %s", r.URL, what, try)}
 }
 
-// said quotes the beginning of a body. For a web page it names the server that sent it, because pages have similar
+// excerpt quotes the beginning of a body. For a web page it names the server that sent it, because pages have similar
 // beginnings.
-func said(r *nethttp.Reply) string {
+func excerpt(r *nethttp.Reply) string {
 	body, server := r.Body, r.Header.Get("Server")
 	switch {
 	case len(body) == 0:

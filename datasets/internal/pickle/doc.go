@@ -5,7 +5,7 @@
 // been created, and rejects every other name. It then reads the recorded objects as data: the rows of a DataFrame
 // (block managers of pandas 0.25 to 3), of a list of dicts, or of a dict of columns.
 //
-// Read takes a stream and returns a Table, whose rows are JSON text, or an *Error with the byte offset.
+// Read reads a stream and returns a Table, whose rows are JSON text, or an *Error with the byte offset.
 //
 // Pickles are untrusted: stack, nesting, marks and memory are limited, memory in proportion to the bytes read. A Table
 // holds the values of the whole file; lists of small integers take four bytes per element.

@@ -86,7 +86,7 @@ func (in *input) number(n int) (uint64, error) {
 	return v, err
 }
 
-// bytes copies n bytes into a buffer that grows as they arrive, so that a false length takes no memory.
+// bytes copies n bytes into a buffer that grows as they arrive, so that a false length allocates no memory.
 func (in *input) bytes(n uint64) ([]byte, error) {
 	if n > maxText || n > math.MaxInt {
 		return nil, damaged("a text longer than 1 GiB")

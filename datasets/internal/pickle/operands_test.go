@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Every opcode that takes operands from the stack needs all of them, above the last mark. Opcodes that need a mark do
+// Every opcode that pops operands from the stack needs all of them, above the last mark. Opcodes that need a mark do
 // not find one on an empty stack, and those that fill a container need it below the mark.
 func TestOperandsOfEveryOpcode(t *testing.T) {
 	const value = "K\x01"

@@ -82,7 +82,7 @@ func TestDecodeErrors(t *testing.T) {
 	}
 }
 
-func TestLenientDecoderTakesNotes(t *testing.T) {
+func TestLenientDecoderCollectsNotes(t *testing.T) {
 	v, d, err := decode(t, true, "count: 2\nin: {std: 3}\nwiat: 1\n")
 	require.NoError(t, err)
 	require.Equal(t, 3.0, v.In.Std)

@@ -45,7 +45,7 @@ func (a *Answer) checkIdentity(e *Event) bool {
 
 // checkNumber reports whether an event of a batch belongs to the prompt with its index, and fails the answer if not.
 // SGLang puts "_" and the number of the prompt behind the request's id
-// (docs/reference/wire-protocols.md#sglang-generate-route). Ids without a number say nothing.
+// (docs/reference/wire-protocols.md#sglang-generate-route). Ids without a number identify nothing.
 func (a *Answer) checkNumber(e *Event) bool {
 	if len(e.ID) == 0 || len(a.want.ID) == 0 {
 		return true

@@ -62,7 +62,7 @@ func shown(e *Event) (text string) {
 	return text + flags([]string{" bad id", " has text", " aside", " error"}, e.BadID, e.HasText, e.Aside, e.IsError)
 }
 
-// Every reader of values takes a value up to its end and nothing behind it, or refuses it.
+// Every reader of values accepts a value up to its end and nothing behind it, or refuses it.
 func TestValues(t *testing.T) {
 	compareBlocks(t, "testdata/values.txt", "testdata/read.txt", func(_ string, docs []string) (names, lines []string) {
 		for _, one := range scanned {
