@@ -93,7 +93,7 @@ func (e *Endpoint) Redact(text []byte) []byte {
 		clean = append(append(clean, rest[:i]...), "[key]"...)
 		rest = rest[i+len(e.key):]
 	}
-	whole := strings.TrimSuffix(rest, "...") // what backends.Cut leaves
+	whole := strings.TrimSuffix(rest, "...") // what package foreign leaves of a long text
 	for n := min(len(e.key)-1, len(whole)); n >= leastOfKey; n-- {
 		if before := whole[:len(whole)-n]; secret.Index(whole[len(before):], e.key[:n]) == 0 {
 			return append(append(clean, before...), "[key]"...)

@@ -19,7 +19,7 @@ type BatchDecoder interface {
 }
 
 // Batch reads the answers to several prompts, streamed (stream.go) or in one body, and checks each of them. It
-// implements wire.Answer and a backends.Batched. It reports the tokens of a body at its end only.
+// implements wire.Answer. It reports the tokens of a body at its end only.
 type Batch struct {
 	whole   *Answer // body, framing and failures of the request
 	one     *Answer // reads each part of a body in turn
