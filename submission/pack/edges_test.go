@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -198,6 +199,55 @@ func TestTarballsWithMore(t *testing.T) {
 	end(enough)
 	write("a", "b")
 	require.ErrorIs(t, compare(ctx, out, "t", files, ""), enough)
+}
+
+// A tarball that is cut off is not the tree's, nor is one with a wrong bit, wherever that is, unless gzip reads the same
+// from it.
+func TestDamageAnywhereInATarball(t *testing.T) {
+	root, dir := tree(t), t.TempDir()
+	tree, err := os.OpenRoot(root)
+	require.NoError(t, err)
+	defer tree.Close()
+	out, err := os.OpenRoot(dir)
+	require.NoError(t, err)
+	defer out.Close()
+	ctx := context.Background()
+	files, err := list(ctx, tree, "Acme")
+	require.NoError(t, err)
+	var b bytes.Buffer
+	require.NoError(t, archive(ctx, &b, tree, files, ""))
+	check := func(tarball []byte) error {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "t"), tarball, 0o644))
+		return compare(ctx, out, "t", files, "")
+	}
+	unzipped := func(tarball []byte) []byte {
+		z, err := gzip.NewReader(bytes.NewReader(tarball))
+		require.NoError(t, err)
+		text, err := io.ReadAll(z)
+		require.NoError(t, err)
+		return text
+	}
+	require.NoError(t, check(b.Bytes()))
+	for at := 0; at < b.Len(); at += 1 + at%17 {
+		require.Error(t, check(b.Bytes()[:at]), "cut to %d bytes", at)
+		damaged := bytes.Clone(b.Bytes())
+		damaged[at] ^= 1 << (at % 8)
+		if check(damaged) == nil {
+			require.True(t, bytes.Equal(unzipped(b.Bytes()), unzipped(damaged)), "byte %d", at)
+		}
+	}
+}
+
+// The walk ends at the first file too many.
+func TestMostFiles(t *testing.T) {
+	root, err := os.OpenRoot(tree(t))
+	require.NoError(t, err)
+	defer root.Close()
+	l := &lister{tree: root, files: make([]file, maxFiles-1)}
+	require.NoError(t, l.walk(context.Background(), "open/Acme"))
+	require.Len(t, l.files, maxFiles+1)
+	require.ErrorContains(t, l.walk(context.Background(), "open/Acme"), "the tree has more than 1000000 files")
+	require.NoError(t, l.walk(context.Background(), "open/none"))
 }
 
 func TestHeadOfAnEncryptedFile(t *testing.T) {

@@ -64,7 +64,7 @@ func search(r io.Reader) ([]secret, error) {
 		}
 		switch {
 		case err == bufio.ErrBufferFull:
-			tail = bytes.Clone(text[max(0, len(text)-overlap):])
+			tail = bytes.Clone(text[len(text)-overlap:]) // it has at least a piece
 			continue
 		case err == io.EOF:
 			return found, nil
