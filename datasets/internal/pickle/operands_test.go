@@ -199,6 +199,35 @@ func TestColumnsThatAreNotWanted(t *testing.T) {
 	}
 }
 
+// An array of dicts has its rows along one axis. A column that cannot be written is named, wherever it is.
+func TestRowsInArraysAndBadColumns(t *testing.T) {
+	row := dict(text4("id"), text4("a"))
+	rows, _, err := rowsOf(t, arrayObject("O8", "K\x02", list(row, row))+".")
+	require.NoError(t, err)
+	require.Equal(t, `{"id":"a"}`+"\n"+`{"id":"a"}`, rows)
+	for shape, items := range map[string]string{"": list(row), "K\x01K\x02": list(row, row),
+		"K\x01K\x01K\x02": list(row, row)} {
+		_, _, err = rowsOf(t, arrayObject("O8", shape, items)+".")
+		require.ErrorContains(t, err, "found a numpy.", "%q", shape)
+	}
+	_, _, err = rowsOf(t, arrayObject("i1", "K\x01", bytes4("1"))+".")
+	require.Error(t, err)
+	good, bad := list(text4("a")), arrayObject("M8", "K\x01", bytes4("12345678"))
+	for _, entries := range [][]string{{"id", "x"}, {"x", "id"}, {"id", "x", "y"}} {
+		var pairs []string
+		for _, name := range entries {
+			values := good
+			if name == "x" {
+				values = bad
+			}
+			pairs = append(pairs, text4(name), values)
+		}
+		_, _, err := rowsOf(t, dict(pairs...)+".")
+		require.ErrorContains(t, err, `column "x": `)
+		require.ErrorContains(t, err, "dates or times")
+	}
+}
+
 // The memo is a dict of numbers, in which MEMOIZE takes the number of its entries, as in Python.
 func TestMemo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
