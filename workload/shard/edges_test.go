@@ -259,6 +259,28 @@ func TestMergedHeader(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrExist)
 }
 
+// The log of a shard that was killed has requests and no end: they are merged, and the merged log is incomplete.
+func TestMergeOfAKilledShard(t *testing.T) {
+	whole := eventlog.End{Complete: true}
+	var requests []eventlog.Request
+	for i := range 20_000 {
+		requests = append(requests, request(2*i, 5_000_000+int64(i*i%1009)))
+	}
+	killed := write(t, whole, "m", requests...)
+	data, err := os.ReadFile(killed)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(killed, data[:len(data)-1], 0o600))
+	for _, logs := range [][]Log{{{Path: killed}, {Path: write(t, whole, "m", request(1, 5_000_000))}},
+		{{Path: write(t, whole, "m", request(1, 5_000_000))}, {Path: killed}}} {
+		merged := 0
+		end, err := Merge(logs, filepath.Join(t.TempDir(), "merged"), func(*eventlog.Request) { merged++ })
+		require.NoError(t, err)
+		require.False(t, end.Complete)
+		require.Contains(t, end.Cause, "did not come to its end")
+		require.Greater(t, merged, 1)
+	}
+}
+
 // Numbers of requests at the edges of the set and of its words.
 func TestNumbers(t *testing.T) {
 	var n numbers
