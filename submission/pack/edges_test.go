@@ -201,8 +201,8 @@ func TestTarballsWithMore(t *testing.T) {
 	require.ErrorIs(t, compare(ctx, out, "t", files, ""), enough)
 }
 
-// A tarball that is cut off is not the tree's, nor is one with a wrong bit, wherever that is, unless gzip reads the same
-// from it.
+// A tarball that is cut off is not the tree's, nor is one with a wrong bit, wherever that is, unless gzip reads the
+// same from it.
 func TestDamageAnywhereInATarball(t *testing.T) {
 	root, dir := tree(t), t.TempDir()
 	tree, err := os.OpenRoot(root)
