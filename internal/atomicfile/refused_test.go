@@ -219,6 +219,16 @@ func TestFailuresOfLines(t *testing.T) {
 	require.ErrorIs(t, l.Close(), syscall.ENOSPC, "the first failure stays")
 }
 
+// A pipe is not appended to, even where a reader waits for what comes.
+func TestPipesDoNotGrow(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, syscall.Mkfifo(path, 0o600))
+	reader, err := os.OpenFile(path, os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer reader.Close()
+	require.ErrorContains(t, closedFile(Private.Append(path)), "not a regular file of this user")
+}
+
 // A file of another user is not appended to.
 func TestOnlyOwnFilesGrow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
