@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
@@ -131,6 +132,32 @@ func TestAboutAPoint(t *testing.T) {
 	require.Zero(t, n.plan(Rate, 4, 0).flight)
 }
 
+// A point of a rate may have as many queries as fit in memory; a closed loop never has more.
+func TestQueriesThatFitInMemory(t *testing.T) {
+	n := Length{WarmupS: 0, Duration: 1, Queries: 1, Longest: longestPoint}
+	low, high := 1.0, float64(MaxRate)
+	for range 60 { // the highest rate whose queries fit
+		if mid := (low + high) / 2; n.plan(Rate, mid, 0).most(mid, 0) <= maxQueries {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	check := func(kind Kind, loads ...float64) error {
+		p, err := plan.New(plan.Settings{"model": "generic", "scenario": "Server", "endpoint": "http://a:1",
+			"served-model": "m"})
+		require.NoError(t, err)
+		o := &Options{Plan: p, Loads: Loads{Kind: kind, Values: loads}, Length: n}
+		return o.Check()
+	}
+	require.NoError(t, check(Rate, 1, low))
+	require.NoError(t, check(Concurrency, 1, MaxConcurrency))
+	if high < MaxRate {
+		require.ErrorContains(t, check(Rate, 1, high*(1+1e-6)), "are kept in memory")
+	}
+	require.Equal(t, high < MaxRate, n.plan(Rate, MaxRate, 0).most(MaxRate, 0) > maxQueries)
+}
+
 // The phases of a rate: its window begins after the warm-up, whenever that is noticed, and has its length.
 func TestPhasesOfARate(t *testing.T) {
 	n := Length{WarmupS: 1, Duration: 2, Queries: 1, Longest: 10}
@@ -177,6 +204,24 @@ func TestOverloads(t *testing.T) {
 	require.False(t, overloads(cause("clock_step")))
 	require.True(t, overloads(cause(record.CodeFailedSamples)))
 	require.True(t, overloads(cause("clock_step", record.CodeClientLag)))
+	require.False(t, idleFails(1, cause("clock_step")))
+	require.False(t, idleFails(1, nil))
+	require.True(t, idleFails(0, nil))
+	require.True(t, idleFails(-1, nil))
+	require.True(t, idleFails(1, cause(record.CodeFailedSamples)))
+}
+
+// Only a point that something else spoiled is measured again, twice at most.
+func TestPointsThatAreRepeated(t *testing.T) {
+	for n, want := range map[int]bool{0: true, 1: true, mostRepeats: false, mostRepeats + 1: false} {
+		p := point(1, 1, 1, 1, "clock_step")
+		require.Equal(t, want, p.repeats(n), n)
+	}
+	for _, spoiled := range [][]record.Code{nil, {record.CodeFailedSamples}, {record.CodeClientLag},
+		{"clock_step", record.CodeFailedSamples}} {
+		p := point(1, 1, 1, 1, spoiled...)
+		require.False(t, p.repeats(0), spoiled)
+	}
 }
 
 // A list ends without words about why, and an automatic sweep without a result too.

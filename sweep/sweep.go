@@ -220,7 +220,7 @@ const mostRepeats = 2
 func (s *sweeper) settled(ctx context.Context, load float64) (*Point, error) {
 	for n := 0; ; n++ {
 		p, err := s.point(ctx, load)
-		if err != nil || p.counts() || overloads(p.Spoiled) || n == mostRepeats {
+		if err != nil || !p.repeats(n) {
 			return p, err
 		}
 		s.Observer.Repeats(p)
@@ -229,6 +229,9 @@ func (s *sweeper) settled(ctx context.Context, load float64) (*Point, error) {
 		}
 	}
 }
+
+// repeats reports whether a point is measured again that was measured again n times.
+func (p *Point) repeats(n int) bool { return !p.counts() && !overloads(p.Spoiled) && n < mostRepeats }
 
 // overloads reports whether a server failed at a load, or the client was too late for it.
 func overloads(causes []record.Cause) bool {
@@ -246,13 +249,17 @@ func (s *sweeper) idle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if took <= 0 || overloads(p.Causes) { // other causes, such as a step of the clock, spoil no estimate
+	if idleFails(took, p.Causes) {
 		return exit.Environment(exit.CodeIdle, "Repair the cause: `mlperf-go preflight` asks the server single questions",
 			"the server cannot answer one query at a time: %s", p.Spoiled)
 	}
 	s.state.IdleAnswerS = took.Seconds()
 	return s.save()
 }
+
+// idleFails reports whether the idle server did not answer. Other causes, such as a step of the clock, spoil no
+// estimate.
+func idleFails(took time.Duration, causes []record.Cause) bool { return took <= 0 || overloads(causes) }
 
 // recover waits until the endpoints answer again after a spoiled point, and until the rest of its queries has ended.
 func (s *sweeper) recover(ctx context.Context) error {
