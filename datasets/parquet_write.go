@@ -92,7 +92,7 @@ func listTypeOf(value []byte) cellType {
 		f := s.value()
 		n, err := strconv.ParseInt(string(value[start:s.pos]), 10, 64)
 		switch {
-		case err != nil || value[start] == '"':
+		case err != nil:
 			t = cellJSON
 		case t == cellIDs && n != int64(int32(n)):
 			t = cellInts
