@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -201,3 +203,101 @@ func TestPartsOfABatch(t *testing.T) {
 		}
 	}
 }
+
+// source returns its answers one after the other, and keeps the time limits.
+type source struct {
+	loadgen.Source
+	answers  []int // numbers of queries; the last one ends it
+	timeouts []time.Duration
+}
+
+func (s *source) Wait(dst []loadgen.Query, timeout time.Duration) (int, bool) {
+	s.timeouts = append(s.timeouts, timeout)
+	n := s.answers[0]
+	s.answers = s.answers[1:]
+	for i := range n {
+		dst[i] = loadgen.Query{Index: i}
+	}
+	return n, len(s.answers) > 0
+}
+
+// The first sample is waited for as long as the backend requires, and further ones for a short time.
+func TestWaitingForABatch(t *testing.T) {
+	const long = time.Hour
+	for _, c := range []struct {
+		answers  []int
+		size     int // of the batch; 0: none
+		open     bool
+		timeouts []time.Duration
+	}{
+		{[]int{3, 0}, 3, true, []time.Duration{long}},
+		{[]int{1, 2, 0}, 3, true, []time.Duration{long, linger}},
+		{[]int{1, 1, 1, 0}, 3, true, []time.Duration{long, linger, linger}},
+		{[]int{1, 0, 5}, 1, true, []time.Duration{long, linger}},
+		{[]int{2, 0}, 2, true, []time.Duration{long, linger}},
+		{[]int{0, 5}, 0, true, []time.Duration{long}},
+		{[]int{0}, 0, false, []time.Duration{long}},
+	} {
+		b := &Backend{config: &backends.Config{RequestOptions: backends.RequestOptions{Batch: 3}}}
+		b.groups.Store(new([]*group))
+		src := &source{answers: c.answers}
+		dst := make([]loadgen.Query, 5)
+		n, open := b.shard(src, nil).Wait(dst, long)
+		require.Equal(t, c.open, open, "%+v", c)
+		require.Equal(t, c.timeouts, src.timeouts, "%+v", c)
+		require.Equal(t, min(c.size, 1), n, "%+v", c)
+		if n > 0 {
+			require.Len(t, b.group(dst[0].Index).queries, c.size, "%+v", c)
+		}
+	}
+	n, open := (&shard{}).Wait(nil, long)
+	require.Zero(t, n)
+	require.True(t, open)
+}
+
+// Batches in flight have slots of their own, and a slot is used again after its batch only.
+func TestSlotsOfBatches(t *testing.T) {
+	b := &Backend{config: &backends.Config{}}
+	b.groups.Store(new([]*group))
+	used := map[int]int{} // by slot: the batch
+	r := rand.New(rand.NewPCG(1, 2))
+	for batch := range 500 {
+		slot := b.put([]loadgen.Query{{Index: batch}}, nil)
+		require.NotContains(t, used, slot)
+		used[slot] = batch
+		for slot, batch := range used {
+			require.Equal(t, batch, b.group(slot).queries[0].Index)
+		}
+		if len(used) > r.IntN(9) {
+			for slot := range used {
+				b.free(slot)
+				delete(used, slot)
+				break
+			}
+		}
+	}
+	require.Less(t, len(*b.groups.Load()), 30)
+}
+
+// A failed attempt is recorded for each sample, with the server's answer once.
+func TestFailedAttemptsOfABatch(t *testing.T) {
+	b := &Backend{config: &backends.Config{}}
+	b.groups.Store(new([]*group))
+	slot := b.put([]loadgen.Query{{ID: 5}, {ID: 6}, {ID: 7}}, nil)
+	var seen []string
+	sink := attempts(func(a backends.Attempt) {
+		seen = append(seen, fmt.Sprintf("%d %s %s", a.Query.ID, a.Body, a.Detail))
+	})
+	(&shard{backend: b, sink: sink}).Failed(backends.Attempt{Query: loadgen.Query{Index: slot}, Body: []byte("body"),
+		Detail: "why"})
+	const why = " why (a batch of 3 samples)"
+	require.Equal(t, []string{"5 body" + why, "6 " + why, "7 " + why}, seen)
+}
+
+// attempts receives failed attempts alone.
+type attempts func(backends.Attempt)
+
+func (a attempts) Failed(x backends.Attempt)                   { a(x) }
+func (attempts) FirstToken(loadgen.Query, []int32, int64)      {}
+func (attempts) Tokens(loadgen.Query, int, int64, int64)       {}
+func (attempts) Complete(q loadgen.Query, o *backends.Outcome) {}
