@@ -106,7 +106,7 @@ func (d *director) run() error {
 		if err := d.runStage(i); err != nil {
 			return fmt.Errorf("stage %d: %w", i, err)
 		}
-		if sweep != nil && i == len(d.stages)-1 {
+		if sweep != nil && i == len(d.stages)-1 && d.ctx.Err() == nil { // else the probes may have sent nothing
 			low, high := d.limits(sweep)
 			d.stages, sweep = append(d.stages, swept(sweep, low, high)...), nil
 		}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -317,4 +318,93 @@ func TestSharesOfAdapters(t *testing.T) {
 		}
 	}
 	require.Empty(t, (&maker{Engine: &Engine{Profile: &profile.Profile{}}}).adapter(1))
+}
+
+// Queues that are emptied return every request that was not sent, once, and hold nothing afterwards.
+func TestQueuesThatAreEmptied(t *testing.T) {
+	for name, fill := range map[string]func(q *queue){
+		"nothing":        func(*queue) {},
+		"due":            func(q *queue) { q.timed.push(&slot{index: 1}); q.timed.push(&slot{index: 2}) },
+		"users'":         func(q *queue) { q.stock = []*slot{nil, {index: 1}, {index: 2}}; q.head = 1; q.users.push(5) },
+		"of both kinds":  func(q *queue) { q.timed.push(&slot{index: 1}); q.stock = []*slot{{index: 2}}; q.users.push(5) },
+		"users that ask": func(q *queue) { q.users.push(5); q.users.push(6) },
+	} {
+		full, other := queueWith(t, 0, new(int)), queueWith(t, 0, new(int))
+		fill(full)
+		want := full.waiting()
+		all := queues{other, full}
+		require.Equal(t, want == 0, all.idle(), name)
+		seen := map[int]bool{}
+		for _, s := range all.empty() {
+			seen[s.index] = true
+		}
+		require.Len(t, seen, want, name)
+		require.Empty(t, all.empty(), name)
+		require.True(t, all.idle(), name)
+		full.stock = append(full.stock, &slot{})
+		require.False(t, full.usersWait(), "%s: a user has stayed", name)
+	}
+}
+
+// The loops have some time to cancel what is in flight, from the first look.
+func TestLoopsThatAreAbandoned(t *testing.T) {
+	now := int64(1000)
+	d := &director{now: func() int64 { return now }}
+	require.False(t, d.abandoned())
+	now += int64(abandonAfter)
+	require.False(t, d.abandoned())
+	now++
+	require.True(t, d.abandoned())
+}
+
+// A sweep has the default of each value that it does not set.
+func TestProbesOfASweep(t *testing.T) {
+	const long = 7 * time.Second
+	drain := func(rate float64, n int, timeout time.Duration) []profile.Stage {
+		return []profile.Stage{{Name: "saturation", Arrival: profile.Constant, Rate: rate, Requests: n, Timeout: timeout,
+			Warmup: true}}
+	}
+	loops := func(most int, long time.Duration) []profile.Stage {
+		return []profile.Stage{
+			{Name: "synchronous", Arrival: profile.Closed, Concurrency: 1, Duration: long, Warmup: true},
+			{Name: "throughput", Arrival: profile.Closed, Concurrency: most, Duration: long, Warmup: true}}
+	}
+	for _, c := range []struct {
+		sweep profile.Sweep
+		want  []profile.Stage
+	}{
+		{profile.Sweep{Probe: "drain"}, drain(400, 2000, time.Minute)},
+		{profile.Sweep{Probe: "drain", Requests: 50, Timeout: long}, drain(10, 50, long)},
+		{profile.Sweep{Probe: "throughput"}, loops(512, time.Minute)},
+		{profile.Sweep{Probe: "throughput", InFlight: 9, StageDuration: long}, loops(9, long)},
+	} {
+		require.Equal(t, c.want, probes(&c.sweep))
+	}
+	require.Len(t, swept(&profile.Sweep{Kind: "linear"}, 1, 2), 5)
+	require.Equal(t, []float64{8}, rates(swept(&profile.Sweep{Kind: "linear", Stages: 1}, 1, 8)))
+}
+
+// A sweep that is cancelled before a probe has sent anything ends like another run.
+func TestASweepThatIsCancelled(t *testing.T) {
+	why := errors.New("enough")
+	for _, probe := range []string{"throughput", "drain"} {
+		for stage := range 2 {
+			p := profileOf()
+			p.Load.Sweep = &profile.Sweep{Kind: "linear", Stages: 2, StageDuration: 20 * time.Millisecond, Probe: probe,
+				Arrival: profile.Constant, InFlight: 2, Requests: 5}
+			e, _ := engineOf(t, serve(t, 0, nil), p, randomIDs(t, p), 1)
+			ctx, cancel := context.WithCancelCause(t.Context())
+			e.Gate = func(_ context.Context, now int) (int64, error) {
+				if now == stage {
+					cancel(why)
+				}
+				return time.Now().Add(5 * time.Millisecond).UnixNano(), nil
+			}
+			o, err := e.Run(ctx)
+			require.NoError(t, err)
+			require.ErrorIs(t, o.Ended, why)
+			require.Len(t, o.Spans, stage+1)
+			require.NoError(t, e.Log.Close(eventlog.End{}))
+		}
+	}
 }
