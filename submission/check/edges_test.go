@@ -70,6 +70,9 @@ func TestNumbersOfPython(t *testing.T) {
 		require.True(t, equalsInt(v, 7))
 		require.False(t, equalsInt(v, 8))
 	}
+	for _, v := range []any{0, int64(0), uint64(0), 0.0} {
+		require.True(t, equalsInt(v, 0))
+	}
 	for _, v := range []any{-7, int64(-7), 7.5, -7.0, math.NaN(), math.Inf(1), "7", true} {
 		require.False(t, equalsInt(v, 7), "%v", v)
 	}
