@@ -170,3 +170,34 @@ func TestCountsOfAnAccuracyRun(t *testing.T) {
 		require.Equal(t, c.want, b.accuracyCount("Offline"), "%+v", c)
 	}
 }
+
+// An accuracy log states how many samples it has, exactly and under either key; one that cannot be used is another
+// rule's fault.
+func TestSamplesOfAnAccuracyLog(t *testing.T) {
+	const own, library = "effective_accuracy_sample_count", "qsl_reported_total_count"
+	s := folderOf("closed", nil, Options{})
+	want := int64(s.model().accuracyCount("Offline"))
+	for name, c := range map[string]struct {
+		log  detail
+		keys []string
+	}{
+		"all":             {detail{values: map[string]any{own: want}}, nil},
+		"of the library":  {detail{values: map[string]any{library: want}}, nil},
+		"both":            {detail{values: map[string]any{own: want, library: int64(5)}}, nil},
+		"fewer":           {detail{values: map[string]any{own: want - 1, library: want}}, []string{own}},
+		"more":            {detail{values: map[string]any{library: want + 1}}, []string{library}},
+		"no number":       {detail{values: map[string]any{own: "many"}}, []string{own}},
+		"nothing":         {detail{values: map[string]any{}}, []string{library}},
+		"no log":          {detail{absent: true, err: errNothing}, nil},
+		"a damaged log":   {detail{err: errNothing, values: map[string]any{own: int64(5)}}, nil},
+		"a missing value": {detail{values: map[string]any{own: nil}}, []string{own}},
+	} {
+		s.result.accuracy = &c.log
+		require.Equal(t, c.keys, keysOf(s, accuracyCount), name)
+		s.o.SkipDatasetSize = true
+		require.Empty(t, keysOf(s, accuracyCount), name)
+		s.o.SkipDatasetSize = false
+	}
+	s.at(benchmarkLevel).bench = nil
+	require.Empty(t, keysOf(s, accuracyCount), "an unknown benchmark")
+}
