@@ -224,6 +224,18 @@ func TestPointsThatAreRepeated(t *testing.T) {
 	}
 }
 
+// A cell of the CSV has the exact figure, and none where there is no measurement.
+func TestExactFigures(t *testing.T) {
+	third := 1.0 / 3
+	require.Equal(t, []string{"0.3333333333333333", "", "0.25", ""}, []string{exactIf(&third), exactIf(nil),
+		exactOf(&ledger.Stats{P50: 0.25}, median), exactOf(nil, median)})
+	p := point(1, 1, 1, 1)
+	p.Met, p.GoodputPerS = &third, &third
+	var b strings.Builder
+	require.NoError(t, state(p, point(2, 1, 1, 1)).WriteCSV(&b))
+	require.Equal(t, 2, strings.Count(b.String(), ",0.3333333333333333"))
+}
+
 // A list ends without words about why, and an automatic sweep without a result too.
 func TestSentenceOfAnUnfinishedSweep(t *testing.T) {
 	st := state(point(1, 100, 100, 1))

@@ -63,14 +63,15 @@ const (
 // TestRun: a sweep measures its loads in the order of the list, stores them in the order of the loads, and continues
 // with the same terms. Each step has a process of its own, because LoadGen reads one configuration per process.
 func TestRun(t *testing.T) {
-	steps := map[string]func(t *testing.T, url, folder string){"run": runs, "changed": changes, "resume": resumes}
+	steps := map[string]func(t *testing.T, url, folder string){"run": runs, "changed": changes, "resume": resumes,
+		"rates": measuresRates}
 	if step := steps[os.Getenv(childStep)]; step != nil {
 		step(t, os.Getenv(childURL), os.Getenv(childFolder))
 		return
 	}
 	url, _ := runtest.Simulate(t, 2*time.Millisecond, time.Millisecond)
 	folder := filepath.Join(t.TempDir(), "sweep")
-	for _, step := range []string{"run", "changed", "resume"} {
+	for _, step := range []string{"run", "changed", "resume", "rates"} {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestRun$")
 		cmd.Env = append(os.Environ(), childStep+"="+step, childURL+"="+url, childFolder+"="+folder)
 		out, err := cmd.CombinedOutput()
@@ -90,6 +91,7 @@ func runs(t *testing.T, url, folder string) {
 	require.Positive(t, first.left[0])
 	require.Zero(t, first.left[1])
 	require.Equal(t, []float64{1, 4}, loads(state))
+	require.Positive(t, state.IdleAnswerS)
 	require.Equal(t, 2, state.Result.Counted+state.Result.Spoiled) // a busy machine spoils a point
 	for i, p := range state.Points {
 		require.Positive(t, p.Queries, "load %v", p.Load)
@@ -115,6 +117,20 @@ func changes(t *testing.T, url, folder string) {
 	_, err := Run(t.Context(), o)
 	require.Equal(t, exit.CodeSweepChanged, exit.Classify(err).Code)
 	require.ErrorContains(t, err, "--accelerators")
+}
+
+// measuresRates measures two rates, whose queries are due by their schedule.
+func measuresRates(t *testing.T, url, _ string) {
+	o := options(t, url, sim.DefaultConfig().Model, filepath.Join(t.TempDir(), "rates"), &events{}, 20, 100)
+	o.Loads.Kind = Rate
+	o.Length.Duration = 1
+	state, err := Run(t.Context(), o)
+	require.NoError(t, err)
+	require.Len(t, state.Points, 2)
+	for _, p := range state.Points {
+		require.InEpsilon(t, p.Load, float64(p.Queries)/p.WindowS, .6, "a rate of %v", p.Load)
+		require.InDelta(t, 1, p.WindowS, 1e-9)
+	}
 }
 
 func resumes(t *testing.T, url, folder string) {
