@@ -1,7 +1,10 @@
 package main
 
 import (
+	"crypto/sha256"
+	"flag"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -47,7 +50,8 @@ var placing = []option{{"", "--secret-env HF_TOKEN=hf:token --secret-env MLPERF_
 
 // TestEveryCombination prints the objects of every combination of the options that change them. The API server would
 // accept each object without a warning, and each pod passes the cluster's own checks of the restricted Pod Security
-// Standard.
+// Standard. testdata/combinations-*.txt have a digest of the objects of each combination, so that no change goes
+// unnoticed; -update writes them anew.
 func TestEveryCombination(t *testing.T) {
 	for name, value := range secretValues {
 		t.Setenv(name, value)
@@ -78,7 +82,7 @@ func TestEveryCombination(t *testing.T) {
 				"--load-format fastsafetensors"}, {"", "--preprocess x.sh"}}, placing...), 80},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := 0
+			n, digests := 0, digestsOf(t, name)
 			product(c.options, func(args []string) {
 				n++
 				// Flags come first: a campaign's own follow those of the launcher.
@@ -86,10 +90,53 @@ func TestEveryCombination(t *testing.T) {
 				code, out, errs := kube(line...)
 				require.Zero(t, code, "%v: %s", line, errs)
 				checkObjects(t, strings.Join(line, " "), out)
+				digests.check(t, line, out)
 			})
 			require.Equal(t, c.at, n)
+			digests.end(t)
 		})
 	}
+}
+
+var update = flag.Bool("update", false, "write the digests of all combinations anew")
+
+// digests are those of one command's combinations, in their order.
+type digests struct {
+	path      string
+	want, got []string
+}
+
+func digestsOf(t *testing.T, command string) *digests {
+	d := &digests{path: "testdata/combinations-" + command + ".txt"}
+	if !*update {
+		text, err := os.ReadFile(d.path)
+		require.NoError(t, err)
+		d.want = strings.Fields(string(text))
+	}
+	return d
+}
+
+// check compares the objects of the next combination.
+func (d *digests) check(t *testing.T, line []string, objects string) {
+	t.Helper()
+	digest := fmt.Sprintf("%x", sha256.Sum256([]byte(objects)))[:12]
+	if d.got = append(d.got, digest); *update {
+		return
+	}
+	require.Greater(t, len(d.want), len(d.got)-1, "-update writes the file anew")
+	if want := d.want[len(d.got)-1]; want != digest {
+		t.Fatalf("the objects of this command line have changed; if they are right, -update writes the digests anew:\n%s\n%s",
+			strings.Join(line, " "), objects)
+	}
+}
+
+func (d *digests) end(t *testing.T) {
+	t.Helper()
+	if *update {
+		require.NoError(t, os.WriteFile(d.path, []byte(strings.Join(d.got, "\n")+"\n"), 0o644))
+		return
+	}
+	require.Len(t, d.got, len(d.want))
 }
 
 // checkObjects decodes the objects of a dry run, and checks each of them and the references between them.
