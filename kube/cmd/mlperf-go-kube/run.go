@@ -21,6 +21,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/kube/launch"
 	"github.com/mlperf-go/mlperf-go/kube/objects"
 	"github.com/mlperf-go/mlperf-go/kube/spread"
+	"github.com/mlperf-go/mlperf-go/kube/target"
 	"github.com/mlperf-go/mlperf-go/report/live"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
@@ -144,17 +145,47 @@ func (cmd runCommand) run(c *cli.Context) error {
 			options.Output = filepath.Join(options.Output, list[i].Folder())
 			cmd.notify(fmt.Sprintf("run %d of %d: %s", i+1, len(launches), list[i].Folder()))
 		}
-		if err = writeTarget(options.Output, targets[i]); err == nil {
-			began := time.Now()
-			err = cmd.launch(c, access, options, list[i], w)
-			cmd.keepServers(c, access, options, targets[i], began)
-		}
+		err = cmd.tryAgain(v, w, options, func(o launch.Options) error {
+			return cmd.measure(c, access, o, list[i], targets[i], w)
+		})
 		if worst = max(worst, cmd.exit); err != nil || worst > 0 && v.StopOnError() || w.stopped() {
 			break
 		}
 	}
 	w.end(err)
 	cmd.exit = worst
+	return err
+}
+
+// tryAgain calls measure until it succeeds, at most as often as the file of treatments allows. Every attempt has an id
+// and a folder of its own. A lost pod is a failed attempt; other errors would occur again.
+func (cmd runCommand) tryAgain(v *contract.Invocation, w *watcher, o launch.Options,
+	measure func(launch.Options) error) error {
+	id, output := o.ID, o.Output
+	for try := 1; ; try++ {
+		cmd.exit = 0
+		err := measure(o)
+		failed := err == nil && cmd.exit != 0 || err != nil && exit.Classify(err).Code == cluster.Launcher
+		if !failed || try >= v.Attempts() || w.stopped() {
+			return err
+		}
+		tail := fmt.Sprintf("-attempt-%d", try+1)
+		if o.ID, o.Output = id+tail, output+tail; err != nil {
+			cmd.notify(err.Error())
+		}
+		cmd.notify(fmt.Sprintf("attempt %d of %d: %s", try+1, v.Attempts(), o.ID))
+	}
+}
+
+// measure runs one profile, and keeps what explains its figures.
+func (cmd runCommand) measure(c *cli.Context, access *cluster.Cluster, o launch.Options, r contract.Rendered,
+	t *target.Target, w *watcher) error {
+	if err := writeTarget(o.Output, t); err != nil {
+		return err
+	}
+	began := time.Now()
+	err := cmd.launch(c, access, o, r, w)
+	cmd.keepServers(c, access, o, t, began)
 	return err
 }
 

@@ -251,6 +251,23 @@ func TestTreatments(t *testing.T) {
 	}
 }
 
+// TestAttempts tries a treatment again whose server does not answer. Each attempt has an id and a folder of its own.
+func TestAttempts(t *testing.T) {
+	t.Parallel()
+	tc := kubetest.Cluster(t)
+	output := filepath.Join(t.TempDir(), "results")
+	treatments := write(t, "treatment_max_attempts: 2\ntreatments:\n- {name: slow, load.stages.0.rate: 5}\n")
+	code, _, errs := kube("run", "--kubeconfig", tc.UserKubeconfig(true), "-p", kubetest.Namespace(t, tc), "--image",
+		kubetest.ImageName, "--cpu", "1", "--memory", "1Gi", "-r", output, "-w", write(t, own), "-e", treatments, "-U",
+		"http://127.0.0.1:1", "--id", "twice")
+	require.NotZero(t, code, errs)
+	require.Contains(t, errs, "attempt 2 of 2: twice-attempt-2")
+	require.NotContains(t, errs, "attempt 3")
+	for _, folder := range []string{"results/twice_0", "results-attempt-2/twice-attempt-2_0"} {
+		require.FileExists(t, filepath.Join(filepath.Dir(output), folder, "worker.json"))
+	}
+}
+
 // TestFoundServer measures a server in a pod that is found by its name.
 func TestFoundServer(t *testing.T) {
 	t.Parallel()
