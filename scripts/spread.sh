@@ -3,11 +3,13 @@
 # machine can measure what another one built:
 #   bash scripts/spread.sh build FOLDER
 #   bash scripts/spread.sh run FOLDER [ROUNDS] [LOADS]
+#   bash scripts/spread.sh core FOLDER [ROUNDS] [LOADS]
 # LOADS are some of "saturated closed open" (default: all). A round of each takes about 10 s. From eight CPUs on, the
-# shards have one CPU of each core in the lower half, and four simulators have the other cores. The machine counts
-# instructions where `perf stat` can.
+# shards have one CPU of each core in the lower half, and four simulators have the other cores. "core" puts all processes
+# of the load on one CPU, and the simulator on the other cores: the price of dividing without that of two busy cores. The
+# machine counts instructions where `perf stat` can.
 set -euo pipefail
-folder=$(mkdir -p "${2:?bash scripts/spread.sh build|run FOLDER}" && cd "$2" && pwd)
+folder=$(mkdir -p "${2:?bash scripts/spread.sh build|run|core FOLDER}" && cd "$2" && pwd)
 
 # cores prints one line for each core that this process may use: its CPUs, separated by commas.
 cores() {
@@ -25,10 +27,16 @@ build)
   go build -trimpath -ldflags "-s -w" -o "$folder/mlperf-go" ./cmd/mlperf-go
   go test -c -trimpath -ldflags "-s -w" -o "$folder/bench.test" ./workload/bench
   ;;
-run)
+run | core)
   cd "$folder"
-  if [ "$(nproc)" -ge 8 ]; then
-    mapfile -t core < <(cores)
+  mapfile -t core < <(cores)
+  if [ "$1" = core ]; then
+    [ ${#core[@]} -ge 2 ] || { echo "spread.sh: core needs two cores" >&2; exit 1; }
+    export SPREAD_BENCH_CPUS=${core[0]%%,*}
+    servers=$(printf '%s\n' "${core[@]:1}" | paste -sd,)
+    echo "shards on the CPU $SPREAD_BENCH_CPUS, simulator on $servers"
+    taskset -cp "$servers" $$ >/dev/null
+  elif [ "$(nproc)" -ge 8 ]; then
     half=$((${#core[@]} / 2))
     SPREAD_BENCH_CPUS=$(printf '%s\n' "${core[@]:0:half}" | cut -d, -f1 | paste -sd,)
     servers=$(printf '%s\n' "${core[@]:half}" | paste -sd,)
@@ -76,7 +84,7 @@ run)
     }'
   ;;
 *)
-  echo "bash scripts/spread.sh build|run FOLDER" >&2
+  echo "bash scripts/spread.sh build|run|core FOLDER" >&2
   exit 2
   ;;
 esac
