@@ -71,6 +71,7 @@ type runView struct {
 	*Run
 	Heading, Kind, Headline string
 	Mark                    string // of a record of another version
+	NoTokenTimes            string // why there are no charts of ITL; "": there are, or there was no ITL
 	Limits                  []limitView
 	Latencies               table
 	Share                   string
@@ -146,8 +147,16 @@ func (r *Run) view(number int) (runView, error) {
 		}
 		v.Figures = append(v.Figures, view)
 	}
+	if l != nil && r.Workload == nil && rec.LatencyS.ITL != nil {
+		v.NoTokenTimes = noTokenTimes
+	}
 	return v, nil
 }
+
+// noTokenTimes explains why a run of LoadGen has no charts of ITL (docs/reference/report.md#bins).
+const noTokenTimes = "There are no charts of the time between tokens (ITL): neither the request log nor LoadGen's " +
+	"logs have a time for each token. The table of latencies has its percentiles over the whole run; TPOT is its mean in " +
+	"each answer."
 
 // Mark returns the line that marks a record of another version; "" for this version.
 func (r *Run) Mark() string {

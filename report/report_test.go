@@ -341,3 +341,13 @@ func TestInterruptedCounts(t *testing.T) {
 	r.Verdict = record.Invalid
 	require.Equal(t, []row{{"requests", "100"}, {"failed", "25"}, {"repeated", "0"}}, counts(r)[:3])
 }
+
+// TestITLHasNoCharts: a run that measured ITL has a note that explains why there is no chart of it.
+func TestITLHasNoCharts(t *testing.T) {
+	text, r := pageOf(t, folderOf(t, 1000))
+	require.NotContains(t, text, "no charts of the time between tokens")
+	r.Record.LatencyS.ITL = &ledger.Stats{P99: 0.01}
+	var b bytes.Buffer
+	require.NoError(t, WriteHTML(&b, []*Run{r}))
+	require.Contains(t, b.String(), "no charts of the time between tokens")
+}

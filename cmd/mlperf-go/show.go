@@ -13,12 +13,14 @@ import (
 	"github.com/mlperf-go/mlperf-go/experiment"
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/internal/plot"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/internal/statefile"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/report/lengths"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/servers"
 	"github.com/mlperf-go/mlperf-go/submission/campaign"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 	"github.com/mlperf-go/mlperf-go/sweep"
@@ -228,6 +230,16 @@ func (s *shown) readRun(folder string, answers bool, percentiles []float64) (err
 	return nil
 }
 
+// printCampaign prints the table that the last run of a campaign printed.
+func (cmd showCommand) printCampaign(s *shown) {
+	last := s.state.OfLastRun(s.outcomes)
+	submissionCommand(cmd).printOutcomes(s.state, last)
+	if n := len(s.outcomes) - len(last); n > 0 && !cmd.quiet {
+		cmd.out.line("\n%s not chosen by --only of the last run: mlperf-go submission status %s",
+			plural.Count(n, "step was", "steps were"), servers.Quote(s.Folder))
+	}
+}
+
 // crashedLine describes the folder of a run without a record.
 func crashedLine(folder string, c *record.Crashed) string {
 	return fmt.Sprintf("CRASHED: %s has no %s, because the run was killed or still goes on; it began %s, and left %s",
@@ -251,7 +263,7 @@ func (cmd showCommand) print(s *shown) error {
 	case s.Experiment != nil:
 		return experimentCommand(cmd).print(s.Experiment, s.Folder)
 	case s.state != nil:
-		submissionCommand(cmd).printOutcomes(s.state, s.outcomes)
+		cmd.printCampaign(s)
 	case s.Bench != nil && cmd.quiet:
 		printBenchVerdict(cmd.out, s.Bench, s.Bench.Measured)
 	case s.Bench != nil:

@@ -176,9 +176,14 @@ func (c *Campaign) adopt() error {
 		s = &State{}
 	}
 	s.Schema, s.Of, s.SystemType, s.Submitter = Schema, c.Of, c.SystemType, c.Submitter
-	c.state = s
+	c.state, s.Chosen = s, nil
 	for _, step := range c.All {
 		s.Entry(step)
+	}
+	if len(c.Tasks) < len(c.All) {
+		for _, t := range c.Tasks {
+			s.Chosen = append(s.Chosen, t.ID())
+		}
 	}
 	return nil
 }

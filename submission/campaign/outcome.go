@@ -1,6 +1,8 @@
 package campaign
 
 import (
+	"slices"
+
 	"github.com/mlperf-go/mlperf-go/accuracy"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/record"
@@ -29,6 +31,14 @@ func (c *Campaign) Outcomes() []Outcome {
 		list = append(list, o)
 	}
 	return list
+}
+
+// OfLastRun returns the outcomes of the steps that the last run of the campaign had, which --only may have chosen.
+func (s *State) OfLastRun(all []Outcome) []Outcome {
+	if len(s.Chosen) == 0 {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(o Outcome) bool { return !slices.Contains(s.Chosen, o.Step.ID()) })
 }
 
 // scoredLow reports whether a score failed on its value: a log has the same score each time.

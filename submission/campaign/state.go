@@ -41,6 +41,7 @@ type State struct {
 	SystemType string    `json:"system_type"`
 	Submitter  string    `json:"submitter,omitempty"`
 	Updated    time.Time `json:"updated"`
+	Chosen     []string  `json:"chosen,omitempty"` // steps of the last run with --only; empty: all
 	Steps      []*Entry  `json:"steps"`
 }
 
