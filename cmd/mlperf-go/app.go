@@ -65,6 +65,7 @@ func (p *program) withGlobals(commands []*cli.Command) []*cli.Command {
 		c.Before, c.HideHelp = p.before, true
 		withEnviron(c)
 		withRequired(c)
+		withoutFlagActions(c)
 		c.Subcommands = p.withGlobals(c.Subcommands)
 		if len(c.Subcommands) > 0 {
 			c.OnUsageError = usageError
@@ -98,6 +99,26 @@ func withRequired(c *cli.Command) {
 				return usageError(of, fmt.Errorf("no --%s given", name), false)
 			}
 		}
+		return action(of)
+	}
+}
+
+// withoutFlagActions spares a command the parser's search for flags with actions, which are not used here. For each
+// flag it looks through all flags, with an expression for every name: 4 ms of a start.
+func withoutFlagActions(c *cli.Command) {
+	if c.Action == nil {
+		return
+	}
+	flags, before, action := c.Flags, c.Before, c.Action
+	c.Before = func(of *cli.Context) error {
+		err := before(of)
+		if err == nil {
+			c.Flags = nil
+		}
+		return err
+	}
+	c.Action = func(of *cli.Context) error {
+		c.Flags = flags
 		return action(of)
 	}
 }

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/urfave/cli/v2"
 )
 
 func TestUnderscoresInNamesOfFlags(t *testing.T) {
@@ -47,4 +49,22 @@ func TestAgain(t *testing.T) {
 	} {
 		require.Equal(t, want, strings.Join(again(strings.Fields(line), "results/a"), " "))
 	}
+}
+
+// withoutFlagActions hides the flags while the parser would look for actions.
+func TestFlagsHaveNoActions(t *testing.T) {
+	number := 0
+	var check func(list []*cli.Command)
+	check = func(list []*cli.Command) {
+		for _, c := range list {
+			for _, f := range c.Flags {
+				action := reflect.ValueOf(f).Elem().FieldByName("Action")
+				require.True(t, !action.IsValid() || action.IsNil(), "%s --%s", c.Name, f.Names()[0])
+				number++
+			}
+			check(c.Subcommands)
+		}
+	}
+	check(newTestProgram().app().Commands)
+	require.Greater(t, number, 500)
 }
