@@ -26,7 +26,8 @@ import (
 type console struct {
 	stdout   *foreign.LineWriter // results
 	messages *foreign.LineWriter // errors, logs and lines of progress, to stderr
-	stderr   io.Writer           // for drawing on a terminal, and for children, which clean their own messages
+	drawing  *drawing            // the writer below messages, with the state of a running test
+	stderr   io.Writer           // for children, which clean their own messages
 	log      *zap.Logger
 	out, err page // stdout and messages in a form for people
 
@@ -41,9 +42,9 @@ type console struct {
 }
 
 func newConsole(stdout, stderr io.Writer, environ []string, secrets *secret.Redactor) *console {
-	results := &output{to: stdout}
-	c := &console{stdout: foreign.Writer(results, secrets.Values), messages: foreign.Writer(stderr, secrets.Values),
-		stderr: stderr, log: zap.NewNop(), logLevel: "info", logFormat: "console", results: results,
+	results, below := &output{to: stdout}, &drawing{to: stderr}
+	c := &console{stdout: foreign.Writer(results, secrets.Values), messages: foreign.Writer(below, secrets.Values),
+		drawing: below, stderr: stderr, log: zap.NewNop(), logLevel: "info", logFormat: "console", results: results,
 		columns: valueOf(environ, "COLUMNS"), stopped: new(atomic.Bool)}
 	c.out, c.err = newPage(c.stdout, stdout, environ), newPage(c.messages, stderr, environ)
 	return c

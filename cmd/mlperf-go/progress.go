@@ -2,14 +2,10 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
-	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/decor"
 	"go.uber.org/zap"
 
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
@@ -25,9 +21,6 @@ type progress struct {
 	plan    *plan.Plan
 	log     *zap.Logger // with the test's scenario
 	title   string
-	bars    *mpb.Progress
-	bar     *mpb.Bar
-	shown   atomic.Pointer[view] // what the bar draws, on its own goroutine
 	lastOut time.Time
 	// preflighted is called once the servers have been probed; nil: nothing is
 	preflighted func(*run.Preflight)
@@ -174,21 +167,29 @@ func newView(now run.Progress) *view {
 	return v
 }
 
-// draw shows the state on a terminal, in lines of at most 80 columns.
+// draw shows the state on a terminal, in lines of at most its width.
 func (g *progress) draw(now run.Progress) {
-	g.shown.Store(newView(now))
-	if g.bars == nil {
-		g.bars = mpb.New(mpb.WithOutput(g.console.stderr), mpb.WithWidth(40))
-		g.bar = g.bars.AddBar(now.Total,
-			mpb.PrependDecorators(decor.Name(g.short()+" "), decor.CountersNoUnit("%d/%d")),
-			mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return " " + g.shown.Load().line }),
-				decor.Meta(decor.Any(func(decor.Statistics) string { return g.shown.Load().failed }), g.inkFailed),
-				decor.Any(func(decor.Statistics) string { return g.shown.Load().left })),
-			mpb.BarExtender(mpb.BarFillerFunc(g.drawLimits), false))
+	width, _ := terminalWidth(g.console.stderr)
+	v := newView(now)
+	lines := []string{g.barLine(v, now, width)}
+	for _, limit := range v.limits {
+		lines = append(lines, cut("  "+limit, width))
 	}
-	// The total is an estimate, and the bar would end if it filled too early.
-	g.bar.SetTotal(max(now.Total, now.Done+1), false)
-	g.bar.SetCurrent(now.Done)
+	_ = g.console.drawing.draw(lines...) // a broken stderr cannot be reported anywhere
+}
+
+// longestBar is the number of columns of a bar on a wide terminal.
+const longestBar = 40
+
+// barLine returns the first line of the view. A bar fills the columns that its texts leave.
+func (g *progress) barLine(v *view, now run.Progress, width int) string {
+	total := max(now.Total, now.Done) // the total is an estimate
+	start, end := fmt.Sprintf("%s %d/%d ", g.short(), now.Done, total), v.line+v.failed+v.left
+	middle := bar(float64(now.Done)/float64(max(total, 1)), min(width-len(start)-len(end)-1, longestBar))
+	if middle != "" {
+		middle += " "
+	}
+	return strings.Replace(cut(start+middle+end, width), v.failed, g.inkFailed(v.failed), 1)
 }
 
 // inkFailed returns the count of failures in the colour of failures, unless it is 0 or the terminal has no colours.
@@ -200,15 +201,6 @@ func (g *progress) inkFailed(text string) string {
 	return string(red) + text + reset
 }
 
-func (g *progress) drawLimits(w io.Writer, _ decor.Statistics) error {
-	for _, line := range g.shown.Load().limits {
-		if _, err := fmt.Fprintf(w, "  %s\n", line); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // short is the title on a terminal. It omits the model, which was named before, because the line has little room.
 func (g *progress) short() string {
 	if g.plan.Mode == models.Performance {
@@ -217,15 +209,8 @@ func (g *progress) short() string {
 	return fmt.Sprintf("%s %s", g.plan.Scenario.Scenario, g.plan.Mode)
 }
 
-// end removes the bar.
-func (g *progress) end() {
-	if g.bars == nil {
-		return
-	}
-	g.bar.Abort(true)
-	g.bars.Wait()
-	g.bars = nil
-}
+// end erases the view.
+func (g *progress) end() { _ = g.console.drawing.draw() }
 
 var _ run.Observer = (*progress)(nil)
 

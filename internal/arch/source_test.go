@@ -24,7 +24,7 @@ var theTerminal = map[string][]string{
 }
 
 // theirPackages lists packages that have no other purpose.
-var theirPackages = []string{"flag", "log", "github.com/urfave/cli", "github.com/vbauerster/mpb", "golang.org/x/term"}
+var theirPackages = []string{"flag", "log", "github.com/urfave/cli", "golang.org/x/term"}
 
 // forTests lists packages that read the environment variables of tests, and start servers for tests. No program imports
 // them.
