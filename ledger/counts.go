@@ -5,6 +5,7 @@ type Counts struct {
 	Issued      int64 // samples issued by LoadGen
 	Completed   int64 // samples that ended with an answer
 	Failed      int64 // samples that ended without an answer
+	Cancelled   int64 // of the failed ones: cancelled because the test ended early
 	FirstTokens int64 // samples whose first token arrived
 	Retried     int64 // ended samples that needed more than one attempt
 	Empty       int64 // samples completed with 0 output tokens
@@ -33,6 +34,7 @@ func (l *Ledger) Counts() Counts {
 	for _, s := range l.shards {
 		t := &s.tally
 		c.Completed += t.completed.Load()
+		c.Cancelled += t.cancelled.Load() // before failed, of which they are a part
 		c.Failed += t.failed.Load()
 		c.FirstTokens += t.firstTokens.Load()
 		c.Retried += t.retried.Load()

@@ -52,7 +52,7 @@ type Shard struct {
 
 type tally struct {
 	issued, completed, failed, firstTokens, retried, empty atomic.Int64
-	duplicates, unknown                                    atomic.Int64
+	duplicates, unknown, cancelled                         atomic.Int64
 	inputTokens, outputTokens, events, merged              atomic.Int64
 }
 
@@ -161,16 +161,19 @@ func (s *Shard) Complete(seq int, c *Completion) bool {
 	e.DequeuedNS, e.SentNS, e.FirstByteNS = c.DequeuedNS, c.SentNS, c.FirstByteNS
 	e.LastTokenNS, e.ReadableNS, e.DoneNS = c.LastTokenNS, c.ReadableNS, c.DoneNS
 	state.Store(done)
-	s.tally.end(e)
+	s.tally.end(e, c.Reason)
 	return true
 }
 
-func (t *tally) end(e *Entry) {
+func (t *tally) end(e *Entry, reason Reason) {
 	if e.Retries > 0 {
 		t.retried.Add(1)
 	}
 	if e.Reason != 0 {
 		t.failed.Add(1)
+		if reason == FailCancelled {
+			t.cancelled.Add(1)
+		}
 		return
 	}
 	t.completed.Add(1)

@@ -100,10 +100,16 @@ func TestFailures(t *testing.T) {
 	c := l.Counts()
 	require.EqualValues(t, 5, c.Failed)
 	require.EqualValues(t, 5, c.Completed)
+	require.Zero(t, c.Cancelled)
 	require.EqualValues(t, 5, c.Empty, "failed samples are not empty ones")
 	require.InDelta(t, .5, c.FailureRate(), 0)
 	require.Zero(t, c.InFlight())
 	require.Equal(t, map[Reason]int64{"reset": 3, "http_503": 2}, failedBy(l))
+	cancelled := answer(0, 0, 5)
+	cancelled.Reason = FailCancelled
+	require.True(t, s.Issue(10, 10, base))
+	require.True(t, s.Complete(10, cancelled))
+	require.Equal(t, []int64{6, 1}, []int64{l.Counts().Failed, l.Counts().Cancelled})
 	require.Zero(t, New(1, 0).Counts().FailureRate())
 }
 

@@ -14,17 +14,18 @@ import (
 
 // Progress is the state of a running test at one moment.
 type Progress struct {
-	Elapsed  time.Duration
-	Total    int64 // expected number of samples that the test will issue; 0: unknown
-	Issued   int64
-	Done     int64 // samples that completed or failed
-	Failed   int64
-	InFlight int64
-	RatePerS float64       // completions per second, over the last few seconds
-	TTFTp99  time.Duration // p99 of the time to first token; 0: no first token yet
-	TPOTp99  time.Duration // p99 of the time per output token of ended samples; 0: no sample has two tokens
-	Left     time.Duration // time until the last query is due, or an estimate from the rate; 0: unknown
-	Tails    []record.Tail // latency tails of a Server test with limits
+	Elapsed   time.Duration
+	Total     int64 // expected number of samples that the test will issue; 0: unknown
+	Issued    int64
+	Done      int64 // samples that completed or failed
+	Failed    int64
+	Cancelled int64 // samples that were cancelled because the test ended early; they are neither done nor failed
+	InFlight  int64
+	RatePerS  float64       // completions per second, over the last few seconds
+	TTFTp99   time.Duration // p99 of the time to first token; 0: no first token yet
+	TPOTp99   time.Duration // p99 of the time per output token of ended samples; 0: no sample has two tokens
+	Left      time.Duration // time until the last query is due, or an estimate from the rate; 0: unknown
+	Tails     []record.Tail // latency tails of a Server test with limits
 
 	// Ended are the samples that ended since the last call, each with the wall clock time in ns from which its latencies
 	// count. They are valid until the call returns.
@@ -113,8 +114,9 @@ func (w *watcher) progress(recent *ledger.Rate) Progress {
 	now := time.Now()
 	c := w.ledger.Counts()
 	p := Progress{
-		Elapsed: now.Sub(w.started), Total: w.total(), Issued: c.Issued, Done: c.Completed + c.Failed, Failed: c.Failed,
-		InFlight: c.InFlight(), TTFTp99: time.Duration(w.ledger.TTFT().Quantile(.99)), Tails: w.live.look(now.UnixNano()),
+		Elapsed: now.Sub(w.started), Total: w.total(), Issued: c.Issued, Done: c.Completed + c.Failed - c.Cancelled,
+		Failed: c.Failed - c.Cancelled, Cancelled: c.Cancelled, InFlight: c.InFlight(),
+		TTFTp99: time.Duration(w.ledger.TTFT().Quantile(.99)), Tails: w.live.look(now.UnixNano()),
 	}
 	p.RatePerS = recent.PerSecond(now, p.Done)
 	p.Left = w.left(&p, now)

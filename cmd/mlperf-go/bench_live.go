@@ -92,9 +92,10 @@ func (w *benchWatch) end(err error) {
 
 // progressOf converts a workload's progress to that of a test.
 func progressOf(p *bench.Progress) run.Progress {
-	now := run.Progress{Elapsed: p.Elapsed, Total: int64(p.Requests), Issued: p.Sent, Done: p.Ended, Failed: p.Failed,
-		InFlight: max(p.Sent-p.Ended, 0), RatePerS: p.RatePerS, TTFTp99: p.TTFTp99, TPOTp99: p.TPOTp99,
-		Left: max(p.Expected-p.Elapsed, 0), Ended: p.Latest, EndedUntil: p.LatestUntil}
+	now := run.Progress{Elapsed: p.Elapsed, Total: int64(p.Requests), Issued: p.Sent,
+		Done: p.Ended - p.Cancelled, Failed: p.Failed, Cancelled: p.Cancelled, InFlight: max(p.Sent-p.Ended, 0),
+		RatePerS: p.RatePerS, TTFTp99: p.TTFTp99, TPOTp99: p.TPOTp99, Left: max(p.Expected-p.Elapsed, 0),
+		Ended: p.Latest, EndedUntil: p.LatestUntil}
 	for _, f := range p.Failures {
 		now.Failures = append(now.Failures, run.Failure(f))
 	}

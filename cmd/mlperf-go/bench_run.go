@@ -380,9 +380,12 @@ func benchLine(p *bench.Progress) string {
 	if p.Requests > 0 {
 		text += fmt.Sprintf(" of %d", p.Requests)
 	}
-	text += fmt.Sprintf(", %d answered", p.Ended-p.Failed)
+	text += fmt.Sprintf(", %d answered", p.Ended-p.Failed-p.Cancelled)
 	if p.Failed > 0 {
 		text += fmt.Sprintf(", %d failed", p.Failed)
+	}
+	if p.Cancelled > 0 {
+		text += fmt.Sprintf(", %d cancelled", p.Cancelled)
 	}
 	return text + fmt.Sprintf(" after %v", p.Elapsed.Round(time.Second))
 }

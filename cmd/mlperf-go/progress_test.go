@@ -46,7 +46,9 @@ func TestProgressOfAWorkload(t *testing.T) {
 	p := bench.Progress{Live: engine.Live{Stage: 1, Sent: 120, Ended: 112, Failed: 2}, Stages: 3, Requests: 500,
 		Elapsed: 12400 * time.Millisecond}
 	require.Equal(t, "stage 1 (2 of 3): 120 sent of 500, 110 answered, 2 failed after 12s", benchLine(&p))
-	p.Requests, p.Failed = 0, 0
+	p.Cancelled = 7
+	require.Equal(t, "stage 1 (2 of 3): 120 sent of 500, 103 answered, 2 failed, 7 cancelled after 12s", benchLine(&p))
+	p.Requests, p.Failed, p.Cancelled = 0, 0, 0
 	require.Equal(t, "stage 1 (2 of 3): 120 sent, 112 answered after 12s", benchLine(&p))
 }
 

@@ -218,6 +218,9 @@ func rows(p *run.Progress) [][2]string {
 	for _, t := range p.Tails {
 		list = append(list, [2]string{t.What, alarmed(t.Lost(), t.String())})
 	}
+	if p.Cancelled > 0 {
+		list = append(list, [2]string{"cancelled", strconv.FormatInt(p.Cancelled, 10)})
+	}
 	left := "unknown"
 	if p.Left > 0 {
 		left = p.Left.Round(time.Second).String()

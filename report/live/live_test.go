@@ -394,3 +394,18 @@ func processorTime(b *testing.B) int64 {
 }
 
 var _ run.Observer = (*Server)(nil)
+
+// TestCancelled: what the end of a test cancels is counted apart from failures, and is in no chart.
+func TestCancelled(t *testing.T) {
+	s, p := start(t, Options{})
+	now := p.until(2100 * time.Millisecond)
+	now.Names.Reasons[1] = ledger.FailCancelled // every tenth request
+	now.Cancelled = 20
+	s.Progress(now)
+	require.Contains(t, string(s.now), `["failed","0"]`)
+	require.Contains(t, string(s.now), `["cancelled","20"]`)
+	for _, second := range s.ticks {
+		require.Zero(t, second.Values["rates"][2])
+	}
+	require.EqualValues(t, 90, s.ticks[1].Values["rates"][1])
+}

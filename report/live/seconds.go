@@ -3,8 +3,10 @@ package live
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"time"
 
+	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/run"
 )
 
@@ -89,7 +91,11 @@ func (s *seconds) add(p *run.Progress) (finished []tick) {
 	}
 	if p.Ended != nil {
 		start := s.started.UnixNano()
+		cancelled := slices.Index(p.Names.Reasons, ledger.FailCancelled)
 		for e, due := range p.Ended {
+			if e.Reason != 0 && int(e.Reason) == cancelled {
+				continue // the test ended, which is no failure of a server
+			}
 			s.at(time.Duration(e.DoneNS-start)).add(e, due)
 		}
 	}

@@ -200,7 +200,8 @@ func withoutScripts(t *testing.T, address string) {
 
 // TestLiveControl stops a test from its page, by the keyboard.
 func TestLiveControl(t *testing.T) {
-	r := startLive(t, startServer(t), "--target-qps", "100", "--min-duration", "5m", "--live-control")
+	s := startServer(t, "--ttft", "2s") // so that requests are in flight at the end
+	r := startLive(t, s, "--target-qps", "100", "--min-duration", "5m", "--live-control")
 	address, token, _ := strings.Cut(r.url, "#token=")
 	require.Len(t, token, 26)
 	stranger, tab := newTab(t), newTab(t)
@@ -221,6 +222,8 @@ func TestLiveControl(t *testing.T) {
 	require.NoError(t, chromedp.Do(tab, chromedp.KeyEvent(kb.Enter)))
 	waitFor(t, tab, "document.getElementById('verdict').textContent === 'INTERRUPTED'")
 	require.Contains(t, eval[string](t, tab, "document.getElementById('reasons').innerText"), "a viewer of the live page")
+	require.Regexp(t, `(?s)failed\s+0\n.*cancelled\s+[1-9]\d*\n`,
+		eval[string](t, tab, "document.getElementById('now').innerText"), "what the end cancels has not failed")
 	require.Equal(t, 130, r.wait(), r.out)
 }
 

@@ -241,12 +241,13 @@ func (t *trial) ended(e *eventlog.Request) {
 	if t.scan != nil {
 		t.scan.Add(e)
 	}
-	if !e.Cancelled && e.Ordinary() {
+	// Observers are not concerned with clients that left or were slow on purpose, nor with the end of the run.
+	if !e.Cancelled && e.Reason != ledger.FailCancelled && e.Ordinary() {
 		t.show(e)
 	}
 }
 
-// show passes a request on to observers. It omits those whose clients left or were slow on purpose.
+// show passes a request on to observers.
 func (t *trial) show(e *eventlog.Request) {
 	counter := t.counter()
 	if t.recent == nil && counter == nil {
@@ -298,7 +299,8 @@ func (t *trial) listen(stop func()) error {
 	var err error
 	t.gate, err = shard.Listen(t.Control, func() shard.Progress {
 		l := t.engine.Live()
-		return shard.Progress{Stage: l.Stage, Sent: l.Sent, Ended: l.Ended, Failed: l.Failed, Output: l.OutputTokens}
+		return shard.Progress{Stage: l.Stage, Sent: l.Sent, Ended: l.Ended, Failed: l.Failed,
+			Cancelled: l.Cancelled, Output: l.OutputTokens}
 	}, stop)
 	if err != nil {
 		return exit.Environment(exit.CodeOutputDir, "Choose another --control", "%w", err)
@@ -390,7 +392,7 @@ func (t *trial) watch() (stop func()) {
 			now := time.Now()
 			p := Progress{Live: t.engine.Live(), Stages: len(t.Profile.Load.Stages), Elapsed: now.Sub(t.started),
 				Expected: plan.Duration, Requests: int(plan.Requests)}
-			p.RatePerS = rate.PerSecond(now, p.Ended)
+			p.RatePerS = rate.PerSecond(now, p.Ended-p.Cancelled)
 			p.Servers = t.readings()
 			t.recent.take(&p)
 			t.Observer.Progress(p)

@@ -308,7 +308,11 @@ func (d *director) collect() error {
 		}
 		d.live[liveEnded].Add(1)
 		d.live[liveOutput].Add(int64(s.rec.OutputTokens))
-		if s.rec.Reason != "" {
+		switch s.rec.Reason {
+		case "":
+		case ledger.FailCancelled:
+			d.live[liveCancelled].Add(1)
+		default:
 			d.live[liveFailed].Add(1)
 		}
 		d.breakers.add(&s.rec)

@@ -54,6 +54,7 @@ const (
 	liveSent
 	liveEnded
 	liveFailed
+	liveCancelled
 	liveOutput
 	liveCounters
 )
@@ -62,13 +63,14 @@ const (
 type Live struct {
 	Stage               int // from 0
 	Sent, Ended, Failed int64
+	Cancelled           int64 // ended because the run ended early; not in Failed
 	OutputTokens        int64
 }
 
 // Live may be called at any time.
 func (e *Engine) Live() Live {
 	return Live{int(e.live[liveStage].Load()), e.live[liveSent].Load(), e.live[liveEnded].Load(),
-		e.live[liveFailed].Load(), e.live[liveOutput].Load()}
+		e.live[liveFailed].Load(), e.live[liveCancelled].Load(), e.live[liveOutput].Load()}
 }
 
 // Span is one stage as it took place.

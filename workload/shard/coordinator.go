@@ -119,6 +119,7 @@ func (c *Coordinator) add(p *peer, now Progress) {
 		sum.Sent += s.progress.Sent
 		sum.Ended += s.progress.Ended
 		sum.Failed += s.progress.Failed
+		sum.Cancelled += s.progress.Cancelled
 		sum.Output += s.progress.Output
 		sum.Last = sum.Last && s.progress.Last
 	}

@@ -41,7 +41,9 @@ type Progress struct {
 	Sent   int64 `json:"sent"`
 	Ended  int64 `json:"ended"`
 	Failed int64 `json:"failed"`
-	Output int64 `json:"output_tokens"`
+	// Cancelled is the number of requests that ended because the run ended early; not in Failed.
+	Cancelled int64 `json:"cancelled,omitempty"`
+	Output    int64 `json:"output_tokens"`
 	// Counted is how many seconds since the first start have been counted; in a sum, by all shards. Last: no request
 	// ended later. Second is the last of the seconds; in a sum, of the shard that has just reported. nil: no request ended
 	// in it.

@@ -39,8 +39,9 @@ func (p *Page) progress(now time.Time, sum Progress) run.Progress {
 	if p.rate == nil {
 		p.rate = ledger.NewRate(now.Add(-sum.Elapsed))
 	}
-	return run.Progress{Elapsed: sum.Elapsed, Total: p.Requests, Issued: sum.Sent, Done: sum.Ended,
-		Failed: sum.Failed, InFlight: max(sum.Sent-sum.Ended, 0), RatePerS: p.rate.PerSecond(now, sum.Ended),
+	return run.Progress{Elapsed: sum.Elapsed, Total: p.Requests, Issued: sum.Sent,
+		Done: sum.Ended - sum.Cancelled, Failed: sum.Failed, Cancelled: sum.Cancelled,
+		InFlight: max(sum.Sent-sum.Ended, 0), RatePerS: p.rate.PerSecond(now, sum.Ended-sum.Cancelled),
 		TTFTp99: time.Duration(p.ttft.Quantile(.99)), TPOTp99: time.Duration(p.tpot.Quantile(.99)),
 		Left: max(p.Expected-sum.Elapsed, 0)}
 }
