@@ -207,7 +207,9 @@
         svg.append(make("path", {class: "grid", d: `M${LEFT} ${this.toY(y)}H${right}`}),
           make("text", {class: "end", x: LEFT - 6, y: this.toY(y) + 4}, tick(y)));
       }
-      for (const x of marks(x0, x1, Math.max(2, Math.floor(this.width / 90)))) {
+      const n = Math.max(2, Math.floor(this.width / 90));
+      const alone = marks(x0, x1, n).length < 2; // one mark shows no scale
+      for (const x of marks(x0, x1, alone ? n + 1 : n)) {
         svg.append(make("path", {class: "tick", d: `M${this.toX(x)} ${floor}v4`}),
           make("text", {class: "middle", x: this.toX(x), y: floor + 20}, tick(x)));
       }

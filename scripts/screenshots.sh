@@ -33,7 +33,7 @@ until_file() {
 }
 
 bash scripts/causes.sh "$work" a
-picture report 1000,1880 "file://$work/a/report.html"
+picture report 1000,2022 "file://$work/a/report.html"
 
 bin/mlperf-go sim --dataset "$work/data.json" --ready-file "$work/live.url" --quiet --tpot 2ms --fault http_500=0.02 \
   2>/dev/null &
@@ -46,4 +46,4 @@ sleep 35
 # The browser would wait for the end of the event stream, so it gets a copy of the page.
 curl -s --unix-socket "$work/page.sock" http://localhost/ |
   sed 's/new EventSource(/({addEventListener() {}}, /' >"$work/live.html"
-picture live 1500,1650 "file://$work/live.html"
+picture live 1500,1510 "file://$work/live.html"
