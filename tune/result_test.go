@@ -82,19 +82,40 @@ func TestTimeThatIsLeft(t *testing.T) {
 	tn.search.capacity, tn.search.met, tn.search.answer = 100, 100, time.Second
 	tn.search.draw(10)
 	run := tn.about(Step{Kind: Confirm, Rate: tn.search.guess()})
-	probe := tn.about(Step{Kind: Rate, Answer: time.Second})
+	probe := tn.about(tn.search.probe(tn.search.guess()))
 	require.Greater(t, run, 10*time.Minute)
 	require.Equal(t, run+4*probe, tn.left())
-	for range 3 {
-		tn.search.measured = append(tn.search.measured, Measured{Kind: Rate})
+	require.Greater(t, probe, 2*time.Minute, "a quarter of a run")
+	for _, s := range []time.Duration{70, 80, 90} {
+		tn.search.measured = append(tn.search.measured, Measured{Kind: Rate, Took: s * time.Second})
 	}
-	require.Equal(t, run+2*probe, tn.left(), "two at least")
+	require.Equal(t, run+80*time.Second, tn.left(), "one at least, as long as those before")
 	tn.search.measured = append(tn.search.measured, Measured{Kind: Confirm})
-	require.Equal(t, run+2*probe, tn.left(), "an INVALID run is followed by others")
+	require.Equal(t, run+80*time.Second, tn.left(), "an INVALID run is followed by others")
 	tn.search.measured = append(tn.search.measured, Measured{Kind: Confirm, Valid: true})
 	require.Zero(t, tn.left())
 
 	require.Equal(t, 5*time.Second, tn.about(Step{Kind: Saturate, Queries: 40, Concurrency: 16, Answer: 2 * time.Second}))
 	tn.search.measured = append(tn.search.measured, Measured{Kind: Idle, Answer: 4 * time.Second})
 	require.Equal(t, 10*time.Second, tn.about(Step{Kind: Saturate, Queries: 40, Concurrency: 16, Answer: 2 * time.Second}))
+}
+
+// After each probe, the remaining time shown is about what the rest of a tune takes, on each of the virtual servers.
+func TestTimeThatIsLeftIsAbout(t *testing.T) {
+	for _, sh := range shapes {
+		g, shown, took := sh.goal(), 0.0, 0.0
+		for seed := range uint64(3) {
+			_, steps, rest := tuneVirtually(sh, 1000+seed)
+			tn := &tuner{search: NewSearch(g), state: &State{Goal: *g},
+				Options: Options{Plan: &plan.Plan{Test: &plan.Test{Scenario: &models.ScenarioRow{}}}}}
+			for _, m := range steps {
+				tn.search.Next()
+				tn.search.Observe(m)
+				if rest -= m.Took.Seconds(); m.Kind == Rate {
+					shown, took = shown+tn.left().Seconds(), took+rest
+				}
+			}
+		}
+		require.InDelta(t, 1, shown/took, 0.25, sh.name)
+	}
 }

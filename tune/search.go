@@ -133,6 +133,16 @@ func (s *Search) count(k Kind) (n int) {
 	return n
 }
 
+// took returns the time of all steps of a kind.
+func (s *Search) took(k Kind) (sum time.Duration) {
+	for i := range s.measured {
+		if s.measured[i].Kind == k {
+			sum += s.measured[i].Took
+		}
+	}
+	return sum
+}
+
 // Next returns the next step.
 func (s *Search) Next() Step {
 	idle := s.last(Idle)
@@ -325,9 +335,14 @@ func (s *Search) narrow() Step {
 		}
 		return Step{Kind: Confirm, Rate: rate}
 	}
-	full := s.goal.Queries(median)
-	return Step{Kind: Rate, Rate: round(median), Queries: max(int(probeShare*float64(full)), min(full, shortRun)),
-		Answer: s.memory(median)}
+	return s.probe(median)
+}
+
+// probe returns the longest probe at a rate.
+func (s *Search) probe(rate float64) Step {
+	full := s.goal.Queries(rate)
+	return Step{Kind: Rate, Rate: round(rate), Queries: max(int(probeShare*float64(full)), min(full, shortRun)),
+		Answer: s.memory(rate)}
 }
 
 // bound returns the highest rate worth a measurement: 1 % below the lowest rate at which a full-length run was INVALID.

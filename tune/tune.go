@@ -423,8 +423,14 @@ func (t *tuner) about(step Step) time.Duration {
 	case Reference:
 		return time.Duration(float64(step.Queries)/step.Rate*float64(time.Second)) + (fill+1)*answer
 	}
-	return (fill + leastParts*(part+leadIn) + 1) * answer
+	if n := t.search.count(Rate); n > 0 { // like those before it
+		return t.search.took(Rate) / time.Duration(n)
+	}
+	return time.Duration(float64(step.Queries)/step.Rate*float64(time.Second)) + answer // undecided to its end
 }
+
+// usualProbes is how many probes a tune takes.
+const usualProbes = 4
 
 // left estimates the time of the rest of the tune: a few more probes, and the confirming run.
 func (t *tuner) left() time.Duration {
@@ -441,7 +447,6 @@ func (t *tuner) left() time.Duration {
 		}
 		return t.about(Step{Kind: Confirm, Rate: rate})
 	}
-	probes := max(2, 4-t.search.count(Rate))
-	return t.about(Step{Kind: Confirm, Rate: rate}) + time.Duration(probes)*t.about(Step{Kind: Rate, Rate: rate,
-		Answer: t.search.answer})
+	probes := max(1, usualProbes-t.search.count(Rate))
+	return t.about(Step{Kind: Confirm, Rate: rate}) + time.Duration(probes)*t.about(t.search.probe(rate))
 }
