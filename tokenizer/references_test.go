@@ -176,7 +176,7 @@ func TestFieldsOfAMessage(t *testing.T) {
 	}
 }
 
-// A part may have as many steps and as deep Sequences as the limits say.
+// A part may have as many steps and as deep Sequences as the limits allow.
 func TestLimitsOfSteps(t *testing.T) {
 	sequences := func(sizes ...int) []byte {
 		var all []any

@@ -160,7 +160,7 @@ func TestFieldsOfAModel(t *testing.T) {
 	}
 }
 
-// Pieces are as long, and as many bytes together, as the limits say.
+// Pieces are as long, and as many bytes together, as the limits allow.
 func TestLimitsOfPieces(t *testing.T) {
 	doc := &spFile{bytes: mostPiecesBytes - mostPieceBytes}
 	require.ErrorContains(t, doc.readPiece(message(1, strings.Repeat("a", mostPieceBytes+1))), "more than 256 bytes")

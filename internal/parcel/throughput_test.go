@@ -53,7 +53,7 @@ func TestThroughput(t *testing.T) {
 	}
 }
 
-// cost is what a transfer takes.
+// cost is what a transfer needs.
 type cost struct{ wall, processor time.Duration }
 
 func best(a, b cost) cost { return cost{min(a.wall, b.wall), min(a.processor, b.processor)} }

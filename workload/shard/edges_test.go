@@ -196,7 +196,7 @@ func TestFiguresOfAPage(t *testing.T) {
 			ttft, tpot := new(ledger.Batch), new(ledger.Batch)
 			ttft.Record(c.ttft)
 			tpot.Record(c.tpot)
-			for range 2 { // counts stay as they are, since the page's server takes them too
+			for range 2 { // counts stay as they are, since the page's server reads them too
 				var to ledger.Histogram
 				merge(&to, ttft)
 				require.EqualValues(t, 1, to.Count())

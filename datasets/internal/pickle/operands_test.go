@@ -228,7 +228,7 @@ func TestRowsInArraysAndBadColumns(t *testing.T) {
 	}
 }
 
-// The memo is a dict of numbers, in which MEMOIZE takes the number of its entries, as in Python.
+// The memo is a dict of numbers, in which MEMOIZE uses the number of its entries, as in Python.
 func TestMemo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &machine{}
