@@ -155,8 +155,8 @@ func (r *Run) view(number int) (runView, error) {
 
 // noTokenTimes explains why a run of LoadGen has no charts of ITL (docs/reference/report.md#bins).
 const noTokenTimes = "There are no charts of the time between tokens (ITL): neither the request log nor LoadGen's " +
-	"logs have a time for each token. The table of latencies has its percentiles over the whole run; TPOT is its mean in " +
-	"each answer."
+	"logs have a time for each token. The table of latencies has its percentiles over the whole run; TPOT is its " +
+	"mean in each answer."
 
 // Mark returns the line that marks a record of another version; "" for this version.
 func (r *Run) Mark() string {
