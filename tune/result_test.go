@@ -100,7 +100,7 @@ func TestTimeThatIsLeft(t *testing.T) {
 	require.Equal(t, 10*time.Second, tn.about(Step{Kind: Saturate, Queries: 40, Concurrency: 16, Answer: 2 * time.Second}))
 }
 
-// After each probe, the remaining time shown is about what the rest of a tune takes, on each of the virtual servers.
+// After each probe, the remaining time shown is about what the rest of a tune needs, on each of the virtual servers.
 func TestTimeThatIsLeftIsAbout(t *testing.T) {
 	for _, sh := range shapes {
 		g, shown, took := sh.goal(), 0.0, 0.0

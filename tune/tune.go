@@ -429,7 +429,7 @@ func (t *tuner) about(step Step) time.Duration {
 	return time.Duration(float64(step.Queries)/step.Rate*float64(time.Second)) + answer // undecided to its end
 }
 
-// usualProbes is how many probes a tune takes.
+// usualProbes is how many probes a tune needs.
 const usualProbes = 4
 
 // left estimates the time of the rest of the tune: a few more probes, and the confirming run.
