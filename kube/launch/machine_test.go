@@ -144,7 +144,7 @@ func at1(change func(*corev1.Pod), code exit.Code, text string) course {
 
 // courses are all ways through the states of a pod, with every reason of the tables.
 func courses() map[string]course {
-	noNode := func(p *corev1.Pod) { unschedulable(time.Now())(p) }
+	noNode := func(p *corev1.Pod) { unschedulable(time.Now(), "")(p) }
 	deleted := func(p *corev1.Pod) {
 		running(p)
 		p.DeletionTimestamp, p.Finalizers = &metav1.Time{Time: time.Now()}, []string{"test/hold"}

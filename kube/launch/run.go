@@ -215,7 +215,7 @@ func (f *follower) see(pods []*corev1.Pod, starting *time.Timer) bool {
 			running++
 			f.begin(p)
 		case Failed, Broken:
-			var err error = exit.Environment(s.Class, "", "%s", s.Text)
+			err := s.AsError()
 			if s.Phase == Failed && f.Attempts > 0 {
 				err = f.awaitSuccessor(p, s)
 			}

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -31,6 +32,22 @@ type State struct {
 	Exit  int       // of the command, in the phase Ended
 	Class exit.Code // of the error, in the phases Failed and Broken (cluster.Launcher ...)
 	Text  string    // one sentence about a waiting, failed or broken pod
+}
+
+// cannotStart is the error of a pod in the phase Broken.
+type cannotStart struct{ text string }
+
+func (e cannotStart) Error() string { return e.text }
+
+// CannotStart reports whether a launch failed because its pods cannot start. Another launch would fail the same way.
+func CannotStart(err error) bool { return errors.As(err, new(cannotStart)) }
+
+// AsError returns what a lost or broken pod means for its launch.
+func (s State) AsError() error {
+	if s.Phase == Broken {
+		return exit.Environment(s.Class, "", "%w", cannotStart{s.Text})
+	}
+	return exit.Environment(s.Class, "", "%s", s.Text)
 }
 
 // unschedulableAfter is how long a pod may lack a node before that is an error: autoscalers need a minute or two.
@@ -156,6 +173,9 @@ func judgeWaiting(p *corev1.Pod, now time.Time) State {
 		}
 		text := sentence(p, "no node accepts the pod", c.Message)
 		if now.Sub(c.LastTransitionTime.Time) > unschedulableAfter {
+			if strings.Contains(c.Message, "PersistentVolumeClaim") {
+				text += ". Name a --storage-class that offers ReadWriteMany, or omit --pvc"
+			}
 			return State{Phase: Broken, Class: cluster.Scheduling, Text: text}
 		}
 		return State{Phase: Waiting, Text: text}

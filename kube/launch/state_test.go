@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -34,10 +35,10 @@ func ended(reason string, code, signal int32) func(*corev1.Pod) {
 	}
 }
 
-func unschedulable(since time.Time) func(*corev1.Pod) {
+func unschedulable(since time.Time, why string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
-			Reason: "Unschedulable", Message: "0/3 nodes", LastTransitionTime: metav1.NewTime(since)}}
+			Reason: "Unschedulable", Message: "0/3 nodes" + why, LastTransitionTime: metav1.NewTime(since)}}
 	}
 }
 
@@ -71,14 +72,17 @@ func TestJudge(t *testing.T) {
 		"name":          {waitingFor("InvalidImageName"), State{Phase: Broken, Class: cluster.Launcher}, "--image"},
 		"loop":          {waitingFor("CrashLoopBackOff"), State{Phase: Failed, Class: cluster.Launcher}, "ends repeatedly"},
 		"creating":      {waitingFor("ContainerCreating"), State{Phase: Waiting}, ""},
-		"no node yet":   {unschedulable(now.Add(-time.Minute)), State{Phase: Waiting}, "0/3 nodes"},
-		"no node": {unschedulable(now.Add(-3 * time.Minute)), State{Phase: Broken, Class: cluster.Scheduling},
+		"no node yet":   {unschedulable(now.Add(-time.Minute), ""), State{Phase: Waiting}, "0/3 nodes"},
+		"no node": {unschedulable(now.Add(-3*time.Minute), ""), State{Phase: Broken, Class: cluster.Scheduling},
 			"0/3 nodes"},
+		"no volume": {unschedulable(now.Add(-3*time.Minute), ": pod has unbound immediate PersistentVolumeClaims"),
+			State{Phase: Broken, Class: cluster.Scheduling}, "Name a --storage-class that offers ReadWriteMany"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Judge(podWith(c.change), now)
 			require.Contains(t, got.Text, c.text)
 			require.NotContains(t, got.Text, "\x1b", "foreign text is quoted")
+			require.Equal(t, c.want.Phase == Broken, CannotStart(fmt.Errorf("outside: %w", got.AsError())))
 			got.Text = ""
 			require.Equal(t, c.want, got)
 		})

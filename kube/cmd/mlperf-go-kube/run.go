@@ -145,7 +145,7 @@ func (cmd runCommand) run(c *cli.Context) error {
 			options.Output = filepath.Join(options.Output, list[i].Folder())
 			cmd.notify(fmt.Sprintf("run %d of %d: %s", i+1, len(launches), list[i].Folder()))
 		}
-		err = cmd.tryAgain(v, w, options, func(o launch.Options) error {
+		err = cmd.tryAgain(v.Attempts(), w, options, func(o launch.Options) error {
 			return cmd.measure(c, access, o, list[i], targets[i], w)
 		})
 		if worst = max(worst, cmd.exit); err != nil || worst > 0 && v.StopOnError() || w.stopped() {
@@ -159,21 +159,20 @@ func (cmd runCommand) run(c *cli.Context) error {
 
 // tryAgain calls measure until it succeeds, at most as often as the file of treatments allows. Every attempt has an id
 // and a folder of its own. A lost pod is a failed attempt; other errors would occur again.
-func (cmd runCommand) tryAgain(v *contract.Invocation, w *watcher, o launch.Options,
-	measure func(launch.Options) error) error {
+func (cmd runCommand) tryAgain(most int, w *watcher, o launch.Options, measure func(launch.Options) error) error {
 	id, output := o.ID, o.Output
 	for try := 1; ; try++ {
 		cmd.exit = 0
 		err := measure(o)
-		failed := err == nil && cmd.exit != 0 || err != nil && exit.Classify(err).Code == cluster.Launcher
-		if !failed || try >= v.Attempts() || w.stopped() {
+		lost := err != nil && exit.Classify(err).Code == cluster.Launcher && !launch.CannotStart(err)
+		if !lost && (err != nil || cmd.exit == 0) || try >= most || w.stopped() {
 			return err
 		}
 		tail := fmt.Sprintf("-attempt-%d", try+1)
 		if o.ID, o.Output = id+tail, output+tail; err != nil {
 			cmd.notify(err.Error())
 		}
-		cmd.notify(fmt.Sprintf("attempt %d of %d: %s", try+1, v.Attempts(), o.ID))
+		cmd.notify(fmt.Sprintf("attempt %d of %d: %s", try+1, most, o.ID))
 	}
 }
 

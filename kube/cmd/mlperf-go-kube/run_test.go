@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/mlperf-go/mlperf-go/kube/kubetest"
+	"github.com/mlperf-go/mlperf-go/kube/launch"
 	"github.com/mlperf-go/mlperf-go/kube/objects"
 	"github.com/mlperf-go/mlperf-go/kube/snapshot"
 	"github.com/mlperf-go/mlperf-go/kube/target"
@@ -265,6 +268,39 @@ func TestAttempts(t *testing.T) {
 	require.NotContains(t, errs, "attempt 3")
 	for _, folder := range []string{"results/twice_0", "results-attempt-2/twice-attempt-2_0"} {
 		require.FileExists(t, filepath.Join(filepath.Dir(output), folder, "worker.json"))
+	}
+}
+
+// TestTryAgain lists what is worth another attempt: a lost pod or a failed command, but not a pod that cannot start.
+func TestTryAgain(t *testing.T) {
+	broken := &corev1.Pod{}
+	broken.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{
+		Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull"}}}}
+	lost := &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted"}}
+	for name, c := range map[string]struct {
+		exits []int // of the command in each attempt
+		err   error // of each attempt
+		want  int   // attempts
+	}{
+		"a success":               {exits: []int{0}, want: 1},
+		"a failure at first":      {exits: []int{1, 0}, want: 2},
+		"failures only":           {exits: []int{1, 1, 1}, want: 3},
+		"a lost pod":              {exits: []int{0, 0, 0}, err: launch.Judge(lost, time.Now()).AsError(), want: 3},
+		"a pod that cannot start": {exits: []int{0}, err: launch.Judge(broken, time.Now()).AsError(), want: 1},
+		"another error":           {exits: []int{0}, err: errors.New("the disk is full"), want: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := runCommand{&program{stderr: io.Discard}}
+			var folders []string
+			err := cmd.tryAgain(3, &watcher{stop: t.Context()}, launch.Options{Output: "out"}, func(o launch.Options) error {
+				cmd.exit = c.exits[len(folders)]
+				folders = append(folders, o.Output)
+				return c.err
+			})
+			require.Equal(t, c.err, err)
+			require.Equal(t, []string{"out", "out-attempt-2", "out-attempt-3"}[:c.want], folders)
+			require.Equal(t, c.exits[c.want-1], cmd.exit)
+		})
 	}
 }
 
