@@ -84,9 +84,6 @@ func Run(ctx context.Context, o Options) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	if before != nil && before.Result != nil && before.Result.Confirmed {
-		return before, nil
-	}
 	rehearsal, err := rehearse.Start(ctx, o.Plan, rehearse.Options{Folder: o.Folder})
 	if err != nil {
 		return nil, err
@@ -232,6 +229,10 @@ const mostRepeats = 2
 func (t *tuner) run(ctx context.Context, client *run.ProbeClient, before *State) error {
 	if err := t.begin(client, before); err != nil {
 		return err
+	}
+	if before != nil && before.Result != nil && before.Result.Confirmed {
+		t.state = before // begin has compared its settings
+		return nil
 	}
 	spoiled := 0
 	for step := t.search.Next(); step.Kind != Finished; step = t.search.Next() {
