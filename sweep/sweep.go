@@ -56,6 +56,7 @@ var meaningless = [][2]string{
 	{"target-qps", "Use --rates"}, {"concurrency", "Use --concurrencies"},
 	{"min-duration", "Use --point-duration"}, {"min-queries", "Use --point-queries"},
 	{"max-duration", "Use --point-longest"}, {"max-queries", "Use --point-longest"}, {"audit-config", "Leave it out"},
+	{"trace-spans", "Use it with `mlperf-go run`"}, {"profile-window", "Use it with `mlperf-go run`"},
 }
 
 // sweeper is one sweep in this process.

@@ -23,6 +23,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/run/rehearse"
+	"github.com/mlperf-go/mlperf-go/run/study"
 )
 
 // The file of a search by LoadGen, and its form (docs/reference/loadgen.md#find-peak).
@@ -143,7 +144,7 @@ func checkPeak(o *Options) error {
 	case o.Resume:
 		return exit.Usage(exit.CodeTuneState, "Choose another --output-dir", "LoadGen cannot continue a search")
 	}
-	return nil
+	return study.Reject(p, "a search for the peak", meaningless)
 }
 
 // errBudget is the cause of the end of a search's process.

@@ -34,6 +34,7 @@ func TestPlansThatCannotBeTuned(t *testing.T) {
 			0.95, exit.CodeOfflineStrategy},
 		"a rate":             {plan.Settings{"target-qps": "5"}, 0.95, exit.CodeTargetQPS},
 		"an audit":           {plan.Settings{"audit-config": audit}, 0.95, exit.CodeAuditConfig},
+		"a profile":          {plan.Settings{"profile-window": "3,4"}, 0.95, exit.CodeSetting},
 		"no limit":           {plan.Settings{"model": "generic"}, 0.95, exit.CodeLimit},
 		"a limit of its own": {plan.Settings{"model": "generic", "ttft-limit": "1s"}, 0.95, ""},
 		"Offline, no limit":  {plan.Settings{"model": "generic", "scenario": "Offline"}, 0.95, ""},

@@ -23,6 +23,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/run/rehearse"
+	"github.com/mlperf-go/mlperf-go/run/study"
 )
 
 // Observer receives the progress of a tune. Its methods are never called concurrently.
@@ -150,8 +151,12 @@ func (t *tuner) check() error {
 		return exit.Usage(exit.CodeConfidence, "Give a share such as 0.95", "--confidence %v is not between 0.5 and 1",
 			t.Confidence)
 	}
-	return nil
+	return study.Reject(p, "a tune", meaningless)
 }
+
+// meaningless are the settings of a run that a tune cannot use, with advice. The rate of a profiled run is not the
+// server's.
+var meaningless = [][2]string{{"profile-window", "Use it with `mlperf-go run`"}}
 
 // offline reports whether the tune seeks the highest throughput, without limits.
 func (t *tuner) offline() bool { return t.Plan.Scenario.LoadGen == models.Offline }
