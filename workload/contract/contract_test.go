@@ -44,6 +44,9 @@ func TestPrecedence(t *testing.T) {
 	list := rendered(t, Flags{scenario: {path}}, environ)
 	require.Equal(t, "sanity_concurrent", list[0].Name)
 	require.Equal(t, []string{"x/y", "z"}, []string{list[0].Model, list[1].Model})
+	require.Equal(t, "x-y-sanity_concurrent", list[0].Folder())
+	list[0].Server = "pod/a:1"
+	require.Equal(t, "pod-a-1-x-y-sanity_concurrent", list[0].Folder())
 	require.Equal(t, "sanity_random", rendered(t, Flags{scenario: {path}, Workload: {"sanity_random"}}, environ)[0].Name)
 	environ["LLMDBENCH_WORKLOAD"] = "concurrent-1k-1k"
 	require.Equal(t, "concurrent-1k-1k", rendered(t, Flags{}, environ)[0].Name, "the newer variable counts")

@@ -220,16 +220,21 @@ func (v *Invocation) readTreatments() error {
 type Rendered struct {
 	Name    string // of the profile and its treatment; it fits a file name
 	Model   string // one of the models; empty: the profile's
+	Server  string // one of several servers that get runs of their own; empty: there is one
 	Profile *profile.Profile
 	several bool // whether there are several models
 }
 
-// Folder names the run among others: the model is part of it if there are several.
+// Folder names the run among others: the server and the model are part of it if there are several.
 func (r *Rendered) Folder() string {
+	name := r.Name
 	if r.several {
-		return plainName(r.Model) + "-" + r.Name
+		name = plainName(r.Model) + "-" + name
 	}
-	return r.Name
+	if r.Server != "" {
+		name = plainName(r.Server) + "-" + name
+	}
+	return name
 }
 
 // Render returns the profiles: one for each model and treatment.
@@ -250,7 +255,8 @@ func (v *Invocation) Render() ([]Rendered, error) {
 			if t.Name != "" {
 				name += "-" + t.Name
 			}
-			list = append(list, Rendered{plainName(name), strings.TrimSpace(model), p, len(models) > 1})
+			list = append(list, Rendered{Name: plainName(name), Model: strings.TrimSpace(model), Profile: p,
+				several: len(models) > 1})
 		}
 	}
 	return list, nil

@@ -78,7 +78,7 @@ func (cmd runCommand) command() *cli.Command {
 		Name: "run", Usage: "run a workload profile in pods, and collect the results",
 		Flags: append(slices.Concat(clusterFlags(), podFlags(), workloadFlags(), liveFlags("all shards"), metricsFlags()),
 			contractFlag("methods", "server to find without --endpoint-url: standalone, modelservice, KIND/NAME, "+
-				"KEY=VALUE, or a part of a name; with :PORT"),
+				"KEY=VALUE, or a part of a name; with :PORT. Each of NAME,NAME gets its own runs"),
 			&cli.IntFlag{Name: "parallelism", Aliases: []string{"j"}, Usage: "pods that each send the whole load", Value: 1},
 			&cli.IntFlag{Name: "shards", Usage: "pods that divide one load between them, and start together"},
 			&cli.StringFlag{Name: "reset-cache", DefaultText: "auto; off with several pods of --parallelism",

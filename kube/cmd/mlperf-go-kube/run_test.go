@@ -123,6 +123,14 @@ func TestProfiles(t *testing.T) {
 			[]string{"- --reset-cache\n        - \"off\"\n"}, 1},
 		"any server": {[]string{"-w", own, "-p", "serving,bench", "-t", "vllm"}, nil, []string{"- http://mock:1234",
 			"mlperf-go/target: 'mock/vllm in the namespace serving", "namespace: bench\n"}, 1},
+		"servers": {[]string{"-w", own, "-m", "a,b", "-t", "standalone, service/vllm:8000"}, nil,
+			[]string{"target: 'mock/standalone in", "target: 'mock/service/vllm:8000 in", "inference-perf-x-4"}, 4},
+		"servers of the environment": {[]string{"-w", own}, map[string]string{"LLMDBENCH_DEPLOY_METHODS": "a,b"},
+			[]string{"target: 'mock/a in", "target: 'mock/b in"}, 2},
+		"one selector": {[]string{"-w", own, "-t", "app=vllm,role=decode"}, nil,
+			[]string{"target: 'mock/app=vllm,role=decode in"}, 1},
+		"list beside a URL": {[]string{"-w", own, "-t", "a,b", "-U", "http://h:1"}, nil, []string{"- http://h:1"}, 1},
+
 		"two servers": {[]string{"-w", own, "-U", "http://h:1,http://h:2"}, nil, []string{"- http://h:1", "- http://h:2"}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -194,6 +202,8 @@ func TestBadCommandLines(t *testing.T) {
 		"--live shows": {"-l", "inference-perf", "-w", "sanity_random", "-U", "http://h:1", "--live", ":0"},
 		`--reset-cache "sometimes" is not one of auto, off, require`: {"-l", "inference-perf", "-w", "sanity_random", "-U",
 			"http://h:1", "--reset-cache", "sometimes"},
+		`-t "a,,b" has an empty name, or one twice`: {"-l", "inference-perf", "-w", "sanity_random", "-t", "a,,b"},
+		`-t "a,b,a" has`:        {"-l", "inference-perf", "-w", "sanity_random", "-t", "a,b,a"},
 		"is not absolute":       {"-l", "inference-perf", "-w", "sanity_random", "--results-dir", "x"},
 		"expected KEY=VALUE":    {"-l", "inference-perf", "-w", "sanity_random", "-U", "http://h:1", "-o", "min"},
 		"cannot read the treat": {"-l", "inference-perf", "-w", "sanity_random", "-U", "http://h:1", "-e", "absent.yaml"},
@@ -347,6 +357,32 @@ func TestFoundServer(t *testing.T) {
 	code, _, errs = kube(append(args, "-p", bed+","+bed)...)
 	require.Equal(t, 2, code, errs)
 	require.Contains(t, errs, `nothing in the namespace "`+bed+`" is a server named "modelservice"`)
+}
+
+// TestSeveralServers measures each server of --methods in turn, with a folder and an id of its own.
+func TestSeveralServers(t *testing.T) {
+	t.Parallel()
+	tc := kubetest.Cluster(t)
+	namespace, output := kubetest.Namespace(t, tc), t.TempDir()
+	names := []string{"one", "two"}
+	var ports []int32
+	for _, name := range names {
+		ports = append(ports, startServer(t, tc, namespace, name))
+	}
+	code, _, errs := kube("run", "--kubeconfig", tc.UserKubeconfig(true), "-p", namespace, "--image", kubetest.ImageName,
+		"--cpu", "1", "--memory", "1Gi", "-r", output, "-w", write(t, own), "--id", "x", "-t", strings.Join(names, ","))
+	require.LessOrEqual(t, code, 1, errs) // a busy machine makes a run INVALID
+	for i, name := range names {
+		folder := filepath.Join(output, name+"-own")
+		text, err := os.ReadFile(filepath.Join(folder, "target.json"))
+		require.NoError(t, err, errs)
+		url := fmt.Sprintf("http://127.0.0.1:%d", ports[i])
+		require.Contains(t, string(text), url)
+		r, err := bench.Read(filepath.Join(folder, fmt.Sprintf("x-%d_0", i+1), "run"))
+		require.NoError(t, err, errs)
+		require.EqualValues(t, 20, r.Measured.Total.Requests.OK)
+		require.Equal(t, url, r.Endpoints[0].URL)
+	}
 }
 
 // serverToken is a secret of the server that startServer runs.

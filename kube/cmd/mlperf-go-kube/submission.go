@@ -113,7 +113,14 @@ func (cmd submissionCommand) aim(c *cli.Context, access *cluster.Cluster, l *obj
 	if !c.IsSet("methods") || hasFlag(l.Args, "endpoint") {
 		return nil
 	}
-	t, err := runCommand(cmd).find(c, access, "")
+	names, err := serverNames(c)
+	if err != nil {
+		return err
+	}
+	if len(names) > 1 {
+		return exit.Usage(exit.CodeUsage, "Start a campaign for each", "-t %q names several servers", c.String("methods"))
+	}
+	t, err := runCommand(cmd).find(c, access, names[0], "")
 	if err != nil {
 		return err
 	}

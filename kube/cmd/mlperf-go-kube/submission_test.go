@@ -190,6 +190,7 @@ func TestSubmissionCommandLines(t *testing.T) {
 		"--image requires a value":         {"-k", "c", "--model", "m", "--image", "--keep"},
 		"--live-control requires --live":   {"-k", "c", "--model", "m", "--live-control"},
 		"which ends the page of --live":    {"-k", "c", "--model", "m", "--live", ":0", "--wait-timeout", "0"},
+		`-t "a,b" names several servers`:   {"-k", "c", "--model", "m", "-t", "a,b"},
 		"two files are named file.yaml":    {"-k", "c", "--model", system, "--file", system, "--file", system},
 		"no such file or directory":        {"-k", "c", "--model", "m", "--file", "/no/file"},
 		"Required flag \"image\" not set":  nil,

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -15,6 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/kube/objects"
 	"github.com/mlperf-go/mlperf-go/kube/snapshot"
 	"github.com/mlperf-go/mlperf-go/kube/target"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/workload/contract"
 )
 
@@ -37,7 +41,7 @@ func (cmd runCommand) aim(c *cli.Context, access *cluster.Cluster, v *contract.I
 	for i, l := range launches {
 		urls := given
 		if len(given) == 0 && (c.IsSet("methods") || list[i].Profile.API.Endpoint == "") {
-			t, err := cmd.find(c, access, list[i].Model)
+			t, err := cmd.find(c, access, cmp.Or(list[i].Server, c.String("methods")), list[i].Model)
 			if err != nil {
 				return nil, err
 			}
@@ -51,8 +55,42 @@ func (cmd runCommand) aim(c *cli.Context, access *cluster.Cluster, v *contract.I
 	return found, nil
 }
 
-func (cmd runCommand) find(c *cli.Context, access *cluster.Cluster, model string) (*target.Target, error) {
-	q := target.Query{Namespace: stackOf(c), Name: c.String("methods"), Model: model}
+// serverNames returns the names that --methods lists. A list with = is one label selector.
+func serverNames(c *cli.Context) ([]string, error) {
+	text := c.String("methods")
+	if !strings.Contains(text, ",") || strings.Contains(text, "=") {
+		return []string{text}, nil
+	}
+	names := strings.Split(text, ",")
+	for i, name := range names {
+		names[i] = strings.TrimSpace(name)
+		if names[i] == "" || slices.Contains(names[:i], names[i]) {
+			return nil, exit.Usage(exit.CodeUsage, "Name each server once, as in -t standalone,modelservice",
+				"-t %q has an empty name, or one twice", text)
+		}
+	}
+	return names, nil
+}
+
+// perServer returns the profiles for each server of --methods: all of the first server come first.
+func perServer(c *cli.Context, v *contract.Invocation, list []contract.Rendered) ([]contract.Rendered, error) {
+	names, err := serverNames(c)
+	if err != nil || len(names) == 1 || len(v.Values(contract.Endpoint)) > 0 {
+		return list, err
+	}
+	var all []contract.Rendered
+	for _, name := range names {
+		for _, r := range list {
+			r.Server = name
+			all = append(all, r)
+		}
+	}
+	return all, nil
+}
+
+// find returns the server with a name, which is a value of --methods.
+func (cmd runCommand) find(c *cli.Context, access *cluster.Cluster, name, model string) (*target.Target, error) {
+	q := target.Query{Namespace: stackOf(c), Name: name, Model: model}
 	if access == nil {
 		return &target.Target{Query: q.Name, Kind: "mock", Name: q.Name, Namespace: q.Namespace, URLs: []string{mockURL}}, nil
 	}

@@ -77,7 +77,7 @@ func (cmd runCommand) setVariables(c *cli.Context) error {
 	return nil
 }
 
-// profilesOf renders the profile of a command line for each model and treatment.
+// profilesOf renders the profile of a command line for each server, model and treatment.
 func (cmd runCommand) profilesOf(c *cli.Context) (*contract.Invocation, []contract.Rendered, error) {
 	v, notes, err := contract.Resolve(contract.Given(c, contract.Bench), os.LookupEnv)
 	if errors.Is(err, contract.ErrNoWorkload) {
@@ -99,7 +99,8 @@ func (cmd runCommand) profilesOf(c *cli.Context) (*contract.Invocation, []contra
 	for _, note := range notes {
 		cmd.notify(note)
 	}
-	return v, list, nil
+	list, err = perServer(c, v, list)
+	return v, list, err
 }
 
 // launchesOf returns a launch for each profile. The ids of several end with a number.
