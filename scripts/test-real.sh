@@ -11,33 +11,8 @@ home=${REAL_HOME:-$PWD/.cache/real/$server}
 scripts=$PWD/scripts/real
 export CGO_CFLAGS=${CGO_CFLAGS:--O2 -g -Wno-deprecated-declarations}
 
-skip() {
-  echo "skipped: no real $server server on this machine: $1"
-  exit 0
-}
-
-# packages FILE: what FILE names, unless it is there already.
-packages() {
-  cmp -s "$1" "$home/installed.txt" && return
-  rm -rf "$home"
-  mkdir -p "$home"
-  PIP_ROOT_USER_ACTION=ignore python3 -m pip install --quiet --disable-pip-version-check --target "$home/packages" -r "$1" >"$home/pip.log" 2>&1 ||
-    skip "pip could not install $(paste -sd' ' "$1"): $(tail -1 "$home/pip.log")"
-  cp "$1" "$home/installed.txt"
-}
-
-# environment: creates an empty virtual environment.
-environment() {
-  rm -rf "$home"
-  mkdir -p "$home"
-  python3 -m venv "$home/venv" >"$home/pip.log" 2>&1 || skip "python3 makes no virtual environment: $(tail -1 "$home/pip.log")"
-}
-
-# install ARGS...: installs packages in the environment.
-install() {
-  "$python" -m pip install --quiet --disable-pip-version-check "$@" >>"$home/pip.log" 2>&1 ||
-    skip "pip could not install $*: $(tail -1 "$home/pip.log")"
-}
+what="real $server server"
+. scripts/real/install.sh
 
 # weights KIND...: creates tiny models with the environment's Python.
 weights() {
@@ -57,14 +32,7 @@ llamacpp)
   ;;
 vllm)
   python=$home/venv/bin/python
-  if ! cmp -s "$scripts/vllm.txt" "$home/installed.txt"; then
-    environment
-    install --no-deps -r "$scripts/vllm.txt"
-    "$python" "$scripts/vllm_install.py" requires >"$home/requires.txt"
-    install -r "$home/requires.txt" -r "$scripts/torch.txt"
-    "$python" "$scripts/vllm_install.py" name
-    cp "$scripts/vllm.txt" "$home/installed.txt"
-  fi
+  vllm
   weights random end
   ;;
 sglang)
