@@ -285,7 +285,7 @@ func TestEndpointGoneForAWhile(t *testing.T) {
 	state, outcomes, err := campaign.Inspect(folder)
 	require.NoError(t, err)
 	require.Equal(t, campaign.Pending, state.Steps[0].Status)
-	require.Equal(t, "endpoint", state.Steps[0].Code)
+	require.EqualValues(t, "endpoint", state.Steps[0].Code)
 	require.Equal(t, campaign.Done, outcomes[1].Entry.Status, "what is valid stays so")
 
 	r.connect(url)
