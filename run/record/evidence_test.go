@@ -354,8 +354,13 @@ func TestEachRuleAlone(t *testing.T) {
 			verdict: Invalid, codes: []Code{CodeAccuracyBelowTarget}, text: "2 samples", exit: exit.StatusInvalid},
 		"a limit lost, with --fail-fast": {change: func(e *Evidence) {
 			e.Ended = &LimitLost{Tail: Tail{What: "TTFT", Limit: 2 * time.Second, Queries: 100, Over: 3}}
-		}, verdict: Invalid, codes: []Code{CodeScenarioLimit, CodeFailedSamples}, text: "3 queries have a TTFT over 2s",
-			exit: exit.StatusInvalid},
+		}, verdict: Invalid, codes: []Code{CodeScenarioLimit, CodeFailedSamples},
+			text: "can no longer become valid (--fail-fast)\n--fail-fast ended the test\n", exit: exit.StatusInvalid},
+		"a limit lost, with --fail-fast, while queries wait": {change: func(e *Evidence) {
+			e.Ended = &LimitLost{Tail: Tail{What: "TTFT", Limit: 2 * time.Second, Queries: 100, Over: 3}}
+			e.Record.Samples.Failed, e.Record.Samples.FailedByReason = 7, map[ledger.Reason]int64{ledger.FailCancelled: 7}
+		}, verdict: Invalid, codes: []Code{CodeScenarioLimit, CodeFailedSamples},
+			text: "samples failed, cancelled 7; --fail-fast ended the test\n", exit: exit.StatusInvalid},
 		"a limit of the whole answer": {
 			terms:   &Terms{Mode: models.Performance, Scenario: models.Server, AnswerLimit: 12 * time.Second},
 			change:  func(e *Evidence) { e.Logs.Result["result_99.00_percentile_latency_ns"] = int64(12e9) },

@@ -41,7 +41,15 @@ func endedEarly(e *Evidence) *Cause {
 		e.Record.Samples.Failed > 0 { // failedSamples reports the cause too
 		return nil
 	}
-	return &Cause{Code: CodeFailedSamples, Text: fmt.Sprintf("the test was ended: %v", e.Ended)}
+	return &Cause{Code: CodeFailedSamples, Text: e.ending()}
+}
+
+// ending describes why a test was ended, if limitLost does not.
+func (e *Evidence) ending() string {
+	if limitLost(e) != nil {
+		return "--fail-fast ended the test"
+	}
+	return fmt.Sprintf("the test was ended: %v", e.Ended)
 }
 
 // serverDied: a test that lost a server measured fewer servers than its record lists, whatever happened to the samples.

@@ -27,7 +27,7 @@ func failedSamples(e *Evidence) *Cause {
 		text += ", all at " + url
 	}
 	if e.Ended != nil && !e.Interrupted {
-		text += fmt.Sprintf("; the test was ended: %v", e.Ended)
+		text += "; " + e.ending()
 	}
 	return noneAllowed(CodeFailedSamples, failed, text)
 }
