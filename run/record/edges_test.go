@@ -33,7 +33,7 @@ func TestHeadlines(t *testing.T) {
 		result[c.key] = 4
 		require.Equal(t, c.want, of("performance", "Server"))
 	}
-	require.Equal(t, "4 ns 90th percentile latency (LoadGen)", of("performance", "SingleStream"))
+	require.Equal(t, "0.000004 ms 90th percentile latency (LoadGen)", of("performance", "SingleStream"))
 	require.Equal(t, "1 answer in the accuracy log", of("accuracy", "SingleStream"))
 }
 

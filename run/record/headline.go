@@ -25,8 +25,8 @@ func (r *Record) Headline() string {
 	if r.Mode == "accuracy" {
 		return plural.Count(r.Samples.Completed, "answer", "answers") + " in the accuracy log"
 	}
-	if ns, ok := r.LoadGen.Result["result_90.00_percentile_latency_ns"]; ok && r.Scenario == "SingleStream" {
-		return fmt.Sprintf("%v ns 90th percentile latency (LoadGen)", ns)
+	if ms, _, ok := Figure(r.Scenario, r.LoadGen.Result); ok && r.Scenario == "SingleStream" {
+		return strconv.FormatFloat(ms, 'f', -1, 64) + " ms 90th percentile latency (LoadGen)"
 	}
 	for _, h := range headlines {
 		if v, ok := r.LoadGen.Result[h.key]; ok {
