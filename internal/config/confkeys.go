@@ -161,6 +161,8 @@ var confMost = map[confForm]uint64{
 func parseConfCount(text string) (uint64, error) {
 	hex, isHex := strings.CutPrefix(text, "0x")
 	switch {
+	case text == "":
+		return 0, fmt.Errorf("has no value")
 	case isHex:
 		if n, err := strconv.ParseUint(hex, 16, 64); err == nil {
 			return n, nil

@@ -68,7 +68,7 @@ func TestNumbersOfAUserConf(t *testing.T) {
 	for text, want := range map[string]any{"0": uint64(0), "10": uint64(10), "0x1F": uint64(31), "0x": "whole number",
 		"010": "octal", "08": uint64(8), "00": "octal", "18446744073709551615": uint64(math.MaxUint64),
 		"18446744073709551616": "64 bits", "-1": "without sign", "1.5": "without sign", "1e3": "without sign",
-		"x": "not a whole"} {
+		"x": "not a whole", "": "has no value"} {
 		n, err := parseConfCount(text)
 		if says, isText := want.(string); isText {
 			require.ErrorContains(t, err, says, text)
