@@ -40,7 +40,7 @@ func (cmd experimentCommand) command() *cli.Command {
 					"slowest answer, and sorted by length. Accepts the settings of `mlperf-go run`.\n" +
 					"The passes are interleaved. Its folder contains experiment.json, a table and a plot, and continues with " +
 					"--resume.",
-				Flags: append(settingFlagsOf("MODEL-offline-batching", "Offline"), repeats,
+				Flags: append(settingFlagsOf("MODEL-offline-batching", "Offline", "Offline"), repeats,
 					&cli.StringFlag{Name: "windows", Category: experimentGroup, Value: defaultSizes,
 						Usage: "numbers of requests in flight, separated by commas"},
 					&cli.StringFlag{Name: "batches", Category: experimentGroup, Value: defaultSizes,
@@ -51,7 +51,7 @@ func (cmd experimentCommand) command() *cli.Command {
 				Description: "Divides the same samples among the endpoints: in contiguous pieces, in turn, the longest first to " +
 					"the one with the least work, and by work stealing. Accepts the settings of `mlperf-go run`.\n" +
 					"Its folder contains experiment.json, a table and a plot, and continues with --resume.",
-				Flags: append(settingFlagsOf("MODEL-partition", "Offline"), repeats,
+				Flags: append(settingFlagsOf("MODEL-partition", "Offline", "Offline"), repeats,
 					&cli.IntFlag{Name: "window", Category: experimentGroup, Value: defaultWindow,
 						Usage: "requests in flight at each replica"}),
 				Action: cmd.partition},

@@ -29,14 +29,19 @@ func settingFlags() []cli.Flag {
 }
 
 // settingFlagsOf returns the flags of a command whose folders in results/ are named differently from a run's, and that
-// has its own default scenario; empty: the settings' default.
-func settingFlagsOf(home, scenario string) []cli.Flag {
+// has its own default scenario; empty: the settings' default. accepted are its scenarios; none: all.
+func settingFlagsOf(home, scenario string, accepted ...string) []cli.Flag {
 	flags := settingFlags()
 	for _, f := range flags {
 		if f, ok := f.(*cli.StringFlag); ok {
 			f.Usage = strings.Replace(f.Usage, "results/MODEL-SCENARIO-MODE", "results/"+home, 1)
 			if f.Name == "scenario" && scenario != "" {
 				f.DefaultText = scenario
+			}
+			if f.Name == "scenario" && len(accepted) > 0 {
+				of := settingNamed(f.Name)
+				of.Enum = accepted
+				f.Usage = usageOf(of)
 			}
 		}
 	}

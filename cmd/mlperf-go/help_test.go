@@ -51,6 +51,22 @@ func TestHelpOfSubmissionHasNoPartialFlags(t *testing.T) {
 	})
 }
 
+// The help of a command lists the scenarios that it accepts.
+func TestHelpListsTheScenariosOfACommand(t *testing.T) {
+	want := map[string]string{"tune": "Offline, Server, Interactive", "sweep": "Server, Interactive",
+		"experiment partition": "Offline", "experiment offline-batching": "Offline",
+		"run": "Offline, Server, Interactive, SingleStream"}
+	app := newTestProgram().app()
+	eachCommand(app.Commands, nil, func(path []*cli.Command) {
+		if scenarios := want[commandName(path)]; scenarios != "" {
+			text := strings.Join(strings.Fields(helpOf(app, path, usualWidth, true)), " ")
+			require.Contains(t, text, "issues the samples ("+scenarios+")", commandName(path))
+			delete(want, commandName(path))
+		}
+	})
+	require.Empty(t, want)
+}
+
 // Every command's help begins with two examples that the command accepts, and describes at most a dozen basic flags if
 // the command has more.
 func TestHelpStartsWithExamples(t *testing.T) {

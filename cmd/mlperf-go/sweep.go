@@ -38,7 +38,7 @@ func (cmd sweepCommand) command() *cli.Command {
 			"Its folder contains sweep.json, a table, a CSV file and a plot. Each point is judged by the rules of a run; " +
 			"spoiled points are marked.\n" +
 			"--resume continues a sweep that ended early, even by kill -9.",
-		Flags: append(settingFlagsOf("MODEL-SCENARIO-sweep", "Server"),
+		Flags: append(settingFlagsOf("MODEL-SCENARIO-sweep", "Server", sweepScenarios...),
 			&cli.StringFlag{Name: "rates", Category: sweepGroup,
 				Usage: "queries per second, at random times (open loop): " + list},
 			&cli.StringFlag{Name: "concurrencies", Category: sweepGroup, DefaultText: sweep.Auto,

@@ -32,7 +32,7 @@ func (cmd tuneCommand) command() *cli.Command {
 			"--resume continues a tune that ended early, even by kill -9.\n" +
 			"--mode find-peak lets LoadGen's own FindPeakPerformance search upward from --target-qps, for comparison. It does " +
 			"not produce the result of a run.",
-		Flags: append(settingFlagsOf("MODEL-SCENARIO-tune", "none"),
+		Flags: append(settingFlagsOf("MODEL-SCENARIO-tune", "none", tuneScenarios...),
 			durationFlag(cli.GenericFlag{Name: "budget", Category: tuneGroup,
 				Usage:       "maximum time for all measurements, such as 2h; a tune that needs more ends without a confirmation",
 				DefaultText: "none"}, 0),

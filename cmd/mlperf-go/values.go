@@ -44,11 +44,19 @@ func oneOf(words ...string) valueKind {
 	return valueKind{placeholder: "NAME", words: func() []string { return words }}
 }
 
+// The scenarios that a tune and a sweep accept.
+var (
+	tuneScenarios  = []string{"Offline", "Server", "Interactive"}
+	sweepScenarios = []string{"Server", "Interactive"}
+)
+
 // valueKinds describes the values of flags by the flags' names. If a flag has another meaning in one command, another
 // line has the command's name too. Settings with a list of allowed values need no line.
 var valueKinds = map[string]valueKind{
 	"model": benchmark, "benchmark": benchmark, "sim --model": anyText,
-	"scenario": {placeholder: "NAME", words: scenarioNames},
+	"scenario":        {placeholder: "NAME", words: scenarioNames},
+	"tune --scenario": oneOf(tuneScenarios...), "sweep --scenario": oneOf(sweepScenarios...),
+	"experiment offline-batching --scenario": oneOf("Offline"), "experiment partition --scenario": oneOf("Offline"),
 	"round":    {placeholder: "ROUND", words: roundNames},
 	"test":     {placeholder: "NAME", words: compliance.Tests},
 	"backend":  {placeholder: "NAME", words: backends.Names},
