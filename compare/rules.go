@@ -44,6 +44,9 @@ func refusals(a, b *Result, labelA, labelB string) []string {
 			list = append(list, fmt.Sprintf("different %s: %s and %s", r.name, short(x), short(y)))
 		}
 	}
+	if (a.Dataset == "" || b.Dataset == "") && a.file != "" && b.file != "" && a.file != b.file {
+		list = append(list, fmt.Sprintf("different data set: %s and %s", a.file, b.file))
+	}
 	switch {
 	case a.Rehearsal == "yes" && b.Rehearsal == "no":
 		list = append(list, "only "+labelA+" is a rehearsal")

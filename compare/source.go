@@ -68,7 +68,7 @@ type Result struct {
 	System    string   `json:"system"`
 	// Rehearsal: "yes" or "no"
 	Rehearsal string `json:"rehearsal"`
-	Dataset   string `json:"dataset"`  // SHA-256; of a sweep: the name of the file
+	Dataset   string `json:"dataset"`  // SHA-256; "": of a sweep of an earlier version
 	Rows      string `json:"rows"`     // of the data set that LoadGen uses
 	Sampling  string `json:"sampling"` // tokens and temperature
 	Limits    string `json:"limits"`
@@ -82,6 +82,7 @@ type Result struct {
 	Accuracy     string   `json:"accuracy"`     // of a tree's or an accuracy test's
 
 	served   string           // name of the model at the servers
+	file     string           // of a sweep: the name of the file of its data set
 	tails    map[tail]float64 // seconds
 	settings []setting        // in the order of their files
 	requests *ledger.Test     // nil: no request log

@@ -80,7 +80,7 @@ func (r *Result) addFlags(state *sweep.State) {
 		name, value, _ := strings.Cut(strings.TrimPrefix(flag, "--"), "=")
 		switch name {
 		case "dataset":
-			r.Dataset = filepath.Base(value)
+			r.file = filepath.Base(value)
 		case "samples":
 			r.Rows = value
 		case "round":
@@ -94,7 +94,7 @@ func (r *Result) addFlags(state *sweep.State) {
 			r.settings = append(r.settings, setting{configGroup, name, value})
 		}
 	}
-	r.Sampling = strings.Join(sampling, ", ")
+	r.Sampling, r.Dataset = strings.Join(sampling, ", "), state.Dataset
 }
 
 // readWindow reads the requests of a point that were due in its window: those that its figures count.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 )
 
 // sweepOf writes a sweep whose points have equal requests, and returns its folder and state.
-func sweepOf(t *testing.T, slower float64, requests int, loads ...float64) (string, *sweep.State) {
+func sweepOf(t testing.TB, slower float64, requests int, loads ...float64) (string, *sweep.State) {
 	t.Helper()
 	folder := t.TempDir()
 	state := &sweep.State{Schema: sweep.Schema, Kind: "sweep", Model: "generic", Scenario: "Server",
@@ -124,6 +125,26 @@ func TestSweepsThatAreNotRanked(t *testing.T) {
 	}
 }
 
+// Data sets are compared by their hashes, and by the names of their files if an earlier version wrote a sweep.
+func TestDataSetsOfSweeps(t *testing.T) {
+	one, two := strings.Repeat("1", 64), strings.Repeat("2", 64)
+	for _, c := range []struct {
+		a, b, file string
+		want       []string
+	}{
+		{one, one, "x/e.json", []string{}}, {one, "", "x/d.json", []string{}},
+		{one, two, "d.json", []string{"different data set: 111111111111… and 222222222222…"}},
+		{one, "", "e.json", []string{"different data set: d.json and e.json"}},
+		{"", two, "e.json", []string{"different data set: d.json and e.json"}},
+	} {
+		folderA, a := sweepOf(t, 1, 1200, 4)
+		folderB, b := sweepOf(t, 1, 1200, 4)
+		a.Dataset, b.Dataset, b.Settings[0] = c.a, c.b, "--dataset="+c.file
+		r := Compare([]*Source{readSweepOf(t, folderA, a), readSweepOf(t, folderB, b)}, Settings{})
+		require.Equal(t, c.want, r.Pairs[0].NotRanked, c)
+	}
+}
+
 // Without usable requests a point has no intervals, and a note states why.
 func TestSweepsWithoutRequests(t *testing.T) {
 	for want, change := range map[string]func(p *sweep.Point){
@@ -136,7 +157,7 @@ func TestSweepsWithoutRequests(t *testing.T) {
 		folder, state := sweepOf(t, 1, 1200, 4)
 		change(&state.Points[0])
 		s := readSweepOf(t, folder, state)
-		require.Len(t, s.Notes, 1)
+		require.Len(t, s.Notes, 1, want)
 		require.Contains(t, s.Notes[0], want)
 		r := Compare([]*Source{s, s}, Settings{Gate: true})
 		require.Equal(t, "no request logs", r.Pairs[0].Rows[0].Why)

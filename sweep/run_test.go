@@ -8,12 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	_ "github.com/mlperf-go/mlperf-go/backends/openai" // registers the protocols
+	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
@@ -63,15 +65,15 @@ const (
 // TestRun: a sweep measures its loads in the order of the list, stores them in the order of the loads, and continues
 // with the same terms. Each step has a process of its own, because LoadGen reads one configuration per process.
 func TestRun(t *testing.T) {
-	steps := map[string]func(t *testing.T, url, folder string){"run": runs, "changed": changes, "resume": resumes,
-		"rates": measuresRates}
+	steps := map[string]func(t *testing.T, url, folder string){"run": runs, "changed": changes, "data": changesData,
+		"resume": resumes, "rates": measuresRates}
 	if step := steps[os.Getenv(childStep)]; step != nil {
 		step(t, os.Getenv(childURL), os.Getenv(childFolder))
 		return
 	}
 	url, _ := runtest.Simulate(t, 2*time.Millisecond, time.Millisecond)
 	folder := filepath.Join(t.TempDir(), "sweep")
-	for _, step := range []string{"run", "changed", "resume", "rates"} {
+	for _, step := range []string{"run", "changed", "data", "resume", "rates"} {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestRun$")
 		cmd.Env = append(os.Environ(), childStep+"="+step, childURL+"="+url, childFolder+"="+folder)
 		out, err := cmd.CombinedOutput()
@@ -91,6 +93,7 @@ func runs(t *testing.T, url, folder string) {
 	require.Positive(t, first.left[0])
 	require.Zero(t, first.left[1])
 	require.Equal(t, []float64{1, 4}, loads(state))
+	require.Regexp(t, `^[0-9a-f]{64}$`, state.Dataset)
 	require.Positive(t, state.IdleAnswerS)
 	require.Equal(t, 2, state.Result.Counted+state.Result.Spoiled) // a busy machine spoils a point
 	for i, p := range state.Points {
@@ -119,6 +122,22 @@ func changes(t *testing.T, url, folder string) {
 	require.ErrorContains(t, err, "--accelerators")
 }
 
+// changesData: a sweep is not continued with another data set. One of an earlier version recorded none.
+func changesData(t *testing.T, url, folder string) {
+	state, err := ReadState(folder)
+	require.NoError(t, err)
+	hash := state.Dataset
+	state.Dataset = strings.Repeat("0", 64)
+	require.NoError(t, state.write(folder, atomicfile.Shared))
+	o := options(t, url, sim.DefaultConfig().Model, folder, &events{}, 4, 2, 1)
+	o.Resume = true
+	_, err = Run(t.Context(), o)
+	require.Equal(t, exit.CodeSweepChanged, exit.Classify(err).Code)
+	require.ErrorContains(t, err, "before SHA-256 of the data set="+state.Dataset+", now SHA-256 of the data set="+hash)
+	state.Dataset = "" // of an earlier version
+	require.NoError(t, state.write(folder, atomicfile.Shared))
+}
+
 // measuresRates measures two rates, whose queries are due by their schedule.
 func measuresRates(t *testing.T, url, _ string) {
 	o := options(t, url, sim.DefaultConfig().Model, filepath.Join(t.TempDir(), "rates"), &events{}, 20, 100)
@@ -144,6 +163,7 @@ func resumes(t *testing.T, url, folder string) {
 	require.Equal(t, []float64{1, 2, 4}, loads(again))
 	require.Len(t, e.begun, 3-before.Result.Counted, "only what is missing, or was spoiled")
 	require.True(t, before.Started.Equal(again.Started))
+	require.Regexp(t, `^[0-9a-f]{64}$`, again.Dataset)
 	require.Equal(t, before.IdleAnswerS, again.IdleAnswerS)
 }
 

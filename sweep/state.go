@@ -30,8 +30,9 @@ type State struct {
 	Kind         string    `json:"kind"` // always "sweep"
 	Model        string    `json:"model"`
 	Scenario     string    `json:"scenario"`
-	Settings     []string  `json:"settings"` // of the client, as flags
-	Load         Kind      `json:"load"`     // what varies
+	Dataset      string    `json:"dataset_sha256"` // "": an earlier version did not write it
+	Settings     []string  `json:"settings"`       // of the client, as flags
+	Load         Kind      `json:"load"`           // what varies
 	Auto         bool      `json:"auto"`
 	Values       []float64 `json:"values"` // to measure; empty with auto
 	Length       Length    `json:"length"`
@@ -120,8 +121,9 @@ func (s *State) continues(before *State) {
 
 // same reports whether two sweeps have the same terms.
 func (s *State) same(o *State) bool {
-	return s.Model == o.Model && s.Scenario == o.Scenario && slices.Equal(s.Settings, o.Settings) && s.Load == o.Load &&
-		s.Length == o.Length && s.Limits == o.Limits && s.Accelerators == o.Accelerators
+	return s.Model == o.Model && s.Scenario == o.Scenario && s.Dataset == o.Dataset &&
+		slices.Equal(s.Settings, o.Settings) && s.Load == o.Load && s.Length == o.Length && s.Limits == o.Limits &&
+		s.Accelerators == o.Accelerators
 }
 
 // terms returns the settings that same compares, as flags.
@@ -132,6 +134,9 @@ func (s *State) terms() []string {
 		fmt.Sprintf("--point-duration=%v", seconds(s.Length.Duration)),
 		fmt.Sprintf("--point-queries=%d", s.Length.Queries),
 		fmt.Sprintf("--point-longest=%v", seconds(s.Length.Longest)), fmt.Sprintf("--accelerators=%d", s.Accelerators))
+	if s.Dataset != "" {
+		list = append(list, "SHA-256 of the data set="+s.Dataset)
+	}
 	for _, l := range []struct {
 		name  string
 		limit time.Duration

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -152,16 +153,22 @@ func (o *Options) earlier() (*State, error) {
 // begin makes the state, or continues that of an earlier process.
 func (s *sweeper) begin(before *State) error {
 	p, terms := s.Plan, s.Plan.Terms()
+	dataset, err := p.ReadDataset() // the client has read it
+	if err != nil {
+		return err
+	}
 	values := s.Loads.Values
 	if values == nil {
 		values = []float64{}
 	}
 	s.state = &State{Schema: Schema, Kind: "sweep", Model: p.Row.Name, Scenario: string(p.Scenario.Scenario),
-		Settings: study.Settings(p, made), Load: s.Loads.Kind, Auto: s.Loads.Auto, Values: values, Length: s.Length,
+		Dataset: dataset.SHA256, Settings: study.Settings(p, made), Load: s.Loads.Kind, Auto: s.Loads.Auto,
+		Values: values, Length: s.Length,
 		Limits: Limits{terms.TTFTLimit, terms.TPOTLimit, terms.AnswerLimit}, Accelerators: s.Accelerators,
 		Rehearsal: append([]string{}, p.Rehearsal...), Started: time.Now(), Points: []Point{}}
 	position := 0
 	if before != nil {
+		before.Dataset = cmp.Or(before.Dataset, s.state.Dataset)
 		if !s.state.same(before) {
 			return exit.Usage(exit.CodeSweepChanged, "Give the same settings, or choose another --output-dir",
 				"the sweep in %s had other settings: %s", s.Folder, child.Differences(before.terms(), s.state.terms()))
