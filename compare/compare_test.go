@@ -23,6 +23,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/schema"
 	"github.com/mlperf-go/mlperf-go/schema/schematest"
+	"github.com/mlperf-go/mlperf-go/sweep"
 	"github.com/mlperf-go/mlperf-go/tune"
 )
 
@@ -440,14 +441,25 @@ func FuzzRead(f *testing.F) {
 		require.NoError(f, err)
 		return b
 	}
-	f.Add(text(record.FileName), text(record.ConfigName), []byte(`{"seq":0,"index":1,"scheduled":0,"issued":1,"done":5}`))
+	request := []byte(`{"seq":0,"index":1,"scheduled":0,"issued":1,"done":5}`)
+	f.Add(text(record.FileName), text(record.ConfigName), request, []byte{})
 	f.Add([]byte(`{"schema":"mlperf-go/run/1","verdict":"VALID","mode":"performance","scenario":"SingleStream"}`),
-		[]byte("a: b"), []byte("{}"))
-	f.Add([]byte("{"), []byte("&a [*a, *a]"), []byte("\n\n"))
+		[]byte("a: b"), []byte("{}"), []byte{})
+	f.Add([]byte("{"), []byte("&a [*a, *a]"), []byte("\n\n"), []byte{})
+	_, state := sweepOf(f, 1, 300, 4)
+	state.Points[0].Folder, state.Points[0].Queries = ".", 1
+	points, err := json.Marshal(state)
+	require.NoError(f, err)
+	f.Add([]byte{}, []byte{}, request, points)
+	f.Add([]byte{}, []byte{}, request, []byte(`{"schema":"mlperf-go/sweep/1","load":"rate","settings":["--"],"points":`+
+		`[{"load":1,"folder":".","window_from_ns":-1,"window_s":1e300,"queries":1,"output_tokens_per_s":1e300}]}`))
 	good := &Source{Results: []*Result{resultOf(rand.New(rand.NewPCG(21, 21)), 60, 1)}}
-	f.Fuzz(func(t *testing.T, rec, config, requests []byte) {
+	f.Fuzz(func(t *testing.T, rec, config, requests, points []byte) {
 		folder := t.TempDir()
-		for name, text := range map[string][]byte{record.FileName: rec, record.ConfigName: config} {
+		for name, text := range map[string][]byte{record.FileName: rec, record.ConfigName: config, sweep.FileName: points} {
+			if name == sweep.FileName && len(points) == 0 {
+				continue // it is a run
+			}
 			require.NoError(t, os.WriteFile(filepath.Join(folder, name), text, 0o600))
 		}
 		lines, err := atomicfile.Shared.CreateLines(filepath.Join(folder, record.RequestsName))
