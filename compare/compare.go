@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strconv"
 
@@ -108,6 +109,12 @@ func Compare(sources []*Source, o Settings) *Report {
 		Alone: []Alone{}}
 	for i, s := range sources {
 		s.Label = label(i)
+		for _, earlier := range sources[:i] {
+			if sameFolder(s.Folder, earlier.Folder) {
+				s.note("%s is the folder of %s, so every figure is compared with itself", s.Label, earlier.Label)
+				break
+			}
+		}
 	}
 	for _, other := range sources[min(1, len(sources)):] {
 		r.addPairs(sources[0], other, o)
@@ -116,6 +123,13 @@ func Compare(sources []*Source, o Settings) *Report {
 		r.Gate = r.judge(o.Threshold)
 	}
 	return r
+}
+
+// sameFolder reports whether two paths lead to one folder, such as a run's and that of the link latest.
+func sameFolder(a, b string) bool {
+	infoA, errA := os.Stat(a)
+	infoB, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }
 
 // label returns A to Z, then #27.

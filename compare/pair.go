@@ -24,6 +24,7 @@ type WorkloadPair struct {
 	B       string           `json:"b"`
 	Ranked  bool             `json:"ranked"` // both are VALID and sent the same requests
 	Why     []string         `json:"why,omitempty"`
+	Notes   []string         `json:"notes,omitempty"`
 	Figures []WorkloadFigure `json:"figures"`
 }
 
@@ -92,6 +93,9 @@ func readWorkload(folder string) (*workload, error) {
 // pairOf compares two runs, with a confidence of all intervals together.
 func pairOf(a, b *workload, o *Settings) WorkloadPair {
 	p := WorkloadPair{A: a.folder, B: b.folder}
+	if sameFolder(a.folder, b.folder) {
+		p.Notes = append(p.Notes, "B is the folder of A, so every figure is compared with itself")
+	}
 	for _, r := range []*workload{a, b} {
 		if r.Verdict != record.Valid {
 			p.Why = append(p.Why, fmt.Sprintf("a run of %s is %s", foreign.Line(r.Profile, 60), r.Verdict))

@@ -66,7 +66,11 @@ func TestWhichWorkloadsAreRanked(t *testing.T) {
 		}
 		require.Equal(t, NotJudged, p.Figures[0].Verdict, name)
 		require.False(t, report.Gate.Passed, "without requests %s has nothing to judge", name)
+		require.Empty(t, p.Notes, name)
 	}
+	report, err := Workloads([]string{base, base}, Settings{Percentiles: []float64{50}, Confidence: DefaultConfidence})
+	require.NoError(t, err)
+	require.Equal(t, []string{"B is the folder of A, so every figure is compared with itself"}, report.Workloads[0].Notes)
 }
 
 func TestFiguresOfAPairOfWorkloads(t *testing.T) {

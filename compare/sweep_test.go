@@ -145,6 +145,22 @@ func TestDataSetsOfSweeps(t *testing.T) {
 	}
 }
 
+// A folder that is given twice, by whatever path, is compared with itself, as a note states.
+func TestAFolderWithItself(t *testing.T) {
+	folder, state := sweepOf(t, 1, 1200, 4)
+	other, _ := sweepOf(t, 1, 1200, 4)
+	link := filepath.Join(t.TempDir(), "latest")
+	require.NoError(t, os.Symlink(folder, link))
+	a, b, c := readSweepOf(t, folder, state), readSweepOf(t, other, state), read(t, link)
+	r := Compare([]*Source{a, b, c}, Settings{})
+	require.Empty(t, a.Notes)
+	require.Empty(t, b.Notes)
+	require.Equal(t, []string{"C is the folder of A, so every figure is compared with itself"}, c.Notes)
+	require.Contains(t, textOf(t, r), "\n   note: C is the folder of A, so every")
+	Compare([]*Source{a, b}, Settings{})
+	require.Empty(t, b.Notes)
+}
+
 // Without usable requests a point has no intervals, and a note states why.
 func TestSweepsWithoutRequests(t *testing.T) {
 	for want, change := range map[string]func(p *sweep.Point){

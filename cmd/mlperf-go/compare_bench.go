@@ -86,6 +86,9 @@ func (cmd compareCommand) printPair(p *compare.WorkloadPair) {
 		}
 	}
 	w.Flush()
+	for _, note := range p.Notes {
+		cmd.out.line("\nnote: %s", note)
+	}
 	for _, why := range p.Why {
 		cmd.out.line("\nnot ranked  %s", why)
 	}
