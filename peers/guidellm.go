@@ -37,7 +37,7 @@ func writeGuideLLM(l *Log, e *Export) error {
 			continue
 		}
 		b := newGuideBenchmark(l, e, i, requests)
-		benchmarks = append(benchmarks, b.object())
+		benchmarks = append(benchmarks, b.object(e))
 		table.add(b)
 	}
 	data, err := indented(object{{"metadata", object{{"version", guideReport}, {"guidellm_version", l.Tool}}},
@@ -48,7 +48,7 @@ func writeGuideLLM(l *Log, e *Export) error {
 	text, err := table.text()
 	e.Files = append(e.Files, File{"benchmarks.json", data}, File{"benchmarks.csv", text})
 	e.note("time_to_first_output_token_ms has no values: the log does not distinguish reasoning from answers")
-	e.note("the list of requests is empty (sample_size 0): the log has no prompts and answers")
+	e.note("the requests have no prompts and answers (sample_size 0): the log has none")
 	return err
 }
 
@@ -232,7 +232,7 @@ func (b *guideBenchmark) counts() object {
 	return o
 }
 
-func (b *guideBenchmark) object() object {
+func (b *guideBenchmark) object(e *Export) object {
 	metrics := object{{"request_totals", b.counts()}}
 	for i := range b.metrics {
 		var groups object
@@ -245,7 +245,7 @@ func (b *guideBenchmark) object() object {
 	return object{
 		{"type_", "generative_benchmark"}, {"config", b.config()}, {"scheduler_state", b.state()},
 		{"scheduler_metrics", b.scheduler()}, {"metrics", metrics},
-		{"requests", object{{"successful", []object{}}, {"errored", []object{}}, {"incomplete", []object{}}}},
+		{"requests", b.lists(e)},
 		{"start_time", b.start}, {"end_time", b.end}, {"duration", b.end - b.start}, {"warmup_duration", 0.0},
 		{"cooldown_duration", 0.0},
 	}
