@@ -50,7 +50,7 @@ func TestATuneWaitsForItsEndpoint(t *testing.T) {
 // folder.
 func (d *tuned) replay(s *tune.State) {
 	d.t.Helper()
-	search, rates := tune.NewSearch(&s.Goal), 0
+	search, rates, sent := tune.NewSearch(&s.Goal), 0, d.sentByRun(s)
 	for i := range s.Probes {
 		p := &s.Probes[i]
 		if p.Spoiled != "" {
@@ -62,7 +62,7 @@ func (d *tuned) replay(s *tune.State) {
 		require.Equal(d.t, p.Concurrency, step.Concurrency)
 		if p.Kind == tune.Rate {
 			rates++
-			decision, counts := d.judge(&s.Goal, step, filepath.Join(d.folder, p.Folder, record.RequestsName))
+			decision, counts := d.judge(&s.Goal, step, filepath.Join(d.folder, p.Folder, record.RequestsName), sent)
 			require.Equal(d.t, p.Decision, decision, "at %v queries per second", p.Rate)
 			for k := range counts {
 				require.InDelta(d.t, p.Counts[k].Late, counts[k].Late, 1, "a latency of the limit itself")
@@ -77,13 +77,39 @@ func (d *tuned) replay(s *tune.State) {
 	require.Equal(d.t, s.Result.Confirmed, search.Outcome().Confirmed)
 }
 
-// judge decides a probe by its recorded latencies, in the order in which the answers ended.
-func (d *tuned) judge(g *tune.Goal, step tune.Step, path string) (tune.Decision, []tune.Count) {
+// sentByRun returns the samples that LoadGen sent in the last complete confirming run, by query.
+func (d *tuned) sentByRun(s *tune.State) map[int]int32 {
+	d.t.Helper()
+	sent := map[int]int32{}
+	for i := range s.Probes {
+		if p := &s.Probes[i]; p.Kind == tune.Confirm && p.Spoiled == "" {
+			data, err := ledger.ReadRequests(filepath.Join(d.folder, p.Folder, record.RequestsName))
+			require.NoError(d.t, err)
+			for k := range data.Entries {
+				sent[int(data.Entries[k].Seq)] = data.Entries[k].Index
+			}
+		}
+	}
+	return sent
+}
+
+// judge decides a probe by its recorded latencies, in the order in which the answers ended. The probe sent what LoadGen
+// sends, at LoadGen's times.
+func (d *tuned) judge(g *tune.Goal, step tune.Step, path string, sent map[int]int32) (tune.Decision, []tune.Count) {
 	d.t.Helper()
 	data, err := ledger.ReadRequests(path)
 	require.NoError(d.t, err)
 	arrivals := tune.Hardest(schedule.ServerDeltas(g.Load.Seed, step.Rate, g.Queries(step.Rate)), int64(step.Answer),
 		step.Queries)
+	require.Len(d.t, data.Schedule, len(arrivals))
+	for i := range data.Entries {
+		e := &data.Entries[i]
+		a := arrivals[e.Seq]
+		require.Equal(d.t, a.AtNS, data.Schedule[e.Seq]-data.Schedule[0])
+		if index, ok := sent[a.Query]; ok {
+			require.Equal(d.t, index, e.Index, "query %d", a.Query)
+		}
+	}
 	meter := tune.NewMeter(g, step.Rate, arrivals)
 	slices.SortFunc(data.Entries, func(a, b ledger.Entry) int { return cmp.Compare(a.DoneNS, b.DoneNS) })
 	decision := tune.Neither
