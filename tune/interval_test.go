@@ -1,10 +1,16 @@
 package tune
 
 import (
+	"context"
+	"errors"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/internal/config"
+	"github.com/mlperf-go/mlperf-go/run/plan"
 )
 
 // probed returns a search that has measured a rate, and whose reference probes had these times per token.
@@ -37,12 +43,10 @@ func TestDriftWidensTheInterval(t *testing.T) {
 // A tune whose budget is over has the interval and the best guess so far, and is not confirmed.
 func TestBudgetIsOver(t *testing.T) {
 	s := probed()
-	step := Step{Kind: Confirm, Rate: 50}
 	low, high, _ := s.Interval()
-	require.Equal(t, &Outcome{Rate: s.candidate(), Low: low, High: high,
-		Why: "the budget of 2h0m0s is over: the next step (confirm) would take about 10m5s"},
-		s.overBudget(2*time.Hour, step, 10*time.Minute+5*time.Second))
-	o := NewSearch(s.goal).overBudget(time.Second, Step{Kind: Idle}, 0)
+	require.Equal(t, &Outcome{Rate: s.candidate(), Low: low, High: high, Why: "the budget of 2h0m0s is over: too long"},
+		s.overBudget(2*time.Hour, "too long"))
+	o := NewSearch(s.goal).overBudget(time.Second, "")
 	require.Zero(t, o.High, "nothing was measured")
 	require.Zero(t, o.Rate)
 
@@ -51,7 +55,34 @@ func TestBudgetIsOver(t *testing.T) {
 	for range settledLoops {
 		offline.Observe(Measured{Kind: Saturate, Concurrency: 16, Answers: 10})
 	}
-	o = offline.overBudget(time.Minute, step, time.Minute)
+	o = offline.overBudget(time.Minute, "")
 	require.Equal(t, []float64{10, 10, 10, 16}, []float64{o.Rate, o.Low, o.High, float64(o.InFlight)})
 	require.False(t, o.Confirmed)
+}
+
+// A step that the budget stops ends the tune with the results so far. Any other end of a step is an error.
+func TestAStepThatTheBudgetStops(t *testing.T) {
+	failure := errors.New("no space")
+	begin := func(budget time.Duration) (*tuner, context.Context, context.CancelFunc) {
+		s := probed()
+		tn := &tuner{search: s, state: &State{Goal: *s.goal, SpentS: 3600}, Options: Options{Budget: budget,
+			Folder: t.TempDir(), Plan: &plan.Plan{Test: &plan.Test{Config: config.New(config.RunSettings())}}}}
+		ctx, stop := tn.bounded(t.Context())
+		return tn, ctx, stop
+	}
+	for _, budget := range []time.Duration{0, 2 * time.Hour} {
+		tn, ctx, stop := begin(budget)
+		require.NoError(t, ctx.Err(), "%v", budget)
+		require.Equal(t, failure, tn.stopped(ctx, Step{Kind: Saturate}, failure), "%v", budget)
+		require.Nil(t, tn.state.Result)
+		stop()
+	}
+	tn, ctx, stop := begin(time.Hour)
+	defer stop()
+	require.Error(t, ctx.Err(), "earlier processes of the tune have spent it")
+	require.NoError(t, tn.stopped(ctx, Step{Kind: Saturate}, failure))
+	require.Equal(t, "the budget of 1h0m0s is over: it stopped a step (saturate)", tn.state.Result.Why)
+	require.False(t, tn.state.Result.Confirmed)
+	require.Positive(t, tn.state.Result.High)
+	require.FileExists(t, filepath.Join(tn.Folder, FileName))
 }

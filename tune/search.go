@@ -387,10 +387,9 @@ func (s *Search) Interval() (low, high float64, ok bool) {
 	return low, high, true
 }
 
-// overBudget returns the outcome of a search without time for its next step.
-func (s *Search) overBudget(budget time.Duration, step Step, about time.Duration) *Outcome {
-	o := &Outcome{Why: fmt.Sprintf("the budget of %v is over: the next step (%s) would take about %v", budget, step.Kind,
-		about.Round(time.Second))}
+// overBudget returns the outcome of a search whose budget is over, with the words for the step that it lacks.
+func (s *Search) overBudget(budget time.Duration, step string) *Outcome {
+	o := &Outcome{Why: fmt.Sprintf("the budget of %v is over: %s", budget, step)}
 	if low, high, ok := s.Interval(); ok {
 		o.Rate, o.Low, o.High, o.InFlight = s.guess(), low, high, s.inFlight()
 	}

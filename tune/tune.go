@@ -239,19 +239,26 @@ func (t *tuner) run(ctx context.Context, client *run.ProbeClient, before *State)
 		t.state = before // begin has compared its settings
 		return nil
 	}
+	bounded, stop := t.bounded(ctx)
+	defer stop()
 	spoiled := 0
 	for step := t.search.Next(); step.Kind != Finished; step = t.search.Next() {
 		about := t.about(step)
 		if t.Budget > 0 && t.spent()+about > t.Budget {
-			return t.end(t.search.overBudget(t.Budget, step, about))
+			return t.end(t.search.overBudget(t.Budget, fmt.Sprintf("the next step (%s) would take about %v", step.Kind,
+				about.Round(time.Second))))
 		}
 		if cause := context.Cause(ctx); cause != nil { // a signal may have come when the last step had just ended
 			return fmt.Errorf("the tune was ended: %w", cause)
 		}
 		t.Observer.Begins(step, about)
-		p, err := t.step(ctx, step)
+		within := bounded
+		if step.Kind == Confirm { // its length is known, and a part of it would be worth nothing
+			within = ctx
+		}
+		p, err := t.step(within, step)
 		if err != nil {
-			return err
+			return t.stopped(within, step, err)
 		}
 		if p.Spoiled == "" {
 			spoiled = 0
@@ -274,14 +281,31 @@ func (t *tuner) run(ctx context.Context, client *run.ProbeClient, before *State)
 					"a probe was spoiled %d times in a row; the last time: %s", spoiled, p.Spoiled)
 			}
 			t.Observer.Repeats(p.Spoiled)
-			if err := client.AwaitEndpoints(ctx); err != nil {
-				return err
+			if err := client.AwaitEndpoints(bounded); err != nil {
+				return t.stopped(bounded, step, err)
 			}
 			continue
 		}
 		t.Observer.Measured(p, t.left())
 	}
 	return t.end(t.search.Outcome())
+}
+
+// bounded returns a context that ends with the budget.
+func (t *tuner) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if t.Budget <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, t.Budget-t.spent(), errBudget)
+}
+
+// stopped ends a tune whose step has failed: with its results so far if the budget is over, and else with the error.
+func (t *tuner) stopped(bounded context.Context, step Step, err error) error {
+	if !errors.Is(context.Cause(bounded), errBudget) {
+		return err
+	}
+	t.state.SpentS = t.Budget.Seconds()
+	return t.end(t.search.overBudget(t.Budget, fmt.Sprintf("it stopped a step (%s)", step.Kind)))
 }
 
 // end writes the result.
