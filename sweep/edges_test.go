@@ -2,6 +2,8 @@ package sweep
 
 import (
 	"math"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/run/study"
 )
 
 // Which states are read, at the edge of each bound and beside it.
@@ -258,4 +261,119 @@ func loads(s *State) (list []float64) {
 		list = append(list, p.Load)
 	}
 	return list
+}
+
+// The front of any points is what a comparison of all pairs finds, whatever their order.
+func TestFrontOfRandomPoints(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 500 {
+		points := make([]Point, 1+random.IntN(8))
+		for i := range points {
+			points[i] = point(float64(i+1), float64(random.IntN(4)), float64(1+random.IntN(4)), 1)
+			if random.IntN(5) == 0 {
+				points[i].Spoiled = []record.Cause{{Code: record.CodeClientLag}}
+			}
+			points[i].Front = random.IntN(2) == 0 // of an earlier look
+		}
+		markFront(points)
+		type pair struct{ user, all float64 }
+		front, best := map[pair]int{}, map[pair]bool{}
+		for _, p := range points {
+			if p.Front {
+				front[pair{p.PerUser, p.PerAccelerator}]++
+			}
+			beaten := slices.ContainsFunc(points, func(o Point) bool {
+				return o.counts() && o.PerUser >= p.PerUser && o.PerAccelerator >= p.PerAccelerator &&
+					(o.PerUser > p.PerUser || o.PerAccelerator > p.PerAccelerator)
+			})
+			if p.counts() && p.PerUser > 0 && !beaten {
+				best[pair{p.PerUser, p.PerAccelerator}] = true
+			}
+		}
+		require.Len(t, front, len(best), "%+v", points)
+		for at, n := range front {
+			require.True(t, best[at], "%+v", points)
+			require.Equal(t, 1, n, "one of equal points")
+		}
+	}
+}
+
+// Rates that the program chooses have three digits, within the bounds of a rate.
+func TestRatesOfThreeDigits(t *testing.T) {
+	for v, want := range map[float64]float64{1234: 1230, 1235: 1240, 0.012345: 0.0123, 99.96: 100, 1: 1, 5.555: 5.56,
+		1e-9: minRate, 1e9: MaxRate, 0.5 / 7: 0.0714} {
+		require.Equal(t, want, shortRate(v), v)
+	}
+	st := state()
+	st.Auto, st.Load, st.IdleAnswerS = true, Rate, 0.3
+	load, more, _ := st.next()
+	require.True(t, more)
+	require.Equal(t, 1.67, load, "half a query in flight")
+	st.IdleAnswerS = 0
+	load, more, _ = st.next()
+	require.True(t, more)
+	require.Equal(t, 5e4, load, "an idle server that answers at once")
+}
+
+// The knee lies between the last load that the server kept up with and the next, and is measured once.
+func TestKnee(t *testing.T) {
+	for _, c := range []struct {
+		kind            Kind
+		low, high, want float64
+	}{
+		{Concurrency, 4, 8, 6}, {Concurrency, 1, 2, 0}, {Concurrency, 2, 4, 3}, {Concurrency, 8, 16, 11}, {Rate, 1, 2, 1.41},
+		{Rate, 100, 200, 141}, {Rate, 0.1, 0.8, 0.283},
+	} {
+		st := state()
+		st.Load = c.kind
+		got, more, why := st.knee(c.low, c.high)
+		require.Equal(t, c.want, got, "%+v", c)
+		require.Equal(t, c.want > 0, more, "%+v", c)
+		if !more {
+			require.Equal(t, "the server is saturated at "+c.kind.Text(c.high), why)
+			continue
+		}
+		p := point(got, 1, 1, 1)
+		st.add(&p)
+		_, more, _ = st.knee(c.low, c.high)
+		require.False(t, more, "%+v", c)
+	}
+}
+
+// The server sent the tokens of an answer between its first and its last token. An answer that came as a whole counts
+// when it ended.
+func TestTokensInTheWindow(t *testing.T) {
+	w := Window{10 * s, 20 * s}
+	for _, c := range []struct {
+		first, last, done int64 // 0: unknown
+		want              float64
+	}{
+		{12, 17, 17, 10}, {5, 15, 15, 5}, {15, 25, 25, 5}, {5, 25, 25, 5}, {1, 9, 9, 0}, {21, 22, 22, 0}, {10, 20, 20, 10},
+		{0, 15, 15, 10}, {0, 0, 15, 10}, {0, 0, 25, 0}, {0, 0, 9, 0}, {0, 0, 10, 10}, {0, 0, 20, 0}, {12, 0, 22, 8},
+		{15, 15, 15, 10}, {20, 20, 20, 0}, {10, 10, 10, 10}, {16, 15, 15, 10},
+	} {
+		e := ledger.Entry{FirstTokenNS: c.first * s, LastTokenNS: c.last * s, DoneNS: c.done * s, OutputTokens: 10}
+		require.InDelta(t, c.want, w.Tokens(&e), 1e-9, "%+v", c)
+		e.Reason = 1
+		require.Zero(t, w.Tokens(&e), "%+v failed", c)
+	}
+}
+
+// The settings that a sweep makes itself do not belong to its terms.
+func TestSettingsOfASweep(t *testing.T) {
+	p, err := plan.New(plan.Settings{"model": "generic", "scenario": "Server", "endpoint": "http://a:1",
+		"served-model": "m", "target-qps": "5", "output-dir": "x", "resume": "true", "force": "true", "max-tokens": "8"})
+	require.NoError(t, err)
+	settings := strings.Join(study.Settings(p, made), " ")
+	require.Contains(t, settings, "--max-tokens=8")
+	for _, name := range []string{"target-qps", "output-dir", "resume", "force"} {
+		require.NotContains(t, settings, "--"+name)
+	}
+}
+
+// A result names the points of the front by their indices, and counts the others.
+func TestResultOfASweep(t *testing.T) {
+	st := state(point(1, 100, 100, 1), point(2, 90, 90, 1), point(4, 80, 180, 1), point(8, 60, 400, 1, "clock_step"))
+	st.finish("it is over")
+	require.Equal(t, &Result{Stopped: "it is over", Counted: 3, Spoiled: 1, Front: []int{0, 2}}, st.Result)
 }

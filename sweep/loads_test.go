@@ -30,7 +30,10 @@ func TestParse(t *testing.T) {
 		require.NoError(t, err, c.text)
 		require.Equal(t, Loads{Kind: c.kind, Values: c.want}, l, c.text)
 	}
-	l, err := Parse(Rate, "auto")
+	l, err := Parse(Concurrency, "1:600:1,301:1000:1")
+	require.NoError(t, err)
+	require.Len(t, l.Values, MaxPoints)
+	l, err = Parse(Rate, "auto")
 	require.NoError(t, err)
 	require.Equal(t, Loads{Kind: Rate, Auto: true}, l)
 }

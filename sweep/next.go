@@ -64,7 +64,8 @@ func (s *State) nextAuto() (load float64, more bool, why string) {
 	return 0, false, fmt.Sprintf("the server was not saturated by %s, the highest load", s.Load.Text(load/growth))
 }
 
-// knee returns the load between the last one that the server kept up with and the first that saturated it.
+// knee returns the load between the last one that the server kept up with and the first that saturated it, which is at
+// least twice as high.
 func (s *State) knee(low, high float64) (load float64, more bool, why string) {
 	mid := math.Sqrt(low * high)
 	if s.Load == Concurrency {
@@ -72,7 +73,7 @@ func (s *State) knee(low, high float64) (load float64, more bool, why string) {
 	} else {
 		mid = shortRate(mid)
 	}
-	if mid > low && mid < high && s.at(mid) == nil {
+	if mid > low && s.at(mid) == nil {
 		return mid, true, ""
 	}
 	return 0, false, fmt.Sprintf("the server is saturated at %s", s.Load.Text(high))

@@ -31,12 +31,19 @@ type events struct {
 	repeats int
 	points  []Point
 	left    []time.Duration
+
+	measured, repeated func() // called after each load, and before it is measured again; nil: nothing
 }
 
 func (*events) Waiting(string)                       {}
 func (*events) Preflighted(*run.Preflight, []string) {}
 func (*events) Progress(run.Progress)                {}
-func (e *events) Repeats(*Point)                     { e.repeats++ }
+
+func (e *events) Repeats(*Point) {
+	if e.repeats++; e.repeated != nil {
+		e.repeated()
+	}
+}
 
 func (e *events) Begins(load float64, number, of int, about time.Duration) {
 	e.begun, e.number, e.of = append(e.begun, load), append(e.number, number), append(e.of, of)
@@ -44,6 +51,9 @@ func (e *events) Begins(load float64, number, of int, about time.Duration) {
 
 func (e *events) Measured(p *Point, left time.Duration) {
 	e.points, e.left = append(e.points, *p), append(e.left, left)
+	if e.measured != nil {
+		e.measured()
+	}
 }
 
 func options(t *testing.T, url, model, folder string, e *events, loads ...float64) Options {
@@ -66,14 +76,14 @@ const (
 // with the same terms. Each step has a process of its own, because LoadGen reads one configuration per process.
 func TestRun(t *testing.T) {
 	steps := map[string]func(t *testing.T, url, folder string){"run": runs, "changed": changes, "data": changesData,
-		"resume": resumes, "rates": measuresRates}
+		"resume": resumes, "rates": measuresRates, "faults": fails}
 	if step := steps[os.Getenv(childStep)]; step != nil {
 		step(t, os.Getenv(childURL), os.Getenv(childFolder))
 		return
 	}
 	url, _ := runtest.Simulate(t, 2*time.Millisecond, time.Millisecond)
 	folder := filepath.Join(t.TempDir(), "sweep")
-	for _, step := range []string{"run", "changed", "data", "resume", "rates"} {
+	for _, step := range []string{"run", "changed", "data", "resume", "rates", "faults"} {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestRun$")
 		cmd.Env = append(os.Environ(), childStep+"="+step, childURL+"="+url, childFolder+"="+folder)
 		out, err := cmd.CombinedOutput()

@@ -193,6 +193,12 @@ func TestAutoEnds(t *testing.T) {
 		}, 3, "the client itself was too late at 4 in flight"},
 		"failures": {Concurrency, func(v float64) Point { return point(v, 1, v, 1, record.CodeFailedSamples) }, 2,
 			"2 loads in a row were spoiled"},
+		"failures that are not in a row": {Concurrency, func(v float64) Point {
+			if v == 2 || v == 8 || v == 32 {
+				return point(v, 1, v, 1, record.CodeFailedSamples)
+			}
+			return point(v, 1, v, 1)
+		}, 15, "was not saturated"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			st := state()

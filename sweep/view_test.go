@@ -111,13 +111,13 @@ func TestCheckBoundsTheLength(t *testing.T) {
 			Accelerators: accelerators}
 		return o.Check()
 	}
-	for _, n := range []Length{{0, 1, 1, 1}, {5, 10, 10, 1000}, {0, 1, 1, longestPoint}} {
+	for _, n := range []Length{{0, 1, 1, 1}, {5, 10, 10, 1000}, {0, 1, 1, 86400}} {
 		if err := check(n, 0); err != nil {
 			require.NotContains(t, err.Error(), "no point can be measured", "%+v", n)
 		}
 	}
 	for _, n := range []Length{{-0.1, 1, 1, 1}, {0, 0, 1, 1}, {0, 2, 1, 1.5}, {0, 1, 0, 1},
-		{0, 1, 1, math.Nextafter(longestPoint, math.Inf(1))}, {math.NaN(), 1, 1, 1}} {
+		{0, 1, 1, math.Nextafter(86400, math.Inf(1))}, {math.NaN(), 1, 1, 1}} {
 		require.ErrorContains(t, check(n, 0), "no point can be measured", "%+v", n)
 	}
 	require.ErrorContains(t, check(Length{0, 1, 1, 1}, -1), "--accelerators -1 is negative")
