@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/internal/ordering"
@@ -79,8 +78,8 @@ type aiperfResult struct {
 	scalar       float64
 }
 
-// writeAIPerf writes profile_export_aiperf.json and .csv: percentiles and deviations as numpy's, rates per second of
-// the time from the first sending to the last event of an answer.
+// writeAIPerf writes profile_export_aiperf.json and .csv, and the records of the requests. Percentiles and deviations
+// are numpy's, and rates are per second of the time from the first sending to the last event of an answer.
 func writeAIPerf(l *Log, e *Export) error {
 	answered := l.which((*Request).ok)
 	failed := l.which(func(r *Request) bool { return !r.ok() && !r.incomplete() })
@@ -111,7 +110,14 @@ func writeAIPerf(l *Log, e *Export) error {
 		return err
 	}
 	text, err := aiperfCSV(results)
+	if err != nil {
+		return err
+	}
 	e.Files = append(e.Files, File{"profile_export_aiperf.json", data}, File{"profile_export_aiperf.csv", text})
+	records, err := aiperfRecords(l, e)
+	if records != nil {
+		e.Files = append(e.Files, File{"profile_export.jsonl", records})
+	}
 	return err
 }
 
@@ -203,15 +209,7 @@ func aiperfErrors(failed []*Request) []object {
 	}
 	list := []object{}
 	for _, reason := range slices.Sorted(maps.Keys(counts)) {
-		details := object{}
-		if status, ok := strings.CutPrefix(reason, "http_"); ok {
-			if code, err := strconv.Atoi(status); err == nil {
-				details.add("code", code)
-			}
-		}
-		details.add("type", reason)
-		details.add("message", reason)
-		list = append(list, object{{"error_details", details}, {"count", counts[reason]}})
+		list = append(list, object{{"error_details", aiperfError(reason)}, {"count", counts[reason]}})
 	}
 	ordering.Sort(list, func(a, b object) int { return cmp.Compare(b[1].value.(int), a[1].value.(int)) })
 	return list
