@@ -13,7 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/experiment"
+	"github.com/mlperf-go/mlperf-go/ledger"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // An experiment that is interrupted or killed during a trial continues with the same trial, and its experiment.json is
@@ -73,4 +75,32 @@ func TestAnExperimentSurvives(t *testing.T) {
 			require.Equal(t, before.Trials[i].Started.UnixNano(), trial.Started.UnixNano(), "it was measured again")
 		}
 	}
+	requirePlaces(t, folder, &after)
+}
+
+// requirePlaces checks that each trial sent each sample once, and that the seed determines its replica in every pass,
+// except with work stealing. Each arrangement
+// divides the samples in another way.
+func requirePlaces(t *testing.T, folder string, s *experiment.State) {
+	t.Helper()
+	first := map[int]map[int32]int16{} // by arrangement: the replica of each sample
+	for _, trial := range s.Trials {
+		data, err := ledger.ReadRequests(filepath.Join(folder, trial.Folder, record.RequestsName))
+		require.NoError(t, err)
+		places := map[int32]int16{}
+		for i := range data.Entries {
+			places[data.Entries[i].Index] = data.Entries[i].Endpoint
+		}
+		require.Len(t, data.Entries, s.Samples)
+		require.Len(t, places, s.Samples)
+		if first[trial.Arrangement] == nil {
+			first[trial.Arrangement] = places
+		} else if s.Arrangements[trial.Arrangement].How != experiment.Stealing {
+			require.Equal(t, first[trial.Arrangement], places, trial.Folder)
+		}
+	}
+	require.Len(t, first, len(s.Arrangements))
+	require.NotEqual(t, first[0], first[1])
+	require.NotEqual(t, first[0], first[2])
+	require.NotEqual(t, first[1], first[2])
 }
