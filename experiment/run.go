@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -150,15 +151,19 @@ func (o *Options) earlier() (*State, error) {
 // begin makes the state, or continues that of an earlier process.
 func (x *experimenter) begin(before *State) error {
 	c := x.client
+	dataset, err := x.Plan.ReadDataset() // the client has read it
+	if err != nil {
+		return err
+	}
 	for _, index := range probe.NewOrder(c.SampleSeed(), c.Samples(), 0).Next(c.Samples()) {
 		x.items = append(x.items, item{index, c.Length(index)})
 	}
 	x.state = &State{Schema: Schema, Kind: "experiment", Experiment: x.Of, Model: x.Plan.Row.Name,
-		Settings: study.Settings(x.Plan, made), Replicas: c.Endpoints(), Samples: len(x.items), Seed: c.SampleSeed(),
-		Repeats:      x.Repeats,
-		Arrangements: x.Arrangements, Rehearsal: append([]string{}, x.Plan.Rehearsal...), Notes: []string{},
-		Started: time.Now(), Trials: []Trial{}}
+		Dataset: dataset.SHA256, Settings: study.Settings(x.Plan, made), Replicas: c.Endpoints(), Samples: len(x.items),
+		Seed: c.SampleSeed(), Repeats: x.Repeats, Arrangements: x.Arrangements,
+		Rehearsal: append([]string{}, x.Plan.Rehearsal...), Notes: []string{}, Started: time.Now(), Trials: []Trial{}}
 	if before != nil {
+		before.Dataset = cmp.Or(before.Dataset, x.state.Dataset)
 		if !x.state.same(before) {
 			return exit.Usage(exit.CodeExperimentChanged, "Give the same settings, or choose another --output-dir",
 				"the experiment in %s had other settings: %s", x.Folder, child.Differences(before.terms(), x.state.terms()))

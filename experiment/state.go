@@ -27,8 +27,9 @@ type State struct {
 	Kind         string        `json:"kind"` // always "experiment"
 	Experiment   Of            `json:"experiment"`
 	Model        string        `json:"model"`
-	Settings     []string      `json:"settings"` // of the client, as flags
-	Replicas     []string      `json:"replicas"` // URLs
+	Dataset      string        `json:"dataset_sha256"` // "": an earlier version did not write it
+	Settings     []string      `json:"settings"`       // of the client, as flags
+	Replicas     []string      `json:"replicas"`       // URLs
 	Samples      int           `json:"samples"`
 	Seed         uint64        `json:"seed"` // of their order
 	Repeats      int           `json:"repeats"`
@@ -88,16 +89,20 @@ func (s *State) check() error {
 
 // same reports whether two experiments have the same terms.
 func (s *State) same(o *State) bool {
-	return s.Experiment == o.Experiment && s.Model == o.Model && slices.Equal(s.Settings, o.Settings) &&
-		s.Samples == o.Samples && s.Seed == o.Seed && s.Repeats == o.Repeats &&
+	return s.Experiment == o.Experiment && s.Model == o.Model && s.Dataset == o.Dataset &&
+		slices.Equal(s.Settings, o.Settings) && s.Samples == o.Samples && s.Seed == o.Seed && s.Repeats == o.Repeats &&
 		slices.Equal(s.Arrangements, o.Arrangements) && len(s.Replicas) == len(o.Replicas)
 }
 
 // terms returns the settings that same compares, as flags.
 func (s *State) terms() []string {
-	return append(slices.Clone(s.Settings), "--model="+s.Model, fmt.Sprintf("experiment=%v", s.Experiment),
+	list := append(slices.Clone(s.Settings), "--model="+s.Model, fmt.Sprintf("experiment=%v", s.Experiment),
 		fmt.Sprintf("samples=%d", s.Samples), fmt.Sprintf("seed=%v", s.Seed), fmt.Sprintf("--repeats=%d", s.Repeats),
 		fmt.Sprintf("replicas=%d", len(s.Replicas)), fmt.Sprintf("arrangements=%v", s.Arrangements))
+	if s.Dataset != "" {
+		list = append(list, "SHA-256 of the data set="+s.Dataset)
+	}
+	return list
 }
 
 // continues copies the valid trials of an earlier process.

@@ -58,6 +58,12 @@ func (g *Goal) equal(o *Goal) bool {
 		slices.Equal(g.Limits, o.Limits) && g.Load == o.Load && g.Confidence == o.Confidence
 }
 
+// same reports whether two tunes have the same terms.
+func (s *State) same(o *State) bool {
+	return s.Model == o.Model && s.Scenario == o.Scenario && s.Dataset == o.Dataset &&
+		slices.Equal(s.Settings, o.Settings) && s.Goal.equal(&o.Goal)
+}
+
 // terms returns the settings that a continued tune must share with the earlier one, as flags where possible.
 func (s *State) terms() []string {
 	g, load := &s.Goal, s.Goal.Load
@@ -65,6 +71,9 @@ func (s *State) terms() []string {
 		fmt.Sprintf("--confidence=%v", g.Confidence), fmt.Sprintf("--latency-percentile=%g", percent*g.Percentile),
 		fmt.Sprintf("--min-duration=%v", load.MinDuration), fmt.Sprintf("--min-queries=%d", load.MinQueries),
 		fmt.Sprintf("rows=%d", load.Set), fmt.Sprintf("schedule seed=%d", load.Seed))
+	if s.Dataset != "" {
+		list = append(list, "SHA-256 of the data set="+s.Dataset)
+	}
 	if g.InFlight > 0 {
 		list = append(list, fmt.Sprintf("--concurrency=%d", g.InFlight))
 	}

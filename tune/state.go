@@ -29,7 +29,8 @@ type State struct {
 	Kind     string    `json:"kind"` // always "tune"
 	Model    string    `json:"model"`
 	Scenario string    `json:"scenario"`
-	Settings []string  `json:"settings"` // of the runs, as flags
+	Dataset  string    `json:"dataset_sha256"` // "": an earlier version did not write it
+	Settings []string  `json:"settings"`       // of the runs, as flags
 	Goal     Goal      `json:"goal"`
 	Started  time.Time `json:"started"`
 	Updated  time.Time `json:"updated"`

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/internal/schedule"
+	"github.com/mlperf-go/mlperf-go/run/child"
 )
 
 // What a probe may have measured, by its kind, at the edge of each bound and beside it.
@@ -108,6 +109,25 @@ func TestEqualGoals(t *testing.T) {
 		change(g)
 		require.False(t, g.equal(statedGoal()), name)
 		require.False(t, statedGoal().equal(g), name)
+	}
+}
+
+// A tune continues with the same terms only, and the error names those that differ.
+func TestSameTunes(t *testing.T) {
+	state := func() *State {
+		return &State{Model: "m", Scenario: "Server", Dataset: "12ab", Settings: []string{"--samples=3"}, Goal: *statedGoal()}
+	}
+	require.True(t, state().same(state()))
+	for name, change := range map[string]func(s *State){
+		"--model=": func(s *State) { s.Model = "n" }, "--scenario=": func(s *State) { s.Scenario = "Interactive" },
+		"SHA-256 of the data set=": func(s *State) { s.Dataset = "34cd" },
+		"--samples=":               func(s *State) { s.Settings = []string{"--samples=4"} },
+		"--confidence=":            func(s *State) { s.Goal.Confidence = 0.9 },
+	} {
+		s := state()
+		change(s)
+		require.False(t, s.same(state()), name)
+		require.Contains(t, child.Differences(state().terms(), s.terms()), "before "+name)
 	}
 }
 

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -197,15 +198,19 @@ func (t *tuner) begin(client *run.ProbeClient, before *State) error {
 	if len(goal.Limits) == 0 && !goal.Offline {
 		return noLimit(p)
 	}
+	dataset, err := p.ReadDataset() // the client has read it
+	if err != nil {
+		return err
+	}
 	t.state = &State{Schema: Schema, Kind: "tune", Model: p.Row.Name, Scenario: string(p.Scenario.Scenario),
-		Settings: t.settings(), Goal: goal, Started: time.Now(), Probes: []Probe{}}
+		Dataset: dataset.SHA256, Settings: t.settings(), Goal: goal, Started: time.Now(), Probes: []Probe{}}
 	t.search = NewSearch(&t.state.Goal)
 	if before == nil {
 		t.bench = newBench(client, t.Observer, &t.state.Goal, 0)
 		return nil
 	}
-	if before.Model != t.state.Model || before.Scenario != t.state.Scenario || !slices.Equal(before.Settings,
-		t.state.Settings) || !before.Goal.equal(&goal) {
+	before.Dataset = cmp.Or(before.Dataset, t.state.Dataset)
+	if !t.state.same(before) {
 		return exit.Usage(exit.CodeTuneChanged, "Give the same settings, or choose another --output-dir",
 			"the tune in %s had other settings: %s", t.Folder, child.Differences(before.terms(), t.state.terms()))
 	}
