@@ -160,3 +160,15 @@ func TestFiguresOfTheCatalogue(t *testing.T) {
 	}
 	require.Len(t, catalogueMetrics(&tally{scores: []SampleScore{of(1, 1, 1, nan, nan, nan, 1)}}), 2)
 }
+
+// LaTeX may end within a command or a group. The expected texts are those of pylatexenc 2.10, with π and √ as words.
+func TestLatexThatEndsEarly(t *testing.T) {
+	for source, want := range map[string]string{
+		"": "", `\`: "", `\pi`: "pi", `\pi  `: "pi", `2\pi`: "2pi", `\sqrt{`: "sqrt()", `\sqrt{2`: "sqrt(2)",
+		`{\sqrt}`: "sqrt()", `\sqrt}2`: "sqrt()2", `\frac{1} {2}`: "1/2", `\frac{1}{2`: "1/2",
+		`x\frac{1}{`: "x 1/", `{\frac1}2`: "1/2", `\frac}`: "/", `\sqrt{\frac}`: "sqrt( /)", `\mathbf{`: "",
+		`\text`: "", `{\mathbf}a`: "a", `{`: "", `{{a`: "a", `}a`: "a",
+	} {
+		require.Equal(t, want, latexText(source), source)
+	}
+}

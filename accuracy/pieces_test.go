@@ -67,7 +67,7 @@ func TestArgumentsInQuotes(t *testing.T) {
 	}
 }
 
-// Blanks around arguments change nothing.
+// Blanks around arguments and their signs change nothing.
 func TestBlanksAroundArguments(t *testing.T) {
 	for args, want := range map[string]string{
 		"a=1": `{"a": 1}`, "a=1,b=2": `{"a": 1, "b": 2}`, "1,a=2": `{"a": 2}`, "*x": `{}`, "**x": `{}`,
@@ -76,7 +76,7 @@ func TestBlanksAroundArguments(t *testing.T) {
 		"a=(1]": `{"_raw"`, "a=f(1)": `{"a": "f(1)"}`, "a=": `{"_raw"`, "a=b=c": `{"_raw"`,
 	} {
 		for _, blank := range []string{"", " ", "\n", "\t "} {
-			spaced := strings.NewReplacer(",", blank+","+blank).Replace(blank + args + blank)
+			spaced := strings.NewReplacer(",", blank+","+blank, "==", "==", "=", blank+"="+blank).Replace(blank + args + blank)
 			var got strings.Builder
 			pyDump(&got, callArguments(pyStrip(spaced)))
 			require.True(t, strings.HasPrefix(got.String(), want), "%q: %s", spaced, got.String())

@@ -59,3 +59,25 @@ func TestSentencesOfRandomWords(t *testing.T) {
 		require.Equal(t, want, strings.Join(p.Sentences(text), "|"), "%q", text)
 	}
 }
+
+// Whether a word starts a sentence, for every set of places where it was seen: bits 1 to 3 in upper case at the
+// begin of a sentence, within one and elsewhere, and bits 4 to 6 likewise in lower case (_ortho_heuristic in NLTK).
+func TestWordsThatStartASentence(t *testing.T) {
+	p := newPunkt()
+	for seen := range orthoFlags(128) {
+		bit := func(n int) bool { return seen>>n&1 == 1 }
+		upper, lower := bit(1) || bit(2) || bit(3), bit(4) || bit(5) || bit(6)
+		want := map[string]guess{"Word": unknown, "word": unknown, "7th": unknown, ";": no, ".": no, ";;": unknown}
+		if lower && !bit(2) {
+			want["Word"] = yes
+		}
+		if upper || !bit(4) {
+			want["word"] = no
+		}
+		for text, guess := range want {
+			token := p.first(text)
+			p.ortho[token.inSentence()] = seen
+			require.Equal(t, guess, p.starts(&token), "%q, seen %07b", text, seen)
+		}
+	}
+}

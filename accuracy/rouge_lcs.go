@@ -65,10 +65,7 @@ func (t *lcsTable) length(ref, pred []int32) int {
 	}
 	t.slot.reset(ref)
 	zeros := 0
-	for i, v := range t.row {
-		if i == words-1 && len(ref)%64 != 0 {
-			v |= ^uint64(0) << (len(ref) % 64)
-		}
+	for _, v := range t.row { // no mask has a bit behind the reference, so those of a row stay set
 		zeros += bits.OnesCount64(^v)
 	}
 	return zeros
