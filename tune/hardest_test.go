@@ -41,7 +41,7 @@ func TestTheHardestPartComesFirst(t *testing.T) {
 		}
 	}
 	require.Contains(t, first, dense+30, "the dense part")
-	seen := map[int]bool{}
+	seen, begin := map[int]bool{}, 0
 	for i, a := range list {
 		if i > 0 {
 			require.GreaterOrEqual(t, a.AtNS, list[i-1].AtNS)
@@ -51,7 +51,9 @@ func TestTheHardestPartComesFirst(t *testing.T) {
 			require.Equal(t, list[i-1].Query+1, a.Query)
 		}
 		if i > 0 && a.Part != list[i-1].Part {
-			require.Greater(t, a.AtNS, list[i-1].AtNS)
+			mean := (list[i-1].AtNS - list[begin].AtNS) / max(int64(i-1-begin), 1)
+			require.Equal(t, max(mean, 0), a.AtNS-list[i-1].AtNS, "the mean gap of the part before")
+			begin = i
 			later := slices.IndexFunc(list[i:], func(a Arrival) bool { return a.Counted })
 			if later >= 0 && a.Query > 0 {
 				require.Less(t, list[i+later].AtNS-a.AtNS, int64(leadIn)*answer)

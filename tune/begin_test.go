@@ -1,0 +1,99 @@
+//go:build cgo && !noloadgen
+
+package tune
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	_ "github.com/mlperf-go/mlperf-go/backends/openai" // registers the protocols
+	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/plan"
+	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/run/rehearse"
+	"github.com/mlperf-go/mlperf-go/run/runtest"
+	"github.com/mlperf-go/mlperf-go/sim"
+)
+
+// A tune continues with the same terms alone, keeps what counts, and ends at its budget or with a signal. LoadGen reads
+// one configuration per process, so no other test of this package opens a client.
+func TestATuneContinues(t *testing.T) {
+	url, _ := runtest.Simulate(t, 2*time.Millisecond, time.Millisecond)
+	tn := confirming(t, plan.Settings{"endpoint": url, "served-model": sim.DefaultConfig().Model, "max-tokens": "8"})
+	tn.Observer = silent{}
+	rehearsal, err := rehearse.Start(t.Context(), tn.Plan, rehearse.Options{Folder: tn.Folder})
+	require.NoError(t, err)
+	defer rehearsal.Stop()
+	require.NoError(t, tn.suggest())
+	client, err := run.OpenProbes(t.Context(), run.FromPlan(tn.Plan), tn.Observer, tn.Folder)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, client.Close()) }()
+
+	require.NoError(t, tn.begin(client, nil))
+	require.Equal(t, []Limit{{TTFT, time.Second}}, tn.state.Goal.Limits)
+	require.Equal(t, Idle, tn.search.Next().Kind)
+	require.Zero(t, tn.bench.next)
+	begun := *tn.state
+	before := func() *State {
+		s := begun
+		s.Started, s.SpentS = time.Unix(5, 0), 7
+		one := []float64{1e-3}
+		s.Probes = []Probe{{Measured: Measured{Kind: Idle, Counts: make([]Count, 1), Medians: one, Tails: one, Answer: 3}},
+			{Measured: Measured{Kind: Idle, Answer: 9}, Spoiled: "by a step of the clock"}}
+		return &s
+	}
+	require.NoError(t, tn.begin(client, before()))
+	require.Equal(t, []any{time.Unix(5, 0), 7.0, 2}, []any{tn.state.Started, tn.state.SpentS, len(tn.state.Probes)})
+	require.Equal(t, 1, tn.search.count(Idle), "a spoiled probe counts for nothing")
+	require.Equal(t, time.Duration(3), tn.search.last(Idle).Answer)
+	require.Equal(t, 2*samplesOfProbe, tn.bench.next)
+	for name, change := range map[string]func(s *State){
+		"--model=x": func(s *State) { s.Model = "x" }, "--scenario=x": func(s *State) { s.Scenario = "x" },
+		"--a=b":            func(s *State) { s.Settings = []string{"--a=b"} },
+		"--confidence=0.6": func(s *State) { s.Goal.Confidence = 0.6 },
+	} {
+		s := before()
+		change(s)
+		err := tn.begin(client, s)
+		require.Equal(t, exit.CodeTuneChanged, exit.Classify(err).Code, name)
+		require.ErrorContains(t, err, name)
+	}
+
+	p, err := tn.step(t.Context(), Step{Kind: Idle, Concurrency: 1, Queries: 3})
+	require.NoError(t, err)
+	require.Positive(t, p.Answer)
+	require.Positive(t, p.Took)
+	require.Equal(t, filepath.Join("probes", "001"), p.Folder)
+	for _, name := range []string{ProbeName, record.RequestsName} {
+		require.FileExists(t, filepath.Join(tn.Folder, p.Folder, name))
+	}
+
+	stopped := errors.New("stopped")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(stopped)
+	require.ErrorIs(t, tn.run(ctx, client, nil), stopped)
+	_, err = tn.step(ctx, Step{Kind: Idle, Concurrency: 1, Queries: 3})
+	require.ErrorIs(t, err, stopped)
+	tn.Budget = 7 * time.Second
+	require.NoError(t, tn.run(t.Context(), client, before()))
+	require.Contains(t, tn.state.Result.Why, "the budget of 7s is over")
+	unconfirmed := before()
+	unconfirmed.Result = &Result{TargetQPS: 3}
+	require.NoError(t, tn.run(t.Context(), client, unconfirmed))
+	require.Contains(t, tn.state.Result.Why, "the budget of 7s is over", "an unconfirmed tune goes on")
+	confirmed := before()
+	confirmed.Result = &Result{TargetQPS: 3, Confirmed: true}
+	require.NoError(t, tn.run(t.Context(), client, confirmed))
+	require.Same(t, confirmed, tn.state, "a confirmed one is over")
+	require.NoError(t, tn.run(t.Context(), client, before()))
+	written, err := ReadState(tn.Folder)
+	require.NoError(t, err)
+	require.Equal(t, tn.state.Result, written.Result)
+	require.FileExists(t, filepath.Join(tn.Folder, PlotName))
+}
