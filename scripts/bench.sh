@@ -38,6 +38,7 @@ datasets() {
 
 tune() {
   TUNE_BENCH=4 in_package tune -test.run '^TestVirtualTunes$' -test.count 1
+  TUNE_REAL=2 in_package cmd/mlperf-go -test.run '^TestRealTunes$' -test.count 1
 }
 
 workload() {
