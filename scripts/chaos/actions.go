@@ -23,6 +23,9 @@ type action struct {
 var leftOut = append([]string{"timeout_first_token", "timeout_between_tokens", "timeout_request", "empty", "bad_json",
 	"bad_event"}, gone...)
 
+// lostLog are the verdict codes of a test whose detail log is lost or cut: it does not prove an audit's configuration.
+var lostLog = []string{"log_incomplete", "loadgen_invalid", "loadgen_errors", "compliance_failed"}
+
 var actions = []action{
 	{name: "SIGINT", reasons: []string{"interrupted"}, exits: []int{130}, ends: true, do: signals(0, syscall.SIGINT)},
 	{name: "SIGTERM", reasons: []string{"interrupted"}, exits: []int{143}, ends: true, do: signals(0, syscall.SIGTERM)},
@@ -35,13 +38,13 @@ var actions = []action{
 	{name: "restart with another model", codes: append(leftOut, "wrong_model"), reasons: []string{"wrong_model"},
 		do: func(t *trial) { t.restart(anotherModel) }},
 	{name: "server dies", codes: leftOut, do: func(t *trial) { t.truth.disturb("death"); t.servers[0].down() }},
-	{name: "detail log truncated", reasons: []string{"log_incomplete", "loadgen_invalid", "loadgen_errors"},
-		exits: []int{3}, do: func(t *trial) { t.truncate("mlperf_log_detail.txt") }},
-	{name: "folder deleted", reasons: []string{"log_incomplete", "loadgen_invalid", "loadgen_errors"}, exits: []int{3},
+	{name: "detail log truncated", reasons: lostLog, exits: []int{3},
+		do: func(t *trial) { t.truncate("mlperf_log_detail.txt") }},
+	{name: "folder deleted", reasons: lostLog, exits: []int{3},
 		do: func(t *trial) {
 			t.lost = os.RemoveAll(t.run()) == nil
 		}},
-	{name: "folder renamed", reasons: []string{"log_incomplete", "loadgen_invalid", "loadgen_errors"}, exits: []int{3},
+	{name: "folder renamed", reasons: lostLog, exits: []int{3},
 		do: func(t *trial) {
 			t.lost = os.Rename(t.run(), t.run()+"-moved") == nil
 		}},
