@@ -172,3 +172,29 @@ func TestLatexThatEndsEarly(t *testing.T) {
 		require.Equal(t, want, latexText(source), source)
 	}
 }
+
+// The data set names the expected calls as a list, and no calls as an empty text, list or object, or null. Anything
+// else is a fault of the data set, and no verdict on an answer.
+func TestExpectedCallsOfADataSet(t *testing.T) {
+	call := []any{newObject()}
+	for _, c := range []struct {
+		target, functions string
+		extracted         []any
+		verdict, err      string
+	}{
+		{`[]`, ``, nil, "", ""}, {`{}`, ``, nil, "", ""}, {`""`, ``, nil, "", ""}, {`null`, ``, nil, "", ""},
+		{`[]`, ``, call, "unexpected_call", ""}, {`{}`, ``, call, "unexpected_call", ""},
+		{`""`, ``, call, "unexpected_call", ""}, {`null`, ``, call, "unexpected_call", ""},
+		{`{`, `[]`, nil, "", "invalid expected calls"}, {`{"a": 1}`, `[]`, nil, "", "a dict instead of a list"},
+		{`"a"`, `[]`, nil, "", "a str instead of a list"}, {`7`, `[]`, nil, "", "instead of a list"},
+		{`[{"f": {}}]`, `{}`, nil, "", "not a JSON list"}, {`[{"f": {}}]`, `[`, nil, "", "not a JSON list"},
+	} {
+		v, err := compareCalls(&Reference{Target: c.target, Function: c.functions}, c.extracted)
+		if c.err != "" {
+			require.ErrorContains(t, err, c.err, "%+v", c)
+			continue
+		}
+		require.NoError(t, err, "%+v", c)
+		require.Equal(t, callVerdict{c.verdict == "", c.verdict}, v, "%+v", c)
+	}
+}
