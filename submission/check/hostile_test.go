@@ -3,6 +3,7 @@ package check
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -204,4 +205,20 @@ func requireReports(t *testing.T, root string) {
 		require.NoError(t, r.CSV(io.Discard))
 		require.NoError(t, r.FinalReport(io.Discard, FinalOptions{IDs: map[string]int{}}))
 	}
+}
+
+// A check that was cancelled reads no log to its end.
+func TestACancelledCheckReadsNoLog(t *testing.T) {
+	root := t.TempDir()
+	line := `:::MLLOG {"key": "generic_message", "value": "x", "time_ms": 1.5, "namespace": "mlperf::logging", ` +
+		`"event_type": "POINT_IN_TIME", "metadata": {"is_error": false, "is_warning": false, "file": "a.cc", ` +
+		`"line_no": 1, "pid": 1, "tid": 2}}` + "\n"
+	require.NoError(t, os.WriteFile(filepath.Join(root, "log.txt"), []byte(strings.Repeat(line, 3)), 0o644))
+	c, err := newChecker(root, Options{Mode: Compat})
+	require.NoError(t, err)
+	require.NoError(t, c.readDetail(t.Context(), "log.txt").err)
+	stopped := errors.New("stopped")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(stopped)
+	require.ErrorIs(t, c.readDetail(ctx, "log.txt").err, stopped)
 }
