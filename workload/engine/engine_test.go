@@ -391,6 +391,24 @@ func TestSessionGraph(t *testing.T) {
 		"the third session begins when one of two has ended")
 }
 
+// A user thinks after each answer, within a conversation and before the next one. A call's own delay comes in addition.
+func TestUsersThinkBetweenTheirCalls(t *testing.T) {
+	const think, delay = 30 * time.Millisecond, 10 * time.Millisecond
+	s := serve(t, time.Millisecond, nil)
+	src := &list{sessions: [][]prompts.Call{chain(3, delay)}, conversations: 1}
+	p := profileOf(profile.Stage{Arrival: profile.Closed, Concurrency: 1, Requests: 6,
+		ThinkTime: profile.FixedAt(think.Seconds())})
+	_, all, _ := run(t, t.Context(), s, p, src, 1)
+	require.Len(t, all, 6)
+	for i := 1; i < len(all); i++ {
+		pause := think
+		if all[i].Turn > 0 {
+			pause += delay
+		}
+		require.InDelta(t, pause, all[i].DueNS-all[i-1].EndNS, 1, "request %d is turn %d", i, all[i].Turn)
+	}
+}
+
 // The length of a stage of sessions: a count, a duration, the first of both, or what earlier stages left.
 func TestLengthOfSessions(t *testing.T) {
 	const long, short = time.Hour, 200 * time.Millisecond

@@ -111,3 +111,16 @@ func TestAnAnswerWakesASleeper(t *testing.T) {
 		})
 	}
 }
+
+// Others are prepared when half of the queued requests have been sent, rounded up, and never after the last.
+func TestHalfOfAQueueIsLow(t *testing.T) {
+	for n, want := range map[int]int{0: 0, 1: 1, 2: 1, 3: 2, 10: 5, 11: 6} {
+		woken := 0
+		q := queueWith(t, n, &woken)
+		all := queues{q}
+		all.expect(false)
+		require.Equal(t, want, q.low, n)
+		all.expect(true)
+		require.Zero(t, q.low, n)
+	}
+}
