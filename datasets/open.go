@@ -277,6 +277,8 @@ func readFailed(path string, err error) *Error {
 	e := &Error{Path: path, Found: fmt.Sprintf("a read error (%v)", err), Expected: "to read the file to its end",
 		Try: "check the disk and the file", Err: err}
 	switch {
+	case errors.Is(err, errTemporary):
+		e.Found, e.Expected, e.Try = err.Error(), "a writable folder", "choose one with the environment variable TMPDIR"
 	case errors.Is(err, errExpansion):
 		e.Found, e.Expected, e.Try = err.Error(), "data", "unpack the file yourself if you trust it"
 	case errors.Is(err, errCompressed):

@@ -23,6 +23,8 @@ const (
 var (
 	errExpansion  = fmt.Errorf("a compressed file that grows to more than %d times its size", maxRatio)
 	errCompressed = errors.New("bad compressed data")
+	// errTemporary marks errors of the temporary file, which must not be mistaken for those of the data set.
+	errTemporary = errors.New("no folder for its temporary copy")
 )
 
 // source is an opened file: its unpacked content, and the hash of its own bytes.
@@ -115,12 +117,12 @@ func (s *source) whole(frames *framer) (io.ReaderAt, int64, error) {
 	}
 	f, err := os.CreateTemp("", "mlperf-go-dataset-*")
 	if err != nil {
-		return nil, 0, fmt.Errorf("unpacking it into a temporary file: %w", err)
+		return nil, 0, fmt.Errorf("%w: %w", errTemporary, err)
 	}
 	inner := s.close
 	s.close = func() { inner(); f.Close() }
 	if err := os.Remove(f.Name()); err != nil {
-		return nil, 0, fmt.Errorf("unpacking it into a temporary file: %w", err)
+		return nil, 0, fmt.Errorf("%w: %w", errTemporary, err)
 	}
 	size, err := io.Copy(f, frames.rest())
 	return f, size, err
