@@ -37,7 +37,7 @@ var protocols = []protocol{
 	{Backend: "sglang", API: "completions", Model: textModel, Prompt: "text", Path: "/v1/completions", wire: completions,
 		Echo: true, Named: true},
 	{Backend: "sglang", API: "chat", Model: textModel, Prompt: "text", Path: "/v1/chat/completions", wire: chat,
-		Named: true},
+		Echo: true, Named: true},
 	{Backend: "llamacpp", API: "generate", Model: idsModel, Prompt: "ids", Path: "/completion", wire: llama, Ids: true,
 		Counts: true, Named: true},
 	{Backend: "llamacpp", API: "generate", Model: textModel, Prompt: "text", Path: "/completion", wire: llama, Ids: true,
