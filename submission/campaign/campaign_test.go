@@ -319,7 +319,7 @@ func TestAScoreBelowTargetIsAllowedInTheOpenDivision(t *testing.T) {
 	out, err := s.do(context.Background())
 	require.NoError(t, err)
 	require.Empty(t, undone(out))
-	require.Equal(t, codeBelowTarget, out[3].Entry.Code, "and the table says so")
+	require.Equal(t, codeBelowTarget, out[3].Entry.Code, "and the table shows the code")
 }
 
 // A score of only some of the answers does not count, in the open division either.
