@@ -8,6 +8,7 @@ import (
 )
 
 // drawing is a terminal with some lines below all other output, which each draw replaces. It may be used concurrently.
+// No library draws them: mpb, which did, left lines behind where a display has several below its bar, or wraps.
 type drawing struct {
 	to io.Writer
 
