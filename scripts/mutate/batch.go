@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,9 +61,9 @@ func newBatch(ctx context.Context, t *tester, mutants []mutant, sources map[stri
 		if err := b.compile(ctx, p, sources); err != nil {
 			return nil, err
 		}
-		err := b.measure(ctx, p)
+		skips, err := b.measure(ctx, p)
 		if err != nil && ctx.Err() == nil { // the machine may be busy
-			err = b.measure(ctx, p)
+			skips, err = b.measure(ctx, p)
 		}
 		if err != nil {
 			return nil, err
@@ -74,6 +75,9 @@ func newBatch(ctx context.Context, t *tester, mutants []mutant, sources map[stri
 		}
 		t.limits[pkg] = limitFactor*all + limitSlack // for mutants that are left to tester.try
 		fmt.Fprintf(progress, "tests of %s: %.1f s without a mutant, one after another\n", pkg, all.Seconds())
+		for _, reason := range slices.Sorted(maps.Keys(skips)) {
+			fmt.Fprintf(progress, "tests of %s: %d skipped: %s\n", pkg, skips[reason], reason)
+		}
 	}
 	return b, nil
 }
@@ -141,8 +145,13 @@ func (b *batch) write(sources map[string]string) error {
 	return errors.Join(err, os.WriteFile(b.overlay(), text, 0o644))
 }
 
-// measure lists the tests of a program and runs each alone: how long it takes and which functions it reaches.
-func (b *batch) measure(ctx context.Context, p *program) error {
+// skipped matches a test that did not run, and its reason in the line before, in the output of -test.v.
+var skipped = regexp.MustCompile(`(?m)(?:^ +\S+\.go:\d+: (.*)\n)?^ *--- SKIP: `)
+
+// measure lists the tests of a program and runs each alone: how long it takes and which functions it reaches. It
+// returns how many tests were skipped, by reason.
+func (b *batch) measure(ctx context.Context, p *program) (map[string]int, error) {
+	skips := map[string]int{}
 	p.tests = nil
 	names := []string{b.run}
 	if b.run == "" {
@@ -150,7 +159,7 @@ func (b *batch) measure(ctx context.Context, p *program) error {
 		cmd.Dir = filepath.Join(b.root, p.pkg)
 		out, err := cmd.Output()
 		if err != nil {
-			return fmt.Errorf("the tests of %s cannot be listed: %w", p.pkg, err)
+			return nil, fmt.Errorf("the tests of %s cannot be listed: %w", p.pkg, err)
 		}
 		names = strings.Fields(string(out))
 	}
@@ -160,20 +169,23 @@ func (b *batch) measure(ctx context.Context, p *program) error {
 		}
 		one := test{name: name, reaches: map[int]bool{}}
 		if err := os.WriteFile(b.reached(), nil, 0o666); err != nil {
-			return err
+			return nil, err
 		}
 		begun := time.Now()
 		o, out, err := b.start(ctx, p, note, name, firstLimit)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if o != survived {
-			return fmt.Errorf(failsAlone, p.pkg, o, out)
+			return nil, fmt.Errorf(failsAlone, p.pkg, o, out)
 		}
 		one.took = time.Since(begun)
+		for _, skip := range skipped.FindAllStringSubmatch(out, -1) {
+			skips[cmp.Or(skip[1], "no reason given")]++
+		}
 		text, err := os.ReadFile(b.reached())
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, number := range strings.Fields(string(text)) {
 			if n, err := strconv.Atoi(number); err == nil {
@@ -183,7 +195,7 @@ func (b *batch) measure(ctx context.Context, p *program) error {
 		p.tests = append(p.tests, one)
 	}
 	slices.SortStableFunc(p.tests, func(a, b test) int { return cmp.Compare(a.took, b.took) })
-	return nil
+	return skips, nil
 }
 
 // start runs tests of a program with a choice.
@@ -195,6 +207,9 @@ func (b *batch) start(ctx context.Context, p *program, choice int, run string, l
 	args := []string{p.path, "-test.failfast", "-test.timeout=" + limit.String(), "-test.run=" + run}
 	if b.short {
 		args = append(args, "-test.short")
+	}
+	if choice == note {
+		args = append(args, "-test.v") // shows which tests are skipped
 	}
 	return b.command(ctx, filepath.Join(b.root, p.pkg), b.overlay(), limit, args)
 }

@@ -20,9 +20,10 @@
 //
 // The sampled mutants of a package share its test programs, so that each costs a run and no compilation (schema.go). A
 // mutant is a copy of its whole function, and the function begins with a switch that chooses a copy by the number in a
-// file. Every test runs alone first, without a mutant, which shows the functions that it reaches and sets the time
-// limit (batch.go). Then a mutant runs only the tests that reach its function, the quick ones first. Mutants outside
-// functions, in C++ and in files with cgo are compiled one by one (gotest.go).
+// file. Every test runs alone first, without a mutant, which shows the functions that it reaches, sets the time limit
+// and reports skipped tests, as recorded results may be missing (batch.go). Then a mutant runs only the tests that
+// reach its function, the quick ones first. Mutants outside functions, in C++ and in files with cgo are compiled one by
+// one (gotest.go).
 //
 // A mutant that exceeds its time limit gets a longer one (-patience), since the machine may be busy, and counts as
 // noticed when it exceeds that too. The tree is never written: the go command reads mutants through an overlay, and so

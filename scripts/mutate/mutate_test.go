@@ -169,7 +169,7 @@ import (
 
 func TestF(t *testing.T) {
 	if testing.Short() {
-		t.Skip()
+		t.Skip("slow: too slow")
 	}
 	time.Sleep(1500 * time.Millisecond)
 	if F() > 9 {
@@ -409,6 +409,7 @@ func TestAFolderMeansThePackagesBelowIt(t *testing.T) {
 
 	_, out, progress = runTool(t, "-n", "0", "-short", "slow/...")
 	require.Contains(t, out, "0 of 2 mutants noticed", "-short leaves out the only test")
+	require.Contains(t, progress, "tests of ./slow: 1 skipped: slow: too slow\n")
 	require.NotContains(t, progress, " by ")
 	_, _, progress = runTool(t, "-n", "0", "calc/calc.go:3")
 	require.Contains(t, progress, "killed by TestLess,")
