@@ -168,7 +168,7 @@ func (b *batch) measure(ctx context.Context, p *program) (map[string]int, error)
 			name = "^" + name + "$"
 		}
 		one := test{name: name, reaches: map[int]bool{}}
-		if err := os.WriteFile(b.reached(), nil, 0o666); err != nil {
+		if err := b.clearNotes(); err != nil {
 			return nil, err
 		}
 		begun := time.Now()
@@ -183,19 +183,26 @@ func (b *batch) measure(ctx context.Context, p *program) (map[string]int, error)
 		for _, skip := range skipped.FindAllStringSubmatch(out, -1) {
 			skips[cmp.Or(skip[1], "no reason given")]++
 		}
-		text, err := os.ReadFile(b.reached())
+		notes, err := os.ReadFile(b.reached())
 		if err != nil {
 			return nil, err
 		}
-		for _, number := range strings.Fields(string(text)) {
-			if n, err := strconv.Atoi(number); err == nil {
-				one.reaches[n] = true
-			}
+		for number, reached := range notes {
+			one.reaches[number] = reached != 0
 		}
 		p.tests = append(p.tests, one)
 	}
 	slices.SortStableFunc(p.tests, func(a, b test) int { return cmp.Compare(a.took, b.took) })
 	return skips, nil
+}
+
+// clearNotes replaces the file of notes by one without any, which processes of every user can write. A process that is
+// left of an earlier test keeps the old file.
+func (b *batch) clearNotes() error {
+	if err := os.RemoveAll(b.reached()); err != nil {
+		return err
+	}
+	return errors.Join(os.WriteFile(b.reached(), make([]byte, b.functions), 0o600), os.Chmod(b.reached(), 0o666))
 }
 
 // start runs tests of a program with a choice.

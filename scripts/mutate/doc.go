@@ -25,10 +25,14 @@
 // reach its function, the quick ones first. Mutants outside functions, in C++ and in files with cgo are compiled one by
 // one (gotest.go).
 //
+// Processes that a test starts count too. Each reads the choice and maps the file of its notes when it starts, so that
+// a process that confines itself later still notes what it reaches. A process that starts where it cannot read these
+// files, such as a program inside a sandbox, runs the original.
+//
 // A mutant that exceeds its time limit gets a longer one (-patience), since the machine may be busy, and counts as
 // noticed when it exceeds that too. The tree is never written: the go command reads mutants through an overlay, and so
 // does a go build that a test starts. Where the machine allows it, tests run in a process namespace of their own,
-// because a mutant may signal any process.
+// because a mutant may signal any process. Root keeps its rights in it; other users get a namespace of users as well.
 //
 // Standard output gets the survivors with their changes, and tables by file and kind; standard error gets a line per
 // mutant. The exit code is 0 when -goal percent of the mutants were noticed, 1 when fewer were, and 2 when nothing was

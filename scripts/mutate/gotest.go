@@ -11,7 +11,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -43,15 +45,23 @@ type tester struct {
 	limits   map[string]time.Duration // by test package
 }
 
-// namespace starts a command as the first process of a new process namespace. A mutant may signal any process, and its
-// processes may outlive the test. In the namespace it reaches only its own, and all of them end with the first.
-var namespace = []string{"unshare", "--user", "--map-current-user", "--pid", "--fork", "--mount-proc", "--kill-child",
-	"--"}
-
-// canIsolate reports whether this machine lets a user create such a namespace.
-func canIsolate() bool {
-	return exec.Command(namespace[0], append(namespace[1:], "true")...).Run() == nil
+// namespaces are commands that start another one as the first process of a new process namespace. A mutant may signal
+// any process, and its processes may outlive the test. In the namespace it reaches only its own, and all of them end
+// with the first. Root needs no namespace of users, in which it would lack rights that tests use.
+var namespaces = [][]string{
+	{"unshare", "--pid", "--fork", "--mount-proc", "--kill-child", "--"},
+	{"unshare", "--user", "--map-current-user", "--pid", "--fork", "--mount-proc", "--kill-child", "--"},
 }
+
+// namespace returns the first of the namespaces that this machine lets this user create; nil: none.
+var namespace = sync.OnceValue(func() []string {
+	for _, n := range namespaces {
+		if exec.Command(n[0], slices.Concat(n[1:], []string{"true"})...).Run() == nil {
+			return n
+		}
+	}
+	return nil
+})
 
 // packages are the test packages of a mutant's package: its own, then the others.
 func (t *tester) packages(of string) []string {
@@ -101,7 +111,7 @@ func (t *tester) command(ctx context.Context, dir, overlay string, limit time.Du
 	ctx, cancel := context.WithTimeout(ctx, limit+killSlack)
 	defer cancel()
 	if t.isolated {
-		args = append(append([]string{}, namespace...), args...)
+		args = slices.Concat(namespace(), args)
 	}
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir, cmd.Env = dir, t.environ(overlay)

@@ -66,7 +66,7 @@ func mainCode(ctx context.Context, args []string, out, progress io.Writer) int {
 	flags.StringVar(&o.skip, "skip", "", "leave out the packages of FOLDER/... whose folder matches, a regular expression")
 	flags.StringVar(&o.logs, "logs", logCalls, "calls that are left as they are, with their arguments: a regular "+
 		"expression on their text")
-	flags.BoolVar(&o.isolate, "isolate", canIsolate(),
+	flags.BoolVar(&o.isolate, "isolate", namespace() != nil,
 		"run tests in a process namespace; the default is whether the machine allows it")
 	flags.IntVar(&o.patience, "patience", 4, "how many times its time limit a mutant that exceeded it gets in a second "+
 		"try, as the machine may be busy; 1: none, and it is taken for noticed")
@@ -139,6 +139,9 @@ func mutate(ctx context.Context, o options, places []string, out, progress io.Wr
 		return tally{}, err
 	}
 	defer os.RemoveAll(work)
+	if err := os.Chmod(work, 0o755); err != nil { // tests may run processes of other users
+		return tally{}, err
+	}
 	t := &tester{root: root, work: work, goflags: goflags, run: o.run, short: o.short, more: more,
 		isolated: o.isolate, patience: o.patience, limits: map[string]time.Duration{}}
 	if !o.isolate {

@@ -202,6 +202,8 @@ var table = map[string]func(int) bool{
 	"even": func(n int) bool { return n%2 == 0 },
 }
 
+func triple(n int) int { return 3 * n }
+
 var limit = most(5, 9)
 
 func must(n int) int {
@@ -216,6 +218,7 @@ func must(n int) int {
 import (
 	"os"
 	"os/exec"
+	"syscall"
 	"testing"
 )
 
@@ -236,6 +239,21 @@ func TestMost(t *testing.T) {
 func TestTable(t *testing.T) {
 	if !table["even"](4) || table["even"](3) {
 		t.Fatal("wrong")
+	}
+}
+
+// The process can open no file any more when it calls triple.
+func TestTriple(t *testing.T) {
+	if os.Getenv("CONFINED") != "" {
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{}); err != nil {
+			os.Exit(1)
+		}
+		os.Exit(triple(3))
+	}
+	cmd := exec.Command("/proc/self/exe", "-test.run=TestTriple")
+	cmd.Env = []string{"CONFINED=yes"}
+	if _ = cmd.Run(); cmd.ProcessState.ExitCode() != 9 {
+		t.Fatal(cmd.ProcessState)
 	}
 }
 
@@ -333,7 +351,8 @@ func TestTheSeedChoosesTheSample(t *testing.T) {
 }
 
 // Mutants that are compiled together end as each alone does: methods, generics, names that a function does not give, a
-// literal in a table, a function that runs while the package starts, a process without an environment.
+// literal in a table, a function that runs while the package starts, a process without an environment, and
+// one that can open no file.
 func TestTogetherAsAlone(t *testing.T) {
 	inModule(t)
 	root, _, err := module()

@@ -173,14 +173,16 @@ func (f *finder) arguments(fn *function) (string, []edit) {
 }
 
 // chooser is a file of the package: it reads which mutant is chosen, and notes which functions a test reaches when the
-// choice is to note. A file is read rather than the environment, which a test may not pass on to its processes.
+// choice is to note. A file is read rather than the environment, which a test may not pass on to its processes. Notes
+// are bytes of a file that a process maps when it starts, so that it can still note functions after it has given up its
+// file system, file descriptors and system calls, as the child of a sandbox does.
 func (s *schema) chooser(chosen, reached string) string {
 	return fmt.Sprintf(`package %s
 
 import (
 	"os"
 	"strconv"
-	"sync/atomic"
+	"syscall"
 )
 
 var mutantChosen = func() int {
@@ -191,20 +193,29 @@ var mutantChosen = func() int {
 	return -1
 }()
 
-var mutantReached [%d]atomic.Bool
+var mutantReached = func() []byte {
+	if mutantChosen != %d {
+		return nil
+	}
+	f, err := os.OpenFile(%q, os.O_RDWR, 0)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	notes, err := syscall.Mmap(int(f.Fd()), 0, %d, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	if err != nil {
+		return nil
+	}
+	return notes
+}()
 
 func mutantIn(function int) int {
-	if mutantChosen == %d && !mutantReached[function].Swap(true) {
-		if f, err := os.OpenFile(%q, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666); err == nil {
-			_, _ = f.WriteString(strconv.Itoa(function) + "\n")
-			_ = f.Close()
-		} else {
-			mutantReached[function].Store(false) // the test may have taken all file descriptors for a while
-		}
+	if mutantReached != nil {
+		mutantReached[function] = 1
 	}
 	return mutantChosen
 }
-`, s.name, chosen, s.functions+1, note, reached)
+`, s.name, chosen, note, reached, s.functions)
 }
 
 // note is a choice that is no mutant: the original, and the functions that are reached are noted.
