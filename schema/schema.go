@@ -35,6 +35,12 @@ var Compare []byte
 //go:embed sweep.schema.json
 var Sweep []byte
 
+// Tune is the text of tune.schema.json: the JSON Schema of tune.json, whose "schema" field is "mlperf-go/tune/1". Its
+// $defs/probe_file is that of probe.json.
+//
+//go:embed tune.schema.json
+var Tune []byte
+
 // Experiment is the text of experiment.schema.json: the JSON Schema of experiment.json, whose "schema" field is
 // "mlperf-go/experiment/1".
 //

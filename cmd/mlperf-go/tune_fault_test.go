@@ -14,6 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/interrupt"
 	"github.com/mlperf-go/mlperf-go/run/record"
+	"github.com/mlperf-go/mlperf-go/schema/schematest"
 	"github.com/mlperf-go/mlperf-go/tune"
 )
 
@@ -33,7 +34,9 @@ func newTuned(t *testing.T) *tuned {
 // newUnserved is newTuned without the server.
 func newUnserved(t *testing.T) *tuned {
 	t.Helper()
-	return &tuned{t: t, dataset: synthetic(t, "generic", 256), folder: filepath.Join(t.TempDir(), "out")}
+	d := &tuned{t: t, dataset: synthetic(t, "generic", 256), folder: filepath.Join(t.TempDir(), "out")}
+	t.Cleanup(func() { schematest.Records(t, d.folder) })
+	return d
 }
 
 // synthetic returns the path of a new synthetic data set.

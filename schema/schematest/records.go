@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -25,13 +26,24 @@ var records = map[string]record{
 	"run.json":         recordOf("run.schema.json", schema.Run),
 	"bench.json":       recordOf("bench.schema.json", schema.Bench),
 	"calibration.json": recordOf("calibration.schema.json", schema.Calibration),
+	"tune.json":        recordOf("tune.schema.json", schema.Tune),
+	probeName:          recordOf("tune.schema.json#/$defs/probe_file", schema.Tune),
+}
+
+// probeName is the file of a step of a tune, and of those of a sweep or an experiment, which have other fields.
+const probeName = "probe.json"
+
+// ofTune reports whether a probe.json is that of a tune, which is two folders above it.
+func ofTune(path string) bool {
+	_, err := os.Stat(filepath.Join(filepath.Dir(path), "..", "..", "tune.json"))
+	return err == nil
 }
 
 func recordOf(name string, text []byte) record {
 	return record{name, sync.OnceValues(func() (*jsonschema.Schema, error) { return Compile(name, text) })}
 }
 
-// Compile compiles a schema and asserts its formats.
+// Compile compiles a schema and asserts its formats. The name is that of its file, or of a part of it after a #.
 func Compile(name string, text []byte) (*jsonschema.Schema, error) {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
@@ -39,7 +51,8 @@ func Compile(name string, text []byte) (*jsonschema.Schema, error) {
 	}
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
-	if err := c.AddResource(name, v); err != nil {
+	file, _, _ := strings.Cut(name, "#")
+	if err := c.AddResource(file, v); err != nil {
 		return nil, err
 	}
 	return c.Compile(name)
@@ -66,7 +79,8 @@ type tester interface {
 	Errorf(format string, args ...any)
 }
 
-// Records validates every run.json, bench.json and calibration.json below a folder. The folder may be missing.
+// Records validates every run.json, bench.json, calibration.json and tune.json below a folder, and the probe.json of
+// each step of a tune. The folder may be missing.
 func Records(t tester, folder string) {
 	t.Helper()
 	if err := Check(folder, nil); err != nil {
@@ -86,7 +100,7 @@ func Check(folder string, except func(text []byte) bool) error {
 			return err
 		}
 		r, ok := records[e.Name()]
-		if !ok || !e.Type().IsRegular() {
+		if !ok || !e.Type().IsRegular() || e.Name() == probeName && !ofTune(path) {
 			return nil
 		}
 		text, err := os.ReadFile(path)
