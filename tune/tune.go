@@ -214,6 +214,7 @@ func (t *tuner) begin(client *run.ProbeClient, before *State) error {
 		return exit.Usage(exit.CodeTuneChanged, "Give the same settings, or choose another --output-dir",
 			"the tune in %s had other settings: %s", t.Folder, child.Differences(before.terms(), t.state.terms()))
 	}
+	t.recheck(before)
 	t.state.Started, t.state.SpentS, t.state.Probes = before.Started, before.SpentS, before.Probes
 	for i := range t.state.Probes {
 		if t.state.Probes[i].Spoiled == "" {
@@ -319,7 +320,7 @@ func (t *tuner) end(o *Outcome) error {
 		Confirmed: o.Confirmed, Why: o.Why}
 	if o.Confirmed {
 		for _, p := range t.state.Probes {
-			if p.Kind == Confirm && p.Valid {
+			if p.counts() {
 				r.Run, r.RunS = p.Folder, p.Took.Seconds()
 			}
 		}

@@ -5,7 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/statefile"
@@ -46,3 +50,20 @@ func (folder missing) Error() string {
 }
 
 func (missing) Is(err error) bool { return err == fs.ErrNotExist }
+
+// Intact compares the files of a run that go into a submission, below its folder, with the checksums in its record.
+func (r *Record) Intact(folder string) error {
+	for _, name := range slices.Sorted(maps.Keys(r.Files)) {
+		if name != UserConfName && !strings.HasPrefix(name, LogFolder+"/") {
+			continue
+		}
+		sum, err := atomicfile.SHA256(filepath.Join(folder, filepath.FromSlash(name)))
+		if err != nil {
+			return fmt.Errorf("cannot read a log of the run: %w", err)
+		}
+		if sum != r.Files[name] {
+			return fmt.Errorf("%s was changed after the run: its SHA-256 is %s and was %s", name, sum, r.Files[name])
+		}
+	}
+	return nil
+}

@@ -6,15 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/accuracy"
 	"github.com/mlperf-go/mlperf-go/compliance"
-	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/submission/layout"
 )
@@ -80,7 +77,7 @@ func (w Want) unharmed(folder string, r *record.Record, f *Finding) {
 			return
 		}
 	}
-	if err := intact(folder, r); err != nil {
+	if err := r.Intact(folder); err != nil {
 		f.Status, f.Code, f.Why = Crashed, CodeLogDamaged, err.Error()
 		return
 	}
@@ -109,23 +106,6 @@ func (w Want) audited(folder string, f *Finding) {
 func untouched(folder string) bool {
 	entries, err := os.ReadDir(folder)
 	return errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0
-}
-
-// intact compares the files that go into a submission with the checksums in the run's record.
-func intact(folder string, r *record.Record) error {
-	for _, name := range slices.Sorted(maps.Keys(r.Files)) {
-		if name != record.UserConfName && !strings.HasPrefix(name, record.LogFolder+"/") {
-			continue
-		}
-		sum, err := atomicfile.SHA256(filepath.Join(folder, filepath.FromSlash(name)))
-		if err != nil {
-			return fmt.Errorf("cannot read a log of the run: %w", err)
-		}
-		if sum != r.Files[name] {
-			return fmt.Errorf("%s was changed after the run: its SHA-256 is %s and was %s", name, sum, r.Files[name])
-		}
-	}
-	return nil
 }
 
 func firstCode(r *record.Record) Code {
