@@ -156,7 +156,12 @@ type Outcome struct {
 	Merged       int        // events that contained more than one token
 	StreamMode   StreamMode // how the stream repeats earlier output; empty: no stream, or its events fit several modes
 	// Wall clock, ns since 1970; 0: did not happen.
-	DequeuedNS, SentNS, FirstByteNS, FirstTokenNS, LastTokenNS int64
+	DequeuedNS, FirstByteNS, FirstTokenNS, LastTokenNS int64
+	// SentNS is when an attempt wrote the request for the first time. If none had a connection, it is TriedNS.
+	SentNS int64
+	// TriedNS is when the first attempt wrote the request, or began if it got no connection. Until then the client
+	// itself delays a request. 0: unknown, or SentNS.
+	TriedNS int64
 	// VisibleNS is the time of the first token that is part of the text, and not of reasoning; 0: unknown, or there
 	// was no such token.
 	VisibleNS int64

@@ -11,7 +11,7 @@ import (
 // recorded.
 type Request struct {
 	DueNS        int64   // when it was due
-	SentNS       int64   // its last byte was written
+	SentNS       int64   // an attempt wrote it for the first time
 	FirstByteNS  int64   // of the answer
 	FirstTokenNS int64   // of a stream
 	LastTokenNS  int64   // last token of a stream

@@ -151,6 +151,7 @@ func TestFaultRetryAfterIsKept(t *testing.T) {
 	for _, e := range log.Entries {
 		if e.Retries > 0 {
 			require.Greater(t, e.FirstTokenNS-e.IssuedNS, int64(time.Second), "the wait is part of the latency")
+			require.Greater(t, e.FirstTokenNS-e.SentNS, int64(time.Second), "the wait is no delay of the client")
 		}
 	}
 	mu.Lock()

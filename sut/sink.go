@@ -3,6 +3,7 @@
 package sut
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -74,8 +75,8 @@ func (s *sink) Complete(q loadgen.Query, o *backends.Outcome) {
 	first := s.ledger.Complete(q.Seq, &ledger.Completion{
 		Reason: reason, Source: o.TokenSource, FinishReason: o.FinishReason, Endpoint: o.Endpoint, Retries: o.Retries,
 		InputTokens: o.InputTokens, OutputTokens: o.NTokens, Events: o.Events, Merged: o.Merged,
-		DequeuedNS: o.DequeuedNS, SentNS: o.SentNS, FirstByteNS: o.FirstByteNS, FirstTokenNS: o.FirstTokenNS,
-		LastTokenNS: o.LastTokenNS, ReadableNS: o.ReadableNS, DoneNS: s.now(),
+		DequeuedNS: o.DequeuedNS, SentNS: cmp.Or(o.TriedNS, o.SentNS), FirstByteNS: o.FirstByteNS,
+		FirstTokenNS: o.FirstTokenNS, LastTokenNS: o.LastTokenNS, ReadableNS: o.ReadableNS, DoneNS: s.now(),
 	})
 	if !first {
 		return

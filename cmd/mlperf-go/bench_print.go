@@ -30,8 +30,7 @@ func printBench(out page, r *bench.Record, m *measure.Measured) {
 	fmt.Fprintf(w, "failures\t%d of %d (%.2f %%)%s\n", f.Requests.Failed, f.Requests.Total, 100*f.Requests.FailureRate,
 		causes(f.Requests.ByCause))
 	if n := f.Requests; n.Retried > 0 {
-		fmt.Fprintf(w, "repeated\t%d of %d requests; ttft and e2e count from the last attempt, ttft_due and e2e_due "+
-			"have all\n", n.Retried, n.Total)
+		fmt.Fprintf(w, "repeated\t%d of %d requests; latencies begin with the first sending\n", n.Retried, n.Total)
 	}
 	if n := f.Requests; n.Leavers > 0 {
 		fmt.Fprintf(w, "clients left\t%d of %d that were to leave early, after %d output tokens; the latencies exclude "+

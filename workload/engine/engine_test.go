@@ -36,6 +36,7 @@ type server struct {
 	think  bool // the first token is reasoning
 	delay  time.Duration
 	status func(n int64) int // of the n-th request; nil: 200
+	again  int               // how often the client may repeat a request
 
 	n, now, most atomic.Int64
 	mu           sync.Mutex
@@ -130,7 +131,7 @@ func engineOf(t *testing.T, s *server, p *profile.Profile, src prompts.Source,
 	require.NoError(t, err)
 	c := &backends.Config{Endpoints: []backends.Endpoint{{URL: s.URL, Headers: p.API.Headers}},
 		RequestOptions: backends.RequestOptions{API: p.API.Kind, ServedModel: "m", Stream: true},
-		AnswerOptions:  backends.AnswerOptions{KeepText: true}}
+		AnswerOptions:  backends.AnswerOptions{KeepText: true}, Dispatch: backends.Dispatch{Retries: s.again}}
 	encoder, err := NewEncoder(p, d, c)
 	require.NoError(t, err)
 	e = &Engine{Profile: p, Source: src, Encoder: encoder, Log: log, Name: "run"}

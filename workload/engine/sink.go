@@ -47,6 +47,9 @@ func (k *sink) Failed(a backends.Attempt) { k.failed(a) }
 func (k *sink) Complete(q loadgen.Query, o *backends.Outcome) {
 	s, r := k.table.at(q.Seq), &k.table.at(q.Seq).rec
 	r.SentNS, r.FirstByteNS, r.VisibleNS, r.EndNS = o.SentNS, o.FirstByteNS, o.VisibleNS, k.now()
+	if o.TriedNS != 0 { // a wait for a server that refused connections is no delay of this client
+		r.ReadyNS += o.SentNS - o.TriedNS
+	}
 	r.InputTokens, r.OutputTokens = max(o.InputTokens, 0), max(o.NTokens, 0)
 	r.Endpoint, r.Retries = max(o.Endpoint, 0), o.Retries
 	r.Reason, r.Finish = o.Reason, o.FinishReason

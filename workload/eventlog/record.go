@@ -28,9 +28,11 @@ type Request struct {
 	Turn    int // within the session, from 0
 	Group   int // of prompts with a common prefix, from 1; 0: none
 
-	DueNS       int64 // when it was to be sent by the schedule
-	ReadyNS     int64 // when it was due and the limit of requests in flight had room
-	SentNS      int64 // its last byte was written
+	DueNS int64 // when it was to be sent by the schedule
+	// ReadyNS is when it was due and the limit of requests in flight had room. If the server refused its first
+	// connections, the time between the first attempt and the sending is added.
+	ReadyNS     int64
+	SentNS      int64 // an attempt wrote it for the first time
 	FirstByteNS int64 // of the answer
 	VisibleNS   int64 // first token that is not reasoning, if the server separates reasoning
 	EndNS       int64 // the answer ended, or failed

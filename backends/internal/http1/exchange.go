@@ -17,8 +17,8 @@ import (
 type exchange struct {
 	query       loadgen.Query
 	dequeuedNS  int64
-	sentNS      int64
-	firstByteNS int64
+	sentNS      int64 // first write of the request; 0: no attempt had a connection yet
+	firstByteNS int64 // of this attempt's answer
 
 	deadline int64 // ns of the loop's clock
 	firstBy  int64 // deadline of this attempt's first token
@@ -31,7 +31,7 @@ type exchange struct {
 	timer   timer    // of the pause before another attempt, and of its conduct
 	number  uint64   // of this attempt, in its request id; 0: the request has none
 	conduct *conduct // nil: it reads at once until the end
-	_       [8]byte
+	triedNS int64    // the first attempt wrote the request, or began if it had no connection
 }
 
 // exchanges carry out the queries that the loop begins: each is attempted on a connection, again if that is allowed,
@@ -54,6 +54,7 @@ func (e *exchanges) begin(t task, endpoint int) {
 	x.query, x.dequeuedNS = t.query, t.dequeuedNS
 	x.retries = policy.NewRetries(e.config.Retries)
 	x.again, x.fresh = 0, false
+	x.sentNS, x.triedNS = 0, e.times.wall
 	x.deadline = e.times.now + int64(e.config.RequestTimeout)
 	x.endpoint = endpoint
 	if e.config.Conduct != nil {
@@ -64,8 +65,7 @@ func (e *exchanges) begin(t task, endpoint int) {
 
 // attempt sends a request on the connection that was used last, or else on a new one.
 func (e *exchanges) attempt(x *exchange) {
-	x.sentNS, x.firstByteNS = e.times.wall, 0
-	x.firstBy = never
+	x.firstByteNS, x.firstBy = 0, never
 	if e.config.Stream {
 		x.firstBy = e.times.now + int64(e.config.FirstTokenTimeout)
 	}
@@ -92,6 +92,17 @@ func (e *exchanges) start(c *conn, x *exchange) {
 		backends.MarkSent(e.report.sink, x.query, e.config.Stream)
 	}
 	e.written(c, err)
+}
+
+// writes records that an attempt writes the request now. The latencies of a repeated request begin with the first
+// write, and the client's delay ends with the first attempt.
+func (x *exchange) writes(now int64) {
+	if x.sentNS != 0 {
+		return
+	}
+	if x.sentNS = now; x.again == 0 {
+		x.triedNS = now
+	}
 }
 
 // written handles the error of a write, if there is one. There may still be an answer that the server sent before it

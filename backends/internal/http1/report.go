@@ -97,7 +97,10 @@ func (r *reporter) judge(c *conn, cut backends.Reason, why string) {
 // complete reports the outcome of an exchange, whose memory may be used again when it returns.
 func (r *reporter) complete(x *exchange, o *backends.Outcome) {
 	o.Endpoint, o.Retries = x.endpoint, x.again
-	o.DequeuedNS, o.SentNS, o.FirstByteNS = x.dequeuedNS, x.sentNS, x.firstByteNS
+	o.DequeuedNS, o.FirstByteNS = x.dequeuedNS, x.firstByteNS
+	if o.SentNS, o.TriedNS = x.sentNS, x.triedNS; o.SentNS == 0 {
+		o.SentNS = o.TriedNS
+	}
 	if x.conduct != nil {
 		r.ended(x)
 	}

@@ -45,7 +45,7 @@ func (s *sender) start(c *conn, t *target) error {
 		return s.startSealed(c, head, body)
 	}
 	s.times.stamp()
-	x.sentNS = s.times.wall
+	x.writes(s.times.wall)
 	n, errno := s.socket.send(c.fd, head, body)
 	if errno == 0 && n == len(head)+len(body) {
 		return nil

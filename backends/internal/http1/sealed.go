@@ -25,7 +25,7 @@ func (s *sender) startSealed(c *conn, head, body []byte) error {
 	}
 	c.body = body[now:]
 	s.times.stamp()
-	c.exchange.sentNS = s.times.wall
+	c.exchange.writes(s.times.wall)
 	return s.push(c, sealed)
 }
 

@@ -25,7 +25,7 @@ type trace struct {
 	conns       atomic.Int32
 	reused      atomic.Bool
 	badTLS      atomic.Bool
-	sentNS      atomic.Int64
+	sentNS      atomic.Int64 // 0: no connection was made
 	firstByteNS atomic.Int64
 	connected   func()        // called for each new connection
 	mark        func()        // called for each connection, in programs that mark ranges
@@ -36,7 +36,7 @@ type trace struct {
 func (t *trace) hooks() *httptrace.ClientTrace {
 	return &httptrace.ClientTrace{
 		GotConn: func(i httptrace.GotConnInfo) {
-			t.sentNS.Store(time.Now().UnixNano())
+			t.sentNS.CompareAndSwap(0, time.Now().UnixNano())
 			t.reused.Store(i.Reused)
 			t.conns.Add(1)
 			if nvtx.On {
@@ -120,9 +120,10 @@ func (w *worker) try(r *request, a *attempt, deadline time.Time) {
 	if nvtx.On {
 		t.mark = func() { backends.MarkSent(w.shard.sink, r.query, c.config.Stream) }
 	}
-	t.sentNS.Store(time.Now().UnixNano()) // used if no connection is made
+	begunNS := time.Now().UnixNano()
 	response, err := w.send(httptrace.WithClientTrace(ctx, t.hooks()), r, a, &t)
-	r.out.SentNS, r.out.FirstByteNS = t.sentNS.Load(), t.firstByteNS.Load()
+	r.stamp(begunNS, t.sentNS.Load())
+	r.out.FirstByteNS = t.firstByteNS.Load()
 	// net/http uses another connection without asking if the first one was closed before a byte was written. Over
 	// HTTP/2 that is usual: the connection had no room for a further stream, or was about to end.
 	if !c.config.HTTP2 {

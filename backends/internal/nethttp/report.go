@@ -1,6 +1,7 @@
 package nethttp
 
 import (
+	"cmp"
 	"runtime"
 
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
@@ -28,6 +29,17 @@ func (r *request) begin(q loadgen.Query, key uint64, dequeuedNS int64) {
 	r.query, r.key = q, key
 	r.out = backends.Outcome{UsageTokens: -1, InputTokens: -1, DequeuedNS: dequeuedNS}
 	r.body = r.body[:0]
+}
+
+// stamp records when an attempt began, and when it wrote the request; 0: it had no connection. The latencies of a
+// repeated request begin with the first write, and the client's delay ends with the first attempt.
+func (r *request) stamp(begunNS, sentNS int64) {
+	if r.out.TriedNS == 0 {
+		r.out.TriedNS = cmp.Or(sentNS, begunNS)
+	}
+	if r.out.SentNS == 0 {
+		r.out.SentNS = sentNS
+	}
 }
 
 // report is one call of the sink: a first token if first is set, tokens of a batch if news is set, else a completion.

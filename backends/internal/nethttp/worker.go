@@ -89,7 +89,9 @@ func (w *worker) serve(r *request) {
 		}
 		a = next
 	}
-	w.held = a.endpoint
+	if w.held = a.endpoint; r.out.SentNS == 0 {
+		r.out.SentNS = r.out.TriedNS
+	}
 }
 
 // elsewhere waits, and returns an endpoint with room; balance.Nowhere: none had room in time.

@@ -38,6 +38,8 @@ func (k *Contract) Run(t *testing.T, only ...string) {
 		{"the key is in no message", k.theKeyIsInNoMessage},
 		{"repeat on a dead reused connection", k.repeatOnADeadReusedConnection},
 		{"retries", k.retries},
+		{"a repeat counts from the first sending", k.aRepeatCountsFromTheFirstSending},
+		{"a refused connection sends nothing", k.aRefusedConnectionSendsNothing},
 		{"no retry after the first byte", k.noRetryAfterTheFirstByte},
 		{"cancel", k.cancel},
 		{"exactly once", k.exactlyOnce},
@@ -382,6 +384,8 @@ func (k *Contract) refusedConnection(t *testing.T) {
 	require.Len(t, r.Attempts, 3)
 	require.Equal(t, []bool{true, true, false}, []bool{r.Attempts[0].Retried, r.Attempts[1].Retried,
 		r.Attempts[2].Retried})
+	require.Equal(t, r.Results[1].TriedNS, r.Results[1].SentNS)
+	require.LessOrEqual(t, r.Results[1].SentNS, r.Attempts[0].AtNS, "the first attempt")
 }
 
 func (k *Contract) theKeyIsInNoMessage(t *testing.T) {

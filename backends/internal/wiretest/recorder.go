@@ -84,6 +84,13 @@ func (r *Recorder) Failed(a backends.Attempt) {
 	r.Attempts = append(r.Attempts, a)
 }
 
+// Failures returns the number of failed attempts so far.
+func (r *Recorder) Failures() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.Attempts)
+}
+
 // Completed returns the number of completions so far.
 func (r *Recorder) Completed() int {
 	r.mu.Lock()

@@ -278,7 +278,8 @@ func (s *shard) end(q loadgen.Query, whole *backends.Outcome, detail string) {
 func (s *shard) part(g *group, whole *backends.Outcome, p *backends.Part) {
 	q, o := g.queries[p.Index], p.Outcome
 	o.Endpoint, o.Retries = whole.Endpoint, whole.Retries
-	o.DequeuedNS, o.SentNS, o.FirstByteNS = whole.DequeuedNS, whole.SentNS, whole.FirstByteNS
+	o.DequeuedNS, o.SentNS, o.TriedNS = whole.DequeuedNS, whole.SentNS, whole.TriedNS
+	o.FirstByteNS = whole.FirstByteNS
 	// The batch's times, because the completion waits for the whole batch.
 	o.LastTokenNS, o.ReadableNS = whole.LastTokenNS, whole.ReadableNS
 	if t := g.times[p.Index]; t.first != 0 {

@@ -67,6 +67,7 @@ func TestEveryPartHasTheTimesOfItsRequest(t *testing.T) {
 			of := r.Results[1+(id-1)/3*3] // the first sample of its batch
 			require.Equal(t, []int64{of.DequeuedNS, of.SentNS, of.FirstByteNS, int64(of.Endpoint), int64(of.Retries)},
 				[]int64{res.DequeuedNS, res.SentNS, res.FirstByteNS, int64(res.Endpoint), int64(res.Retries)})
+			require.Equal(t, of.TriedNS, res.TriedNS)
 			times := []int64{begun, res.DequeuedNS, res.SentNS, res.FirstByteNS}
 			if c.fails {
 				require.Equal(t, backends.FailTruncated, res.Reason)
