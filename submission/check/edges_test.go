@@ -2,10 +2,13 @@ package check
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/rounds"
 )
 
 // Figures that the official checker infers from the log of another scenario.
@@ -39,6 +42,28 @@ func TestInferredMetrics(t *testing.T) {
 			require.ErrorContains(t, m.err, c.err)
 		}
 	}
+}
+
+// Latencies of logs are in ns and figures of reports in ms; rates stay as they are.
+func TestUnitsOfMetrics(t *testing.T) {
+	round := rounds.All()[0]
+	for ran, want := range map[string]float64{"SingleStream": 3, "MultiStream": 3, "Offline": 3e6, "Server": 3e6} {
+		s := resultOf(round, "llama3.1-8b", ran, ran, "edge", false)
+		for _, keys := range []map[string]string{metricKeys, tokenKeys} {
+			s.result.performance.values[keys[ran]] = 3e6
+		}
+		m := s.measure(s.result.performance, s.model())
+		require.NoError(t, m.err, ran)
+		require.InDelta(t, want, m.value, 1e-9, ran)
+	}
+}
+
+// A key that a log repeats once is there twice.
+func TestRepeatedKeysAreCounted(t *testing.T) {
+	s := &scope{result: &result{performance: &detail{path: "log", several: map[string]int{"b": 1, "a": 4}}}}
+	var got []string
+	repeatedKeys(s, func(file, key string, found, expected any) { got = append(got, fmt.Sprint(file, key, found, expected)) })
+	require.Equal(t, []string{"loga5 timesonce", "logb2 timesonce"}, got)
 }
 
 func TestPythonTruthValues(t *testing.T) {

@@ -81,6 +81,24 @@ func TestLinksThatMultiply(t *testing.T) {
 	require.Equal(t, "too-many-folders", top.findings[0].Rule)
 }
 
+// The folders of a tree are counted up to the limit, which is named if it is exceeded.
+func TestFoldersAreCounted(t *testing.T) {
+	c, err := newChecker(baseTree(t), Options{Mode: Compat})
+	require.NoError(t, err)
+	top := c.walk()
+	top.apply(rules)
+	require.Empty(t, top.findings)
+	require.Equal(t, 5, c.places, "a submitter, a system, a benchmark and two scenarios")
+	c.places = maxFolders - 1
+	require.True(t, c.room())
+	top.apply(rules)
+	require.Empty(t, top.findings)
+	require.False(t, c.room())
+	top.apply(rules)
+	require.Equal(t, "too-many-folders", top.findings[0].Rule)
+	require.Contains(t, top.findings[0].Found, "more than 20000 submitters, systems, benchmarks and scenarios")
+}
+
 func TestDeepFolders(t *testing.T) {
 	root := baseTree(t)
 	for depth, want := range map[int]string{maxDepth - 3: "an empty folder", 1200: "it lies more than 200 folders deep"} {
@@ -92,8 +110,15 @@ func TestDeepFolders(t *testing.T) {
 
 func TestManyBreachesOfOneRule(t *testing.T) {
 	root := baseTree(t)
-	for i := range 300 {
+	hide := func(i int) {
 		require.NoError(t, os.WriteFile(filepath.Join(root, home, "src", fmt.Sprintf(".%d", i)), nil, 0o644))
+	}
+	for i := range maxBreaches {
+		hide(i)
+	}
+	require.Len(t, inTime(t, root).Findings, maxBreaches)
+	for i := range 300 {
+		hide(i)
 	}
 	r := inTime(t, root)
 	require.Len(t, r.Findings, maxBreaches+1)
