@@ -29,8 +29,9 @@ func (h *History) chat(r *prompts.Request) []byte {
 	if r.System != "" {
 		dst = appendMessage(dst, "system", r.System)
 	}
-	if list := bytes.TrimSpace(r.Messages); len(list) > 2 {
-		dst = append(comma(dst), bytes.TrimSpace(list[1:len(list)-1])...)
+	list := bytes.TrimPrefix(bytes.TrimSpace(r.Messages), []byte{'['})
+	if list = bytes.TrimSpace(bytes.TrimSuffix(list, []byte{']'})); len(list) > 0 {
+		dst = append(comma(dst), list...)
 	}
 	if r.Text != "" {
 		dst = appendMessage(dst, "user", r.Text)

@@ -1,12 +1,15 @@
 package engine
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
+	"github.com/mlperf-go/mlperf-go/workload/prompts"
 )
 
 // queueWith returns a queue with n due requests, and counts what wakes the director.
@@ -109,6 +112,57 @@ func TestAnAnswerWakesASleeper(t *testing.T) {
 				t.Fatal("the thread sleeps")
 			}
 		})
+	}
+}
+
+// A thread that waits for a request sets the timer to the lead before it, since a poll counts whole milliseconds.
+func TestASleeperSetsTheTimer(t *testing.T) {
+	q, err := newQueue(wallClock(), func() {})
+	require.NoError(t, err)
+	t.Cleanup(q.bell.Close)
+	q.timed.push(&slot{notBefore: q.now() + int64(time.Hour)})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		q.Wait(make([]loadgen.Query, 1), 2*time.Hour)
+	}()
+	require.Eventually(t, func() bool {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		return q.sleeps
+	}, time.Minute, time.Millisecond)
+	var left unix.ItimerSpec
+	require.NoError(t, unix.TimerfdGettime(q.bell.FD(), &left))
+	require.Less(t, left.Value.Nano(), int64(time.Hour)-q.lead.ns)
+	require.Greater(t, left.Value.Nano(), int64(30*time.Minute))
+	q.mu.Lock()
+	q.closed, q.timed = true, heap[*slot]{before: q.timed.before}
+	q.mu.Unlock()
+	q.bell.Set(0)
+	<-done
+}
+
+// Messages of a request are inserted without the brackets of their list, and commas only stand between messages.
+func TestMessagesOfAChat(t *testing.T) {
+	const before, text = `{"role":"user","content":"a"}`, `{"role":"user","content":"b"}`
+	for list, want := range map[string]string{"": "", "[]": "", " [ ] ": "", "[{}]": "{}", " [ {} ,[1]\n]": "{} ,[1]",
+		"[1]": "1"} {
+		for _, h := range []*History{nil, {Messages: []byte(before)}} {
+			for _, last := range []string{"", "b"} {
+				var all []string
+				if h != nil {
+					all = append(all, before)
+				}
+				if want != "" {
+					all = append(all, want)
+				}
+				if last != "" {
+					all = append(all, text)
+				}
+				got := h.chat(&prompts.Request{Messages: []byte(list), Text: last})
+				require.Equal(t, strings.Join(all, ","), string(got), "%q %q", list, last)
+			}
+		}
 	}
 }
 
