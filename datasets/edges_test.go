@@ -18,7 +18,7 @@ func synthRecords(t *testing.T, name string) []map[string]json.RawMessage {
 	m, err := models.Find(name)
 	require.NoError(t, err)
 	var file bytes.Buffer
-	set := SynthSet{Row: m.Row, Samples: 5, Seed: 3}
+	set := SynthSet{Row: m.Row, Samples: 5, Seed: 3, Code: true}
 	require.NoError(t, set.Write(&file))
 	var records []map[string]json.RawMessage
 	require.NoError(t, json.Unmarshal(file.Bytes(), &records))
@@ -53,6 +53,16 @@ func TestSynthColumnsAgree(t *testing.T) {
 		require.Equal(t, text(r, "text_input"), text(r, "templated_text_input"), "its row has no template")
 		require.Equal(t, "100.0", string(r["ref_accuracy"]))
 	}
+	for i, r := range synthRecords(t, "mixtral-8x7b") {
+		if i%3 != 2 {
+			continue
+		}
+		n := 0
+		_, err := fmt.Sscanf(text(r, "ref_solution"), fmt.Sprintf("def add_%d(x):\n    return x + %%d", i), &n)
+		require.NoError(t, err)
+		require.Contains(t, text(r, "gt_output"), fmt.Sprintf("candidate(1) == %d\n", n+1), "its tests pass")
+		require.Contains(t, text(r, "gt_output"), fmt.Sprintf("candidate(-5) == %d\n", n-5))
+	}
 	for _, r := range synthRecords(t, "gptj") {
 		require.Contains(t, text(r, "instruction"), inputPlace)
 	}
@@ -61,6 +71,24 @@ func TestSynthColumnsAgree(t *testing.T) {
 	}
 	require.Equal(t, "a b c {input}", prompt("a {input} c {input}", "b"))
 	require.Equal(t, "b", prompt("", "b"))
+}
+
+// A summary repeats sentences of its article in their order, without every sixth word.
+func TestSummariesRepeatTheirArticle(t *testing.T) {
+	g := &generator{state: 1}
+	var article, kept []int
+	for i := range 30 {
+		if article = append(article, i); i%6 != 5 {
+			kept = append(kept, i)
+		}
+	}
+	for range 20 {
+		for _, line := range strings.Split(g.summary([][]int{article}), "\n") {
+			words := strings.Fields(line)
+			require.LessOrEqual(t, len(words), len(kept))
+			require.Equal(t, sentence(kept[:len(words)]), line)
+		}
+	}
 }
 
 func TestIDsInColumnsWithoutARoleAreChecked(t *testing.T) {

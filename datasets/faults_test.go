@@ -1,6 +1,9 @@
 package datasets
 
 import (
+	"bytes"
+	"encoding/binary"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,9 +40,98 @@ func TestCountsOfPages(t *testing.T) {
 // Files that only begin like packed ones are faults.
 func TestBrokenPackedFiles(t *testing.T) {
 	for _, text := range []string{"\x1f\x8b", "\x1f\x8bx", "\x1f\x8b\x08\xff", "\x28\xb5\x2f\xfd", "\x28\xb5\x2f\xfdxyz"} {
-		_, err := Open(writeFile(t, "d.jsonl", []byte(text)), Options{})
-		require.Error(t, err, "%q", text)
+		path := writeFile(t, "d.jsonl", []byte(text))
+		_, err := Open(path, testOptions())
+		require.ErrorContains(t, err, "found damaged compressed data", "%q", text)
+		_, err = UnpackedSHA256(path)
+		require.ErrorContains(t, err, "found damaged compressed data", "%q", text)
 	}
+}
+
+// Columns of a JSON object are held in memory up to a limit. Columns of no interest do not count.
+func TestColumnsAreHeldUpToALimit(t *testing.T) {
+	const text = `{"other": ["123456789", null], "id": ["abc", "d"]}`
+	for free, fits := range map[int]bool{8: true, 7: false, 0: false} {
+		p, err := newPlan(testOptions())
+		require.NoError(t, err)
+		c := newColumns(newFramer(strings.NewReader(text)), p, false)
+		c.f.peek() // as the detection of the format does
+		c.bytes = maxColumnar - free
+		if err = c.readAll(); fits {
+			require.NoError(t, err, free)
+			require.Equal(t, [][]byte{[]byte(`"abc"`), []byte(`"d"`)}, c.kept[1])
+		} else {
+			require.ErrorContains(t, err, "columns of more than 2048 MiB", free)
+		}
+	}
+}
+
+// A footer lies between the marks at both ends of a file.
+func TestLengthsOfFooters(t *testing.T) {
+	for length, says := range map[uint32]string{0: "an invalid footer", 8: "an invalid footer",
+		9: "a footer of 9 bytes in a file of 20", 21: "a footer of 21 bytes in a file of 20", maxFooter + 1: "a footer of"} {
+		file := binary.LittleEndian.AppendUint32([]byte("PAR1\xff\xff\xff\xff\xff\xff\xff\xff"), length)
+		_, f := pqFooter(bytes.NewReader(append(file, "PAR1"...)), 20)
+		require.NotNil(t, f, length)
+		require.Contains(t, f.found, says, length)
+	}
+}
+
+// A group is a list if it has one repeated column. Its values lie one group deeper, unless the name is one of an old
+// writer's.
+func TestListsOfASchema(t *testing.T) {
+	leaf := func(repetition int64) *pqNode { return &pqNode{repetition: repetition} }
+	for _, c := range []struct {
+		name        string
+		annotated   bool
+		kids        []*pqNode
+		list, inner bool
+	}{
+		{"list", true, []*pqNode{{name: "list", repetition: pqRepeated, kids: []*pqNode{leaf(0)}}}, true, true},
+		{"no annotation", false, []*pqNode{{name: "list", repetition: pqRepeated, kids: []*pqNode{leaf(0)}}}, false, false},
+		{"two columns", true, []*pqNode{{name: "list", repetition: pqRepeated, kids: []*pqNode{leaf(0)}}, leaf(0)}, false,
+			false},
+		{"not repeated", true, []*pqNode{{name: "list", kids: []*pqNode{leaf(0)}}}, false, false},
+		{"array", true, []*pqNode{{name: "array", repetition: pqRepeated, kids: []*pqNode{leaf(0)}}}, true, false},
+		{"tuple", true, []*pqNode{{name: "n_tuple", repetition: pqRepeated, kids: []*pqNode{leaf(0)}}}, true, false},
+		{"pair", true, []*pqNode{{name: "list", repetition: pqRepeated, kids: []*pqNode{leaf(0), leaf(0)}}}, true, false},
+	} {
+		n := &pqNode{name: "n", list: c.annotated, kids: c.kids}
+		require.Nil(t, (&schemaReader{}).finish(n, &thriftNode{}), c.name)
+		require.Equal(t, c.list, n.list, c.name)
+		require.Equal(t, c.inner, n.kids[0].inner, c.name)
+	}
+}
+
+// A column that Convert writes has the narrowest type of its values, in whichever order they come. A null fits any.
+func TestTypesOfWrittenColumns(t *testing.T) {
+	for a := cellNull; a <= cellJSON; a++ {
+		require.Equal(t, a, joinCells(a, a))
+		require.Equal(t, a, joinCells(a, cellNull))
+		require.Equal(t, a, joinCells(cellNull, a))
+		for b := cellText; b <= cellJSON && a != cellNull; b++ {
+			want := cellJSON
+			if a == b {
+				want = a
+			} else if min(a, b) == cellIDs && max(a, b) == cellInts {
+				want = cellInts
+			}
+			require.Equal(t, want, joinCells(a, b), "%d %d", a, b)
+		}
+	}
+}
+
+// A fault that a later record repeats is only counted. One of the whole file stands alone.
+func TestRepeatedFaults(t *testing.T) {
+	r := &reader{path: "p"}
+	for _, record := range []int{1, 2, 3, 0, 0} {
+		r.report(record, record, &fault{field: "f", found: "x"}, nil)
+	}
+	r.report(4, 4, &fault{field: "f", found: "y"}, nil)
+	require.Len(t, r.errs, 4)
+	var first *Error
+	require.ErrorAs(t, r.errs[0], &first)
+	require.Equal(t, 2, first.more)
 }
 
 // An image whose value is not a text is a fault.

@@ -52,11 +52,10 @@ func (d *decoder) appendImage(dst, value []byte) ([]byte, int, *fault) {
 	if f != nil {
 		return dst, 0, f
 	}
-	var head [12]byte
-	n, _ := base64.StdEncoding.Decode(head[:], []byte(text[:min(len(text), 16)]))
-	format := imageFormat(head[:n])
+	head, _ := base64.StdEncoding.AppendDecode(nil, []byte(text[:min(len(text), 16)]))
+	format := imageFormat(head)
 	if format == "" {
-		return dst, 0, &fault{found: "bytes of an unknown image format, " + shown(head[:n]),
+		return dst, 0, &fault{found: "bytes of an unknown image format, " + shown(head),
 			expected: "JPEG, PNG, GIF, WEBP, BMP or TIFF", try: try}
 	}
 	dst = append(append(append(dst, "data:image/"...), format...), ";base64,"...)

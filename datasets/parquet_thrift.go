@@ -175,7 +175,7 @@ func (r *thriftReader) list(depth int) (elements []thriftNode) {
 // mapping skips a map, since no map in Parquet's structures is needed.
 func (r *thriftReader) mapping(depth int) {
 	size := r.varint()
-	if size == 0 || r.err != nil {
+	if size == 0 {
 		return
 	}
 	kinds := r.octet()

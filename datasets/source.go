@@ -116,12 +116,12 @@ func (s *source) whole(frames *framer) (io.ReaderAt, int64, error) {
 		return s.file, info.Size(), nil
 	}
 	f, err := os.CreateTemp("", "mlperf-go-dataset-*")
-	if err != nil {
-		return nil, 0, fmt.Errorf("%w: %w", errTemporary, err)
+	if err == nil {
+		inner := s.close
+		s.close = func() { inner(); f.Close() }
+		err = os.Remove(f.Name())
 	}
-	inner := s.close
-	s.close = func() { inner(); f.Close() }
-	if err := os.Remove(f.Name()); err != nil {
+	if err != nil {
 		return nil, 0, fmt.Errorf("%w: %w", errTemporary, err)
 	}
 	size, err := io.Copy(f, frames.rest())
