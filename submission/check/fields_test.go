@@ -115,6 +115,16 @@ func TestNumbersOfASystem(t *testing.T) {
 	}
 }
 
+// Unknown fields of a system description are reported in the order of their names.
+func TestUnknownFieldsOfASystem(t *testing.T) {
+	described := map[string]any{"division": "closed", layout.NetworkFields[0].Name: "x"}
+	names := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+	for _, name := range names {
+		described[name] = "x"
+	}
+	require.Equal(t, names, keysOf(folderOf("closed", described, Options{}), systemFieldUnknown))
+}
+
 // An accuracy log may hold the error about uncommitted changes with that exception, and only for the official checker.
 func TestErrorsOfAnAccuracyLog(t *testing.T) {
 	for errors := range 2 {

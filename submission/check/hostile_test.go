@@ -99,6 +99,21 @@ func TestFoldersAreCounted(t *testing.T) {
 	require.Contains(t, top.findings[0].Found, "more than 20000 submitters, systems, benchmarks and scenarios")
 }
 
+// At most 20,000 links of a tree are followed.
+func TestLinksAreCounted(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"a", "b"} {
+		require.NoError(t, os.Symlink(".", filepath.Join(root, name)))
+	}
+	f, err := openFiles(root)
+	require.NoError(t, err)
+	t.Cleanup(f.close)
+	f.links.Store(19_998)
+	require.NoError(t, f.list(".").err)
+	f.links.Store(19_999)
+	require.EqualError(t, f.list(".").err, "the tree has more than 20000 links")
+}
+
 func TestDeepFolders(t *testing.T) {
 	root := baseTree(t)
 	for depth, want := range map[int]string{maxDepth - 3: "an empty folder", 1200: "it lies more than 200 folders deep"} {

@@ -134,10 +134,10 @@ func (s reported) asResult() Result {
 	return one
 }
 
-// onlyRehearsal reports whether the result is marked as a rehearsal and is invalid only because of errors of that
-// class, here or in a parent folder.
+// onlyRehearsal reports whether the result is marked as a rehearsal, which is an error in mode Strict, and is invalid
+// only because of errors of that class, here or in a parent folder.
 func (s reported) onlyRehearsal() bool {
-	if !s.invalid() || !s.row.marked {
+	if !s.row.marked {
 		return false
 	}
 	for at := s.scope; at != nil; at = at.up {

@@ -212,7 +212,7 @@ func (a audit) linesIn(in *files, name string) (map[string]bool, error) {
 		if asked[line] {
 			seen[line] = true
 		}
-		if a.words != "" && strings.Contains(line, a.words) {
+		if strings.Contains(line, a.words) {
 			seen[a.words] = true
 		}
 	}
