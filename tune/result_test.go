@@ -85,6 +85,9 @@ func TestTimeThatIsLeft(t *testing.T) {
 	probe := tn.about(tn.search.probe(tn.search.guess()))
 	require.Greater(t, run, 10*time.Minute)
 	require.Equal(t, run+4*probe, tn.left())
+	require.Equal(t, 12*time.Second, tn.about(Step{Kind: Rate, Queries: 100, Rate: 10, Answer: 2 * time.Second}))
+	require.Equal(t, 10*time.Second+(fill+1)*2*time.Second,
+		tn.about(Step{Kind: Reference, Queries: 100, Rate: 10, Answer: 2 * time.Second}))
 	require.Greater(t, probe, 2*time.Minute, "a quarter of a run")
 	for _, s := range []time.Duration{70, 80, 90} {
 		tn.search.measured = append(tn.search.measured, Measured{Kind: Rate, Took: s * time.Second})

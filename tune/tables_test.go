@@ -132,3 +132,48 @@ func TestDecisionsOfAMeter(t *testing.T) {
 		require.Equal(t, map[bool]Decision{true: WouldFail, false: WouldPass}[over], m.Final(WouldPass), name)
 	}
 }
+
+// A reference probe is due at the start, after three probes, and before a run if there was a probe since.
+func TestReferencesThatAreDue(t *testing.T) {
+	for _, c := range []struct {
+		kinds           []Kind
+		due, confirming bool // due between probes, and before a confirming run
+	}{
+		{nil, true, true},
+		{[]Kind{Rate, Rate}, true, true},
+		{[]Kind{Reference}, false, false},
+		{[]Kind{Reference, Confirm}, false, false},
+		{[]Kind{Reference, Rate}, false, true},
+		{[]Kind{Reference, Rate, Confirm, Rate}, false, true},
+		{[]Kind{Reference, Rate, Rate, Rate}, true, true},
+		{[]Kind{Rate, Rate, Rate, Reference}, false, false},
+		{[]Kind{Reference, Rate, Rate, Rate, Reference, Rate, Rate}, false, true},
+	} {
+		s := &Search{capacity: 100, answer: time.Second}
+		for _, k := range c.kinds {
+			s.measured = append(s.measured, Measured{Kind: k})
+		}
+		for confirming, want := range map[bool]bool{false: c.due, true: c.confirming} {
+			step, due := s.reference(confirming)
+			require.Equal(t, want, due, "%v %v", c.kinds, confirming)
+			if due {
+				require.Equal(t, Step{Kind: Reference, Rate: round(100 * referenceShare), Queries: referenceQueries,
+					Answer: time.Second}, step)
+			}
+		}
+	}
+}
+
+// A rate that a full-length run missed bounds those after it, and a valid run does not.
+func TestFailedRunsBoundTheRate(t *testing.T) {
+	s := &Search{}
+	require.Equal(t, math.Inf(1), s.bound())
+	for _, m := range []Measured{{Kind: Confirm, Rate: 40, Valid: true}, {Kind: Rate, Rate: 30}} {
+		s.measured = append(s.measured, m)
+		require.Equal(t, math.Inf(1), s.bound())
+	}
+	for rate, want := range map[float64]float64{100: 99, 120: 99, 80: 79.2} {
+		s.measured = append(s.measured[:2], Measured{Kind: Confirm, Rate: 100}, Measured{Kind: Confirm, Rate: rate})
+		require.InDelta(t, want, s.bound(), 1e-9, rate)
+	}
+}
