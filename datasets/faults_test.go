@@ -121,7 +121,7 @@ func TestTypesOfWrittenColumns(t *testing.T) {
 	}
 }
 
-// A fault that a later record repeats is only counted. One of the whole file stands alone.
+// A fault that a later record repeats is only counted. One of the whole file is not.
 func TestRepeatedFaults(t *testing.T) {
 	r := &reader{path: "p"}
 	for _, record := range []int{1, 2, 3, 0, 0} {

@@ -62,8 +62,8 @@ func TestUnitsOfMetrics(t *testing.T) {
 func TestRepeatedKeysAreCounted(t *testing.T) {
 	s := &scope{result: &result{performance: &detail{path: "log", several: map[string]int{"b": 1, "a": 4}}}}
 	var got []string
-	repeatedKeys(s, func(file, key string, found, expected any) { got = append(got, fmt.Sprint(file, key, found, expected)) })
-	require.Equal(t, []string{"loga5 timesonce", "logb2 timesonce"}, got)
+	repeatedKeys(s, func(_, key string, found, _ any) { got = append(got, fmt.Sprint(key, ": ", found)) })
+	require.Equal(t, []string{"a: 5 times", "b: 2 times"}, got)
 }
 
 func TestPythonTruthValues(t *testing.T) {
