@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -81,12 +80,9 @@ func enter() error {
 }
 
 // tmpfs mounts a file system in memory.
-func tmpfs(at string, space int64) error {
-	if err := os.MkdirAll(at, 0o755); err != nil {
-		return err
-	}
-	return unix.Mount("tmpfs", at, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV,
-		fmt.Sprintf("size=%d,nr_inodes=4096,mode=1777", space))
+func tmpfs(at string, space int64, mode uint32) error {
+	return errors.Join(os.MkdirAll(at, 0o755), unix.Mount("tmpfs", at, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV,
+		fmt.Sprintf("size=%d,nr_inodes=4096,mode=%o", space, mode)))
 }
 
 // rootSpace is the size in bytes of the file system for the folders and empty files that serve as mount points.
@@ -97,11 +93,8 @@ func (pl *plan) buildRoot() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("making mounts private: %w", err)
 	}
-	if err := tmpfs(pl.Root, rootSpace); err != nil {
+	if err := tmpfs(pl.Root, rootSpace, 0o755); err != nil {
 		return fmt.Errorf("mounting a root in memory: %w", err)
-	}
-	if err := os.Chmod(pl.Root, 0o755); err != nil {
-		return err
 	}
 	for _, b := range pl.Binds {
 		if err := b.mount(pl.Root); err != nil {
@@ -110,15 +103,13 @@ func (pl *plan) buildRoot() error {
 	}
 	for path, target := range pl.Links {
 		at := filepath.Join(pl.Root, path)
-		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
-			return err
-		}
-		if err := os.Symlink(target, at); err != nil && !errors.Is(err, os.ErrExist) {
+		err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.Symlink(target, at))
+		if err != nil && !errors.Is(err, os.ErrExist) {
 			return err
 		}
 	}
 	for _, folder := range []string{Home, "/tmp"} {
-		if err := tmpfs(filepath.Join(pl.Root, folder), pl.Space); err != nil {
+		if err := tmpfs(filepath.Join(pl.Root, folder), pl.Space, 0o1777); err != nil {
 			return fmt.Errorf("mounting %s in memory: %w", folder, err)
 		}
 	}
@@ -128,23 +119,13 @@ func (pl *plan) buildRoot() error {
 // mount shows a path of this machine below the new root.
 func (b bind) mount(root string) error {
 	at := filepath.Join(root, b.Path)
-	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
-		return err
-	}
+	err := os.MkdirAll(filepath.Dir(at), 0o755)
 	if b.Folder {
-		if err := os.MkdirAll(at, 0o755); err != nil {
-			return err
-		}
+		err = os.MkdirAll(at, 0o755)
 	} else {
-		f, err := os.OpenFile(at, os.O_CREATE|os.O_WRONLY, 0o644)
-		if err != nil {
-			return err
-		}
-		if err := f.Close(); err != nil {
-			return err
-		}
+		err = errors.Join(err, os.WriteFile(at, nil, 0o644))
 	}
-	if err := unix.Mount(b.Path, at, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+	if err := errors.Join(err, unix.Mount(b.Path, at, "", unix.MS_BIND|unix.MS_REC, "")); err != nil {
 		return err
 	}
 	attr := &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_RDONLY}
@@ -203,7 +184,7 @@ func dropCapabilities() error {
 	}
 	// After the change of user, capabilities are permitted but not yet effective.
 	for i := range data {
-		data[i].Effective, data[i].Inheritable = data[i].Permitted, 0
+		data[i].Effective = data[i].Permitted
 	}
 	if err := unix.Capset(&header, &data[0]); err != nil {
 		return err
@@ -234,18 +215,10 @@ func dieWithParent() error {
 	return nil
 }
 
-// limit sets the limits, the address space last, because this process may use more.
+// limit sets the limits. They come last, because this process may use more.
 func (pl *plan) limit() error {
-	resources := []int{}
-	for r := range pl.Rlimits {
-		resources = append(resources, r)
-	}
-	slices.Sort(resources)
-	if i := slices.Index(resources, rlimitAS); i >= 0 {
-		resources = append(slices.Delete(resources, i, i+1), rlimitAS)
-	}
-	for _, r := range resources {
-		if err := syscall.Setrlimit(r, &syscall.Rlimit{Cur: pl.Rlimits[r], Max: pl.Rlimits[r]}); err != nil {
+	for r, most := range pl.Rlimits {
+		if err := syscall.Setrlimit(r, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
 			return fmt.Errorf("limit %d: %w", r, err)
 		}
 	}

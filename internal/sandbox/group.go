@@ -6,19 +6,23 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // group is the control group of one sandbox. The kernel counts all memory of the program in it: pages that no process
 // maps any more, files in memory, and the contents of pipes and sockets.
 type group struct {
-	folder string
 	*hierarchy
+	folder string
+	owner  *os.File // the folder, locked: this process still uses the group
 }
 
 // hierarchy describes how one version of control groups limits memory. Files that a kernel lacks are skipped.
@@ -43,36 +47,30 @@ var (
 			{name: "memory.oom.group", value: "1"}}}
 )
 
-// groupPrefix is the prefix of group names, followed by the number of the process that made the group.
+// groupPrefix is the prefix of group names, followed by the number of the process that made the group and a random one.
 const groupPrefix = "mlperf-go-sandbox-"
 
-// groupPlace is the folder in which this process may make groups.
+var groupName = regexp.MustCompile("^" + groupPrefix + `\d+-\d+$`)
+
+// groupPlace is the folder in which this process may make groups. A nil place makes none.
 type groupPlace struct {
-	folder string
 	*hierarchy
+	folder string
 }
 
-// findGroups searches for the place once and caches the result.
-var findGroups = sync.OnceValues(func() (groupPlace, error) {
-	own, err := os.ReadFile("/proc/self/cgroup")
-	if err != nil {
-		return groupPlace{}, err
-	}
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		return groupPlace{}, err
-	}
-	place, err := groupFolder(string(own), string(mounts))
-	if err != nil {
-		return groupPlace{}, err
-	}
-	sweepGroups(place.folder)
-	return place, nil
+// findGroups searches for the place once and caches the result. It is nil if no control group of this process counts
+// memory and allows groups below it.
+var findGroups = sync.OnceValue(func() *groupPlace {
+	own, _ := os.ReadFile("/proc/self/cgroup") // an unreadable file has no groups
+	mounts, _ := os.ReadFile("/proc/self/mountinfo")
+	place := groupFolder(string(own), string(mounts))
+	place.sweep()
+	return place
 })
 
-// groupFolder finds the folder from this process's groups (/proc/self/cgroup) and the mounted hierarchies
+// groupFolder finds the place from this process's groups (/proc/self/cgroup) and the mounted hierarchies
 // (/proc/self/mountinfo).
-func groupFolder(own, mounts string) (groupPlace, error) {
+func groupFolder(own, mounts string) *groupPlace {
 	for line := range strings.Lines(own) {
 		parts := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
 		if len(parts) != 3 {
@@ -84,15 +82,11 @@ func groupFolder(own, mounts string) (groupPlace, error) {
 		} else if !slices.Contains(strings.Split(parts[1], ","), "memory") {
 			continue
 		}
-		folder := mountedGroup(mounts, kind, parts[2])
-		if folder == "" {
-			continue
-		}
-		if place, ok := h.place(folder); ok {
-			return place, nil
+		if place := h.place(mountedGroup(mounts, kind, parts[2])); place != nil {
+			return place
 		}
 	}
-	return groupPlace{}, errors.New("no control group of this process counts memory and allows groups below it")
+	return nil
 }
 
 // mountedGroup returns where a group of a hierarchy is mounted; empty: nowhere.
@@ -111,43 +105,87 @@ func mountedGroup(mounts, kind, path string) string {
 	return ""
 }
 
-// place returns the folder for the sandboxes of a process in the group at folder.
-func (h *hierarchy) place(folder string) (groupPlace, bool) {
+// place returns the place for the sandboxes of a process in the group at folder; nil: this process cannot make any.
+func (h *hierarchy) place(folder string) *groupPlace {
 	if h.sibling {
 		// The root of the hierarchy, which has no type, may have processes and limited groups at once.
 		if _, err := os.Stat(filepath.Join(folder, "cgroup.type")); err == nil {
 			folder = filepath.Dir(folder)
 		}
-		handed, err := os.ReadFile(filepath.Join(folder, "cgroup.subtree_control"))
-		if err != nil || !slices.Contains(strings.Fields(string(handed)), "memory") {
-			return groupPlace{}, false
+		handed, _ := os.ReadFile(filepath.Join(folder, "cgroup.subtree_control")) // no file: nothing is handed down
+		if !slices.Contains(strings.Fields(string(handed)), "memory") {
+			return nil
 		}
 	}
-	return groupPlace{folder, h}, syscall.Access(folder, 2) == nil // writable
+	if unix.Access(folder, unix.W_OK) != nil {
+		return nil
+	}
+	return &groupPlace{h, folder}
 }
 
-// sweepGroups removes groups left by killed processes. A group that contains processes stays.
-func sweepGroups(folder string) {
-	left, _ := filepath.Glob(filepath.Join(folder, groupPrefix+"*")) // the pattern is well-formed
-	for _, path := range left {
-		number, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), groupPrefix), "-")
-		if pid, err := strconv.Atoi(number); err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
-			_ = os.Remove(path)
+// sweepAfter is the minimum age of a group that is removed: its owner has long locked it.
+const sweepAfter = time.Minute
+
+// sweep removes the groups of ended processes, which were killed before they could do it. A process number would not
+// show that: processes of other process namespaces, such as containers, may use the same place. A group that contains
+// processes stays.
+func (p *groupPlace) sweep() {
+	if p == nil {
+		return
+	}
+	entries, _ := os.ReadDir(p.folder) // an unreadable folder has no groups to remove
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !groupName.MatchString(e.Name()) || time.Since(info.ModTime()) < sweepAfter {
+			continue
+		}
+		path := filepath.Join(p.folder, e.Name())
+		if lock, err := lockFolder(path, unix.LOCK_EX); err == nil {
+			_ = unix.Rmdir(path)
+			_ = lock.Close()
 		}
 	}
+}
+
+// lockFolder opens a folder and locks it as long as it is open. The kernel unlocks it when this process ends.
+func lockFolder(path string, how int) (*os.File, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), path)
+	if err := unix.Flock(fd, how|unix.LOCK_NB); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// grouped moves a process into a new group; nil if none can be made. The other limits of memory still apply.
+func (p *groupPlace) grouped(pid int, most int64) *group {
+	if p == nil {
+		return nil
+	}
+	g, err := p.newGroup(most)
+	if err != nil {
+		return nil
+	}
+	if err := g.join(pid); err != nil {
+		_ = g.remove() // the group is empty
+		return nil
+	}
+	return g
 }
 
 // newGroup makes a group that limits the memory of all its processes together, in bytes.
-func newGroup(most int64) (*group, error) {
-	place, err := findGroups()
+func (p *groupPlace) newGroup(most int64) (*group, error) {
+	folder, err := os.MkdirTemp(p.folder, groupPrefix+strconv.Itoa(os.Getpid())+"-")
 	if err != nil {
 		return nil, err
 	}
-	folder, err := os.MkdirTemp(place.folder, groupPrefix+strconv.Itoa(os.Getpid())+"-")
-	if err != nil {
-		return nil, err
+	g := &group{hierarchy: p.hierarchy, folder: folder}
+	if g.owner, err = lockFolder(folder, unix.LOCK_SH); err != nil {
+		return nil, errors.Join(err, g.remove())
 	}
-	g := &group{folder, place.hierarchy}
 	for _, f := range g.limits {
 		value := f.value
 		if value == "" {
@@ -171,10 +209,7 @@ func (g *group) exceeded() bool {
 	if g == nil {
 		return false
 	}
-	text, err := os.ReadFile(filepath.Join(g.folder, g.kills))
-	if err != nil {
-		return false
-	}
+	text, _ := os.ReadFile(filepath.Join(g.folder, g.kills)) // an unreadable file counts no kill
 	for line := range strings.Lines(string(text)) {
 		if count, ok := strings.CutPrefix(strings.TrimSpace(line), "oom_kill "); ok {
 			return count != "0"
@@ -194,6 +229,7 @@ func (g *group) remove() error {
 	if g == nil {
 		return nil
 	}
+	defer g.owner.Close()
 	for try := 1; ; try++ {
 		err := os.Remove(g.folder)
 		switch {

@@ -70,7 +70,7 @@ const (
 
 func newPlan(root string, p *Program, l *Limits, without []wall) (*plan, error) {
 	pl := &plan{Root: root, Links: map[string]string{}, Path: p.Path, Args: p.Args, Env: p.Env, Files: p.Files,
-		Space: l.Space, Privileged: realRoot(), Without: without}
+		Space: l.Space, Privileged: realRoot(os.Geteuid(), "/proc/self/uid_map"), Without: without}
 	for _, d := range devices {
 		pl.Binds = append(pl.Binds, bind{Path: d, Device: true})
 	}
@@ -105,7 +105,7 @@ const mostLinks = 40
 // show adds a path to the view. A symbolic link stays a link, and show adds its target too.
 func (pl *plan) show(path string, links int) error {
 	path = filepath.Clean(path)
-	if !filepath.IsAbs(path) || path == "/" || below(path, Home) || below(path, "/tmp") && links == 0 && path == "/tmp" {
+	if !filepath.IsAbs(path) || path == "/" || below(path, Home) || links == 0 && path == "/tmp" {
 		return fmt.Errorf("the sandbox cannot show %s: the view accepts absolute paths other than /, /tmp and %s", path, Home)
 	}
 	if pl.shown(path) {
@@ -143,11 +143,8 @@ func (pl *plan) shown(path string) bool {
 // below reports whether a path is folder or is inside it.
 func below(path, folder string) bool { return path == folder || strings.HasPrefix(path, folder+"/") }
 
-// realRoot reports whether this process is root of the whole machine, not only of a user namespace.
-func realRoot() bool {
-	if os.Geteuid() != 0 {
-		return false
-	}
-	text, err := os.ReadFile("/proc/self/uid_map")
-	return err != nil || slices.Equal(strings.Fields(string(text)), []string{"0", "0", "4294967295"})
+// realRoot reports whether a user is root of the whole machine, not only of the namespace with this map of users.
+func realRoot(user int, uidMap string) bool {
+	text, err := os.ReadFile(uidMap) // a kernel without it has no namespaces of users
+	return user == 0 && (err != nil || slices.Equal(strings.Fields(string(text)), []string{"0", "0", "4294967295"}))
 }

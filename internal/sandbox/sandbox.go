@@ -100,17 +100,23 @@ var causes = map[End]error{AtWall: errors.New("time"), AtMemory: errors.New("mem
 
 // Available builds all walls without running a program. Its error is an *Unavailable.
 func Available(ctx context.Context) error {
-	l := DefaultLimits()
-	l.Wall = availableTime
-	r, err := Run(ctx, Program{}, l)
-	if err == nil && !r.OK() {
-		err = &Unavailable{fmt.Errorf("building the walls ended early (%s, exit code %d, %v)", r.End, r.Code, r.Signal)}
-	}
-	return err
+	return available(ctx, DefaultLimits(), availableTime)
 }
 
 // availableTime is enough to build the walls on a busy machine.
 const availableTime = 2 * time.Minute
+
+func available(ctx context.Context, l Limits, wall time.Duration) error {
+	l.Wall = wall
+	r, err := Run(ctx, Program{}, l)
+	if err != nil {
+		return err
+	}
+	if !r.OK() {
+		return &Unavailable{fmt.Errorf("building the walls ended early (%s, exit code %d, %v)", r.End, r.Code, r.Signal)}
+	}
+	return nil
+}
 
 // Run runs a program to its end. A program that fails or reaches a limit still yields a Result. An error is an
 // *Unavailable, an invalid Program, or the error of ctx.
@@ -136,42 +142,45 @@ func runWithout(ctx context.Context, p Program, l Limits, without ...wall) (*Res
 	timed, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	c, err := start(timed, plan, p.Stdin, &l, func() { cancel(causes[AtOutput]) })
-	if err != nil && ctx.Err() != nil {
-		return nil, fmt.Errorf("running a program in the sandbox: %w", context.Cause(ctx))
-	}
 	if err != nil {
-		return nil, &Unavailable{err}
+		return nil, cancelled(ctx, &Unavailable{err})
 	}
 	wall := time.AfterFunc(l.Wall, func() { cancel(causes[AtWall]) })
 	defer wall.Stop()
-	watched := make(chan struct{})
-	go func() {
+	go func() { // ends with timed
 		defer crash.Catch()
-		defer close(watched)
 		watchMemory(timed, c, l.Memory, func() { cancel(causes[AtMemory]) })
 	}()
 	failed, waited := c.wait()
 	cause := context.Cause(timed)
-	cancel(nil)
-	<-watched
-	if cause == nil && c.group.exceeded() {
+	if c.group.exceeded() {
 		cause = causes[AtMemory]
 	}
 	_ = c.group.remove() // a group that stays is empty; sweepGroups of a later process removes it
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("running a program in the sandbox: %w", context.Cause(ctx))
+	if err := cancelled(ctx, nil); err != nil {
+		return nil, err
 	}
-	if failed != "" && cause == nil {
+	if failed != "" {
 		return nil, &Unavailable{errors.New(failed)}
 	}
 	return c.result(cause, waited)
+}
+
+// cancelled returns the error of a cancelled context, and otherwise err.
+func cancelled(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("running a program in the sandbox: %w", context.Cause(ctx))
+	}
+	return err
 }
 
 func check(p *Program, l *Limits) error {
 	if auditArch == 0 {
 		return &Unavailable{errors.New("its seccomp filter supports x86-64 and arm64, and this machine is " + runtime.GOARCH)}
 	}
-	if old, release := oldKernel(); old {
+	var u unix.Utsname
+	_ = unix.Uname(&u) // without a release the kernel counts as old
+	if release := unix.ByteSliceToString(u.Release[:]); oldKernel(release) {
 		return &Unavailable{errors.New("the kernel is " + release + ", which counts processes of all sandboxes together")}
 	}
 	for name := range p.Files {
@@ -192,17 +201,10 @@ func check(p *Program, l *Limits) error {
 }
 
 // oldKernel reports whether RLIMIT_NPROC counts per user rather than per user and namespace (before 5.14).
-func oldKernel() (bool, string) {
-	var u unix.Utsname
-	if err := unix.Uname(&u); err != nil {
-		return true, "unknown"
-	}
-	release := unix.ByteSliceToString(u.Release[:])
+func oldKernel(release string) bool {
 	var major, minor int
-	if _, err := fmt.Sscanf(release, "%d.%d", &major, &minor); err != nil {
-		return true, release
-	}
-	return major < 5 || major == 5 && minor < 14, release
+	_, err := fmt.Sscanf(release, "%d.%d", &major, &minor)
+	return err != nil || major < 5 || major == 5 && minor < 14
 }
 
 // child is a running sandbox.
@@ -219,10 +221,7 @@ type child struct {
 const childName = "sandbox: child"
 
 func start(ctx context.Context, plan *plan, stdin []byte, l *Limits, full func()) (*child, error) {
-	told, err := json.Marshal(plan)
-	if err != nil {
-		return nil, err
-	}
+	told, _ := json.Marshal(plan) // texts, numbers and bytes: it cannot fail
 	planRead, planWrite, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -238,7 +237,6 @@ func start(ctx context.Context, plan *plan, stdin []byte, l *Limits, full func()
 	c.cmd.Env = []string{}
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = bytes.NewReader(stdin), c.stdout, c.stderr
 	c.cmd.ExtraFiles = []*os.File{planRead, statusWrite}
-	c.cmd.WaitDelay = 10 * time.Second
 	c.cmd.SysProcAttr = attributes(plan)
 	err = c.cmd.Start()
 	_, _ = planRead.Close(), statusWrite.Close()
@@ -248,7 +246,7 @@ func start(ctx context.Context, plan *plan, stdin []byte, l *Limits, full func()
 	}
 	// The child does nothing before it has read the plan, so it is in the group before the program is.
 	if !plan.lacks(wallGroup) {
-		c.group = grouped(c.cmd.Process.Pid, l.Memory)
+		c.group = findGroups().grouped(c.cmd.Process.Pid, l.Memory)
 	}
 	// The child reads the whole plan before it does anything else. If it was killed, the pipe is broken, and the exit
 	// status has the reason.
@@ -257,19 +255,6 @@ func start(ctx context.Context, plan *plan, stdin []byte, l *Limits, full func()
 		_, _ = planWrite.Write(told)
 	}()
 	return c, nil
-}
-
-// grouped moves a process into a new control group; nil if none can be made. The other limits of memory still apply.
-func grouped(pid int, most int64) *group {
-	g, err := newGroup(most)
-	if err != nil {
-		return nil
-	}
-	if err := g.join(pid); err != nil {
-		_ = g.remove() // the group is empty
-		return nil
-	}
-	return g
 }
 
 // attributes returns the namespaces. A privileged parent also maps an unprivileged user, as which the program runs,
@@ -322,9 +307,9 @@ func (c *child) result(cause, waited error) (*Result, error) {
 	switch {
 	case status.Exited():
 		r.Code = status.ExitStatus()
-	case status.Signal() == syscall.SIGXCPU || status.Signal() == syscall.SIGKILL:
+	case status.Signal() == syscall.SIGKILL:
 		// Nothing else can kill it: this program's kill and the kernel's for memory have a cause, and process 1 ignores
-		// signals from inside.
+		// signals from inside and SIGXCPU.
 		r.End, r.Signal = AtCPUTime, status.Signal()
 	default:
 		r.End, r.Signal = BySignal, status.Signal()

@@ -86,11 +86,7 @@ func TestEachWallHolds(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			if c.wall == wallGroup {
-				g, err := newGroup(1 << 30)
-				if err != nil {
-					t.Skip("there is no control group for memory here: ", err)
-				}
-				require.NoError(t, g.remove())
+				requireGroups(t)
 			}
 			code := libc + "import time\n" + c.code + "\nprint('" + through + "', flush=True)"
 			r, err := runWithout(t.Context(), python(t, code), c.limits, c.off...)
@@ -191,61 +187,6 @@ func TestForeignCallsKill(t *testing.T) {
 	r = run(t, python(t, call+machine), roomy())
 	require.Equal(t, BySignal, r.End, "i386: %s %s", r.Stdout, r.Stderr)
 	require.Contains(t, []syscall.Signal{syscall.SIGSYS, syscall.SIGSEGV}, r.Signal, "SIGSEGV: the kernel has no i386")
-}
-
-// TestMemoryIsGivenBack checks that no control group remains, however a program ended.
-func TestMemoryIsGivenBack(t *testing.T) {
-	place, err := findGroups()
-	if err != nil {
-		t.Skip(err)
-	}
-	l := roomy()
-	l.Memory, l.Wall = 64<<20, 2*time.Second
-	for _, code := range []string{"pass", takes(200 << 20),
-		"import os, time\nif os.fork() == 0: time.sleep(100)\ntime.sleep(100)"} {
-		_ = run(t, python(t, code), l)
-	}
-	left, err := filepath.Glob(filepath.Join(place.folder, groupPrefix+strconv.Itoa(os.Getpid())+"-*"))
-	require.NoError(t, err)
-	require.Empty(t, left)
-	// Control groups that a killed process left are removed.
-	gone := exec.Command("true")
-	require.NoError(t, gone.Run())
-	stale := filepath.Join(place.folder, groupPrefix+strconv.Itoa(gone.Process.Pid)+"-x")
-	require.NoError(t, os.Mkdir(stale, 0o755))
-	sweepGroups(place.folder)
-	require.NoDirExists(t, stale)
-}
-
-func TestGroupFolder(t *testing.T) {
-	root := t.TempDir()
-	own := filepath.Join(root, "v2/user.slice/app.slice/one.scope")
-	require.NoError(t, os.MkdirAll(own, 0o755))
-	require.NoError(t, os.MkdirAll(filepath.Join(root, "v1/docker/x"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(own, "cgroup.type"), nil, 0o644))
-	handed := filepath.Join(filepath.Dir(own), "cgroup.subtree_control")
-	require.NoError(t, os.WriteFile(handed, []byte("memory pids\n"), 0o644))
-	const line = "31 23 0:27 %s %s rw,nosuid - %s cgroup rw,%s\n"
-	v1, v2 := fmt.Sprintf(line, "/", root+"/v1", "cgroup", "memory"),
-		fmt.Sprintf(line, "/", root+"/v2", "cgroup2", "nsdelegate")
-	for _, c := range []struct{ name, own, mounts, want string }{
-		{"v1", "4:memory:/docker/x\n0::/\n", v1, "v1/docker/x"},
-		{"v1 below a mounted part", "4:cpu,memory:/docker/x\n",
-			fmt.Sprintf(line, "/docker", root+"/v1/docker", "cgroup", "memory"), "v1/docker/x"},
-		{"v2 beside its own", "0::/user.slice/app.slice/one.scope\n", v2, "v2/user.slice/app.slice"},
-		{"another controller", "4:cpu:/docker/x\n", fmt.Sprintf(line, "/", root+"/v1", "cgroup", "cpu"), ""},
-		{"not mounted", "4:memory:/docker/x\n", "", ""},
-		{"above the mounted part", "4:memory:/other\n", fmt.Sprintf(line, "/docker", root+"/v1", "cgroup", "memory"), ""},
-		{"v2 without memory", "0::/user.slice\n", v2, ""},
-	} {
-		place, err := groupFolder(c.own, c.mounts)
-		if c.want == "" {
-			require.Error(t, err, c.name)
-			continue
-		}
-		require.NoError(t, err, c.name)
-		require.Equal(t, filepath.Join(root, c.want), place.folder, c.name)
-	}
 }
 
 // parentName is argument 0 with which this test binary runs a sandbox and is then killed.

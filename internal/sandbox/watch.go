@@ -67,17 +67,18 @@ func watchMemory(ctx context.Context, c *child, most int64, over func()) {
 const pipeBytes = 64 << 10
 
 var socketBytes = sync.OnceValue(func() int64 {
-	const kernel = 212992
-	text, err := os.ReadFile("/proc/sys/net/core/wmem_default")
+	text, _ := os.ReadFile("/proc/sys/net/core/wmem_default")
+	return socketDefault(string(text))
+})
+
+// socketDefault parses the system's default; without one it returns that of the kernel.
+func socketDefault(text string) int64 {
+	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 	if err != nil {
-		return kernel
-	}
-	n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
-	if err != nil {
-		return kernel
+		return 212992
 	}
 	return n
-})
+}
 
 // heldBytes returns the memory of a sandbox: its processes, its files, and the capacity of its pipes and sockets.
 func heldBytes(pid int) int64 {
@@ -90,17 +91,16 @@ func heldBytes(pid int) int64 {
 }
 
 // fileBytes returns the bytes used in the memory file system at a folder of the sandbox. It returns 0 before the
-// sandbox has its own root.
+// sandbox has its own root, and after its end.
 func fileBytes(pid int, folder string) int64 {
 	inside := fmt.Sprintf("/proc/%d/root%s", pid, folder)
 	var there, here unix.Stat_t
-	if unix.Stat(inside, &there) != nil || unix.Stat(folder, &here) == nil && here.Dev == there.Dev {
+	_, _ = unix.Stat(inside, &there), unix.Stat(folder, &here) // 0 where there is no folder
+	if here.Dev == there.Dev {
 		return 0
 	}
 	var s unix.Statfs_t
-	if unix.Statfs(inside, &s) != nil {
-		return 0
-	}
+	_ = unix.Statfs(inside, &s) // 0 after the end
 	return int64(s.Blocks-s.Bfree) * s.Bsize
 }
 
@@ -108,7 +108,7 @@ func fileBytes(pid int, folder string) int64 {
 type tally struct {
 	sum       int64
 	processes map[int]bool
-	objects   map[string]bool // pipes and sockets that were counted, since processes share them
+	objects   map[string]bool // pipes, sockets and other files that were seen, since processes share them
 }
 
 // tree adds a process and those below it.
@@ -119,19 +119,12 @@ func (t *tally) tree(pid int) {
 	t.processes[pid] = true
 	t.sum += processBytes(pid)
 	t.descriptors(pid)
-	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
-	if err != nil {
-		return
-	}
+	tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	for _, task := range tasks {
-		children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, task.Name()))
-		if err != nil {
-			continue
-		}
+		children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, task.Name()))
 		for _, field := range strings.Fields(string(children)) {
-			if child, err := strconv.Atoi(field); err == nil {
-				t.tree(child)
-			}
+			child, _ := strconv.Atoi(field) // the kernel writes numbers
+			t.tree(child)
 		}
 	}
 }
@@ -139,22 +132,15 @@ func (t *tally) tree(pid int) {
 // descriptors adds a process's pipes and sockets.
 func (t *tally) descriptors(pid int) {
 	folder := fmt.Sprintf("/proc/%d/fd", pid)
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return
-	}
+	entries, _ := os.ReadDir(folder)
 	for _, e := range entries {
-		name, err := os.Readlink(folder + "/" + e.Name())
-		if err != nil || t.objects[name] {
-			continue
-		}
+		name, _ := os.Readlink(folder + "/" + e.Name()) // empty if it was closed
 		switch {
+		case t.objects[name]:
 		case strings.HasPrefix(name, "pipe:"):
 			t.sum += pipeBytes
 		case strings.HasPrefix(name, "socket:"):
 			t.sum += socketBytes()
-		default:
-			continue
 		}
 		t.objects[name] = true
 	}
@@ -164,17 +150,12 @@ func (t *tally) descriptors(pid int) {
 var counted = []string{"RssAnon:", "RssShmem:", "VmSwap:", "VmPTE:"}
 
 func processBytes(pid int) (sum int64) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0
-	}
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	for line := range strings.Lines(string(status)) {
 		for _, name := range counted {
 			if rest, ok := strings.CutPrefix(line, name); ok {
-				kB, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
-				if err == nil {
-					sum += kB << 10
-				}
+				kB, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+				sum += kB << 10
 			}
 		}
 	}
