@@ -54,7 +54,7 @@ run: build
 ## make submission   run every test of a model, build and check its tree: MODEL= [ENDPOINT=] [DATASET=] [SYSTEM=] [SUBMITTER=] [OUT=] [ARGS=]
 submission: build
 	@$(BIN) submission --model '$(MODEL)' $(call flag,ENDPOINT,endpoint) $(call flag,DATASET,dataset) \
-	  $(if $(ENDPOINT),$(if $(DATASET),--tune)) \
+	  $(if $(ENDPOINT),--tune) \
 	  $(call flag,SYSTEM,system) $(call flag,SUBMITTER,submitter) $(call flag,OUT,output-dir) $(ARGS)
 
 ## make test         run everything that CI runs

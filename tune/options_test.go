@@ -58,3 +58,34 @@ func TestPlansThatCannotBeTuned(t *testing.T) {
 		require.NoDirExists(t, folder, name)
 	}
 }
+
+// The queries of a tune are those of the run that it confirms: the benchmark's or the user's number, unless early
+// stopping needs more.
+func TestLeastQueriesOfATune(t *testing.T) {
+	for name, c := range map[string]struct {
+		settings plan.Settings
+		want     int // 0: the default of the run
+		warned   bool
+	}{
+		"benchmark, by default 100": {plan.Settings{"model": "llama3.1-8b"}, 459, false},
+		"fewer than it needs":       {plan.Settings{"model": "llama3.1-8b", "min-queries": "20"}, 459, true},
+		"as many as it needs":       {plan.Settings{"model": "llama3.1-8b", "min-queries": "459"}, 459, false},
+		"more":                      {plan.Settings{"model": "llama3.1-8b", "min-queries": "600"}, 600, false},
+		"half late": {plan.Settings{"model": "generic", "ttft-limit": "1s", "latency-percentile": "50"}, 0,
+			false},
+		"Offline": {plan.Settings{"model": "generic", "scenario": "Offline"}, 0, false},
+	} {
+		s := plan.Settings{"scenario": "Server", "served-model": "m", "endpoint": "http://127.0.0.1:1", "dataset": "none"}
+		for k, v := range c.settings {
+			s[k] = v
+		}
+		p, err := plan.New(s)
+		require.NoError(t, err, name)
+		require.NoError(t, (&tuner{Options: Options{Plan: p}}).suggest(), name)
+		require.Equal(t, c.want > 0, p.Config.IsSet("min-queries"), name)
+		require.Equal(t, c.warned, len(p.Adjusted) > 0, name)
+		if c.want > 0 {
+			require.Equal(t, c.want, p.Config.Int("min-queries"), name)
+		}
+	}
+}

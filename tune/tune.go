@@ -115,18 +115,20 @@ func (t *tuner) suggest() error {
 	return t.Plan.Suggest(from, "concurrency", "0")
 }
 
-// lengthen raises the least number of queries to the number that early stopping needs. Otherwise short runs would be
-// INVALID at rates that the server can serve.
+// lengthen raises the least number of queries to the number that early stopping needs. A campaign does the same for all
+// tests of a scenario that it tunes.
 func (t *tuner) lengthen() error {
 	p := t.Plan
-	is, least := p.Config.Int("min-queries"), p.LeastQueries()
-	if is >= least {
+	least, raised := p.TunedQueries()
+	if !raised {
 		return nil
 	}
-	p.Adjusted = append(p.Adjusted, fmt.Sprintf("min-queries is raised from %d to %d: with fewer, LoadGen's early "+
-		"stopping makes every run INVALID", is, least))
 	from := plan.ProgramOrigin("least for LoadGen's early stopping")
-	from.Layer = p.Config.Origin("min-queries").Layer // so that it replaces the user's own number too
+	if p.Config.IsSet("min-queries") {
+		p.Adjusted = append(p.Adjusted, fmt.Sprintf("min-queries is raised from %d to %d: with fewer, LoadGen's early "+
+			"stopping makes every run INVALID", p.Config.Int("min-queries"), least))
+		from.Layer = p.Config.Origin("min-queries").Layer // so that it replaces the user's own number
+	}
 	return p.Config.Set("min-queries", strconv.Itoa(least), from)
 }
 

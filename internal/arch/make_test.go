@@ -55,6 +55,16 @@ func TestMakeAcceptsStandardVariables(t *testing.T) {
 	require.NoError(t, err, out)
 }
 
+// A server of the user's is tuned, because no target is right for every server; the simulator has a default.
+func TestMakeTunesAServer(t *testing.T) {
+	for line, want := range map[string]bool{"ENDPOINT=http://host:8000": true, "": false, "DATASET=cnn_eval.json": false,
+		"ENDPOINT=http://host:8000 DATASET=cnn_eval.json": true} {
+		out, err := runMake(t, "submission "+line)
+		require.NoError(t, err, out)
+		require.Equal(t, want, strings.Contains(out, "--tune"), line)
+	}
+}
+
 // The pages show only make commands that exist, with variables that their targets read.
 func TestMakeAcceptsTheCommandsOfThePages(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*/*.md")

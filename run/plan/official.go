@@ -82,6 +82,17 @@ func (l *Load) LeastQueries() int {
 	return earlystop.Need(percentile/percent, 0)
 }
 
+// TunedQueries returns the least number of queries of a run whose rate a tune finds, and whether it is higher than the
+// test's own, because early stopping would make shorter runs INVALID at rates that the server can serve.
+func (l *Load) TunedQueries() (least int, raised bool) {
+	own := l.Scenario.MinQueries
+	if l.Config.IsSet("min-queries") {
+		own = l.Config.Int("min-queries")
+	}
+	least = l.LeastQueries()
+	return max(own, least), own < least
+}
+
 // builtIn returns the settings of LoadGen's built-in mlperf.conf.
 func (l *Load) builtIn() loadgen.TestSettings {
 	official := loadgen.DefaultTestSettings()

@@ -225,7 +225,7 @@ func (p planner) findSize() error {
 
 // findTuned finds the scenarios whose target QPS a tune finds: those with a target, if the user named none.
 func (p planner) findTuned(scenarios []models.Scenario) error {
-	p.tuned = map[models.Scenario]bool{}
+	p.tuned, p.tunedQueries = map[models.Scenario]bool{}, map[models.Scenario]int{}
 	for _, s := range scenarios {
 		row, err := p.row.Scenario(string(s))
 		if err != nil {
@@ -245,6 +245,9 @@ func (p planner) findTuned(scenarios []models.Scenario) error {
 		// A rehearsal's default is not a target of the user's.
 		if !test.Config.IsSet(keyTargetQPS) || test.Config.Origin(keyTargetQPS).Layer <= config.FromProgram {
 			p.tuned[s] = true
+			if n, raised := test.TunedQueries(); raised {
+				p.tunedQueries[s] = n
+			}
 		}
 	}
 	return nil

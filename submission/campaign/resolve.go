@@ -18,15 +18,19 @@ import (
 
 // resolver makes the plan of each step from the settings of the campaign.
 type resolver struct {
-	settings   *config.Effective // of every step
-	row        *models.Row
-	overrides  []override
-	size       rehearsalSize
-	tune       bool                     // target QPS that the user has not set are found by a tune
-	tuned      map[models.Scenario]bool // whose target QPS is found by a tune
-	servers    *servers.Plan            // to start for the whole campaign; nil: none
-	simulated  bool                     // an endpoint of the user's is the simulator
-	references string                   // SHA-256 of the data set whose answers all of them return; empty: of no data set
+	settings  *config.Effective // of every step
+	row       *models.Row
+	overrides []override
+	size      rehearsalSize
+	tune      bool                     // target QPS that the user has not set are found by a tune
+	tuned     map[models.Scenario]bool // whose target QPS is found by a tune
+	// least number of queries of every test of a tuned scenario, where it is above their own: the tests share one
+	// user.conf with the run that confirms the tune
+	tunedQueries map[models.Scenario]int
+
+	servers    *servers.Plan // to start for the whole campaign; nil: none
+	simulated  bool          // an endpoint of the user's is the simulator
+	references string        // SHA-256 of the data set whose answers all of them return; empty: of no data set
 
 	syntheticSums map[int]string        // SHA-256 of synthetic data sets, by their rows
 	readers       map[string]*plan.Plan // a plan that has read a data set, by the file
@@ -82,7 +86,18 @@ func (r *resolver) stepConfig(s Step) (*config.Effective, error) {
 			return nil, err
 		}
 	}
-	return e, nil
+	return e, r.lengthen(s, e)
+}
+
+// lengthen raises the least number of queries of a tuned scenario's test as the tune does.
+func (r *resolver) lengthen(s Step, e *config.Effective) error {
+	n := r.tunedQueries[s.Scenario]
+	if n == 0 {
+		return nil
+	}
+	from := plan.ProgramOrigin("least for LoadGen's early stopping")
+	from.Layer = max(from.Layer, e.Origin("min-queries").Layer) // so that it replaces the user's own number
+	return e.Set("min-queries", strconv.Itoa(n), from)
 }
 
 // resolve plans the test of a step as its own process will, and returns the SHA-256 of its data set.

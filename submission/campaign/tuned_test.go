@@ -55,6 +55,41 @@ func TestWhatIsTuned(t *testing.T) {
 	}
 }
 
+// All tests of a tuned scenario have as many queries as the run that confirms its tune, for which early stopping needs
+// 459: otherwise that run would not count as the performance run.
+func TestQueriesOfATunedScenario(t *testing.T) {
+	for name, c := range map[string]struct{ size, given, server, offline string }{
+		"the default":         {"normal", "", "459", "512"},
+		"too few":             {"normal", "20", "459", "20"},
+		"more":                {"normal", "600", "600", "600"},
+		"a lower percentile":  {"tiny", "", "64", "64"},
+		"too few for that p.": {"tiny", "3", "44", "3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := config.New(config.RunSettings())
+			flag := func(name, text string) {
+				require.NoError(t, e.Set(name, text, config.Origin{Layer: config.FromFlag, Where: "--" + name}))
+			}
+			flag("model", "llama3.1-8b")
+			flag("output-dir", t.TempDir())
+			if c.given != "" {
+				flag("min-queries", c.given)
+			}
+			p, err := New(Options{Settings: e, Tune: true, RehearsalSize: c.size})
+			require.NoError(t, err)
+			require.NoError(t, p.Bind())
+			for _, task := range p.Tasks {
+				if want := c.server; task.IsRun() || task.Test == Tune {
+					if !task.Tuned {
+						want = c.offline
+					}
+					require.Equal(t, want, task.Settings["min-queries"], task.ID())
+				}
+			}
+		})
+	}
+}
+
 // The tests of a tuned scenario use the confirmed rate. A tune without a confirmed rate is not done.
 func TestTestsFollowTheTune(t *testing.T) {
 	c := &Campaign{Runs: Runs{Of: Of{Model: "llama3.1-8b", System: "s"}, Folder: t.TempDir()}}
