@@ -414,12 +414,39 @@ func TestResultOfAProgram(t *testing.T) {
 	require.InDelta(t, seconds, r.CPU.Seconds(), 0.3)
 	require.Greater(t, r.CPU.Seconds(), seconds-0.05)
 
+	status, life, err := os.Pipe()
+	require.NoError(t, err)
+	require.NoError(t, life.Close())
+	unknown := &child{cmd: exec.Command("true"), stdout: &bounded{}, stderr: &bounded{}, status: status, life: life}
+	failed, waited := unknown.wait()
+	require.Empty(t, failed)
+	require.ErrorContains(t, waited, "not started")
+	_, err = unknown.result(nil, waited)
+	require.ErrorIs(t, err, waited, "it is not known how the program ended")
+
 	r = run(t, python(t, "import ctypes\nctypes.string_at(0)"), roomy())
 	require.Equal(t, []any{-1, BySignal, syscall.SIGSEGV}, []any{r.Code, r.End, r.Signal})
 	l := roomy()
 	l.Wall = 100 * time.Millisecond
 	r = run(t, python(t, "import time\ntime.sleep(1000)"), l)
 	require.Equal(t, []any{-1, AtWall}, []any{r.Code, r.End})
+}
+
+// A thread that a goroutine still holds when it ends would end too.
+func TestThreadsStay(t *testing.T) {
+	walls(t)
+	var threads []int
+	for range 3 {
+		done := make(chan int)
+		go func() {
+			_, _ = Run(t.Context(), Program{}, roomy())
+			done <- unix.Gettid()
+		}()
+		threads = append(threads, <-done)
+	}
+	for _, thread := range threads[:2] { // the last goroutine may be ending
+		require.DirExists(t, fmt.Sprintf("/proc/self/task/%d", thread))
+	}
 }
 
 // The thread that starts the program must stay: the program ends with it. Other goroutines end threads here.

@@ -202,17 +202,13 @@ func dropCapabilities() error {
 // dieWithParent requests a signal at the parent's death, because a change of user cleared that request. It then checks
 // that the parent is still alive: the parent holds the other end of the plan's pipe as long as it lives.
 func dieWithParent() error {
-	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
-		return err
-	}
+	asked := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0)
 	poll := []unix.PollFd{{Fd: planFD, Events: unix.POLLIN}}
-	if _, err := unix.Poll(poll, 0); err != nil {
-		return err
-	}
+	_, polled := unix.Poll(poll, 0)
 	if poll[0].Revents&unix.POLLHUP != 0 {
 		return errors.New("the parent has ended")
 	}
-	return nil
+	return errors.Join(asked, polled)
 }
 
 // limit sets the limits. They come last, because this process may use more.

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -82,7 +81,11 @@ func groupFolder(own, mounts string) *groupPlace {
 		} else if !slices.Contains(strings.Split(parts[1], ","), "memory") {
 			continue
 		}
-		if place := h.place(mountedGroup(mounts, kind, parts[2])); place != nil {
+		folder := mountedGroup(mounts, kind, parts[2])
+		if folder == "" {
+			continue
+		}
+		if place := h.place(folder); place != nil {
 			return place
 		}
 	}
@@ -94,7 +97,7 @@ func mountedGroup(mounts, kind, path string) string {
 	for line := range strings.Lines(mounts) {
 		before, after, _ := strings.Cut(line, " - ")
 		fields, rest := strings.Fields(before), strings.Fields(after)
-		if len(fields) < 5 || len(rest) < 3 || rest[0] != kind || kind == "cgroup" &&
+		if len(fields) < 6 || len(rest) < 3 || rest[0] != kind || kind == "cgroup" &&
 			!slices.Contains(strings.Split(rest[2], ","), "memory") {
 			continue
 		}
@@ -135,11 +138,12 @@ func (p *groupPlace) sweep() {
 	}
 	entries, _ := os.ReadDir(p.folder) // an unreadable folder has no groups to remove
 	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || !groupName.MatchString(e.Name()) || time.Since(info.ModTime()) < sweepAfter {
+		path := filepath.Join(p.folder, e.Name())
+		var s unix.Stat_t
+		_ = unix.Lstat(path, &s) // a folder that is gone cannot be locked
+		if !groupName.MatchString(e.Name()) || time.Since(time.Unix(s.Mtim.Unix())) < sweepAfter {
 			continue
 		}
-		path := filepath.Join(p.folder, e.Name())
 		if lock, err := lockFolder(path, unix.LOCK_EX); err == nil {
 			_ = unix.Rmdir(path)
 			_ = lock.Close()
@@ -149,12 +153,11 @@ func (p *groupPlace) sweep() {
 
 // lockFolder opens a folder and locks it as long as it is open. The kernel unlocks it when this process ends.
 func lockFolder(path string, how int) (*os.File, error) {
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	f := os.NewFile(uintptr(fd), path)
-	if err := unix.Flock(fd, how|unix.LOCK_NB); err != nil {
+	if err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
@@ -182,19 +185,20 @@ func (p *groupPlace) newGroup(most int64) (*group, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &group{hierarchy: p.hierarchy, folder: folder}
-	if g.owner, err = lockFolder(folder, unix.LOCK_SH); err != nil {
-		return nil, errors.Join(err, g.remove())
-	}
+	owner, err := lockFolder(folder, unix.LOCK_SH)
+	g := &group{p.hierarchy, folder, owner}
 	for _, f := range g.limits {
 		value := f.value
 		if value == "" {
 			value = strconv.FormatInt(most, 10)
 		}
-		err := os.WriteFile(filepath.Join(folder, f.name), []byte(value), 0)
-		if err != nil && (f.needed || !errors.Is(err, fs.ErrNotExist)) {
-			return nil, errors.Join(err, g.remove())
+		wrong := os.WriteFile(filepath.Join(folder, f.name), []byte(value), 0)
+		if f.needed || !errors.Is(wrong, fs.ErrNotExist) {
+			err = errors.Join(err, wrong)
 		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, g.remove())
 	}
 	return g, nil
 }
@@ -235,7 +239,7 @@ func (g *group) remove() error {
 		switch {
 		case err == nil || errors.Is(err, fs.ErrNotExist):
 			return nil
-		case try == removeTries || !errors.Is(err, syscall.EBUSY):
+		case try == removeTries:
 			return fmt.Errorf("removing the control group of a sandbox: %w", err)
 		}
 		time.Sleep(removeEvery)

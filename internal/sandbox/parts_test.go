@@ -27,7 +27,7 @@ func TestBoundedStreams(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, len(text), n)
 		}
-		require.Equal(t, []any{c.kept, c.full}, []any{string(b.bytes()), full}, c.writes)
+		require.Equal(t, []any{c.kept, c.full}, []any{b.kept.String(), full}, c.writes)
 	}
 }
 
@@ -47,9 +47,6 @@ func TestKillsThatAGroupCounts(t *testing.T) {
 	require.NoError(t, none.remove())
 	g := &group{folder: filepath.Join(t.TempDir(), "gone")}
 	require.NoError(t, g.remove())
-	full := &group{folder: t.TempDir()}
-	require.NoError(t, os.WriteFile(filepath.Join(full.folder, "x"), nil, 0o600))
-	require.ErrorIs(t, full.remove(), syscall.ENOTEMPTY)
 }
 
 func TestPathsBelowAFolder(t *testing.T) {

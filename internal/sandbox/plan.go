@@ -111,24 +111,18 @@ func (pl *plan) show(path string, links int) error {
 	if pl.shown(path) {
 		return nil
 	}
-	info, err := os.Lstat(path)
-	switch {
-	case err != nil: // skip a missing path
-		return nil
-	case info.Mode()&os.ModeSymlink != 0:
+	if target, err := os.Readlink(path); err == nil {
 		if links == mostLinks {
 			return fmt.Errorf("the sandbox cannot show %s: it leads through more than %d symbolic links", path, mostLinks)
-		}
-		target, err := os.Readlink(path)
-		if err != nil {
-			return fmt.Errorf("the sandbox cannot show %s: %w", path, err)
 		}
 		pl.Links[path] = target
 		if !filepath.IsAbs(target) {
 			target = filepath.Join(filepath.Dir(path), target)
 		}
 		return pl.show(target, links+1)
-	case info.IsDir() || info.Mode().IsRegular():
+	}
+	info, err := os.Lstat(path)
+	if err == nil && (info.IsDir() || info.Mode().IsRegular()) {
 		pl.Binds = slices.DeleteFunc(pl.Binds, func(b bind) bool { return below(b.Path, path) })
 		pl.Binds = append(pl.Binds, bind{Path: path, Folder: info.IsDir()})
 	}

@@ -291,7 +291,7 @@ func (c *child) wait() (failed string, err error) {
 }
 
 func (c *child) result(cause, waited error) (*Result, error) {
-	r := &Result{Stdout: c.stdout.bytes(), Stderr: c.stderr.bytes(), Code: -1}
+	r := &Result{Stdout: c.stdout.kept.Bytes(), Stderr: c.stderr.kept.Bytes(), Code: -1}
 	state := c.cmd.ProcessState
 	if state == nil {
 		return nil, fmt.Errorf("waiting for a program in the sandbox: %w", waited)

@@ -112,7 +112,7 @@ func privileged() bool { return realRoot(os.Geteuid(), "/proc/self/uid_map") }
 
 func run(t testing.TB, p Program, l Limits) *Result {
 	t.Helper()
-	r, err := Run(t.Context(), p, l)
+	r, err := Run(context.Background(), p, l) // never cancelled, so that goleak finds what Run leaves
 	require.NoError(t, err)
 	return r
 }

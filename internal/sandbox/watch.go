@@ -18,15 +18,12 @@ type bounded struct {
 	most int64
 	full func()
 
-	mu   sync.Mutex
 	kept bytes.Buffer
 	over bool
 }
 
 // Write accepts everything: full ends the program, not a broken pipe.
 func (b *bounded) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	keep := p[:min(int64(len(p)), b.most-int64(b.kept.Len()))]
 	b.kept.Write(keep)
 	if len(keep) < len(p) && !b.over {
@@ -34,12 +31,6 @@ func (b *bounded) Write(p []byte) (int, error) {
 		b.full()
 	}
 	return len(p), nil
-}
-
-func (b *bounded) bytes() []byte {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.kept.Bytes()
 }
 
 // memoryEvery is the interval between checks of the memory of all processes. A process writes about 10 MB of fresh
