@@ -95,6 +95,8 @@ type LoopStats struct {
 	LimitMax       int             `json:"limit"`           // allowed requests in flight; 0: no limit
 	QueueMax       int             `json:"queue_max"`       // most queries that waited for a connection at once
 	Unasked        int64           `json:"unasked"`         // answers without a request
+	// Portless is how many times this machine had no local port for a connection.
+	Portless int64 `json:"portless,omitempty"`
 }
 
 // Sink receives what happens to the queries of one shard.

@@ -47,7 +47,7 @@ func (s *State) nextAuto() (load float64, more bool, why string) {
 			return load, true, ""
 		}
 		if !p.counts() {
-			if slices.ContainsFunc(p.Spoiled, func(c record.Cause) bool { return c.Code == record.CodeClientLag }) {
+			if slices.ContainsFunc(p.Spoiled, record.Cause.LimitsClient) {
 				return 0, false, fmt.Sprintf("the client itself was too late at %s", s.Load.Text(load))
 			}
 			if spoiled++; spoiled >= mostSpoiled {

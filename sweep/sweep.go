@@ -244,7 +244,7 @@ func (p *Point) repeats(n int) bool { return !p.counts() && !overloads(p.Spoiled
 // overloads reports whether a server failed at a load, or the client was too late for it.
 func overloads(causes []record.Cause) bool {
 	return slices.ContainsFunc(causes, func(c record.Cause) bool {
-		return c.Code == record.CodeFailedSamples || c.Code == record.CodeClientLag
+		return c.Code == record.CodeFailedSamples || c.LimitsClient()
 	})
 }
 

@@ -118,9 +118,9 @@ func (b *bench) send(ctx context.Context, l *probe.Load, step Step, m *measured,
 	return nil
 }
 
-// isLag reports whether the client's own delay, and not the server, spoiled a measurement.
+// isLag reports whether the client itself, and not the server, spoiled a measurement.
 func isLag(causes []record.Cause) bool {
-	return slices.ContainsFunc(causes, func(c record.Cause) bool { return c.Code == record.CodeClientLag })
+	return slices.ContainsFunc(causes, record.Cause.LimitsClient)
 }
 
 // show reports the progress of a probe.

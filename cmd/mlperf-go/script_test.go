@@ -80,9 +80,9 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	}
 }
 
-// condition supports [loadgen]: this build has the library, so tests can run; [sandbox]: programs can be judged; and
-// [namespaces]: a small disk can be mounted. mlflowFolder is the variable that contains the folder with the commands
-// mlflow and python (scripts/test-mlflow.sh).
+// condition supports [loadgen]: this build has the library, so tests can run; [sandbox]: programs can be judged;
+// [namespaces]: a small disk can be mounted; and [networks]: a network can be made. mlflowFolder is the variable that
+// contains the folder with the commands mlflow and python (scripts/test-mlflow.sh).
 const mlflowFolder = "MLPERF_GO_MLFLOW"
 
 func condition(name string) (bool, error) {
@@ -95,6 +95,8 @@ func condition(name string) (bool, error) {
 		return os.Getenv(mlflowFolder) != "", nil
 	case "namespaces":
 		return exec.Command("unshare", "-Urm", "sh", "-c", "mount -t tmpfs -o size=1m none /tmp").Run() == nil, nil
+	case "networks":
+		return exec.Command("unshare", "-Urn", "ip", "link", "set", "lo", "up").Run() == nil, nil
 	}
 	return false, fmt.Errorf("unknown condition %q", name)
 }

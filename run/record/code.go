@@ -12,6 +12,7 @@ const (
 	CodeEmptyOutputs        Code = "empty_outputs"
 	CodeFailedSamples       Code = "failed_samples"
 	CodeInterrupted         Code = "interrupted"
+	CodeLocalPorts          Code = "local_ports"
 	CodeLoadGenErrors       Code = "loadgen_errors"
 	CodeLoadGenInvalid      Code = "loadgen_invalid"
 	CodeLogIncomplete       Code = "log_incomplete"

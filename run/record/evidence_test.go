@@ -102,6 +102,14 @@ func TestEachRuleAlone(t *testing.T) {
 				{Index: 1, URL: "http://b:2", Died: &now, Exit: "signal: killed"}}}
 		}, verdict: Invalid, codes: []Code{CodeServerDied}, text: "replica 1 (http://b:2): signal: killed",
 			exit: exit.StatusInvalid},
+		"no local port": {change: func(e *Evidence) {
+			e.Record.Client.Loops = []backends.LoopStats{{ConnectionsMax: 7, Portless: 1}, {ConnectionsMax: 4, Portless: 2}}
+		}, verdict: Invalid, codes: []Code{CodeLocalPorts},
+			text: "3 times, this machine had no local port for another connection, so requests waited for the client: its " +
+				"loops had at most 11 connections open. Widen", exit: exit.StatusInvalid},
+		"no local port in accuracy mode": {change: func(e *Evidence) {
+			ofAccuracy(e).Record.Client.Loops = []backends.LoopStats{{Portless: 1}}
+		}, verdict: Valid},
 		"servers live": {change: func(e *Evidence) {
 			e.Record.Servers = &servers.Facts{Replicas: []servers.ReplicaFacts{{Gaps: []servers.Gap{{Error: "timeout"}}}}}
 		}, verdict: Valid},

@@ -35,6 +35,9 @@ type Cause struct {
 	Limit any    `json:"limit,omitempty"`
 }
 
+// LimitsClient reports whether this machine, and not the server, limited the load.
+func (c Cause) LimitsClient() bool { return c.Code == CodeClientLag || c.Code == CodeLocalPorts }
+
 // SimulatorReason is why a run is a rehearsal whose server is the simulator.
 const SimulatorReason = "the server is the simulator"
 

@@ -3,6 +3,8 @@ package record
 import (
 	"fmt"
 	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 )
 
 func ttftLimit(e *Evidence) *Cause {
@@ -65,6 +67,21 @@ func (e *Evidence) ownLag() *Cause {
 	}
 	return e.lag(e.Record.Client.DispatchLagUS.P99, time.Duration(of.P99*float64(time.Second)), "from scheduled to sent",
 		"the 99th percentile of the "+name+" that was measured")
+}
+
+// localPorts: a request that waits for a port of this machine waits for the client, and not for the server.
+func localPorts(e *Evidence) *Cause {
+	without, most := int64(0), 0
+	for _, loop := range e.Record.Client.Loops {
+		without, most = without+loop.Portless, most+loop.ConnectionsMax
+	}
+	if without == 0 || !e.measures() {
+		return nil
+	}
+	return noneAllowed(CodeLocalPorts, without, fmt.Sprintf("%s, this machine had no local port for another connection, "+
+		"so requests waited for the client: its loops had at most %s open. Widen net.ipv4.ip_local_port_range, give more "+
+		"endpoints, or lower the load", plural.Count(without, "time", "times"),
+		plural.Count(int64(most), "connection", "connections")))
 }
 
 // tokenTime returns a limit per token, or 0 if LoadGen does not measure first tokens.

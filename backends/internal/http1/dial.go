@@ -103,14 +103,35 @@ func (d *dialer) connected(c *conn, events uint32) (bool, error) {
 	return true, nil
 }
 
-// usedUp reports whether an error means that this machine, not the server, allows no more connections.
-func usedUp(err error) bool {
-	for _, code := range []unix.Errno{unix.EMFILE, unix.ENFILE, unix.EADDRNOTAVAIL, unix.ENOBUFS, unix.ENOMEM} {
+// usedUp reports whether an error means that this machine, not the server, allows no more connections. It counts those
+// that found no local port.
+func (d *dialer) usedUp(c *conn, err error) bool {
+	if errors.Is(err, unix.EADDRNOTAVAIL) {
+		a, _ := d.address(c)
+		if !a.hasSource() {
+			return false
+		}
+		d.pool.portless++
+		return true
+	}
+	for _, code := range []unix.Errno{unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.ENOMEM} {
 		if errors.Is(err, code) {
 			return true
 		}
 	}
 	return false
+}
+
+// hasSource reports whether this machine has an address to connect from: it has none for ::1 if IPv6 is disabled.
+// Connecting a datagram socket sends nothing, and its ports are others than those of streams.
+func (a *address) hasSource() bool {
+	fd, err := unix.Socket(a.family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return true // the process may open no further file
+	}
+	defer unix.Close(fd)
+	err = unix.Connect(fd, a.sockaddr)
+	return err == nil || err == unix.EAGAIN // EAGAIN: datagrams have no port left either
 }
 
 // dial sends an exchange over a new connection.
@@ -119,7 +140,7 @@ func (e *exchanges) dial(x *exchange) { e.connect(e.dialer.create(x), errors.New
 // connect tries the remaining addresses of an endpoint. last is the error of the address before.
 func (e *exchanges) connect(c *conn, last error) {
 	for e.dialer.left(c) {
-		if last = e.dialer.try(c); last == nil || usedUp(last) && e.putBack(c) {
+		if last = e.dialer.try(c); last == nil || e.dialer.usedUp(c, last) && e.putBack(c) {
 			return
 		}
 	}
