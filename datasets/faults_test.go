@@ -3,8 +3,10 @@ package datasets
 import (
 	"bytes"
 	"encoding/binary"
+	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -75,6 +77,65 @@ func TestLengthsOfFooters(t *testing.T) {
 		require.NotNil(t, f, length)
 		require.Contains(t, f.found, says, length)
 	}
+}
+
+// The schema of a Parquet file is whole, and describes at least one column.
+func TestSchemasOfParquet(t *testing.T) {
+	root := func(kids int) []th { return []th{{4, "root"}, {5, kids}} }
+	column := []th{{1, pqBytes}, {3, 0}, {4, "input"}}
+	for name, elements := range map[string][][]th{"none": {}, "no columns": {root(0)}, "a column is missing": {root(2), column},
+		"one too many": {root(1), column, column}} {
+		footer := thriftOf([]th{{1, 1}, {2, elements}, {3, 0}, {4, [][]th{}}})
+		file := binary.LittleEndian.AppendUint32(append([]byte("PAR1"), footer...), uint32(len(footer)))
+		_, err := Open(writeFile(t, "a", append(file, "PAR1"...)), testOptions())
+		require.ErrorContains(t, err, "expected a complete Parquet file", name)
+	}
+}
+
+// Truth values may be written in runs, after the length of these in four bytes.
+func TestRunsOfTruthValues(t *testing.T) {
+	for _, c := range []struct {
+		body string
+		n    int
+		want []uint64
+	}{
+		{"\x02\x00\x00\x00\x06\x01", 3, []uint64{1, 1, 1}},
+		{"\x02\x00\x00\x00\x03\x05", 4, []uint64{1, 0, 1, 0}},
+		{"\x00\x00\x00\x00", 0, []uint64{}},
+		{"\x02\x00\x00", 3, nil},
+		{"\x02\x00\x00\x00\x06", 3, nil},
+	} {
+		column := &pqColumn{node: &pqNode{physical: pqBoolean}}
+		f := column.data([]byte(c.body), encRLE, c.n)
+		require.Equal(t, c.want == nil, f != nil, "%q", c.body)
+		if f == nil {
+			require.Equal(t, c.want, append([]uint64{}, column.values.numbers...), "%q", c.body)
+		}
+	}
+}
+
+// A text may be empty, as the last of its page too.
+func TestEmptyTextsOfParquet(t *testing.T) {
+	for _, texts := range [][]string{{"a", ""}, {"", "a"}, {""}} {
+		column := &pqColumn{node: &pqNode{physical: pqBytes}}
+		require.Nil(t, column.data(plainTexts(texts...), encPlain, len(texts)))
+		for i, text := range texts {
+			require.Equal(t, text, string(column.values.strings[i]))
+		}
+	}
+}
+
+// A stream that arrives byte by byte is read to its end.
+func TestStreamsOfSingleBytes(t *testing.T) {
+	f := newFramer(iotest.OneByteReader(strings.NewReader("{\"a\": 1}\n{\"b\": [2]}")))
+	for _, want := range []string{`{"a": 1}`, `{"b": [2]}`} {
+		record, _, err := f.next()
+		require.NoError(t, err)
+		require.Equal(t, want, string(record))
+	}
+	_, _, err := f.next()
+	require.ErrorIs(t, err, io.EOF)
+	require.Equal(t, "abc", string(newFramer(iotest.OneByteReader(strings.NewReader("abc"))).head(3)))
 }
 
 // A group is a list if it has one repeated column. Its values lie one group deeper, unless the name is one of an old

@@ -51,6 +51,22 @@ func TestRecastCalls(t *testing.T) {
 	require.Equal(t, 2, strings.Count(out, `"subset":"irrelevance"`))
 }
 
+// A question may come with several functions.
+func TestRecastOfTwoFunctions(t *testing.T) {
+	const f = `{"name": "f", "description": "", "parameters": {"type": "dict", "properties": {}}}`
+	out, err := recast(t, FormCalls, "", "BFCL_v4_irrelevance.json",
+		`{"id": "a", "question": [[{"role": "user", "content": "x"}]], "function": [`+f+`,`+f+`]}`)
+	require.NoError(t, err)
+	var row struct {
+		Tools     []struct{ Function struct{ Name string } } `json:"tools"`
+		Functions []struct{ Name string }                    `json:"func_description"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(out), &row), out)
+	require.Len(t, row.Tools, 2)
+	require.Equal(t, "f", row.Tools[1].Function.Name)
+	require.Len(t, row.Functions, 2)
+}
+
 const madeTurns = `{"conversation_id": "a", "turn": 1, "role": "user", "content": "begin", "system": "be brief", "tools": [{"type": "function", "function": {"name": "f"}}]}
 {"conversation_id": "a", "turn": 2, "role": "assistant", "reasoning_content": "hm", "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}
 {"conversation_id": "a", "turn": 3, "role": "tool", "tool_results": [{"tool_call_id": "c1", "content": "done"}], "delay_seconds": 0.1}
