@@ -257,8 +257,10 @@ func TestPreparedAhead(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, fed)
 		require.Equal(t, aheadRequests, waiting())
-		_, err = k.feed()
+		d.base = 1
+		fed, err = k.feed()
 		require.NoError(t, err)
+		require.False(t, fed, "the stage has begun, and has no end but that of its requests")
 		require.Equal(t, aheadRequests, waiting(), "there is no room")
 		d.bodies = int64(d.planned) * aheadBytes / 1000
 		require.InDelta(t, 1000, d.room()+waiting(), 1)

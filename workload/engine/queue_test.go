@@ -142,6 +142,51 @@ func TestASleeperSetsTheTimer(t *testing.T) {
 	<-done
 }
 
+// Requests for users wake the loop if its stock was empty, once the stage has begun.
+func TestStockWakesTheLoop(t *testing.T) {
+	for name, c := range map[string]struct {
+		base  int64
+		stock []*slot
+		rings bool
+	}{"empty": {1, nil, true}, "before the stage": {0, nil, false}, "not empty": {1, []*slot{{}}, false}} {
+		q := queueWith(t, 0, new(int))
+		q.stock = c.stock
+		k := &closed{director: &director{maker: maker{Engine: &Engine{}}, base: c.base, active: queues{q}}, fresh: []*slot{{index: 7}}}
+		k.stock()
+		require.Equal(t, 7, q.stock[len(c.stock)].index, name)
+		require.Empty(t, k.fresh, name)
+		wait := 0
+		if c.rings {
+			wait = 60_000
+		}
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(q.bell.FD()), Events: unix.POLLIN}}, wait)
+		require.NoError(t, err)
+		require.Equal(t, c.rings, n == 1, name)
+	}
+}
+
+// If the first report has several tokens, the next one counts as part of its event.
+func TestEventsOfARequest(t *testing.T) {
+	for first, want := range map[int][]int{0: {1, 3}, 1: {1, 3}, 2: {4}, 3: {4}} {
+		k := &sink{table: &table{}}
+		s := k.table.get()
+		k.FirstToken(loadgen.Query{Seq: s.index}, make([]int32, first), 10)
+		k.Tokens(loadgen.Query{Seq: s.index}, 3, 20, 0)
+		var got []int
+		for _, e := range s.rec.Events {
+			got = append(got, int(e.Tokens))
+		}
+		require.Equal(t, want, got, first)
+	}
+}
+
+// The messages of a chat are given to the protocol as checked.
+func TestMessagesAreCheckedOnce(t *testing.T) {
+	s, _ := (&Encoder{chat: true}).Sample(&prompts.Request{Text: "b"}, nil)
+	require.Equal(t, `[{"role":"user","content":"b"}]`, string(s.Messages))
+	require.Equal(t, len(s.Messages), s.MessageBytes)
+}
+
 // Messages of a request are inserted without the brackets of their list, and commas only stand between messages.
 func TestMessagesOfAChat(t *testing.T) {
 	const before, text = `{"role":"user","content":"a"}`, `{"role":"user","content":"b"}`
