@@ -99,6 +99,26 @@ func TestFoldersAreCounted(t *testing.T) {
 	require.Contains(t, top.findings[0].Found, "more than 20000 submitters, systems, benchmarks and scenarios")
 }
 
+// A line of an audit's text may be longer than most, and a value in a finding at most 400 bytes long.
+func TestLongLinesAndValues(t *testing.T) {
+	root := t.TempDir()
+	f, err := openFiles(root)
+	require.NoError(t, err)
+	t.Cleanup(f.close)
+	for length, fits := range map[int]bool{100_000: true, maxScoreLine: false} {
+		require.NoError(t, os.WriteFile(filepath.Join(root, "a"), []byte(strings.Repeat("x", length)+"\n TEST PASS\n"), 0o600))
+		seen, err := audit{words: "TEST PASS"}.linesIn(&f, "a")
+		require.Equal(t, fits, err == nil, length)
+		require.Equal(t, fits, seen["TEST PASS"], length)
+	}
+	for length, want := range map[int]string{400: strings.Repeat("x", 400),
+		401: `"` + strings.Repeat("x", 400) + `"... (401 bytes)`} {
+		require.Equal(t, want, shown(strings.Repeat("x", length)))
+	}
+	require.Equal(t, `"\x1b"`, shown("\x1b"))
+	require.Empty(t, shown(nil))
+}
+
 // At most 20,000 links of a tree are followed.
 func TestLinksAreCounted(t *testing.T) {
 	root := t.TempDir()
