@@ -83,8 +83,8 @@ func TestLengthsOfFooters(t *testing.T) {
 func TestSchemasOfParquet(t *testing.T) {
 	root := func(kids int) []th { return []th{{4, "root"}, {5, kids}} }
 	column := []th{{1, pqBytes}, {3, 0}, {4, "input"}}
-	for name, elements := range map[string][][]th{"none": {}, "no columns": {root(0)}, "a column is missing": {root(2), column},
-		"one too many": {root(1), column, column}} {
+	for name, elements := range map[string][][]th{"none": {}, "no columns": {root(0)},
+		"a column is missing": {root(2), column}, "one too many": {root(1), column, column}} {
 		footer := thriftOf([]th{{1, 1}, {2, elements}, {3, 0}, {4, [][]th{}}})
 		file := binary.LittleEndian.AppendUint32(append([]byte("PAR1"), footer...), uint32(len(footer)))
 		_, err := Open(writeFile(t, "a", append(file, "PAR1"...)), testOptions())

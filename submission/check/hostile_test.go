@@ -106,7 +106,8 @@ func TestLongLinesAndValues(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(f.close)
 	for length, fits := range map[int]bool{100_000: true, maxScoreLine: false} {
-		require.NoError(t, os.WriteFile(filepath.Join(root, "a"), []byte(strings.Repeat("x", length)+"\n TEST PASS\n"), 0o600))
+		text := strings.Repeat("x", length) + "\n TEST PASS\n"
+		require.NoError(t, os.WriteFile(filepath.Join(root, "a"), []byte(text), 0o600))
 		seen, err := audit{words: "TEST PASS"}.linesIn(&f, "a")
 		require.Equal(t, fits, err == nil, length)
 		require.Equal(t, fits, seen["TEST PASS"], length)

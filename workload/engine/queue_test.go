@@ -151,7 +151,8 @@ func TestStockWakesTheLoop(t *testing.T) {
 	}{"empty": {1, nil, true}, "before the stage": {0, nil, false}, "not empty": {1, []*slot{{}}, false}} {
 		q := queueWith(t, 0, new(int))
 		q.stock = c.stock
-		k := &closed{director: &director{maker: maker{Engine: &Engine{}}, base: c.base, active: queues{q}}, fresh: []*slot{{index: 7}}}
+		d := &director{maker: maker{Engine: &Engine{}}, base: c.base, active: queues{q}}
+		k := &closed{director: d, fresh: []*slot{{index: 7}}}
 		k.stock()
 		require.Equal(t, 7, q.stock[len(c.stock)].index, name)
 		require.Empty(t, k.fresh, name)
