@@ -277,6 +277,37 @@ func TestPreparedAhead(t *testing.T) {
 	}
 }
 
+// A stage of users ends with its last request or after its duration, which begins with the stage.
+func TestEndOfAStageOfUsers(t *testing.T) {
+	const long, base = int64(time.Second), int64(5e9)
+	for _, c := range []struct {
+		base, now int64
+		fed       bool
+	}{{0, base + 2*long, false}, {base, base, false}, {base, base + long - 1, false}, {base, base + long, true}} {
+		stage := profile.Stage{Arrival: profile.Closed, Concurrency: 1, Duration: time.Second}
+		p := profileOf(stage)
+		e, _ := engineOf(t, &server{Server: &httptest.Server{}}, p, randomIDs(t, p), 0)
+		q := queueWith(t, 0, new(int))
+		d := &director{maker: maker{Engine: e}, profile: &stage, now: func() int64 { return c.now }, base: c.base,
+			queues: queues{q}, active: queues{q}}
+		fed, err := (&closed{director: d}).feed()
+		require.NoError(t, err)
+		require.Equal(t, c.fed, fed, "%+v", c)
+		require.NoError(t, e.Log.Close(eventlog.End{}))
+	}
+}
+
+// A conversation sends no further turn in a stage that is being stopped, nor without a due time.
+func TestTurnsOfAStoppedStage(t *testing.T) {
+	for _, waiting := range [][]int{nil, {3}} {
+		k := &turns{sessions: sessions{director: &director{stopping: waiting != nil}}}
+		c := &chat{call: -1, waiting: waiting}
+		require.NoError(t, k.step(c))
+		require.Nil(t, c.session)
+		require.Equal(t, waiting, c.waiting)
+	}
+}
+
 // A request is ready when it is due, or when there was room again if there was none.
 func TestRoomMakesARequestReady(t *testing.T) {
 	for name, c := range map[string]struct {
