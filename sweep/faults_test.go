@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
@@ -80,6 +81,7 @@ func fails(t *testing.T, _, _ string) {
 		s := &sweeper{Options: o, client: client}
 		require.NoError(t, s.begin(nil))
 		s.endsEarly(t, server)
+		s.unwritten(t)
 		s.refused(t, server, e)
 		s.repeated(t, server, e)
 		s.isStopped(t, server)
@@ -119,6 +121,15 @@ func (s *sweeper) endsEarly(t *testing.T, server *faulty) {
 	require.Equal(t, record.CodeFailedSamples, causes[0].Code)
 	require.NotContains(t, fmt.Sprint(causes), "the load ended before", "the failures are the cause")
 	server.refuses.Store(false)
+}
+
+// unwritten checks that a point whose folder cannot be made is an error.
+func (s *sweeper) unwritten(t *testing.T) {
+	other := *s
+	other.Folder = t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(other.Folder, pointsFolder), nil, 0o600))
+	_, err := other.point(t.Context(), 1)
+	require.ErrorContains(t, err, "not a directory")
 }
 
 // refused checks that failures at a load are a result, and failures of the idle server an error.

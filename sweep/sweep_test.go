@@ -218,6 +218,14 @@ func TestAutoEnds(t *testing.T) {
 	}
 }
 
+// Tokens saturate, or answers where tokens are not counted.
+func TestThroughputOfAPoint(t *testing.T) {
+	for want, figures := range map[float64]Figures{7: {OutputTokensPerS: 7, RequestsPerS: 2}, 2: {RequestsPerS: 2},
+		0: {}} {
+		require.Equal(t, want, (&Point{Figures: figures}).throughput())
+	}
+}
+
 func TestListsAndResume(t *testing.T) {
 	st := state(point(2, 1, 1, 1), point(4, 1, 1, 1, record.CodeFailedSamples))
 	st.Values = []float64{1, 2, 4}
