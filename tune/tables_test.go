@@ -164,6 +164,22 @@ func TestReferencesThatAreDue(t *testing.T) {
 	}
 }
 
+// After the last probe, a run confirms a rate slightly below the median, however unsure the search still is.
+func TestRateOfAConfirmingRun(t *testing.T) {
+	s := NewSearch(shape{ttft: 2, tpot: 0.1}.goal())
+	s.capacity, s.met = 100, 100
+	s.draw(10)
+	for range mostProbes {
+		s.measured = append(s.measured, Measured{Kind: Rate, Rate: 50})
+	}
+	s.measured = append(s.measured, Measured{Kind: Reference})
+	median := s.quantile(0.5)
+	require.Less(t, s.candidate(), 0.9*median, "nothing was counted")
+	require.Equal(t, Step{Kind: Confirm, Rate: round(0.98 * median)}, s.narrow())
+	s.measured = s.measured[1:]
+	require.Equal(t, Rate, s.narrow().Kind, "one probe less")
+}
+
 // A rate that a full-length run missed bounds those after it, and a valid run does not.
 func TestFailedRunsBoundTheRate(t *testing.T) {
 	s := &Search{}
