@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -26,28 +27,31 @@ type group struct {
 
 // hierarchy describes how one version of control groups limits memory. Files that a kernel lacks are skipped.
 type hierarchy struct {
-	limits []groupFile // files with limits, written in this order
+	limits []groupFile // files with limits, written in this order; the first is needed
 	kills  string      // name of the file with a line "oom_kill N"
 	// a group with processes cannot have limited groups below it, so sandboxes are beside this process's group
 	sibling bool
 }
 
 type groupFile struct {
-	name   string
-	value  string // value to write; empty: the memory limit in bytes
-	needed bool
+	name  string
+	value string // value to write; empty: the memory limit in bytes
 }
 
 var (
 	groupsV1 = &hierarchy{kills: "memory.oom_control",
-		limits: []groupFile{{name: "memory.limit_in_bytes", needed: true}, {name: "memory.memsw.limit_in_bytes"}}}
+		limits: []groupFile{{name: "memory.limit_in_bytes"}, {name: "memory.memsw.limit_in_bytes"}}}
 	groupsV2 = &hierarchy{kills: "memory.events", sibling: true,
-		limits: []groupFile{{name: "memory.max", needed: true}, {name: "memory.swap.max", value: "0"},
+		limits: []groupFile{{name: "memory.max"}, {name: "memory.swap.max", value: "0"},
 			{name: "memory.oom.group", value: "1"}}}
 )
 
-// groupPrefix is the prefix of group names, followed by the number of the process that made the group and a random one.
+// groupPrefix is the prefix of group names.
 const groupPrefix = "mlperf-go-sandbox-"
+
+// ownGroups is the prefix of the names of this process's groups. Its process number may exist elsewhere too: processes
+// of other process namespaces use the same place.
+var ownGroups = groupPrefix + strconv.FormatUint(rand.Uint64(), 10) + "-"
 
 var groupName = regexp.MustCompile("^" + groupPrefix + `\d+-\d+$`)
 
@@ -57,15 +61,18 @@ type groupPlace struct {
 	folder string
 }
 
-// findGroups searches for the place once and caches the result. It is nil if no control group of this process counts
-// memory and allows groups below it.
-var findGroups = sync.OnceValue(func() *groupPlace {
+// findGroups searches for the place once and caches the result.
+var findGroups = sync.OnceValue(searchGroups)
+
+// searchGroups returns the place for groups, without those that killed processes left. It is nil if no control group of
+// this process counts memory and allows groups below it.
+func searchGroups() *groupPlace {
 	own, _ := os.ReadFile("/proc/self/cgroup") // an unreadable file has no groups
 	mounts, _ := os.ReadFile("/proc/self/mountinfo")
 	place := groupFolder(string(own), string(mounts))
 	place.sweep()
 	return place
-})
+}
 
 // groupFolder finds the place from this process's groups (/proc/self/cgroup) and the mounted hierarchies
 // (/proc/self/mountinfo).
@@ -129,8 +136,7 @@ func (h *hierarchy) place(folder string) *groupPlace {
 // sweepAfter is the minimum age of a group that is removed: its owner has long locked it.
 const sweepAfter = time.Minute
 
-// sweep removes the groups of ended processes, which were killed before they could do it. A process number would not
-// show that: processes of other process namespaces, such as containers, may use the same place. A group that contains
+// sweep removes the groups of ended processes, which were killed before they could do it. A group that contains
 // processes stays.
 func (p *groupPlace) sweep() {
 	if p == nil {
@@ -181,19 +187,19 @@ func (p *groupPlace) grouped(pid int, most int64) *group {
 
 // newGroup makes a group that limits the memory of all its processes together, in bytes.
 func (p *groupPlace) newGroup(most int64) (*group, error) {
-	folder, err := os.MkdirTemp(p.folder, groupPrefix+strconv.Itoa(os.Getpid())+"-")
+	folder, err := os.MkdirTemp(p.folder, ownGroups)
 	if err != nil {
 		return nil, err
 	}
 	owner, err := lockFolder(folder, unix.LOCK_SH)
 	g := &group{p.hierarchy, folder, owner}
-	for _, f := range g.limits {
+	for i, f := range g.limits {
 		value := f.value
 		if value == "" {
 			value = strconv.FormatInt(most, 10)
 		}
 		wrong := os.WriteFile(filepath.Join(folder, f.name), []byte(value), 0)
-		if f.needed || !errors.Is(wrong, fs.ErrNotExist) {
+		if i == 0 || !errors.Is(wrong, fs.ErrNotExist) {
 			err = errors.Join(err, wrong)
 		}
 	}

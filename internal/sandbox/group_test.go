@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -40,7 +39,7 @@ func TestMemoryIsGivenBack(t *testing.T) {
 // groupsOf returns the control groups that this process made.
 func groupsOf(t *testing.T, place *groupPlace) []string {
 	t.Helper()
-	left, err := filepath.Glob(filepath.Join(place.folder, groupPrefix+strconv.Itoa(os.Getpid())+"-*"))
+	left, err := filepath.Glob(filepath.Join(place.folder, ownGroups+"*"))
 	require.NoError(t, err)
 	return left
 }
@@ -65,7 +64,7 @@ func TestGroupWithProcesses(t *testing.T) {
 	require.DirExists(t, g.folder)
 	require.ErrorIs(t, g.owner.Close(), os.ErrClosed, "a later process may remove it")
 	go func() {
-		time.Sleep(20 * removeEvery) // the wait is longer
+		time.Sleep(200 * time.Millisecond) // remove waits longer
 		waited <- errors.Join(sleep.Process.Kill(), ignoreExit(sleep.Wait()))
 	}()
 	require.NoError(t, g.remove())
@@ -92,7 +91,7 @@ func TestLimitsOfAGroup(t *testing.T) {
 	}{
 		{groupsV1, map[string]string{"memory.limit_in_bytes": "77", "memory.memsw.limit_in_bytes": "77"}},
 		{groupsV2, map[string]string{"memory.max": "77", "memory.swap.max": "0", "memory.oom.group": "1"}},
-		{&hierarchy{limits: []groupFile{{name: "none/a"}, {name: "b"}}}, map[string]string{"b": "77"}},
+		{&hierarchy{limits: []groupFile{{name: "b"}, {name: "none/a"}}}, map[string]string{"b": "77"}},
 	} {
 		g := (&groupPlace{c.h, t.TempDir()}).grouped(123, 77)
 		require.NotNil(t, g)
@@ -111,19 +110,18 @@ func TestLimitsOfAGroup(t *testing.T) {
 		require.Equal(t, c.want, got)
 		require.NoError(t, g.owner.Close())
 	}
-	for name, h := range map[string]*hierarchy{"needed": {limits: []groupFile{{name: "none/a", needed: true}}},
-		"another error": {limits: []groupFile{{name: "."}}}} {
-		place := &groupPlace{h, t.TempDir()}
-		_, err := place.newGroup(77)
-		require.Error(t, err, name)
-		require.NotContains(t, err.Error(), "removing", name)
-		require.Nil(t, place.grouped(123, 77), name)
-		left, err := os.ReadDir(place.folder)
-		require.NoError(t, err)
-		require.Empty(t, left, name)
-	}
+	place := &groupPlace{&hierarchy{limits: []groupFile{{name: "none/a"}}}, t.TempDir()}
+	_, err := place.newGroup(77)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.NotContains(t, err.Error(), "removing")
+	require.Nil(t, place.grouped(123, 77))
+	left, err := os.ReadDir(place.folder)
+	require.NoError(t, err)
+	require.Empty(t, left)
+	_, err = (&groupPlace{&hierarchy{limits: []groupFile{{name: "b"}, {name: "."}}}, t.TempDir()}).newGroup(77)
+	require.ErrorContains(t, err, "is a directory", "an optional limit that exists must be set")
 	gone := &groupPlace{groupsV1, filepath.Join(t.TempDir(), "gone")}
-	_, err := gone.newGroup(77)
+	_, err = gone.newGroup(77)
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.Nil(t, gone.grouped(123, 77))
 	var none *groupPlace
@@ -176,7 +174,7 @@ func TestLeftGroups(t *testing.T) {
 		place.sweep()
 		require.DirExists(t, own.folder)
 		require.NoError(t, own.owner.Close())
-		place.sweep()
+		require.Equal(t, place, searchGroups())
 		require.NoDirExists(t, own.folder)
 	}
 }
@@ -190,6 +188,7 @@ func TestGroupFolder(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(root, "v2/cgroup.subtree_control"), []byte("cpu memory\n"), 0o644))
 	handed := filepath.Join(filepath.Dir(own), "cgroup.subtree_control")
 	require.NoError(t, os.WriteFile(handed, []byte("memory pids\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "v1/docker/x/cgroup.subtree_control"), []byte("memory"), 0o644))
 	const line = "31 23 0:27 %s %s rw,nosuid - %s cgroup rw,%s\n"
 	v1, v2 := fmt.Sprintf(line, "/", root+"/v1", "cgroup", "memory"),
 		fmt.Sprintf(line, "/", root+"/v2", "cgroup2", "nsdelegate")
@@ -210,7 +209,9 @@ func TestGroupFolder(t *testing.T) {
 		{"mounted with another controller", "4:memory:/docker/x\n", fmt.Sprintf(line, "/", root+"/v1", "cgroup", "cpu"), "",
 			nil},
 		{"not mounted", "4:memory:/docker/x\n", "", "", nil},
-		{"a cut line", "4:memory:/docker/x\n", "31 23 0:27 / - cgroup\n31 23 0:27 / " + root + "/v1 rw - cgroup\n", "", nil},
+		{"a cut end", "4:memory:/docker/x\n", "31 23 0:27 / " + root + "/v1 rw - cgroup\n", "", nil},
+		{"a cut beginning", "4:memory:/docker/x\n", "31 23 - cgroup cgroup rw,memory\n", "", nil},
+		{"v2 is not mounted", "0::/docker/x\n", v1, "", nil},
 		{"above the mounted part", "4:memory:/other\n", fmt.Sprintf(line, "/docker", root+"/v1", "cgroup", "memory"), "",
 			nil},
 		{"gone", "4:memory:/other\n", v1, "", nil},
@@ -224,6 +225,7 @@ func TestGroupFolder(t *testing.T) {
 		}
 		require.Equal(t, &groupPlace{c.kind, filepath.Join(root, c.want)}, place, c.name)
 	}
-	t.Chdir(filepath.Dir(handed))
+	require.NoError(t, os.WriteFile(filepath.Join(own, "cgroup.subtree_control"), []byte("memory"), 0o644))
+	t.Chdir(own)
 	require.Nil(t, groupFolder("0::/x\n", ""), "the working folder is no place")
 }
