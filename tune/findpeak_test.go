@@ -27,6 +27,37 @@ const (
 		"Reduce target QPS."
 )
 
+// writePeakLog writes LoadGen's detail log with lines of a key and a text each.
+func writePeakLog(t *testing.T, folder, lines string) {
+	t.Helper()
+	var text []byte
+	for line := range strings.SplitSeq(lines, "\n") {
+		key, value, _ := strings.Cut(line, " ")
+		text = fmt.Appendf(text, ":::MLLOG {%s, %q: %q, \"value\": %q, %s}\n",
+			`"time_ms": 1.5, "namespace": "mlperf::logging", "event_type": "POINT_IN_TIME"`, "key", key, value,
+			`"metadata": {"is_error": false, "is_warning": false, "file": "loadgen.cc", "line_no": 1, "pid": 1, "tid": 2}`)
+	}
+	log := filepath.Join(folder, record.LogFolder, mllog.DetailName)
+	require.NoError(t, os.MkdirAll(filepath.Dir(log), 0o700))
+	require.NoError(t, os.WriteFile(log, text, 0o600))
+}
+
+// The rates on both sides of the result are kept, and printed with their outcomes.
+func TestRangeOfAPeak(t *testing.T) {
+	folder := t.TempDir()
+	writePeakLog(t, folder, "generic_message FindBoundaries: Checking fields [2, 4)\n"+
+		"generic_message FindPeakPerformanceBinarySearch: Testing the mid value of bounds [4, 8): 6\n"+
+		"generic_message FindPeakPerformanceBinarySearch: Testing the mid value of bounds [4, 6): 5")
+	s := &Peak{Schema: PeakSchema, Kind: peakKind, Started: time.Now()}
+	require.Error(t, s.finish(t.Context(), &Options{Plan: &plan.Plan{Test: &plan.Test{
+		Config: config.New(config.RunSettings())}}, Folder: folder, Budget: time.Hour}, child.Ended{}))
+	require.Equal(t, []float64{4, 6}, []float64{s.Result.Low, s.Result.High})
+	var text strings.Builder
+	s.Print(&text)
+	require.Equal(t, "test\trate\tlimits\tat\n1\t4/s\tmet\t0s\n2\t6/s\tmissed\t0s\n3\t5/s\tnot ended\t0s\n",
+		text.String())
+}
+
 // The end of a search follows from its process, its log, the budget and the cause of its cancellation. The order of
 // precedence is: cancelled, found, a failed start, the budget, any other end of the process.
 func TestEndOfAPeak(t *testing.T) {
@@ -55,13 +86,7 @@ func TestEndOfAPeak(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
 			if c.log != "" {
-				key, text, _ := strings.Cut(c.log, " ")
-				log := filepath.Join(folder, record.LogFolder, mllog.DetailName)
-				require.NoError(t, os.MkdirAll(filepath.Dir(log), 0o700))
-				require.NoError(t, os.WriteFile(log, fmt.Appendf(nil, ":::MLLOG {%s, %q: %q, \"value\": %q, %s}\n",
-					`"time_ms": 1.5, "namespace": "mlperf::logging", "event_type": "POINT_IN_TIME"`, "key", key, text,
-					`"metadata": {"is_error": false, "is_warning": false, "file": "loadgen.cc", "line_no": 1, "pid": 1, "tid": 2}`),
-					0o600))
+				writePeakLog(t, folder, c.log)
 			}
 			ctx, cancel := context.WithCancelCause(context.Background())
 			defer cancel(nil)

@@ -108,6 +108,13 @@ func TestExtrapolate(t *testing.T) {
 	}
 }
 
+// Without late queries that a run may have, half a query is the share, of however few queries.
+func TestBearableShares(t *testing.T) {
+	for queries, want := range map[int]float64{0: 0.5, 1: 0.5, 2: 0.25, 5: 0.1} {
+		require.InDelta(t, want, Bearable(0.99, queries), 1e-12, queries)
+	}
+}
+
 // A probe that passed fails after all if queries that were still in flight are late.
 func TestTheLastAnswersCount(t *testing.T) {
 	g := &Goal{Percentile: 0.99, Confidence: 0.95, Limits: []Limit{{TTFT, time.Second}},
