@@ -106,12 +106,40 @@ func TestRunsOfTruthValues(t *testing.T) {
 		{"\x02\x00\x00\x00\x06", 3, nil},
 	} {
 		column := &pqColumn{node: &pqNode{physical: pqBoolean}}
+		require.NotNil(t, column.data([]byte(c.body), 77, c.n), "%q in an unknown encoding", c.body)
 		f := column.data([]byte(c.body), encRLE, c.n)
 		require.Equal(t, c.want == nil, f != nil, "%q", c.body)
 		if f == nil {
 			require.Equal(t, c.want, append([]uint64{}, column.values.numbers...), "%q", c.body)
 		}
 	}
+}
+
+// Ids of the synthetic vocabulary are those of bytes, the first 256, of invented words, and the first of a prompt.
+func TestIDsOfTheSyntheticVocabulary(t *testing.T) {
+	for id, known := range map[int32]bool{-1: false, 0: true, 255: true, 256: false, SynthBOS: true,
+		synthSpacedWord - 1: false, synthSpacedWord: true, synthBareWord + SynthWords - 1: true,
+		synthBareWord + SynthWords: false} {
+		require.Equal(t, known, synthIDs([]int32{synthSpacedWord, synthSpacedWord, id}), id)
+	}
+}
+
+// Each option is an answer of some question.
+func TestLettersOfSyntheticAnswers(t *testing.T) {
+	seen := map[string]bool{}
+	for i := range 200 {
+		a := letterOf("ABCD")(&generator{state: uint64(i)}, i)
+		require.Equal(t, "Answer: "+a.truth, a.text)
+		seen[a.truth] = true
+	}
+	require.Equal(t, map[string]bool{"A": true, "B": true, "C": true, "D": true}, seen)
+}
+
+// A part of a prompt with half of a surrogate pair is a fault of its column.
+func TestPartsAreText(t *testing.T) {
+	const parts = `{"product_title": "Mug", "product_description": "\ud800", "product_image": "`
+	_, err := Open(writeFile(t, "a.json", []byte(parts+base64Of(tinyJPEG)+`"}`)), productOptions())
+	require.ErrorContains(t, err, `field "product_description": found`)
 }
 
 // A text may be empty, as the last of its page too.
