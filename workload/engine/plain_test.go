@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
@@ -306,6 +307,22 @@ func TestTurnsOfAStoppedStage(t *testing.T) {
 		require.Nil(t, c.session)
 		require.Equal(t, waiting, c.waiting)
 	}
+}
+
+// failing is a loop that fails at once.
+type failing struct{ backends.Backend }
+
+func (failing) Serve(context.Context, loadgen.Source, backends.Sink) error {
+	return errors.New("no descriptor")
+}
+
+// An event loop that fails ends the run with its error.
+func TestALoopThatFails(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	e := &Engine{Backends: []backends.Backend{failing{}}}
+	e.serve(ctx, cancel, &director{queues: make(queues, 1), sinks: make([]*sink, 1)})()
+	require.EqualError(t, context.Cause(ctx), "event loop 0: no descriptor")
 }
 
 // A request is ready when it is due, or when there was room again if there was none.
