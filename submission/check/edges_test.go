@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -64,6 +66,26 @@ func TestRepeatedKeysAreCounted(t *testing.T) {
 	var got []string
 	repeatedKeys(s, func(_, key string, found, _ any) { got = append(got, fmt.Sprint(key, ": ", found)) })
 	require.Equal(t, []string{"a: 5 times", "b: 2 times"}, got)
+}
+
+// A report of one result ends like one of several; an empty one is a pair of brackets.
+func TestEntriesOfAReport(t *testing.T) {
+	for n, want := range map[int]string{0: "[]", 1: "[\n  {\n    \"ID\": \"a\"\n  }\n]",
+		2: "[\n  {\n    \"ID\": \"a\"\n  },\n  {\n    \"ID\": \"a\"\n  }\n]"} {
+		var out strings.Builder
+		entries := slices.Repeat([]finalEntry{{pairs: []pair{{"ID", quoted("a")}}}}, n)
+		require.NoError(t, writeEntries(&out, entries))
+		require.Equal(t, want, out.String())
+	}
+}
+
+// A submitter that was asked for has a folder in the tree.
+func TestSubmitterOfTheTree(t *testing.T) {
+	root := baseTree(t)
+	for name, found := range map[string]bool{"ExampleOrg": true, "OtherOrg": false} {
+		_, err := Check(t.Context(), root, Options{Submitter: name})
+		require.Equal(t, found, err == nil, "%s: %v", name, err)
+	}
 }
 
 func TestPythonTruthValues(t *testing.T) {
