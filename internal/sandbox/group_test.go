@@ -206,6 +206,7 @@ func TestGroupFolder(t *testing.T) {
 		{"a hierarchy without controllers", "1:name=systemd:/x\n3::/docker/x\nx\n4:memory:/docker/x\n", "1 2\n" + v1,
 			"v1/docker/x", groupsV1},
 		{"another controller", "4:cpu:/docker/x\n", fmt.Sprintf(line, "/", root+"/v1", "cgroup", "cpu"), "", nil},
+		{"the path of another controller", "4:cpu:/docker/x\n", v1, "", nil},
 		{"mounted with another controller", "4:memory:/docker/x\n", fmt.Sprintf(line, "/", root+"/v1", "cgroup", "cpu"), "",
 			nil},
 		{"not mounted", "4:memory:/docker/x\n", "", "", nil},
