@@ -83,7 +83,7 @@ func groupFolder(own, mounts string) *groupPlace {
 			continue
 		}
 		h, kind := groupsV1, "cgroup"
-		if parts[0] == "0" && parts[1] == "" {
+		if parts[1] == "" {
 			h, kind = groupsV2, "cgroup2"
 		} else if !slices.Contains(strings.Split(parts[1], ","), "memory") {
 			continue
