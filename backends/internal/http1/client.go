@@ -61,21 +61,17 @@ func (c *Client) Features() backends.Features {
 
 // Serve answers the queries of src on the calling goroutine, which it locks to its OS thread.
 func (c *Client) Serve(ctx context.Context, src loadgen.Source, sink backends.Sink) error {
-	l := c.kept
-	c.kept = nil
-	if l == nil {
-		var err error
-		if l, err = newLoop(c); err != nil {
-			return err
-		}
+	l, err := c.takeLoop()
+	if err != nil {
+		return err
 	}
 	defer l.close()
 	return c.serve(ctx, l, src, sink)
 }
 
-// WarmUp is Serve, and keeps its connections and memory for the next Serve, which must follow.
+// WarmUp is Serve, and keeps its connections and memory for the next Serve or WarmUp, which must follow.
 func (c *Client) WarmUp(ctx context.Context, src loadgen.Source, sink backends.Sink) error {
-	l, err := newLoop(c)
+	l, err := c.takeLoop()
 	if err != nil {
 		return err
 	}
@@ -85,6 +81,15 @@ func (c *Client) WarmUp(ctx context.Context, src loadgen.Source, sink backends.S
 	}
 	c.kept = l
 	return nil
+}
+
+// takeLoop returns the loop of the last WarmUp, or a new one.
+func (c *Client) takeLoop() (*loop, error) {
+	if l := c.kept; l != nil {
+		c.kept = nil
+		return l, nil
+	}
+	return newLoop(c)
 }
 
 func (c *Client) serve(ctx context.Context, l *loop, src loadgen.Source, sink backends.Sink) error {

@@ -49,6 +49,22 @@ func TestWarmUpKeepsItsConnections(t *testing.T) {
 	require.Greater(t, client.Traffic().Connections[0], opened)
 }
 
+// A tune or a sweep sends many loads, each as a WarmUp: they share their connections.
+func TestWarmUpsShareTheirConnections(t *testing.T) {
+	config := wiretest.Config(wiretest.Canned(t, -1, streamOf(2, 2)...))
+	config.Concurrency = 8
+	b, err := open(config)
+	require.NoError(t, err)
+	client := b.(*http1.Client)
+	for range 5 {
+		r := wiretest.NewRecorder()
+		require.NoError(t, client.WarmUp(context.Background(), wiretest.NewQueries(40).End(), r))
+		r.ExactlyOnce(t, 40)
+	}
+	require.LessOrEqual(t, client.Traffic().Connections[0], int64(8))
+	require.NoError(t, client.Serve(context.Background(), wiretest.NewQueries(1).End(), wiretest.NewRecorder()))
+}
+
 // A connection that the server closes between warm-up and test costs no sample.
 func TestWarmUpConnectionsMayDie(t *testing.T) {
 	url := wiretest.Raw(t, func(c net.Conn, _, _ int) bool {
