@@ -31,15 +31,9 @@ func (e *evidence) client(data *ledger.Test, m *ledger.Metrics, process hostinfo
 		ClockDriftUS: float64(drift.Nanoseconds()) / 1e3, IssueThread: e.thread, RingWakes: e.wakes, RingFullWaits: e.full,
 		RequestBytes: e.requests.loaded.Load(), RequestsSpilled: e.requests.library.Spilled(),
 		ScratchBytes: e.requests.library.ScratchBytes(),
-		Loops:        []backends.LoopStats{},
+		Loops:        e.loops(),
 	}
 	c.IssueLagCounts, c.DispatchLagCounts = data.LagHistograms()
-	for _, b := range e.backends {
-		// An early end leaves the loop running, so it has no figures.
-		if loop := b.Features().Loop; loop != nil && e.joined {
-			c.Loops = append(c.Loops, loop())
-		}
-	}
 	c.LoopRealtime = len(c.Loops) > 0
 	for _, l := range c.Loops {
 		c.LoopRealtime = c.LoopRealtime && l.Realtime
@@ -48,6 +42,17 @@ func (e *evidence) client(data *ledger.Test, m *ledger.Metrics, process hostinfo
 		c.CPUUSPerSample = process.CPUS() * 1e6 / float64(n)
 	}
 	return c
+}
+
+// loops returns the figures of the event loops. An early end leaves a loop running, so it has none.
+func (e *evidence) loops() []backends.LoopStats {
+	list := []backends.LoopStats{}
+	for _, b := range e.backends {
+		if loop := b.Features().Loop; loop != nil && e.joined {
+			list = append(list, loop())
+		}
+	}
+	return list
 }
 
 // openBackends opens one backend per shard. They share the limits that apply to all of them together.

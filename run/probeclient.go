@@ -310,8 +310,10 @@ func (c *ProbeClient) Send(ctx context.Context, l ProbeLoad) (*Probe, error) {
 // judge applies the rules of a run. before has the counts of answers from before this probe.
 func (c *ProbeClient) judge(p *Probe, ended error, drift time.Duration, before record.Answers) {
 	c.e.models.askAll()
+	c.e.joined = ended == nil
 	r := &record.Record{LatencyS: record.NewLatencies(&p.Metrics, c.e.ledger.ITL().Stats()), Answers: c.e.answers(),
-		Client: record.Client{DispatchLagUS: p.Metrics.DispatchLag.LagUS(), ReportLagUS: p.Metrics.ReportLag.LagUS()}}
+		Client: record.Client{DispatchLagUS: p.Metrics.DispatchLag.LagUS(), ReportLagUS: p.Metrics.ReportLag.LagUS(),
+			Loops: c.e.loops()}}
 	r.Answers.Unasked -= before.Unasked
 	r.Answers.Strays -= before.Strays
 	e := &record.Evidence{Terms: c.e.plan.Terms(), MedianTokens: medianOutput(p.Data.Entries), Logs: &mllog.Result{},

@@ -114,7 +114,7 @@ func TestLagAtItsEdge(t *testing.T) {
 		e := clean()
 		e.Record.Client.CPUS, e.Record.DurationS = c.cpus, c.seconds
 		require.Equal(t, c.idle, e.whyLate() != "the client is too slow for this load; check whether another program or "+
-			"the server uses this machine.", c)
+			"the server uses this machine. Give the client cores of its own", c)
 	}
 	// Without any limit, a probe compares with the latencies measured. A limit of a nanosecond is one.
 	for limits, own := range map[[2]time.Duration]bool{{0, 0}: true, {1, 0}: false, {0, 1}: false, {1, 1}: false} {

@@ -318,6 +318,19 @@ func TestEachRuleAlone(t *testing.T) {
 		}, verdict: Invalid, codes: []Code{CodeClientLag},
 			text: "the client itself was not busy (0.05 CPUs); check whether it was stopped",
 			exit: exit.StatusInvalid},
+		"sent late at the limit of open files": {change: func(e *Evidence) {
+			e.Record.Client.DispatchLagUS.P99 = 3e5
+			e.Record.Client.Loops = []backends.LoopStats{{LimitMax: 40, ConnectionsMax: 30},
+				{LimitMax: 40, ConnectionsMax: 40, QueueMax: 1}}
+		}, verdict: Invalid, codes: []Code{CodeClientLag},
+			text: "queries waited because the client may have only 80 requests in flight. Raise the limit of open files",
+			exit: exit.StatusInvalid},
+		"sent late below the limit of open files": {change: func(e *Evidence) {
+			e.Record.Client.DispatchLagUS.P99 = 3e5
+			e.Record.Client.Loops = []backends.LoopStats{{LimitMax: 40, ConnectionsMax: 39, QueueMax: 1},
+				{LimitMax: 40, ConnectionsMax: 40}, {QueueMax: 5}}
+		}, verdict: Invalid, codes: []Code{CodeClientLag}, text: "the client is too slow for this load; check",
+			exit: exit.StatusInvalid},
 		"errors that follow from failures": {change: func(e *Evidence) {
 			e.Record.Samples.Failed, e.Record.Samples.FailedByReason = 2, map[ledger.Reason]int64{"http_500": 2}
 			e.Logs.Errors, e.Logs.ErrorTexts = 2, []mllog.Text{{Text: noTokenError, Count: 2}}

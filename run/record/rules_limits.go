@@ -99,21 +99,40 @@ func (e *Evidence) lag(us float64, limit time.Duration, what, of string) *Cause 
 		return nil
 	}
 	return &Cause{Code: CodeClientLag, Text: fmt.Sprintf("the 99th percentile %s is %.4g ms, above %.4g ms, a tenth "+
-		"of %s: %s Give the client cores of its own", what, us/1e3, most/1e3, of, e.whyLate()), Value: us, Limit: most}
+		"of %s: %s", what, us/1e3, most/1e3, of, e.whyLate()), Value: us, Limit: most}
 }
 
 // idleCPUs is the number of CPUs that a busy client uses at least.
 const idleCPUs = 0.5
 
-// whyLate distinguishes a client with too much work from one that got too little processor time.
+// whyLate distinguishes a client whose requests waited for a place from one with too much work, and from one that got
+// too little processor time. It ends with advice.
 func (e *Evidence) whyLate() string {
+	const cores = " Give the client cores of its own"
+	if n := e.mostInFlight(); n > 0 {
+		return fmt.Sprintf("queries waited because the client may have only %d requests in flight. Raise the limit of open "+
+			"files (ulimit -n) or --concurrency", n)
+	}
 	c, s := e.Record.Client.CPUS, e.Record.DurationS
 	if c > 0 && s > 0 && c/s < idleCPUs {
 		return fmt.Sprintf("the client itself was not busy (%.2g CPUs); check whether it was stopped, throttled by a "+
-			"control group, "+
-			"or displaced by another program or the server.", c/s)
+			"control group, or displaced by another program or the server."+cores, c/s)
 	}
-	return "the client is too slow for this load; check whether another program or the server uses this machine."
+	return "the client is too slow for this load; check whether another program or the server uses this machine." + cores
+}
+
+// mostInFlight returns how many requests the client may have in flight if it had as many, and queries waited for a
+// place; else 0.
+func (e *Evidence) mostInFlight() (n int) {
+	waited := false
+	for _, l := range e.Record.Client.Loops {
+		n += l.LimitMax
+		waited = waited || l.LimitMax > 0 && l.ConnectionsMax >= l.LimitMax && l.QueueMax > 0
+	}
+	if !waited {
+		return 0
+	}
+	return n
 }
 
 func number64(v any) (float64, bool) {
