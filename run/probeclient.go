@@ -243,7 +243,8 @@ type ProbeLoad interface {
 	Stop()               // Stop issues no more queries
 }
 
-// Send runs one probe to the end of its queries. A failed query ends the probe.
+// Send runs one probe to the end of its queries. A failed query ends the probe: Send sends no further query, and waits
+// for those in flight, so that the next probe finds the servers idle.
 func (c *ProbeClient) Send(ctx context.Context, l ProbeLoad) (*Probe, error) {
 	e, schedule := c.e, l.Due()
 	if err := e.emptyCaches(ctx); err != nil {
@@ -257,7 +258,7 @@ func (c *ProbeClient) Send(ctx context.Context, l ProbeLoad) (*Probe, error) {
 	e.ledger = book
 	c.begin(book)
 	failed := make(chan backends.Attempt, 1)
-	s := sut.NewWithout(sut.Options{Backends: open, Ledger: book, FirstTokens: e.plan.FirstTokens(), MaxErrors: 0,
+	s := sut.NewWithout(sut.Options{Backends: open, Ledger: book, FirstTokens: e.plan.FirstTokens(), MaxErrors: -1,
 		DrainTimeout: e.plan.Config.Duration("drain-timeout"),
 		Failed: func(a backends.Attempt) {
 			select {
@@ -274,11 +275,7 @@ func (c *ProbeClient) Send(ctx context.Context, l ProbeLoad) (*Probe, error) {
 	over := make(chan struct{})
 	go func() {
 		defer crash.Catch()
-		select {
-		case <-s.Stopped(): // a closed loop would go on with queries that end at once
-			l.Stop()
-		case <-over:
-		}
+		endFailed(s, l, book, over)
 	}()
 	ended := s.Wait()
 	close(over)
@@ -307,13 +304,49 @@ func (c *ProbeClient) Send(ctx context.Context, l ProbeLoad) (*Probe, error) {
 	return p, nil
 }
 
+// How often a probe looks for failed queries, and after a failure the longest time without an answer.
+const (
+	failedEvery = 20 * time.Millisecond
+	failedQuiet = 30 * time.Second
+)
+
+// endFailed stops a load after its first failed query, and when the test ends: a closed loop would go on with queries
+// that end at once. If the servers stop answering, it cancels the queries in flight. It returns when over is closed.
+func endFailed(s *sut.SUT, l ProbeLoad, book *ledger.Ledger, over <-chan struct{}) {
+	tick := time.NewTicker(failedEvery)
+	defer tick.Stop()
+	var ended int64
+	var quiet time.Time // since when no query has ended; zero: none has failed
+	for {
+		select {
+		case <-over:
+			return
+		case <-s.Stopped():
+			l.Stop()
+			return
+		case now := <-tick.C:
+			counts := book.Counts()
+			if counts.Failed == 0 {
+				continue
+			}
+			if n := counts.Completed + counts.Failed; quiet.IsZero() || n != ended {
+				ended, quiet = n, now
+				l.Stop()
+			}
+			if now.Sub(quiet) > failedQuiet {
+				s.Stop(sut.ErrTooManyFailures)
+			}
+		}
+	}
+}
+
 // judge applies the rules of a run. before has the counts of answers from before this probe.
 func (c *ProbeClient) judge(p *Probe, ended error, drift time.Duration, before record.Answers) {
 	c.e.models.askAll()
 	c.e.joined = ended == nil
 	r := &record.Record{LatencyS: record.NewLatencies(&p.Metrics, c.e.ledger.ITL().Stats()), Answers: c.e.answers(),
-		Client: record.Client{DispatchLagUS: p.Metrics.DispatchLag.LagUS(), ReportLagUS: p.Metrics.ReportLag.LagUS(),
-			Loops: c.e.loops()}}
+		Client: record.Client{DispatchLagUS: p.Metrics.DispatchLag.LagUS(),
+			ReportLagUS: p.Metrics.ReportLag.LagUS(), Loops: c.e.loops()}}
 	r.Answers.Unasked -= before.Unasked
 	r.Answers.Strays -= before.Strays
 	e := &record.Evidence{Terms: c.e.plan.Terms(), MedianTokens: medianOutput(p.Data.Entries), Logs: &mllog.Result{},

@@ -5,7 +5,13 @@ package tune
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"path/filepath"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,8 +30,9 @@ import (
 // A tune continues with the same terms alone, keeps what counts, and ends at its budget or with a signal. LoadGen reads
 // one configuration per process, so no other test of this package opens a client.
 func TestATuneContinues(t *testing.T) {
-	url, _ := runtest.Simulate(t, 2*time.Millisecond, time.Millisecond)
-	tn := confirming(t, plan.Settings{"endpoint": url, "served-model": sim.DefaultConfig().Model, "max-tokens": "8"})
+	server, _ := runtest.Simulate(t, 2*time.Millisecond, time.Millisecond)
+	front := newSlowFront(t, server)
+	tn := confirming(t, plan.Settings{"endpoint": front.url, "served-model": sim.DefaultConfig().Model, "max-tokens": "8"})
 	tn.Observer = silent{}
 	rehearsal, err := rehearse.Start(t.Context(), tn.Plan, rehearse.Options{Folder: tn.Folder})
 	require.NoError(t, err)
@@ -74,6 +81,15 @@ func TestATuneContinues(t *testing.T) {
 		require.FileExists(t, filepath.Join(tn.Folder, p.Folder, name))
 	}
 
+	front.failing.Store(true)
+	p, err = tn.step(t.Context(), Step{Kind: Saturate, Concurrency: 8, Queries: 100})
+	require.NoError(t, err)
+	require.Contains(t, p.Spoiled, "the first failure: http_500", "a failed query ends the step")
+	require.Equal(t, []int64{1, 0}, []int64{front.failed.Load(), front.open.Load()}, "those in flight were "+
+		"answered, so that the next step finds the server idle")
+	require.Greater(t, front.most.Load(), int64(1))
+	front.failing.Store(false)
+
 	stopped := errors.New("stopped")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(stopped)
@@ -96,4 +112,35 @@ func TestATuneContinues(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, tn.state.Result, written.Result)
 	require.FileExists(t, filepath.Join(tn.Folder, PlotName))
+}
+
+// slowFront forwards requests to a server. While failing, it fails the first completion at once, and keeps the others
+// for a while.
+type slowFront struct {
+	url                string
+	failing            atomic.Bool
+	failed, open, most atomic.Int64 // requests that failed, and those that are kept, now and at most
+}
+
+func newSlowFront(t *testing.T, to string) *slowFront {
+	t.Helper()
+	target, err := url.Parse(to)
+	require.NoError(t, err)
+	f, proxy := &slowFront{}, httputil.NewSingleHostReverseProxy(target)
+	proxy.FlushInterval = -1
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if f.failing.Load() && strings.Contains(r.URL.Path, "completions") {
+			if f.failed.CompareAndSwap(0, 1) {
+				http.Error(w, "out of memory", http.StatusInternalServerError)
+				return
+			}
+			f.most.Store(max(f.most.Load(), f.open.Add(1)))
+			time.Sleep(time.Second)
+			f.open.Add(-1) // before the answer
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	f.url = server.URL
+	return f
 }
