@@ -32,6 +32,14 @@ func TestOverridesOfAPredefinedProfile(t *testing.T) {
 	require.NotEmpty(t, list[0].Profile.Source.Notes)
 }
 
+// A value for a text is text, even if it looks like a number or a truth value.
+func TestOverridesKeepTexts(t *testing.T) {
+	list := rendered(t, Flags{Harness: {"inference-perf"}, Workload: {"sanity_random"},
+		overrides: {"api.model=123,name=007,description=true"}}, nil)
+	p := list[0].Profile
+	require.Equal(t, []string{"123", "007", "true"}, []string{p.API.Model, p.Name, p.Description})
+}
+
 // A flag takes precedence over the scenario file, and that over the environment. Both generations of variables count.
 func TestPrecedence(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.sh")
