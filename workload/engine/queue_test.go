@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/ledger"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/workload/prompts"
 )
@@ -178,6 +180,23 @@ func TestEventsOfARequest(t *testing.T) {
 			got = append(got, int(e.Tokens))
 		}
 		require.Equal(t, want, got, first)
+	}
+}
+
+// The report lag of a request counts from when its last token was readable, if it had one.
+func TestReportLagOfARequest(t *testing.T) {
+	for name, c := range map[string]struct {
+		last, readable int64
+		count          int64
+	}{"tokens": {60, 70, 1}, "no token": {0, 70, 0}, "not known": {60, 0, 0}} {
+		k := &sink{table: &table{}, queue: queueWith(t, 0, new(int)), now: func() int64 { return 100 },
+			isUsers: func() bool { return false }}
+		s := k.table.get()
+		k.Complete(loadgen.Query{Seq: s.index}, &backends.Outcome{LastTokenNS: c.last, ReadableNS: c.readable})
+		var report ledger.Histogram
+		k.report.MoveTo(&report)
+		require.Equal(t, c.count, report.Count(), name)
+		require.Equal(t, 30*c.count, report.Max(), name)
 	}
 }
 
