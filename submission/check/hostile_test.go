@@ -120,6 +120,19 @@ func TestLongLinesAndValues(t *testing.T) {
 	require.Empty(t, shown(nil))
 }
 
+// A document is read up to its limit.
+func TestDocumentsAreBounded(t *testing.T) {
+	root := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(root, "a"), []byte("12345"), 0o600))
+	f, err := openFiles(root)
+	require.NoError(t, err)
+	t.Cleanup(f.close)
+	for limit, fits := range map[int64]bool{5: true, 4: false} {
+		_, err := f.read("a", limit)
+		require.Equal(t, fits, err == nil, limit)
+	}
+}
+
 // At most 20,000 links of a tree are followed.
 func TestLinksAreCounted(t *testing.T) {
 	root := t.TempDir()
