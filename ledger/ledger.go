@@ -63,8 +63,10 @@ func New(shards, expected int) *Ledger {
 	for i := range l.shards {
 		l.shards[i] = &Shard{ledger: l}
 	}
-	for first := 0; first < expected && first>>chunkBits < maxChunks; first += chunkSize {
-		l.chunks[first>>chunkBits].Store(new(chunk))
+	chunks := make([]chunk, min((max(expected, 0)+chunkSize-1)>>chunkBits, maxChunks))
+	reside(chunks)
+	for i := range chunks {
+		l.chunks[i].Store(&chunks[i])
 	}
 	return l
 }
