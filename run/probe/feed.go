@@ -67,6 +67,6 @@ func (q *queue) release(seq int) {
 	q.feed.Ended(seq)
 	q.feeding.Unlock()
 	for _, other := range q.shards {
-		other.bell.Set(0)
+		other.ring()
 	}
 }

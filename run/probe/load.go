@@ -120,6 +120,15 @@ type queue struct {
 	next, step int
 	room       int // queries that may be in flight in a closed loop
 	inFlight   atomic.Int64
+	asleep     atomic.Bool // the consumer sleeps, or is about to
+}
+
+// ring wakes a consumer that sleeps. One that works looks for queries before it sleeps, and setting a timer costs more
+// than a query (docs/reference/measurements.md#timers).
+func (q *queue) ring() {
+	if q.asleep.Load() {
+		q.bell.Set(0)
+	}
 }
 
 // wait returns the time until the next query is due; 0: now. ended reports that no query is left.
@@ -177,10 +186,11 @@ func (q *queue) Wait(dst []loadgen.Query, timeout time.Duration) (int, bool) {
 			return 0, true
 		}
 		q.bell.Set(left)
-		if now, _ := q.wait(); now == 0 { // the end of another query may have come before the timer was set
-			continue
+		q.asleep.Store(true)
+		if now, _ := q.wait(); now > 0 { // else the end of another query has come before
+			q.bell.Sleep(left)
 		}
-		q.bell.Sleep(left)
+		q.asleep.Store(false)
 	}
 }
 
@@ -191,12 +201,18 @@ func (q *queue) Park() bool {
 		return false
 	}
 	q.bell.Set(left)
+	q.asleep.Store(true)
 	left, ended = q.wait() // stop, or the end of a query in another shard, may have come before the timer was set
-	return !ended && left > 0
+	parked := !ended && left > 0
+	q.asleep.Store(parked)
+	return parked
 }
 
 // Unpark takes the wake-up back.
-func (q *queue) Unpark() { q.bell.Clear() }
+func (q *queue) Unpark() {
+	q.asleep.Store(false)
+	q.bell.Clear()
+}
 
 // FD returns the timer.
 func (q *queue) FD() int { return q.bell.FD() }
@@ -215,7 +231,7 @@ func (q *queue) QuerySamplesComplete(id loadgen.ResponseID, _ []int32, nTokens i
 	case q.feed != nil:
 		q.release(e.Seq)
 	case q.due == nil:
-		q.bell.Set(0)
+		q.ring()
 	}
 }
 

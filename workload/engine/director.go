@@ -54,9 +54,11 @@ type kind interface {
 	awaits() bool
 }
 
-// Bounds of what is prepared ahead.
+// Bounds of what is prepared ahead. Requests for users are fewer, so that they are still in the processor's caches when
+// they are sent (docs/reference/measurements.md#requests-prepared-ahead).
 const (
 	aheadRequests = 4096
+	aheadOfUsers  = 1024
 	aheadFewest   = 64
 	aheadBytes    = 64 << 20
 )
@@ -266,10 +268,10 @@ func (d *director) push(s *slot, notBefore int64) {
 	q.mu.Lock()
 	isFirst := q.timed.len() == 0 || notBefore < q.timed.first().notBefore
 	q.timed.push(s)
-	q.mu.Unlock()
 	if isFirst {
-		q.bell.Set(0)
+		q.ring()
 	}
+	q.mu.Unlock()
 }
 
 // room returns how many requests may be prepared now.
@@ -280,11 +282,19 @@ func (d *director) room() int {
 		waiting += q.waiting()
 		q.mu.Unlock()
 	}
-	most := aheadRequests
+	most := mostAhead(d.profile)
 	if d.planned > 0 && d.bodies > 0 {
 		most = min(most, max(aheadFewest, int(aheadBytes/(d.bodies/int64(d.planned)+1))))
 	}
 	return most - waiting
+}
+
+// mostAhead returns how many small requests of a stage may be prepared ahead.
+func mostAhead(s *profile.Stage) int {
+	if s.Arrival != profile.Closed {
+		return aheadRequests
+	}
+	return min(aheadRequests, max(aheadOfUsers, 2*s.Concurrency))
 }
 
 // collect collects the requests that have ended, writes them into the log and hands them to the stage.

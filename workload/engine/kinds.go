@@ -152,11 +152,10 @@ func (k *closed) stock() {
 				q.stock = append(q.stock, s)
 			}
 		}
-		ring := wasEmpty && len(q.stock) > 0 && k.base != 0
-		q.mu.Unlock()
-		if ring {
-			q.bell.Set(0)
+		if wasEmpty && len(q.stock) > 0 && k.base != 0 {
+			q.ring()
 		}
+		q.mu.Unlock()
 	}
 	k.fresh = k.fresh[:0]
 }

@@ -244,8 +244,16 @@ func TestPromptsOfTheNextStage(t *testing.T) {
 
 // Few requests are prepared ahead, fewer if they are large, and more once there is room again.
 func TestPreparedAhead(t *testing.T) {
-	for _, stage := range []profile.Stage{{Arrival: profile.Burst, Requests: 10_000},
-		{Arrival: profile.Closed, Concurrency: 1, Requests: 10_000}} {
+	for _, c := range []struct {
+		stage profile.Stage
+		ahead int
+	}{
+		{profile.Stage{Arrival: profile.Burst, Requests: 10_000}, aheadRequests},
+		{profile.Stage{Arrival: profile.Closed, Concurrency: 1, Requests: 3000}, aheadOfUsers},
+		{profile.Stage{Arrival: profile.Closed, Concurrency: 1000, Requests: 6000}, 2000},
+		{profile.Stage{Arrival: profile.Closed, Concurrency: 9000, Requests: 10_000}, aheadRequests},
+	} {
+		stage := c.stage
 		q := queueWith(t, 0, new(int))
 		p := profileOf(stage)
 		e, _ := engineOf(t, &server{Server: &httptest.Server{}}, p, randomIDs(t, p), 0)
@@ -257,12 +265,12 @@ func TestPreparedAhead(t *testing.T) {
 		fed, err := k.feed()
 		require.NoError(t, err)
 		require.False(t, fed)
-		require.Equal(t, aheadRequests, waiting())
+		require.Equal(t, c.ahead, waiting())
 		d.base = 1
 		fed, err = k.feed()
 		require.NoError(t, err)
 		require.False(t, fed, "the stage has begun, and has no end but that of its requests")
-		require.Equal(t, aheadRequests, waiting(), "there is no room")
+		require.Equal(t, c.ahead, waiting(), "there is no room")
 		d.bodies = int64(d.planned) * aheadBytes / 1000
 		require.InDelta(t, 1000, d.room()+waiting(), 1)
 		d.bodies = int64(d.planned) * aheadBytes

@@ -32,6 +32,7 @@ type queue struct {
 	low      int     // fewer prepared requests wake the director, once; 0: they do not
 	closed   bool    // nothing more will come
 	sleeps   bool    // a thread is in Wait, and answers come from others
+	parked   bool    // the loop sleeps on FD, or is about to
 	lead     lead
 	alarm    int64 // when the loop is to be woken for a due time; 0: it is not
 	sent     int64 // requests so far
@@ -87,6 +88,13 @@ func (q *queue) take(at int64) *slot {
 	return s
 }
 
+// ring wakes whoever sleeps. A thread that works looks for requests before it sleeps.
+func (q *queue) ring() {
+	if q.sleeps || q.parked {
+		q.bell.Set(0)
+	}
+}
+
 // restock makes the memory of requests that users took free for others, if most of it is, and reports that there is no
 // request left.
 func (q *queue) restock() bool {
@@ -106,6 +114,7 @@ func (q *queue) Pop(dst []loadgen.Query) int {
 }
 
 func (q *queue) pop(dst []loadgen.Query) int {
+	q.parked = false
 	n, now := 0, q.now()
 	if q.alarm != 0 && now >= q.alarm {
 		q.lead.woke(now - q.alarm)
@@ -161,6 +170,7 @@ func (q *queue) Wait(dst []loadgen.Query, timeout time.Duration) (int, bool) {
 func (q *queue) Park() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.parked = false
 	at, now := q.next(), q.now()
 	early := q.lead.allowed(now)
 	left := at - now - early
@@ -171,6 +181,7 @@ func (q *queue) Park() bool {
 		q.alarm = now + left
 		q.bell.Set(time.Duration(left))
 	}
+	q.parked = true
 	return true
 }
 

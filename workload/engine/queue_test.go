@@ -46,6 +46,35 @@ func TestAnswersWakeTheDirector(t *testing.T) {
 	}
 }
 
+// TestOnlySleepersAreRung: setting a timer costs more than a request, so a loop that works is not rung.
+func TestOnlySleepersAreRung(t *testing.T) {
+	var late int64 = 1 << 40
+	rings := func(q *queue) bool {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.ring()
+		fds := []unix.PollFd{{Fd: int32(q.FD()), Events: unix.POLLIN}}
+		n, err := unix.Poll(fds, 20)
+		require.NoError(t, err)
+		return n > 0
+	}
+	q := queueWith(t, 0, new(int))
+	require.False(t, rings(q), "it has not begun")
+	q.timed.push(&slot{notBefore: late})
+	require.True(t, q.Park())
+	require.True(t, rings(q))
+	q.Unpark()
+	q.Pop(make([]loadgen.Query, 1))
+	require.False(t, rings(q), "it works")
+	require.True(t, q.Park())
+	q.Unpark()
+	q.timed.push(&slot{notBefore: 1})
+	require.False(t, q.Park(), "a request is due")
+	require.False(t, rings(q))
+	q.parked, q.sleeps = false, true
+	require.True(t, rings(q), "a thread is in Wait")
+}
+
 // TestFewPreparedRequestsWakeTheDirector sends requests until the director has to prepare others, which wakes it once.
 func TestFewPreparedRequestsWakeTheDirector(t *testing.T) {
 	woken := 0
