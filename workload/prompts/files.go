@@ -58,7 +58,7 @@ func newFile(p *profile.Profile, o Options) (Source, error) {
 		r.Text = rows[row].prompt
 		switch {
 		case p.Data.Output != nil && p.Data.Output.Kind != "uniform":
-			r.Output = output(p.Data.Output, source(p.Seed, lengthStream, row))
+			r.Output = output(p.Data.Output, r.source(p.Seed, lengthStream, row))
 		case rows[row].answer != "":
 			r.Output = max(1, w.count(rows[row].answer))
 		}

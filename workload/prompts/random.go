@@ -38,10 +38,26 @@ func source(seed, stream uint64, row int) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, stream^uint64(row)))
 }
 
+// dice are random numbers that start again for each request.
+type dice struct {
+	numbers *rand.Rand
+	pcg     rand.PCG
+}
+
+// source returns the random numbers of one row, until the next call.
+func (r *Request) source(seed, stream uint64, row int) *rand.Rand {
+	if r.dice == nil {
+		r.dice = &dice{}
+		r.dice.numbers = rand.New(&r.dice.pcg)
+	}
+	r.dice.pcg.Seed(seed, stream^uint64(row))
+	return r.dice.numbers
+}
+
 func newFixed(p *profile.Profile, _ Options) (Source, error) {
 	return &single{rows: p.Data.Rows, fill: func(row int, r *Request) error {
 		r.Text = p.Data.Text
-		r.Output = output(p.Data.Output, source(p.Seed, lengthStream, row))
+		r.Output = output(p.Data.Output, r.source(p.Seed, lengthStream, row))
 		return nil
 	}}, nil
 }
@@ -55,12 +71,12 @@ func newRandom(p *profile.Profile, o Options) (Source, error) {
 	prefix := make([]int32, p.Data.Prefix)
 	ids(prefix, source(p.Seed, tokenStream, -1), low, span)
 	return &single{rows: p.Data.Rows, fill: func(row int, r *Request) error {
-		long := source(p.Seed, lengthStream, row)
+		long := r.source(p.Seed, lengthStream, row)
 		n := max(1, lengths.Tokens(p.Data.Input, long))
 		r.Output = output(p.Data.Output, long)
 		r.IDs = append(r.IDs, prefix...)
 		r.IDs = append(r.IDs, make([]int32, n)...)
-		ids(r.IDs[len(prefix):], source(p.Seed, tokenStream, row), low, span)
+		ids(r.IDs[len(prefix):], r.source(p.Seed, tokenStream, row), low, span)
 		r.Input = len(r.IDs)
 		return nil
 	}}, nil

@@ -48,11 +48,13 @@ type Request struct {
 	Continues int
 	// Answer is the answer of this call that later calls contain; empty: the server's.
 	Answer string
+
+	dice *dice // for reuse; nil: none yet
 }
 
 // Reset empties r and keeps its memory.
 func (r *Request) Reset() {
-	*r = Request{IDs: r.IDs[:0], Messages: r.Messages[:0], Tools: r.Tools[:0], Documents: r.Documents[:0]}
+	*r = Request{IDs: r.IDs[:0], Messages: r.Messages[:0], Tools: r.Tools[:0], Documents: r.Documents[:0], dice: r.dice}
 }
 
 // Options contain what prompts depend on in addition to the profile.
