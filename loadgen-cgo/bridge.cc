@@ -270,7 +270,7 @@ size_t lg_sut_flushes(lg_sut* sut, uint64_t* marks, size_t n) {
   return sut->flushes_.size();
 }
 
-uint64_t lg_sut_flushed(lg_sut* sut) { return __atomic_load_n(&sut->flushed_, __ATOMIC_SEQ_CST); }
+uint64_t* lg_sut_flushed(lg_sut* sut) { return &sut->flushed_; }
 
 lg_qsl* lg_qsl_new(const char* name, size_t total, size_t performance, uintptr_t handle) {
   return new lg_qsl(name, total, performance, handle);

@@ -24,8 +24,9 @@ import (
 
 // SUT is LoadGen's system under test. It owns the rings that LoadGen's issue thread fills.
 type SUT struct {
-	c      *C.lg_sut
-	shards []*Shard
+	c       *C.lg_sut
+	flushed *uint64 // belongs to c
+	shards  []*Shard
 }
 
 // ConstructSUT makes a system under test with one ring per shard. LoadGen writes name into its logs. A ring holds
@@ -44,6 +45,7 @@ func ConstructSUT(name string, shards, capacity int) (*SUT, error) {
 	cname := C.CString(name)
 	defer C.free(unsafe.Pointer(cname))
 	s := &SUT{c: C.lg_sut_new(cname, C.size_t(shards), C.size_t(slots))}
+	s.flushed = (*uint64)(unsafe.Pointer(C.lg_sut_flushed(s.c)))
 	for i := range shards {
 		s.shards = append(s.shards, newShard(C.lg_sut_ring(s.c, C.size_t(i))))
 	}
@@ -62,7 +64,7 @@ func checkName(what, name string) error {
 // DestroySUT frees the rings. Call it after StartTest has returned and all consumers have stopped.
 func DestroySUT(s *SUT) {
 	C.lg_sut_free(s.c)
-	s.c, s.shards = nil, nil
+	s.c, s.flushed, s.shards = nil, nil, nil
 }
 
 // Shards returns the rings. Each must have exactly one consumer.
@@ -84,7 +86,7 @@ func (s *SUT) Flushes() []int {
 
 // Flushed returns the number of samples that LoadGen had issued when it last ended a series of queries; 0: none has
 // ended. It may be called during the test.
-func (s *SUT) Flushed() int { return int(C.lg_sut_flushed(s.c)) }
+func (s *SUT) Flushed() int { return int(atomic.LoadUint64(s.flushed)) }
 
 // QSL is LoadGen's query sample library.
 type QSL struct {

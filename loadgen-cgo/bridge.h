@@ -154,8 +154,9 @@ void lg_sut_free(lg_sut* sut);
 lg_ring* lg_sut_ring(lg_sut* sut, size_t i);
 // Copies at most n flush marks, each the number of IssueQuery calls before a FlushQueries. Returns the number of marks.
 size_t lg_sut_flushes(lg_sut* sut, uint64_t* marks, size_t n);
-// Returns the number of samples issued before the last FlushQueries. Any thread may call it.
-uint64_t lg_sut_flushed(lg_sut* sut);
+// Returns where the number of samples issued before the last FlushQueries is kept, until lg_sut_free. Any thread may
+// read it atomically.
+uint64_t* lg_sut_flushed(lg_sut* sut);
 
 lg_qsl* lg_qsl_new(const char* name, size_t total, size_t performance, uintptr_t handle);
 void lg_qsl_free(lg_qsl* qsl);

@@ -63,7 +63,8 @@ type seen struct {
 	Leak     string
 	Counts   ledger.Counts
 	Reasons  map[ledger.Reason]int64
-	Attempts int // failed attempts that were handed on
+	Attempts int     // failed attempts that were handed on
+	Settled  []int64 // samples that had ended at each call of Options.Settled
 }
 
 const samples = 64 // of the library
@@ -104,9 +105,14 @@ func runJob(j *job) (*seen, error) {
 		serving = append(serving, scripts[j.Backend])
 	}
 	attempts := make(chan backends.Attempt, 1<<16)
+	var settled []int64
 	s, err := sut.New(sut.Options{
 		Name: "scripted", Backends: serving, Ledger: book, FirstTokens: j.Scenario != loadgen.Offline, Bulk: j.Bulk,
 		Failed: func(a backends.Attempt) { attempts <- a }, MaxErrors: j.MaxErrors, DrainTimeout: j.Drain,
+		Settled: func() {
+			c := book.Counts()
+			settled = append(settled, c.Completed+c.Failed)
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -129,6 +135,9 @@ func runJob(j *job) (*seen, error) {
 	}()
 	out.wait(s, returned, cmp.Or(j.Grace, time.Second))
 	out.Counts, out.Reasons, out.Attempts = book.Counts(), map[ledger.Reason]int64{}, len(attempts)
+	if out.Returned {
+		out.Settled = settled
+	}
 	names := book.Names()
 	for _, e := range book.Entries() {
 		if reason := names.Reason(&e); reason != "" {

@@ -10,7 +10,10 @@ type parker interface {
 }
 
 // Park announces that the consumer is about to sleep on FD. It returns false if the consumer must not sleep.
-func (s *source) Park() bool { return s.ring.(parker).Park() }
+func (s *source) Park() bool {
+	s.idle()
+	return s.ring.(parker).Park()
+}
 
 // Unpark cancels the announcement.
 func (s *source) Unpark() { s.ring.(parker).Unpark() }

@@ -128,7 +128,8 @@ type source struct {
 	ring   loadgen.Source
 	ledger *ledger.Shard
 	counts *counts
-	ended  bool // whether the backend was told that no more queries follow
+	idle   func() // called when the backend has nothing to do
+	ended  bool   // whether the backend was told that no more queries follow
 }
 
 var _ loadgen.Source = (*source)(nil)
@@ -142,9 +143,12 @@ func (s *source) Pop(dst []loadgen.Query) int {
 
 // Wait is like Pop but blocks until there are queries or the timeout has passed.
 func (s *source) Wait(dst []loadgen.Query, timeout time.Duration) (int, bool) {
+	s.idle()
 	n, open := s.ring.Wait(dst, timeout)
 	s.note(dst[:n])
-	s.ended = !open
+	if s.ended = !open; s.ended {
+		s.idle() // LoadGen may have ended the series after the last answer
+	}
 	return n, open
 }
 

@@ -31,6 +31,9 @@ type Options struct {
 	Unusual func(finishReason string)
 	// MaxErrors ends the test after more failed samples than this; negative: never.
 	MaxErrors int
+	// Settled is called each time LoadGen has ended a series of queries and every sample of it has ended too, by the
+	// thread of a backend. It may be nil.
+	Settled func()
 	// DrainTimeout ends the test if LoadGen has issued everything, samples are outstanding and no sample has ended for
 	// this long; 0: never.
 	DrainTimeout time.Duration
@@ -64,7 +67,8 @@ type SUT struct {
 	running sync.WaitGroup
 	errs    []error
 
-	counts    []counts // counters by shard
+	counts    []counts     // counters by shard
+	settled   atomic.Int64 // number of samples of the series that Options.Settled was called for
 	stopWatch chan struct{}
 	watching  sync.WaitGroup
 }
@@ -113,6 +117,9 @@ func NewWithout(o Options, shards []Shard) *SUT {
 	if o.Unusual == nil {
 		o.Unusual = func(string) {}
 	}
+	if o.Settled == nil {
+		o.Settled = func() {}
+	}
 	return &SUT{o: o, shards: shards, errs: make([]error, len(o.Backends)), counts: make([]counts, len(o.Backends)),
 		stopWatch: make(chan struct{})}
 }
@@ -127,7 +134,7 @@ func (s *SUT) Start(ctx context.Context) {
 	now := wallClock()
 	for i, shard := range s.shards {
 		pen := s.o.Ledger.Shard(i)
-		src := &source{ctx: s.ctx, ring: shard, ledger: pen, counts: &s.counts[i]}
+		src := &source{ctx: s.ctx, ring: shard, ledger: pen, counts: &s.counts[i], idle: s.idle}
 		out := &sink{ledger: pen, loadgen: shard, firstTokens: s.o.FirstTokens, failed: s.o.Failed, unusual: s.o.Unusual,
 			counts: &s.counts[i], oneFailed: s.oneFailed, now: now}
 		if s.o.Bulk && !s.o.FirstTokens {
@@ -167,6 +174,16 @@ func (s *SUT) Cause() error { return context.Cause(s.ctx) }
 func (s *SUT) Settled() bool {
 	n := int64(s.loadgen.Flushed())
 	return n > 0 && s.sum(taken) == n && s.sum(ended) == n
+}
+
+// idle is called each time a backend has nothing to do.
+func (s *SUT) idle() {
+	if s.loadgen == nil || !s.Settled() {
+		return
+	}
+	if n := s.sum(ended); s.settled.Swap(n) != n {
+		s.o.Settled()
+	}
 }
 
 // Wait waits for the backends after StartTest has returned, and frees the SUT. It returns the first error of a backend;

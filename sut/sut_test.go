@@ -47,6 +47,7 @@ func TestEveryScenarioIsAnsweredOnce(t *testing.T) {
 				require.Equal(t, want, c.FirstTokens)
 				require.Equal(t, 3*want, c.OutputTokens)
 				require.Zero(t, c.Failed+c.Empty+c.Duplicates+c.Unknown)
+				require.Equal(t, []int64{want}, s.Settled, "once, after the last answer")
 				logs, err := mllog.Summarize(j.Dir)
 				require.NoError(t, err)
 				require.True(t, logs.Complete, logs.Missing)

@@ -200,6 +200,39 @@ func TestSampler(t *testing.T) {
 	require.GreaterOrEqual(t, again.CPUS(), p.CPUS())
 }
 
+// The processor time that counts ends with the last mark; everything else ends with the last reading.
+func TestMarkEndsTheWork(t *testing.T) {
+	s, err := StartSampler(time.Hour)
+	require.NoError(t, err)
+	work := func(long float64) {
+		before, err := readUsage()
+		require.NoError(t, err)
+		for {
+			now, err := readUsage()
+			require.NoError(t, err)
+			if since(now.self.Utime, before.self.Utime)+since(now.self.Stime, before.self.Stime) > long {
+				return
+			}
+		}
+	}
+	work(.01)
+	s.Mark()
+	first, err := s.Read()
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, first.CPUS(), .01)
+	work(.05)
+	runtime.GC()
+	second, err := s.Read()
+	require.NoError(t, err)
+	require.Equal(t, [3]float64{first.CPUUserS, first.CPUSystemS, first.ChildrenCPUS},
+		[3]float64{second.CPUUserS, second.CPUSystemS, second.ChildrenCPUS})
+	require.Greater(t, second.GCPauses, first.GCPauses)
+	s.Mark()
+	third, err := s.Stop()
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, third.CPUS(), first.CPUS()+.05)
+}
+
 // A large parent's memory is not the child's, although the kernel's own count includes it.
 func TestTheParentsMemoryIsNotCounted(t *testing.T) {
 	const child = "HOSTINFO_TEST_CHILD"

@@ -43,6 +43,7 @@ type Sampler struct {
 	once    sync.Once
 
 	mu      sync.Mutex
+	work    *usage // at Mark; nil: not marked
 	threads int
 	anon    int64 // bytes
 }
@@ -95,6 +96,17 @@ func (s *Sampler) sample() {
 	s.mu.Unlock()
 }
 
+// Mark ends the work whose CPU time counts: that of Read ends with the last Mark. Without one it ends with Read.
+func (s *Sampler) Mark() {
+	now := &usage{}
+	if err := now.readTimes(); err != nil {
+		return // Read reports the same error
+	}
+	s.mu.Lock()
+	s.work = now
+	s.mu.Unlock()
+}
+
 // Read returns the figures so far.
 func (s *Sampler) Read() (Process, error) {
 	s.sample()
@@ -103,12 +115,15 @@ func (s *Sampler) Read() (Process, error) {
 		return Process{}, err
 	}
 	s.mu.Lock()
-	threads, anon := s.threads, s.anon
+	threads, anon, work := s.threads, s.anon, s.work
 	s.mu.Unlock()
+	if work == nil {
+		work = &now
+	}
 	p := Process{
-		CPUUserS:   since(now.self.Utime, s.start.self.Utime),
-		CPUSystemS: since(now.self.Stime, s.start.self.Stime),
-		ChildrenCPUS: since(now.children.Utime, s.start.children.Utime) + since(now.children.Stime,
+		CPUUserS:   since(work.self.Utime, s.start.self.Utime),
+		CPUSystemS: since(work.self.Stime, s.start.self.Stime),
+		ChildrenCPUS: since(work.children.Utime, s.start.children.Utime) + since(work.children.Stime,
 			s.start.children.Stime),
 		RSSMaxBytes:      peakRSS(now.self),
 		RSSAnonMaxBytes:  anon,
@@ -140,12 +155,20 @@ func (s *Sampler) Stop() (Process, error) {
 	return s.Read()
 }
 
-func readUsage() (usage, error) {
-	var u usage
+// readTimes reads what the operating system counts.
+func (u *usage) readTimes() error {
 	for who, into := range map[int]*syscall.Rusage{syscall.RUSAGE_SELF: &u.self, syscall.RUSAGE_CHILDREN: &u.children} {
 		if err := syscall.Getrusage(who, into); err != nil {
-			return usage{}, fmt.Errorf("reading the resource usage of process %d: %w", os.Getpid(), err)
+			return fmt.Errorf("reading the resource usage of process %d: %w", os.Getpid(), err)
 		}
+	}
+	return nil
+}
+
+func readUsage() (usage, error) {
+	var u usage
+	if err := u.readTimes(); err != nil {
+		return usage{}, err
 	}
 	reading := make([]metrics.Sample, len(runtimeMetrics))
 	for i, name := range runtimeMetrics {

@@ -173,7 +173,7 @@ func TestASleeperSetsTheTimer(t *testing.T) {
 	<-done
 }
 
-// Requests for users wake the loop if its stock was empty, once the stage has begun.
+// Requests for users wake a sleeping loop if its stock was empty, once the stage has begun.
 func TestStockWakesTheLoop(t *testing.T) {
 	for name, c := range map[string]struct {
 		base  int64
@@ -181,7 +181,7 @@ func TestStockWakesTheLoop(t *testing.T) {
 		rings bool
 	}{"empty": {1, nil, true}, "before the stage": {0, nil, false}, "not empty": {1, []*slot{{}}, false}} {
 		q := queueWith(t, 0, new(int))
-		q.stock = c.stock
+		q.stock, q.parked = c.stock, true
 		d := &director{maker: maker{Engine: &Engine{}}, base: c.base, active: queues{q}}
 		k := &closed{director: d, fresh: []*slot{{index: 7}}}
 		k.stock()
