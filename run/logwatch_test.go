@@ -143,7 +143,7 @@ func runLong(t *testing.T, args ...string) *running {
 	t.Helper()
 	r := &running{folder: filepath.Join(t.TempDir(), "out"), temporary: t.TempDir()}
 	r.Cmd = exec.Command(program(t), append([]string{"run", "--quiet", "--model", "llama3.1-8b", "--scenario", "Server",
-		"--samples", "16", "--target-qps", "400",
+		"--samples", "16", "--target-qps", "200",
 		"--min-queries", "512", "--min-duration", "0", "--max-tokens", "4", "--output-dir", r.folder}, args...)...)
 	r.Stderr = &r.stderr
 	r.Dir, r.Env = t.TempDir(), append(os.Environ(), "TMPDIR="+r.temporary)
