@@ -54,7 +54,7 @@ func odd(text string) uint64 {
 	x := uint64(text[0]) | uint64(text[1])<<8 | uint64(text[2])<<16 | uint64(text[3])<<24 |
 		uint64(text[4])<<32 | uint64(text[5])<<40 | uint64(text[6])<<48 | uint64(text[7])<<56
 	// a byte below a limit borrows from its high bit
-	return x | (x - ' '*ones) | (x^'"'*ones - ones) | (x^'\\'*ones - ones)
+	return x | (x - ' '*ones) | (x ^ '"'*ones - ones) | (x ^ '\\'*ones - ones)
 }
 
 // Prompt appends the prompt of a sample as an array of ids. An id outside the vocabulary is an error, because it kills
