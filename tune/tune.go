@@ -216,7 +216,9 @@ func (t *tuner) begin(client *run.ProbeClient, before *State) error {
 		return exit.Usage(exit.CodeTuneChanged, "Give the same settings, or choose another --output-dir",
 			"the tune in %s had other settings: %s", t.Folder, child.Differences(before.terms(), t.state.terms()))
 	}
-	t.recheck(before)
+	for _, why := range before.Recheck(t.Folder) {
+		t.Observer.Repeats(why)
+	}
 	t.state.Started, t.state.SpentS, t.state.Probes = before.Started, before.SpentS, before.Probes
 	for i := range t.state.Probes {
 		if t.state.Probes[i].Spoiled == "" {
