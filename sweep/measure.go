@@ -170,9 +170,12 @@ func (b *bench) measure(ctx context.Context, kind Kind, load float64, n Length, 
 		p.counted.FromNS = l.StartNS() + int64(p.warmup)
 		p.counted.ToNS = p.counted.FromNS + int64(p.window)
 	}
-	if p.counted.ToNS == 0 && len(sent.Causes) == 0 {
-		sent.Causes = append(sent.Causes, record.Cause{Code: record.CodeFailedSamples,
-			Text: "the load ended before its window did"})
+	if p.counted.ToNS == 0 {
+		p.counted.ToNS = p.counted.FromNS // nothing counts
+		if len(sent.Causes) == 0 {
+			sent.Causes = append(sent.Causes, record.Cause{Code: record.CodeFailedSamples,
+				Text: "the load ended before its window did"})
+		}
 	}
 	return sent, p.counted, nil
 }

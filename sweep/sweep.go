@@ -302,8 +302,10 @@ func (s *sweeper) point(ctx context.Context, load float64) (*Point, error) {
 		p.Spoiled = append(p.Spoiled, record.Cause{Code: record.CodeFailedSamples, Text: fmt.Sprintf("no answer ended in "+
 			"the window of %v: give a longer --point-duration", seconds(window.Seconds()).Round(time.Millisecond))})
 	}
-	from := window.FromNS - ledger.FirstIssueNS(sent.Data.Entries)
-	p.WindowFromNS = &from
+	if window.FromNS != 0 {
+		from := window.FromNS - ledger.FirstIssueNS(sent.Data.Entries)
+		p.WindowFromNS = &from
+	}
 	folder := filepath.Join(s.Folder, p.Folder)
 	if err := os.MkdirAll(folder, s.access().Folder()); err != nil {
 		return nil, err
