@@ -314,7 +314,7 @@ func (s *sweeper) point(ctx context.Context, load float64) (*Point, error) {
 		err = ledger.WriteRequests(s.access(), filepath.Join(folder, record.RequestsName), sent.Data)
 	}
 	return p, errors.Join(err, s.access().WriteJSON(filepath.Join(folder, PointName),
-		pointFile{"mlperf-go/probe/1", "probe", *p}))
+		pointFile{"mlperf-go/sweep-probe/1", "probe", *p}))
 }
 
 // pointFile is the probe.json of a point. Readers of runs do not accept it as a run.

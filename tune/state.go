@@ -20,6 +20,9 @@ const (
 // Schema names the form of tune.json; docs/explanation/tuning.md describes it.
 const Schema = "mlperf-go/tune/1"
 
+// probeSchema names the form of probe.json.
+const probeSchema = "mlperf-go/tune-probe/1"
+
 // probeKind is the kind of a probe's folder. Readers of runs do not accept it as a run.
 const probeKind = "probe"
 

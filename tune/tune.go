@@ -363,7 +363,7 @@ type probeFile struct {
 }
 
 func (p *Probe) write(folder string, access atomicfile.Access) error {
-	return access.WriteJSON(filepath.Join(folder, ProbeName), probeFile{"mlperf-go/probe/1", probeKind, *p})
+	return access.WriteJSON(filepath.Join(folder, ProbeName), probeFile{probeSchema, probeKind, *p})
 }
 
 // confirm runs LoadGen's test of the full length in a process of its own.
