@@ -18,7 +18,8 @@ func TestFiguresOfAStep(t *testing.T) {
 			if i > 2 {
 				at = 3*time.Minute + time.Duration(i-2)*time.Second/2
 			}
-			f.add(int64(at), int64(time.Duration(i+1)*time.Second), []time.Duration{time.Duration(i+1) * time.Millisecond})
+			end := at.Seconds()
+			f.add(reply{due: end - float64(i+1), end: end}, []time.Duration{time.Duration(i+1) * time.Millisecond})
 		}
 		var m Measured
 		f.fill(&m)

@@ -42,7 +42,7 @@ func TestOfflineKeepsTheUsersWindow(t *testing.T) {
 // offline runs a search. Its closed loops have the given answers per second, by requests in flight, and so have its
 // confirming runs.
 func offline(loops func(level int) float64, runs ...float64) (*Outcome, int) {
-	s, confirms := NewSearch(offlineGoal()), 0
+	s, confirms := NewSearch(offlineGoal(), everySample), 0
 	for step := s.Next(); step.Kind != Finished; step = s.Next() {
 		m := Measured{Kind: step.Kind, Rate: step.Rate, Concurrency: step.Concurrency}
 		if m.Kind == Confirm {

@@ -206,7 +206,7 @@ func (t *tuner) begin(client *run.ProbeClient, before *State) error {
 	}
 	t.state = &State{Schema: Schema, Kind: "tune", Model: p.Row.Name, Scenario: string(p.Scenario.Scenario),
 		Dataset: dataset.SHA256, Settings: t.settings(), Goal: goal, Started: time.Now(), Probes: []Probe{}}
-	t.search = NewSearch(&t.state.Goal)
+	t.search = NewSearch(&t.state.Goal, client.Order)
 	if before == nil {
 		t.bench = newBench(client, t.Observer, &t.state.Goal, 0)
 		return nil
@@ -487,6 +487,12 @@ func (t *tuner) left() time.Duration {
 		}
 		return t.about(Step{Kind: Confirm, Rate: rate})
 	}
-	probes := max(1, usualProbes-t.search.count(Rate))
-	return t.about(Step{Kind: Confirm, Rate: rate}) + time.Duration(probes)*t.about(t.search.probe(rate))
+	probe, probes := t.search.probe(rate), max(1, usualProbes-t.search.count(Rate))
+	switch {
+	case t.search.turning != nil:
+		probes = 0
+	case t.search.studies():
+		probe, probes = t.search.study(rate), 1
+	}
+	return t.about(Step{Kind: Confirm, Rate: rate}) + time.Duration(probes)*t.about(probe)
 }
