@@ -49,6 +49,8 @@ func (b *bench) sent(arrivals []Arrival, queries int) []int {
 	return list
 }
 
+func (b *bench) await(ctx context.Context) error { return b.client.AwaitEndpoints(ctx) }
+
 // measured is the measurement of a step with the data of its probe.
 type measured struct {
 	Measured

@@ -68,4 +68,12 @@ func TestPlotOfOffline(t *testing.T) {
 	var b strings.Builder
 	require.NoError(t, s.Plot(&b))
 	require.Equal(t, 4, strings.Count(b.String(), `width="4.0" height="4.0"`))
+	plain := b.String()
+	for qps, drawn := range map[float64]bool{0: false, 3: true} { // 0: the budget was over before
+		b.Reset()
+		s.Result = &Result{TargetQPS: qps}
+		require.NoError(t, s.Plot(&b))
+		require.Equal(t, drawn, strings.Contains(b.String(), "expected QPS"))
+		require.Equal(t, !drawn, b.String() == plain)
+	}
 }

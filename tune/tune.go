@@ -66,8 +66,14 @@ type tuner struct {
 	Options
 	state  *State
 	search *Search
-	bench  *bench
+	bench  prober
 	lock   *child.Lock
+}
+
+// prober measures the steps of a search but Confirm.
+type prober interface {
+	measure(ctx context.Context, step Step) (*measured, error)
+	await(ctx context.Context) error // until each endpoint answers
 }
 
 // Run searches for the highest target QPS at which a run of the plan is VALID, and confirms it with such a run. It
@@ -249,6 +255,11 @@ func (t *tuner) run(ctx context.Context, client *run.ProbeClient, before *State)
 		t.state = before // begin has compared its settings
 		return nil
 	}
+	return t.steps(ctx)
+}
+
+// steps measures what the search asks for until it ends, and writes tune.json after each step.
+func (t *tuner) steps(ctx context.Context) error {
 	bounded, stop := t.bounded(ctx)
 	defer stop()
 	spoiled := 0
@@ -291,7 +302,7 @@ func (t *tuner) run(ctx context.Context, client *run.ProbeClient, before *State)
 					"a probe was spoiled %d times in a row; the last time: %s", spoiled, p.Spoiled)
 			}
 			t.Observer.Repeats(p.Spoiled)
-			if err := client.AwaitEndpoints(bounded); err != nil {
+			if err := t.bench.await(bounded); err != nil {
 				return t.stopped(bounded, step, err)
 			}
 			continue
