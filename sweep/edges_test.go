@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/run/study"
@@ -159,6 +160,11 @@ func TestQueriesThatFitInMemory(t *testing.T) {
 		require.ErrorContains(t, check(Rate, 1, high*(1+1e-6)), "are kept in memory")
 	}
 	require.Equal(t, high < MaxRate, n.plan(Rate, MaxRate, 0).most(MaxRate, 0) > maxQueries)
+	n = Length{WarmupS: 1, Duration: 2, Queries: 30, Longest: 10}
+	// at a time, counted, and what a server that is four times faster answers in 1.5 times the longest window
+	require.Equal(t, 2+30+2*4*16, n.plan(Concurrency, 2, 0).most(2, time.Second))
+	n.Duration = 20
+	require.Equal(t, 2+30+2*4*31*2, n.plan(Concurrency, 2, 0).most(2, time.Second/2))
 }
 
 // The phases of a rate: its window begins after the warm-up, whenever that is noticed, and has its length.
@@ -193,6 +199,24 @@ func TestPhasesOfARate(t *testing.T) {
 	require.Zero(t, closed.counted.ToNS, "29 answers are too few")
 	look(11, 31)
 	require.Equal(t, 111*s, closed.counted.ToNS, "the longest time is over")
+}
+
+// The window of a rate is known even if no query was due at its end. That of a closed loop is not.
+func TestWindowsOfLoadsThatEndEarly(t *testing.T) {
+	n := Length{WarmupS: 1, Duration: 2, Queries: 1, Longest: 10}
+	var sent run.Probe
+	require.Equal(t, Window{101 * s, 103 * s}, n.plan(Rate, 4, 0).end(100*s, &sent))
+	require.Empty(t, sent.Causes)
+	p := n.plan(Concurrency, 4, 0)
+	p.counted = Window{101 * s, 104 * s}
+	require.Equal(t, Window{101 * s, 104 * s}, p.end(100*s, &sent))
+	require.Empty(t, sent.Causes)
+	p.counted.ToNS = 0
+	for range 2 {
+		require.Equal(t, Window{101 * s, 0}, p.end(100*s, &sent))
+		require.Len(t, sent.Causes, 1, "another cause explains it")
+		require.Equal(t, record.CodeFailedSamples, sent.Causes[0].Code)
+	}
 }
 
 // A cause that the load itself does not explain is a reason to measure again.
@@ -376,4 +400,25 @@ func TestResultOfASweep(t *testing.T) {
 	st := state(point(1, 100, 100, 1), point(2, 90, 90, 1), point(4, 80, 180, 1), point(8, 60, 400, 1, "clock_step"))
 	st.finish("it is over")
 	require.Equal(t, &Result{Stopped: "it is over", Counted: 3, Spoiled: 1, Front: []int{0, 2}}, st.Result)
+}
+
+// A load saturates the server if it brings less than a tenth more than the best one before, and its median answer takes
+// more than half as long again.
+func TestLoadsThatSaturate(t *testing.T) {
+	for _, c := range []struct {
+		all, answer float64
+		saturated   bool
+	}{
+		{10, 2, true}, {10.99, 1.51, true}, {11, 2, false}, {10.99, 1.5, false}, {10.99, .5, false}, {20, 1, false},
+	} {
+		st := state(point(1, 1, 10, 1), point(2, 1, c.all, c.answer))
+		st.Auto = true
+		_, more, why := st.next()
+		require.Equal(t, c.saturated, !more, "%+v: %s", c, why)
+	}
+	silent := state(point(1, 1, 0, 1)) // no answer ended
+	silent.Auto = true
+	load, more, _ := silent.next()
+	require.True(t, more)
+	require.Equal(t, 2., load)
 }

@@ -166,8 +166,13 @@ func (b *bench) measure(ctx context.Context, kind Kind, load float64, n Length, 
 	if err != nil {
 		return nil, Window{}, err
 	}
-	if kind == Rate { // known in advance, and perhaps without a query at its end
-		p.counted.FromNS = l.StartNS() + int64(p.warmup)
+	return sent, p.end(l.StartNS(), sent), nil
+}
+
+// end returns the window of a load that has ended. A window that did not end spoils the load.
+func (p *phases) end(startNS int64, sent *run.Probe) Window {
+	if p.kind == Rate { // known in advance, and perhaps without a query at its end
+		p.counted.FromNS = startNS + int64(p.warmup)
 		p.counted.ToNS = p.counted.FromNS + int64(p.window)
 	}
 	if p.counted.ToNS == 0 {
@@ -177,7 +182,7 @@ func (b *bench) measure(ctx context.Context, kind Kind, load float64, n Length, 
 				Text: "the load ended before its window did"})
 		}
 	}
-	return sent, p.counted, nil
+	return p.counted
 }
 
 // follow looks at a load until it is over, and stops it after the last phase.

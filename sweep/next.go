@@ -40,7 +40,7 @@ func (s *State) nextAuto() (load float64, more bool, why string) {
 		load, most = shortRate(idleShare/max(s.IdleAnswerS, 1/float64(MaxRate))), MaxRate
 	}
 	best, spoiled := 0.0, 0
-	var before *Point
+	before := &Point{} // nothing is below its throughput
 	for ; load <= most; load *= growth {
 		p := s.at(load)
 		if p == nil {
@@ -56,7 +56,7 @@ func (s *State) nextAuto() (load float64, more bool, why string) {
 			continue
 		}
 		spoiled = 0
-		if before != nil && p.throughput() < best*leastGain && p.median() > before.median()*slower {
+		if p.throughput() < best*leastGain && p.median() > before.median()*slower {
 			return s.knee(before.Load, load)
 		}
 		best, before = max(best, p.throughput()), p

@@ -19,6 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
+	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/run/runtest"
 	"github.com/mlperf-go/mlperf-go/sim"
 )
@@ -56,12 +57,18 @@ func (e *events) Measured(p *Point, left time.Duration) {
 	}
 }
 
+func planOf(t *testing.T, url, model, requestLog string) *plan.Plan {
+	t.Helper()
+	p, err := plan.New(plan.Settings{"model": "generic", "scenario": "Server", "endpoint": url, "served-model": model,
+		"max-tokens": "8", "request-log": requestLog})
+	require.NoError(t, err)
+	return p
+}
+
 func options(t *testing.T, url, model, folder string, e *events, loads ...float64) Options {
 	t.Helper()
-	p, err := plan.New(plan.Settings{"model": "generic", "scenario": "Server", "endpoint": url,
-		"served-model": model, "max-tokens": "8"})
-	require.NoError(t, err)
-	return Options{Plan: p, Folder: folder, Loads: Loads{Kind: Concurrency, Values: loads}, Observer: e,
+	return Options{Plan: planOf(t, url, model, "true"), Folder: folder,
+		Loads: Loads{Kind: Concurrency, Values: loads}, Observer: e,
 		Length: Length{WarmupS: .05, Duration: .2, Queries: 5, Longest: 2}}
 }
 
@@ -108,7 +115,7 @@ func runs(t *testing.T, url, folder string) {
 	require.Equal(t, 2, state.Result.Counted+state.Result.Spoiled) // a busy machine spoils a point
 	for i, p := range state.Points {
 		require.Positive(t, p.Queries, "load %v", p.Load)
-		require.DirExists(t, filepath.Join(folder, p.Folder))
+		require.FileExists(t, filepath.Join(folder, p.Folder, record.RequestsName))
 		require.Positive(t, p.TookS)
 		require.Equal(t, []float64{1, 4}[i], p.Load)
 	}
@@ -153,10 +160,13 @@ func measuresRates(t *testing.T, url, _ string) {
 	o := options(t, url, sim.DefaultConfig().Model, filepath.Join(t.TempDir(), "rates"), &events{}, 20, 100)
 	o.Loads.Kind = Rate
 	o.Length.Duration = 1
+	o.Plan = planOf(t, url, sim.DefaultConfig().Model, "false")
 	state, err := Run(t.Context(), o)
 	require.NoError(t, err)
 	require.Len(t, state.Points, 2)
 	for _, p := range state.Points {
+		require.FileExists(t, filepath.Join(o.Folder, p.Folder, PointName))
+		require.NoFileExists(t, filepath.Join(o.Folder, p.Folder, record.RequestsName))
 		require.InEpsilon(t, p.Load, float64(p.Queries)/p.WindowS, .6, "a rate of %v", p.Load)
 		require.InDelta(t, 1, p.WindowS, 1e-9)
 	}

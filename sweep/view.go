@@ -45,7 +45,7 @@ func (s *State) WriteTable(to io.Writer) error {
 				foreign.Line(p.Spoiled[0].Text, longestCause))))
 		}
 	}
-	if below.Len() > 0 {
+	if below.String() != "" {
 		below.WriteString("\n")
 	}
 	text, width := s.table(2)
@@ -123,7 +123,7 @@ func of(s *ledger.Stats, figure func(*ledger.Stats) float64, unit float64) strin
 
 // short writes a figure with four digits, and never with an exponent.
 func short(v float64) string {
-	const digits, large = 4, 1000
+	const digits, large = 4, 10_000
 	if v >= large {
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
