@@ -83,7 +83,7 @@ func (b *breakers) ratios(now int64) {
 		if x.Rate == 0 {
 			continue
 		}
-		all, bad := 0, 0
+		all, bad := 0, 0 // the request that ended now is one of all
 		for _, o := range b.recent {
 			if o.endNS < now-int64(x.Window) {
 				continue
@@ -93,7 +93,7 @@ func (b *breakers) ratios(now int64) {
 				bad++
 			}
 		}
-		if ratio := float64(bad) / float64(all); all >= max(x.MinRequests, 1) && ratio >= x.Rate && b.tripped == "" {
+		if ratio := float64(bad) / float64(all); all >= x.MinRequests && ratio >= x.Rate && b.tripped == "" {
 			b.tripped = fmt.Sprintf("the breaker %s: %.0f %% of %d requests within %v failed", x.Name, 100*ratio, all, x.Window)
 		}
 	}

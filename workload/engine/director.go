@@ -181,16 +181,13 @@ func (d *director) choose() error {
 	if s.Concurrency > 0 && !closed && s.Arrival != profile.Sessions && (limit == 0 || s.Concurrency < limit) {
 		limit = s.Concurrency
 	}
-	users := s.Concurrency
-	if parts := d.Part.step(); parts > 1 {
-		limit, users = share(limit, parts, d.Part.Index), share(users, parts, d.Part.Index)
-	}
+	limit = share(limit, d.Part.step(), d.Part.Index)
 	n := len(d.queues)
 	if limit > 0 {
 		n = min(n, limit)
 	}
 	if closed {
-		n = min(n, users)
+		n = min(n, share(s.Concurrency, d.Part.step(), d.Part.Index))
 	}
 	d.active = d.queues[:n]
 	for i, q := range d.active {

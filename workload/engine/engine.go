@@ -125,7 +125,6 @@ func (e *Engine) Run(ctx context.Context) (*Outcome, error) {
 	defer cancel(nil)
 	d := &director{maker: maker{Engine: e}, ctx: ctx, now: wallClock(), wake: make(chan struct{}, 1),
 		look: time.NewTimer(lookEvery)}
-	defer d.look.Stop()
 	defer func() { d.queues.close() }() // open makes them
 	if err := d.open(); err != nil {
 		return nil, err

@@ -79,3 +79,32 @@ func TestQueueSpinsWithinTheLead(t *testing.T) {
 	n, _ = q.Wait(batch[:], 0)
 	require.Zero(t, n)
 }
+
+// The lead changes by a µs if a wake-up is later than it, and by a twentieth of that otherwise, between 0 and 100 µs.
+func TestStepsOfTheLead(t *testing.T) {
+	for _, c := range []struct{ ns, late, want int64 }{{50_000, 50_000, 49_950}, {50_000, 50_001, 51_000},
+		{99_500, 1 << 40, 100_000}, {100_000, 1 << 40, 100_000}, {20, 0, 0}, {0, 0, 0}, {0, 1, 1000}} {
+		l := lead{ns: c.ns}
+		l.woke(c.late)
+		require.Equal(t, c.want, l.ns, "%+v", c)
+	}
+	q := queueWith(t, 0, new(int))
+	require.EqualValues(t, 50_000, q.lead.ns)
+	l := lead{ns: 7, began: 100, spun: 3}
+	require.Zero(t, l.allowed(159), "it spun for more than a twentieth of the time")
+	require.EqualValues(t, 7, l.allowed(160))
+}
+
+// A thread spins for a request within the lead, and for no other.
+func TestWhenAThreadSpins(t *testing.T) {
+	for at, spins := range map[int64]bool{1000: false, 1001: true, 1000 + firstLead: true, 1001 + firstLead: false,
+		math.MaxInt64: false} {
+		q := queueWith(t, 0, new(int))
+		now := int64(999)
+		q.now = func() int64 { now++; return now }
+		require.Equal(t, spins, q.spin(at), at)
+		if spins {
+			require.Equal(t, []int64{at, at - 1000}, []int64{now, q.lead.spun})
+		}
+	}
+}

@@ -248,10 +248,10 @@ func TestPreparedAhead(t *testing.T) {
 		stage profile.Stage
 		ahead int
 	}{
-		{profile.Stage{Arrival: profile.Burst, Requests: 10_000}, aheadRequests},
-		{profile.Stage{Arrival: profile.Closed, Concurrency: 1, Requests: 3000}, aheadOfUsers},
+		{profile.Stage{Arrival: profile.Burst, Requests: 10_000}, 4096},
+		{profile.Stage{Arrival: profile.Closed, Concurrency: 1, Requests: 3000}, 1024},
 		{profile.Stage{Arrival: profile.Closed, Concurrency: 1000, Requests: 6000}, 2000},
-		{profile.Stage{Arrival: profile.Closed, Concurrency: 9000, Requests: 10_000}, aheadRequests},
+		{profile.Stage{Arrival: profile.Closed, Concurrency: 9000, Requests: 10_000}, 4096},
 	} {
 		stage := c.stage
 		q := queueWith(t, 0, new(int))
@@ -274,7 +274,7 @@ func TestPreparedAhead(t *testing.T) {
 		d.bodies = int64(d.planned) * aheadBytes / 1000
 		require.InDelta(t, 1000, d.room()+waiting(), 1)
 		d.bodies = int64(d.planned) * aheadBytes
-		require.Equal(t, aheadFewest, d.room()+waiting())
+		require.Equal(t, 64, d.room()+waiting())
 		d.bodies = 0
 		for range 3 {
 			d.drop()
@@ -292,7 +292,8 @@ func TestEndOfAStageOfUsers(t *testing.T) {
 	for _, c := range []struct {
 		base, now int64
 		fed       bool
-	}{{0, base + 2*long, false}, {base, base, false}, {base, base + long - 1, false}, {base, base + long, true}} {
+	}{{0, base + 2*long, false}, {base, base, false}, {base, base + long - 1, false}, {base, base + long, true},
+		{1, 2 + long, true}} {
 		stage := profile.Stage{Arrival: profile.Closed, Concurrency: 1, Duration: time.Second}
 		p := profileOf(stage)
 		e, _ := engineOf(t, &server{Server: &httptest.Server{}}, p, randomIDs(t, p), 0)
@@ -409,7 +410,7 @@ func TestLoopsThatAreAbandoned(t *testing.T) {
 	now := int64(1000)
 	d := &director{now: func() int64 { return now }}
 	require.False(t, d.abandoned())
-	now += int64(abandonAfter)
+	now += int64(5 * time.Second)
 	require.False(t, d.abandoned())
 	now++
 	require.True(t, d.abandoned())

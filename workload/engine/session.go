@@ -37,6 +37,14 @@ func newSession(number, id, user int, calls []prompts.Call) *session {
 	return s
 }
 
+// before returns the history that a request continues; nil: none.
+func (s *session) before(r *prompts.Request) *History {
+	if r.Continues == 0 {
+		return nil
+	}
+	return s.history[r.Continues-1]
+}
+
 // sessions runs whole sessions, a number of them at a time: users who each begin another when theirs has ended, or a
 // list of recorded ones. All calls of a session belong to one part of a workload: that of its user, or for a list, that
 // of its place in it.
@@ -84,6 +92,7 @@ func (k *sessions) another(user int, after int64) error {
 	if err != nil {
 		return err
 	}
+	k.wait++
 	for i, c := range s.calls {
 		if s.missing[i] == 0 {
 			if err := k.issue(s, i, after+int64(c.Delay)); err != nil {
@@ -110,7 +119,6 @@ func (k *sessions) newSession(user int) (*session, error) {
 	s := newSession(number, 1+k.Part.Index+k.sessionIDs*k.Part.step(), user, calls)
 	k.sessionIDs++
 	k.begun++
-	k.wait++
 	return s, nil
 }
 
@@ -133,11 +141,7 @@ func (k *sessions) call(s *session, call int) (*slot, error) {
 	if err := k.Source.Request(s.number, call, &k.req); err != nil {
 		return nil, err
 	}
-	var h *History
-	if k.req.Continues > 0 {
-		h = s.history[k.req.Continues-1]
-	}
-	slot, err := k.prepare(s.number, call, s.id, h)
+	slot, err := k.prepare(s.number, call, s.id, s.before(&k.req))
 	if err != nil {
 		return nil, err
 	}
@@ -192,11 +196,7 @@ func (k *sessions) settle(slot *slot) error {
 	if err := k.Source.Request(s.number, slot.call, &k.req); err != nil {
 		return err
 	}
-	var h *History
-	if k.req.Continues > 0 {
-		h = s.history[k.req.Continues-1]
-	}
-	s.history[slot.call] = h.after(&k.req, k.Encoder.IsChat(), slot.ids, string(slot.text))
+	s.history[slot.call] = s.before(&k.req).after(&k.req, k.Encoder.IsChat(), slot.ids, string(slot.text))
 	return nil
 }
 
@@ -228,6 +228,7 @@ type turns struct {
 // chat is one of the conversations: its session, the call that may be sent, and the due times that wait for one.
 type chat struct {
 	*session
+	index   int
 	call    int   // -1: the answer before it has not come
 	free    int64 // when the session before it ended, wall ns
 	waiting []int // numbers of due times
@@ -238,7 +239,7 @@ const aheadTime = int64(1e9)
 
 func (k *turns) feed() (bool, error) {
 	for len(k.chats) < k.Source.Conversations() {
-		k.chats = append(k.chats, &chat{call: -1})
+		k.chats = append(k.chats, &chat{index: len(k.chats)})
 	}
 	now := int64(0)
 	if k.base > 0 {
@@ -265,7 +266,7 @@ func (k *turns) step(c *chat) (err error) {
 		return nil
 	}
 	if c.session == nil {
-		if c.session, err = k.newSession(k.chatIndex(c)); err != nil {
+		if c.session, err = k.newSession(c.index); err != nil {
 			return err
 		}
 		c.call = 0
@@ -287,15 +288,6 @@ func (k *turns) step(c *chat) (err error) {
 	return nil
 }
 
-func (k *turns) chatIndex(c *chat) int {
-	for i := range k.chats {
-		if k.chats[i] == c {
-			return i
-		}
-	}
-	return 0
-}
-
 func (k *turns) after(slot *slot) error {
 	s := slot.session
 	c := k.chats[s.user]
@@ -305,8 +297,7 @@ func (k *turns) after(slot *slot) error {
 	if next := k.released(s, slot.call, slot.rec.EndNS); len(next) > 0 {
 		c.call = next[0]
 	} else {
-		c.session, c.call, c.free = nil, -1, slot.rec.EndNS
-		k.wait--
+		c.session, c.free = nil, slot.rec.EndNS
 	}
 	return k.step(c)
 }
