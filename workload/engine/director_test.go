@@ -321,6 +321,34 @@ func TestStagesThatAreStopped(t *testing.T) {
 	require.EqualValues(t, len(all), first.Requests+1+third.Requests)
 }
 
+// Users of conversations, and sessions, send nothing more once their stage is stopped, and the next stage begins.
+func TestUsersOfAStageThatIsStopped(t *testing.T) {
+	for _, arrival := range []profile.Arrival{profile.Closed, profile.Sessions, profile.Constant} {
+		src := &list{sessions: [][]prompts.Call{chain(2, 0)}}
+		stage := profile.Stage{Arrival: arrival, Concurrency: 2, Requests: 400}
+		if arrival != profile.Sessions {
+			src.conversations = 2
+		}
+		if arrival == profile.Constant {
+			stage.Rate = 1000
+		}
+		p := profileOf(stage, stage)
+		p.Load.MaxErrors = 3
+		s := serve(t, 0, func(n int64) int {
+			if n == 2 { // in flight when the others have failed
+				time.Sleep(100 * time.Millisecond)
+			}
+			return http.StatusServiceUnavailable
+		})
+		o, _, _ := run(t, t.Context(), s, p, src, 1)
+		require.Len(t, o.Spans, 2)
+		for _, span := range o.Spans {
+			require.Contains(t, span.Stopped, "requests failed", arrival)
+			require.LessOrEqual(t, span.Requests, int64(3+2), "%s: and those in flight", arrival)
+		}
+	}
+}
+
 // The span of a stage states why the run was ended. No stage begins after a pause that was cut short.
 func TestARunThatIsEndedInAPause(t *testing.T) {
 	why := errors.New("enough")

@@ -79,7 +79,7 @@ func (k *sessions) awaits() bool { return true }
 // another begins the next session of a user at a time after the stage's start.
 func (k *sessions) another(user int, after int64) error {
 	place := k.Part.Index + k.begun*k.Part.step() // in the list
-	if k.rounds == nil && place >= k.most || k.issued >= k.limit {
+	if k.stopped() || k.rounds == nil && place >= k.most || k.issued >= k.limit {
 		return nil
 	}
 	if rate := k.profile.Rate; rate > 0 { // of sessions
