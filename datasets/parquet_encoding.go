@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/bits"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/snappy"
@@ -18,11 +19,7 @@ func pqLevels(dst []uint32, src []byte, n, most int) ([]uint32, *fault) {
 	if most == 0 {
 		return dst, nil
 	}
-	width := 0
-	for 1<<width <= most {
-		width++
-	}
-	levels, f := hybrid(dst, src, n, width)
+	levels, f := hybrid(dst, src, n, bits.Len(uint(most)))
 	if f != nil {
 		return levels, f
 	}
@@ -39,7 +36,7 @@ func pqLevels(dst []uint32, src []byte, n, most int) ([]uint32, *fault) {
 func hybrid(dst []uint32, src []byte, n, width int) ([]uint32, *fault) {
 	for len(dst) < n {
 		head, used := binary.Uvarint(src)
-		if used <= 0 || head > math.MaxUint32 || head < 2 {
+		if head > math.MaxUint32 || head < 2 { // 0 if the number is truncated or has more than 64 bits
 			return dst, pqDamaged("truncated run lengths")
 		}
 		src = src[used:]
@@ -72,15 +69,15 @@ func hybrid(dst []uint32, src []byte, n, width int) ([]uint32, *fault) {
 func unpackBits(dst []uint32, src []byte, count, width int) []uint32 {
 	mask := uint64(1)<<width - 1
 	var held uint64
-	bits := 0
+	have := 0 // number of bits held
 	for range count {
-		for ; bits < width; bits += 8 {
-			held |= uint64(src[0]) << bits
+		for ; have < width; have += 8 {
+			held |= uint64(src[0]) << have
 			src = src[1:]
 		}
 		dst = append(dst, uint32(held&mask))
 		held >>= width
-		bits -= width
+		have -= width
 	}
 	return dst
 }

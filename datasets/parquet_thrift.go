@@ -101,9 +101,6 @@ func (r *thriftReader) zigzag() int64 {
 }
 
 func (r *thriftReader) fields(depth int) (fields []thriftNode) {
-	if depth > maxThriftDepth {
-		r.fail(errThriftBad)
-	}
 	for field := int16(0); r.err == nil; {
 		head := r.octet()
 		if head == 0 {
@@ -122,8 +119,9 @@ func (r *thriftReader) fields(depth int) (fields []thriftNode) {
 }
 
 func (r *thriftReader) value(kind byte, depth int) (n thriftNode) {
-	if r.nodes++; r.nodes > maxThriftNodes {
+	if r.nodes++; r.nodes > maxThriftNodes || depth > maxThriftDepth {
 		r.fail(errThriftBad)
+		return n
 	}
 	switch kind {
 	case thriftTrue, thriftFalse:
@@ -162,9 +160,6 @@ func (r *thriftReader) list(depth int) (elements []thriftNode) {
 	size, kind := uint64(head>>4), head&15
 	if size == 15 {
 		size = r.varint()
-	}
-	if depth > maxThriftDepth {
-		r.fail(errThriftBad)
 	}
 	for ; size > 0 && r.err == nil; size-- {
 		elements = append(elements, r.element(kind, depth+1))

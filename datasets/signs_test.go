@@ -66,7 +66,7 @@ func TestFirstTextOfAnObject(t *testing.T) {
 func TestQuotesOfRepr(t *testing.T) {
 	for text, want := range map[string]string{"a": "'a'", "it's": `"it's"`, `"`: `'"'`, `"it's"`: `'"it\'s"'`, `'"`: `'\'"'`,
 		"'": `"'"`, "\\": `'\\'`, "a\tb": `'a\tb'`, "\x01": `'\x01'`, "\u00a0": `'\xa0'`, "é": "'é'", "\x7f": `'\x7f'`,
-		"\u2028": `'\u2028'`, "😀": "'😀'"} {
+		"\r\n": `'\r\n'`, "\u2028": `'\u2028'`, "😀": "'😀'"} {
 		require.Equal(t, want, string(appendRepr(nil, []byte(text))), text)
 	}
 	for text, want := range map[string]string{"a": `"a"`, `"\`: `"\"\\"`, "\n\r\t\b\f": `"\n\r\t\b\f"`, "\x1f ~\x7f": `"\u001f ~\u007f"`,
