@@ -31,7 +31,6 @@ var Campaign []byte
 var Compare []byte
 
 // Sweep is the text of sweep.schema.json: the JSON Schema of sweep.json, whose "schema" field is "mlperf-go/sweep/1".
-// Its $defs/probe_file is that of the probe.json of a point.
 //
 //go:embed sweep.schema.json
 var Sweep []byte
@@ -43,7 +42,7 @@ var Sweep []byte
 var Tune []byte
 
 // Experiment is the text of experiment.schema.json: the JSON Schema of experiment.json, whose "schema" field is
-// "mlperf-go/experiment/1". Its $defs/probe_file is that of the probe.json of a pass.
+// "mlperf-go/experiment/1".
 //
 //go:embed experiment.schema.json
 var Experiment []byte
