@@ -76,6 +76,19 @@ type Traffic struct {
 	Exclusions  []int64 // by endpoint: how often it was excluded because no connection to it was possible
 	Unasked     int64   // answers without a request
 	Strays      int64   // times that other bytes came without a request
+	Exhausted   Exhausted
+}
+
+// Exhausted counts what this machine lacked for another connection, so that requests waited for the client or failed.
+type Exhausted struct {
+	Ports int64 `json:"ports"` // times that no local port was free
+	Files int64 `json:"files"` // times that this process could open no further file
+}
+
+// Add adds other counts.
+func (e *Exhausted) Add(other Exhausted) {
+	e.Ports += other.Ports
+	e.Files += other.Files
 }
 
 // LoopStats are the figures of an event loop for one Serve.
@@ -95,8 +108,6 @@ type LoopStats struct {
 	LimitMax       int             `json:"limit"`           // allowed requests in flight; 0: no limit
 	QueueMax       int             `json:"queue_max"`       // most queries that waited for a connection at once
 	Unasked        int64           `json:"unasked"`         // answers without a request
-	// Portless is how many times this machine had no local port for a connection.
-	Portless int64 `json:"portless,omitempty"`
 }
 
 // Sink receives what happens to the queries of one shard.

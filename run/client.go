@@ -31,7 +31,7 @@ func (e *evidence) client(data *ledger.Test, m *ledger.Metrics, process hostinfo
 		ClockDriftUS: float64(drift.Nanoseconds()) / 1e3, IssueThread: e.thread, RingWakes: e.wakes, RingFullWaits: e.full,
 		RequestBytes: e.requests.loaded.Load(), RequestsSpilled: e.requests.library.Spilled(),
 		ScratchBytes: e.requests.library.ScratchBytes(),
-		Loops:        e.loops(),
+		Loops:        e.loops(), Exhausted: e.traffic().Exhausted,
 	}
 	c.IssueLagCounts, c.DispatchLagCounts = data.LagHistograms()
 	c.LoopRealtime = len(c.Loops) > 0

@@ -46,7 +46,7 @@ func (c *ProbeClient) FindPeak(ctx context.Context, folder string) error {
 	if err != nil {
 		return err
 	}
-	before := e.answers()
+	before := e.traffic()
 	c.begin(e.ledger)
 	s.Start(ctx)
 	returned := make(chan error, 1)

@@ -265,14 +265,21 @@ func (in *inputs) promptTokens(index int) int {
 
 func (e *evidence) answers() record.Answers {
 	unidentified := func(e backends.Endpoint) bool { return e.IDs != backends.IDsRequired }
-	a := record.Answers{Identified: !slices.ContainsFunc(e.config.Endpoints, unidentified)}
+	sum := e.traffic()
+	return record.Answers{Identified: !slices.ContainsFunc(e.config.Endpoints, unidentified), Unasked: sum.Unasked,
+		Strays: sum.Strays}
+}
+
+// traffic returns the sums of all backends, except those by endpoint.
+func (e *evidence) traffic() (sum backends.Traffic) {
 	for _, b := range e.backends {
 		if traffic := b.Features().Traffic; traffic != nil {
 			counted := traffic()
-			a.Unasked, a.Strays = a.Unasked+counted.Unasked, a.Strays+counted.Strays
+			sum.Unasked, sum.Strays = sum.Unasked+counted.Unasked, sum.Strays+counted.Strays
+			sum.Exhausted.Add(counted.Exhausted)
 		}
 	}
-	return a
+	return sum
 }
 
 func (e *evidence) endpoints(entries []ledger.Entry) []record.EndpointCounts {

@@ -266,7 +266,7 @@ func (c *ProbeClient) Send(ctx context.Context, l ProbeLoad) (*Probe, error) {
 			default:
 			}
 		}}, l.Shards())
-	before := e.answers()
+	before := e.traffic()
 	clock, err := hostinfo.WatchClocks()
 	if err != nil {
 		return nil, err
@@ -340,15 +340,16 @@ func endFailed(s *sut.SUT, l ProbeLoad, book *ledger.Ledger, over <-chan struct{
 	}
 }
 
-// judge applies the rules of a run. before has the counts of answers from before this probe.
-func (c *ProbeClient) judge(p *Probe, ended error, drift time.Duration, before record.Answers) {
+// judge applies the rules of a run. before has the counts from before this probe.
+func (c *ProbeClient) judge(p *Probe, ended error, drift time.Duration, before backends.Traffic) {
 	c.e.models.askAll()
 	c.e.joined = ended == nil
 	r := &record.Record{LatencyS: record.NewLatencies(&p.Metrics, c.e.ledger.ITL().Stats()), Answers: c.e.answers(),
 		Client: record.Client{DispatchLagUS: p.Metrics.DispatchLag.LagUS(),
-			ReportLagUS: p.Metrics.ReportLag.LagUS(), Loops: c.e.loops()}}
+			ReportLagUS: p.Metrics.ReportLag.LagUS(), Loops: c.e.loops(), Exhausted: c.e.traffic().Exhausted}}
 	r.Answers.Unasked -= before.Unasked
 	r.Answers.Strays -= before.Strays
+	r.Client.Exhausted.Add(backends.Exhausted{Ports: -before.Exhausted.Ports, Files: -before.Exhausted.Files})
 	e := &record.Evidence{Terms: c.e.plan.Terms(), MedianTokens: medianOutput(p.Data.Entries), Logs: &mllog.Result{},
 		Record: r, Ended: ended, ClockDrift: drift, OtherModels: c.e.models.others}
 	c.e.count(r, e, p.Data)

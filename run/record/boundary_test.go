@@ -35,9 +35,8 @@ func TestOneIsEnough(t *testing.T) {
 		"unasked in a loop": {unaskedAnswers, func(e *Evidence, n int64) {
 			e.Record.Client.Loops = []backends.LoopStats{{}, {Unasked: n}}
 		}},
-		"ports": {localPorts, func(e *Evidence, n int64) {
-			e.Record.Client.Loops = []backends.LoopStats{{}, {Portless: n}}
-		}},
+		"ports":          {localPorts, func(e *Evidence, n int64) { e.Record.Client.Exhausted.Ports = n }},
+		"files":          {openFiles, func(e *Evidence, n int64) { e.Record.Client.Exhausted.Files = n }},
 		"other models":   {wrongModel, func(e *Evidence, n int64) { e.OtherModels = make([]string, n) }},
 		"LoadGen errors": {loadgenErrors, func(e *Evidence, n int64) { e.Logs.Errors = int(n) }},
 	} {

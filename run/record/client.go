@@ -37,6 +37,7 @@ type Client struct {
 	IssueThread     loadgen.ThreadInfo   `json:"issue_thread"`
 	LoopRealtime    bool                 `json:"loop_realtime"` // whether all loops had real-time priority
 	Loops           []backends.LoopStats `json:"loops"`         // one per shard; none with net/http
+	Exhausted       backends.Exhausted   `json:"exhausted,omitzero"`
 	RingWakes       int                  `json:"ring_wakes"`
 	RingFullWaits   int                  `json:"ring_full_waits"`
 	RequestBytes    int64                `json:"request_bytes"`

@@ -19,6 +19,7 @@ const (
 	CodeMisreported         Code = "misreported"
 	CodeMissingFirstTokens  Code = "missing_first_tokens"
 	CodeNotScored           Code = "not_scored" // a later score may replace it
+	CodeOpenFiles           Code = "open_files"
 	CodeScenarioLimit       Code = "scenario_limit"
 	CodeServerDied          Code = "server_died"
 	CodeStrayAuditConfig    Code = "stray_audit_config"

@@ -52,7 +52,7 @@ var rules = slices.Concat(
 // measuredRules are those that need neither LoadGen nor a limit: the samples, the servers, the clock and the client.
 var measuredRules = []func(*Evidence) *Cause{
 	failedSamples, unfinishedSamples, emptyOutputs, missingFirstTokens, tokenCounts, promptCounts, misreported,
-	unaskedAnswers, wrongModel, clockStep, localPorts, dispatchLag, reportLag,
+	unaskedAnswers, wrongModel, clockStep, localPorts, openFiles, dispatchLag, reportLag,
 }
 
 // Judge returns the verdict and all of its causes.

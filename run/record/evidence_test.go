@@ -103,13 +103,19 @@ func TestEachRuleAlone(t *testing.T) {
 		}, verdict: Invalid, codes: []Code{CodeServerDied}, text: "replica 1 (http://b:2): signal: killed",
 			exit: exit.StatusInvalid},
 		"no local port": {change: func(e *Evidence) {
-			e.Record.Client.Loops = []backends.LoopStats{{ConnectionsMax: 7, Portless: 1}, {ConnectionsMax: 4, Portless: 2}}
+			e.Record.Client.Loops = []backends.LoopStats{{ConnectionsMax: 7}, {ConnectionsMax: 4}}
+			e.Record.Client.Exhausted.Ports = 3
 		}, verdict: Invalid, codes: []Code{CodeLocalPorts},
-			text: "3 times, this machine had no local port for another connection, so requests waited for the client: its " +
-				"loops had at most 11 connections open. Widen", exit: exit.StatusInvalid},
+			text: "3 times, this machine had no local port for another connection, so requests waited for the client or " +
+				"failed: its loops had at most 11 connections open. Widen", exit: exit.StatusInvalid},
 		"no local port in accuracy mode": {change: func(e *Evidence) {
-			ofAccuracy(e).Record.Client.Loops = []backends.LoopStats{{Portless: 1}}
+			ofAccuracy(e).Record.Client.Exhausted = backends.Exhausted{Ports: 1, Files: 1}
 		}, verdict: Valid},
+		"no open file": {change: func(e *Evidence) {
+			e.Record.Client.Exhausted.Files = 1 // with net/http there are no loops
+		}, verdict: Invalid, codes: []Code{CodeOpenFiles},
+			text: "1 time, this process could open no further file for a connection, so requests waited for the client or " +
+				"failed. Raise the limit (ulimit -n", exit: exit.StatusInvalid},
 		"servers live": {change: func(e *Evidence) {
 			e.Record.Servers = &servers.Facts{Replicas: []servers.ReplicaFacts{{Gaps: []servers.Gap{{Error: "timeout"}}}}}
 		}, verdict: Valid},

@@ -36,7 +36,9 @@ type Cause struct {
 }
 
 // LimitsClient reports whether this machine, and not the server, limited the load.
-func (c Cause) LimitsClient() bool { return c.Code == CodeClientLag || c.Code == CodeLocalPorts }
+func (c Cause) LimitsClient() bool {
+	return c.Code == CodeClientLag || c.Code == CodeLocalPorts || c.Code == CodeOpenFiles
+}
 
 // SimulatorReason is why a run is a rehearsal whose server is the simulator.
 const SimulatorReason = "the server is the simulator"

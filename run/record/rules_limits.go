@@ -71,17 +71,30 @@ func (e *Evidence) ownLag() *Cause {
 
 // localPorts: a request that waits for a port of this machine waits for the client, and not for the server.
 func localPorts(e *Evidence) *Cause {
-	without, most := int64(0), 0
-	for _, loop := range e.Record.Client.Loops {
-		without, most = without+loop.Portless, most+loop.ConnectionsMax
-	}
-	if without == 0 || !e.measures() {
+	return e.exhausted(CodeLocalPorts, e.Record.Client.Exhausted.Ports, "this machine had no local port for another "+
+		"connection", "Widen net.ipv4.ip_local_port_range, give more endpoints, or lower the load")
+}
+
+// openFiles: likewise for a file.
+func openFiles(e *Evidence) *Cause {
+	return e.exhausted(CodeOpenFiles, e.Record.Client.Exhausted.Files, "this process could open no further file for a "+
+		"connection", "Raise the limit (ulimit -n, as root ulimit -Hn), or lower the load")
+}
+
+// exhausted rejects a measurement in which the client lacked something for a connection n times.
+func (e *Evidence) exhausted(code Code, n int64, lacked, remedy string) *Cause {
+	if n == 0 || !e.measures() {
 		return nil
 	}
-	return noneAllowed(CodeLocalPorts, without, fmt.Sprintf("%s, this machine had no local port for another connection, "+
-		"so requests waited for the client: its loops had at most %s open. Widen net.ipv4.ip_local_port_range, give more "+
-		"endpoints, or lower the load", plural.Count(without, "time", "times"),
-		plural.Count(int64(most), "connection", "connections")))
+	open, most := "", 0
+	for _, loop := range e.Record.Client.Loops {
+		most += loop.ConnectionsMax
+	}
+	if most > 0 {
+		open = ": its loops had at most " + plural.Count(int64(most), "connection", "connections") + " open"
+	}
+	return noneAllowed(code, n, fmt.Sprintf("%s, %s, so requests waited for the client or failed%s. %s",
+		plural.Count(n, "time", "times"), lacked, open, remedy))
 }
 
 // tokenTime returns a limit per token, or 0 if LoadGen does not measure first tokens.

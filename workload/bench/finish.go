@@ -46,6 +46,7 @@ func (t *trial) finish(o *engine.Outcome, process hostinfo.Process, drift time.D
 	traffic := t.traffic()
 	r.describe(t, o, &traffic)
 	r.Client = client(o, m, process, drift)
+	r.Client.Exhausted = traffic.Exhausted
 	r.addServers(t)
 	r.addCalibration(t)
 	if m.Header.ID == "" && o.Requests == 0 {
@@ -173,7 +174,7 @@ func evidence(r *Record, p *profile.Profile, limits []measure.Limit) *record.Evi
 			Retried: n.Retried, Empty: n.Empty, FailedByReason: map[ledger.Reason]int64{}, FirstTokens: n.OK},
 		LatencyS: record.Latencies{TTFT: stats(latency["ttft"]), E2E: stats(latency["e2e"])},
 		Client: record.Client{DispatchLagUS: r.Client.ClientDelayUS, ReportLagUS: r.Client.ReportLagUS,
-			Loops: r.Client.Loops},
+			Loops: r.Client.Loops, Exhausted: r.Client.Exhausted},
 	}
 	if !p.API.Generates() {
 		as.Samples.Empty = 0

@@ -158,6 +158,7 @@ func (r *Record) addClient(c *Client) {
 	to.GCPauseMaxS = max(to.GCPauseMaxS, c.GCPauseMaxS)
 	to.ClockDriftUS = max(to.ClockDriftUS, c.ClockDriftUS)
 	to.Loops = append(to.Loops, c.Loops...)
+	to.Exhausted.Add(c.Exhausted)
 	if c.ReportLagUS.P99 > to.ReportLagUS.P99 {
 		to.ReportLagUS = c.ReportLagUS
 	}

@@ -87,6 +87,7 @@ type Client struct {
 	GCPauseMaxS     float64              `json:"gc_pause_max_s"`
 	ClockDriftUS    float64              `json:"clock_drift_us"`
 	Loops           []backends.LoopStats `json:"loops"`
+	Exhausted       backends.Exhausted   `json:"exhausted,omitzero"`
 }
 
 // Read returns the record of a run's folder. If the program was killed before it wrote one, the record is computed

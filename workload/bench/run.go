@@ -409,6 +409,7 @@ func (t *trial) traffic() (sum backends.Traffic) {
 			one := of()
 			sum.Unasked += one.Unasked
 			sum.Strays += one.Strays
+			sum.Exhausted.Add(one.Exhausted)
 			for i, n := range one.Connections {
 				sum.Connections[i] += n
 			}

@@ -103,23 +103,10 @@ func (d *dialer) connected(c *conn, events uint32) (bool, error) {
 	return true, nil
 }
 
-// usedUp reports whether an error means that this machine, not the server, allows no more connections. It counts those
-// that found no local port.
+// usedUp reports whether an error means that this machine, not the server, allows no more connections.
 func (d *dialer) usedUp(c *conn, err error) bool {
-	if errors.Is(err, unix.EADDRNOTAVAIL) {
-		a, _ := d.address(c)
-		if !a.hasSource() {
-			return false
-		}
-		d.pool.portless++
-		return true
-	}
-	for _, code := range []unix.Errno{unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.ENOMEM} {
-		if errors.Is(err, code) {
-			return true
-		}
-	}
-	return false
+	a, _ := d.address(c)
+	return d.pool.counters.Exhausted(err, a.hasSource) || errors.Is(err, unix.ENOBUFS) || errors.Is(err, unix.ENOMEM)
 }
 
 // hasSource reports whether this machine has an address to connect from: it has none for ::1 if IPv6 is disabled.

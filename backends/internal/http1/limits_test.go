@@ -44,7 +44,12 @@ func TestFewFiles(t *testing.T) {
 			_, err := os.Open("/dev/null")
 			require.NoError(t, err)
 		}
-		r := contract.Ask(t, wiretest.Config(url), 300)
+		b, err := open(wiretest.Config(url))
+		require.NoError(t, err)
+		r := wiretest.NewRecorder()
+		require.NoError(t, b.Serve(t.Context(), wiretest.NewQueries(300).End(), r))
+		r.ExactlyOnce(t, 300)
+		require.Positive(t, b.Features().Traffic().Exhausted.Files)
 		for _, res := range r.Results {
 			require.Equal(t, backends.OK, res.Reason)
 		}

@@ -85,7 +85,7 @@ func (l *loop) summary(cpu, delay float64) backends.LoopStats {
 		Realtime: s.realtime, CPU: s.processor, CoalesceUS: float64(l.pace.length) / float64(time.Microsecond),
 		Pauses: s.pauses, Turns: s.turns, Sleeps: s.sleeps, Events: s.events, StallMaxUS: float64(s.longest) / 1e3,
 		Stalls: s.rounds.Buckets(), CPUSeconds: cpu, RunDelayS: delay, ConnectionsMax: l.pool.openMax,
-		QueueMax: l.intake.queueMax, Unasked: s.unasked, Portless: l.pool.portless,
+		QueueMax: l.intake.queueMax, Unasked: s.unasked,
 	}
 	if l.intake.limit < math.MaxInt {
 		sum.LimitMax = l.intake.limit

@@ -24,7 +24,6 @@ type pool struct {
 	dialing    int     // connections that are being made
 	open       int     // connections with a socket
 	openMax    int
-	portless   int64 // connections that found no local port
 	generation int32 // of the newest socket
 	spare      freelist[conn]
 }

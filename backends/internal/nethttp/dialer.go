@@ -15,10 +15,13 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 )
 
+// dialFunc makes a connection.
+type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
+
 // dialer makes the connections of a transport. It does TLS and tunnels itself, because connections of HTTP/1.1 need a
 // guard, and net/http would put its own TLS around that.
 type dialer struct {
-	connect  func(ctx context.Context, network, address string) (net.Conn, error)
+	connect  dialFunc
 	config   *tls.Config
 	timeout  time.Duration // of a TLS handshake, and of making a tunnel
 	http2    bool          // servers may choose it

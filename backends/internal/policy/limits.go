@@ -3,9 +3,11 @@ package policy
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
@@ -75,6 +77,8 @@ type Counters struct {
 
 	unasked, strays atomic.Int64
 
+	portless, fileless atomic.Int64
+
 	lost        []atomic.Bool // by endpoint: a connection was refused or reset
 	reconnected func(endpoint int)
 }
@@ -92,6 +96,23 @@ func (c *Counters) Lost(endpoint int, reason backends.Reason) {
 	case backends.FailConnect, backends.FailReset, backends.FailTruncated:
 		c.lost[endpoint].Store(true)
 	}
+}
+
+// Exhausted reports whether a connection failed because this machine had no local port, or this process could open no
+// further file, and counts that. hasSource reports whether the machine can connect from the address family at all.
+func (c *Counters) Exhausted(err error, hasSource func() bool) bool {
+	switch {
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		if !hasSource() {
+			return false
+		}
+		c.portless.Add(1)
+	case errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE):
+		c.fileless.Add(1)
+	default:
+		return false
+	}
+	return true
 }
 
 // Connected counts a connection.
@@ -134,7 +155,7 @@ func behindInterim(b []byte) []byte {
 // Traffic returns the counts so far.
 func (c *Counters) Traffic() backends.Traffic {
 	return backends.Traffic{Connections: loaded(c.Opened), Exclusions: loaded(c.Out), Unasked: c.unasked.Load(),
-		Strays: c.strays.Load()}
+		Strays: c.strays.Load(), Exhausted: backends.Exhausted{Ports: c.portless.Load(), Files: c.fileless.Load()}}
 }
 
 func loaded(counters []atomic.Int64) []int64 {
