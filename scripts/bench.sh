@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Compares the figures of the hot path with references, floors and goals: one table, and .cache/bench/bench.json. Each
 # round measures all candidates in turn. BENCH_ROUNDS=5; fewer only for a quick look. BENCH_PARTS selects among "micro
-# bridge datasets client tune workload spread many" (default: all), HTTP1_BENCH_ONLY among the loads and clients of client (a
+# bridge datasets client tune workload spread spans many" (default: all), HTTP1_BENCH_ONLY among the loads and clients of client (a
 # regular expression for row/kind).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # go-nvml's bindings call functions that NVIDIA has deprecated.
 export CGO_CFLAGS=${CGO_CFLAGS:--O2 -g -Wno-deprecated-declarations}
 rounds=${BENCH_ROUNDS:-5}
-parts=${BENCH_PARTS:-micro bridge datasets client tune workload spread many}
+parts=${BENCH_PARTS:-micro bridge datasets client tune workload spread spans many}
 work=$PWD/.cache/bench
 rm -rf "$work"
 mkdir -p "$work"
@@ -48,6 +48,10 @@ workload() {
 spread() {
   SPREAD_BENCH_PROGRAM=$work/mlperf-go in_package workload/bench -test.run '^(TestSpreadNumbers|TestMergeNumbers)$' -test.count 1
   PARCEL_BENCH=1 in_package internal/parcel -test.run '^TestThroughput$' -test.count 1
+}
+
+spans() {
+  SPANS_BENCH=1 in_package cmd/mlperf-go -test.run '^TestCostOfSpans$' -test.count 1
 }
 
 # many takes more than a minute, and its figure hardly varies: the first round is enough.
