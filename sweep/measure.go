@@ -169,7 +169,7 @@ func (b *bench) measure(ctx context.Context, kind Kind, load float64, n Length, 
 	return sent, p.end(l.StartNS(), sent), nil
 }
 
-// end returns the window of a load that has ended. A window that did not end spoils the load.
+// end returns the window of a load that has ended. A window that did not end is empty and spoils the load.
 func (p *phases) end(startNS int64, sent *run.Probe) Window {
 	if p.kind == Rate { // known in advance, and perhaps without a query at its end
 		p.counted.FromNS = startNS + int64(p.warmup)
