@@ -25,7 +25,7 @@ func TestMarksOfFormats(t *testing.T) {
 			"a file that does not begin"},
 		{FormatCSV, "", "abcd", ""}, {FormatJSON, "", "abcd", ""}, {FormatPickle, "", "(lp0", ""},
 		{FormatPickle, FormatPickle, "\x80\x02", ""}, {FormatPickle, FormatNPY, "\x93NUMPY", "a file that begins like npy"},
-		{FormatParquet, FormatParquet, "PAR1", ""},
+		{FormatParquet, FormatParquet, "PAR1", ""}, {FormatNPY, "", "[   ", "a file that begins like json"},
 	} {
 		err := contradiction(c.wanted, c.marked, []byte(c.head))
 		require.Equal(t, c.found == "", err == nil, c)
@@ -148,7 +148,7 @@ func TestColumnsOrARecord(t *testing.T) {
 	for text, want := range map[string]bool{`{"tok_input":[[1]]}`: true, `{"tok_input":[1]}`: false,
 		`{"input":["a"]}`: true, `{}`: false,
 		"": false, `[{"input":["a"]}]`: false, `{"other":[1],"input":"a"}`: false, `{"other":[1],"id":[1]}`: true,
-		` {"id":[1]}`: true, `{"x":"` + strings.Repeat("y", 300<<10) + `","id":[1]}`: true,
+		`{"other":[1`: false, ` {"id":[1]}`: true, `{"x":"` + strings.Repeat("y", 300<<10) + `","id":[1]}`: true,
 		`{"x":"` + strings.Repeat("y", 300<<10) + `","id":1}`: false, `{"x":1 "id":[1]}                     `: false} {
 		require.Equal(t, want, columnar(newFramer(strings.NewReader(text)), p), "%.40s", text)
 	}
