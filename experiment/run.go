@@ -287,7 +287,7 @@ func (x *experimenter) trial(ctx context.Context, round, a int) (*Trial, error) 
 		err = ledger.WriteRequests(x.access(), filepath.Join(folder, record.RequestsName), sent.Data)
 	}
 	return t, errors.Join(err, x.access().WriteJSON(filepath.Join(folder, trialName),
-		trialFile{"mlperf-go/probe/1", "experiment", *t}))
+		trialFile{"mlperf-go/experiment-probe/1", "experiment", *t}))
 }
 
 // trialName is the file of a trial. Readers of runs do not accept its folder as a run.

@@ -31,6 +31,7 @@ var Campaign []byte
 var Compare []byte
 
 // Sweep is the text of sweep.schema.json: the JSON Schema of sweep.json, whose "schema" field is "mlperf-go/sweep/1".
+// Its $defs/probe_file is that of the probe.json of a point.
 //
 //go:embed sweep.schema.json
 var Sweep []byte
@@ -42,7 +43,7 @@ var Sweep []byte
 var Tune []byte
 
 // Experiment is the text of experiment.schema.json: the JSON Schema of experiment.json, whose "schema" field is
-// "mlperf-go/experiment/1".
+// "mlperf-go/experiment/1". Its $defs/probe_file is that of the probe.json of a pass.
 //
 //go:embed experiment.schema.json
 var Experiment []byte

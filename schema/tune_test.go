@@ -95,7 +95,7 @@ func TestStatesOfRealTunesFitTheSchema(t *testing.T) {
 		require.Error(t, with(change), what)
 	}
 	for i, harm := range []string{`"kind":"run"`, `"extra":1`, `"took_ns":"5"`} {
-		text := `{"schema": "mlperf-go/probe/1", "kind": "probe", "folder": "probes/001", "took_ns": 5,
+		text := `{"schema": "mlperf-go/tune-probe/1", "kind": "probe", "folder": "probes/001", "took_ns": 5,
 			"started": "2026-01-02T03:04:05Z"`
 		form := compiled(t, "tune.schema.json#/$defs/probe_file", schema.Tune)
 		var r map[string]any

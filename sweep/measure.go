@@ -175,9 +175,12 @@ func (p *phases) end(startNS int64, sent *run.Probe) Window {
 		p.counted.FromNS = startNS + int64(p.warmup)
 		p.counted.ToNS = p.counted.FromNS + int64(p.window)
 	}
-	if p.counted.ToNS == 0 && len(sent.Causes) == 0 {
-		sent.Causes = append(sent.Causes, record.Cause{Code: record.CodeFailedSamples,
-			Text: "the load ended before its window did"})
+	if p.counted.ToNS == 0 {
+		p.counted.ToNS = p.counted.FromNS // nothing counts
+		if len(sent.Causes) == 0 {
+			sent.Causes = append(sent.Causes, record.Cause{Code: record.CodeFailedSamples,
+				Text: "the load ended before its window did"})
+		}
 	}
 	return p.counted
 }

@@ -302,8 +302,10 @@ func (s *sweeper) point(ctx context.Context, load float64) (*Point, error) {
 		p.Spoiled = append(p.Spoiled, record.Cause{Code: record.CodeFailedSamples, Text: fmt.Sprintf("no answer ended in "+
 			"the window of %v: give a longer --point-duration", seconds(window.Seconds()).Round(time.Millisecond))})
 	}
-	from := window.FromNS - ledger.FirstIssueNS(sent.Data.Entries)
-	p.WindowFromNS = &from
+	if window.FromNS != 0 {
+		from := window.FromNS - ledger.FirstIssueNS(sent.Data.Entries)
+		p.WindowFromNS = &from
+	}
 	folder := filepath.Join(s.Folder, p.Folder)
 	if err := os.MkdirAll(folder, s.access().Folder()); err != nil {
 		return nil, err
@@ -312,7 +314,7 @@ func (s *sweeper) point(ctx context.Context, load float64) (*Point, error) {
 		err = ledger.WriteRequests(s.access(), filepath.Join(folder, record.RequestsName), sent.Data)
 	}
 	return p, errors.Join(err, s.access().WriteJSON(filepath.Join(folder, PointName),
-		pointFile{"mlperf-go/probe/1", "probe", *p}))
+		pointFile{"mlperf-go/sweep-probe/1", "probe", *p}))
 }
 
 // pointFile is the probe.json of a point. Readers of runs do not accept it as a run.

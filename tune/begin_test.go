@@ -45,7 +45,7 @@ func TestATuneContinues(t *testing.T) {
 	require.NoError(t, tn.begin(client, nil))
 	require.Equal(t, []Limit{{TTFT, time.Second}}, tn.state.Goal.Limits)
 	require.Equal(t, Idle, tn.search.Next().Kind)
-	require.Zero(t, tn.bench.next)
+	require.Zero(t, tn.bench.(*bench).next)
 	begun := *tn.state
 	before := func() *State {
 		s := begun
@@ -59,7 +59,7 @@ func TestATuneContinues(t *testing.T) {
 	require.Equal(t, []any{time.Unix(5, 0), 7.0, 2}, []any{tn.state.Started, tn.state.SpentS, len(tn.state.Probes)})
 	require.Equal(t, 1, tn.search.count(Idle), "a spoiled probe counts for nothing")
 	require.Equal(t, time.Duration(3), tn.search.last(Idle).Answer)
-	require.Equal(t, 2*samplesOfProbe, tn.bench.next)
+	require.Equal(t, 2*samplesOfProbe, tn.bench.(*bench).next)
 	for name, change := range map[string]func(s *State){
 		"--model=x": func(s *State) { s.Model = "x" }, "--scenario=x": func(s *State) { s.Scenario = "x" },
 		"--a=b":            func(s *State) { s.Settings = []string{"--a=b"} },
@@ -105,14 +105,25 @@ func TestATuneContinues(t *testing.T) {
 	require.Contains(t, tn.state.Result.Why, "the budget of 7s is over", "an unconfirmed tune goes on")
 	confirmed := before()
 	confirmed.Result = &Result{TargetQPS: 3, Confirmed: true}
+	told := &repeats{}
+	tn.Observer = told
 	require.NoError(t, tn.run(t.Context(), client, confirmed))
 	require.Contains(t, tn.state.Result.Why, "the budget of 7s is over", "a confirmed one goes on without its run")
+	require.Equal(t, []string{"tune.json has no valid run that confirmed the rate"}, told.whys)
 	require.NoError(t, tn.run(t.Context(), client, before()))
 	written, err := ReadState(tn.Folder)
 	require.NoError(t, err)
 	require.Equal(t, tn.state.Result, written.Result)
 	require.FileExists(t, filepath.Join(tn.Folder, PlotName))
 }
+
+// repeats is an observer that keeps why steps do not count.
+type repeats struct {
+	silent
+	whys []string
+}
+
+func (r *repeats) Repeats(why string) { r.whys = append(r.whys, why) }
 
 // slowFront forwards requests to a server. While failing, it fails the first completion at once, and keeps the others
 // for a while.

@@ -49,6 +49,8 @@ func (b *bench) sent(arrivals []Arrival, queries int) []int {
 	return list
 }
 
+func (b *bench) await(ctx context.Context) error { return b.client.AwaitEndpoints(ctx) }
+
 // measured is the measurement of a step with the data of its probe.
 type measured struct {
 	Measured
@@ -62,11 +64,13 @@ func (b *bench) measure(ctx context.Context, step Step) (*measured, error) {
 	begun := time.Now()
 	var l *probe.Load
 	var arrivals []Arrival
+	var samples []int
 	rate, err := step.Rate, error(nil)
 	if step.Concurrency > 0 {
 		n := step.Queries + step.Concurrency // the last queries keep the server busy until enough have ended
 		arrivals = everyCounted(n)
-		l, err = probe.New(nil, b.order.Next(n), step.Concurrency, b.client.Shards())
+		samples = b.order.Next(n)
+		l, err = probe.New(nil, samples, step.Concurrency, b.client.Shards())
 		rate = 1
 	} else {
 		queries := b.goal.Queries(step.Rate)
@@ -76,14 +80,15 @@ func (b *bench) measure(ctx context.Context, step Step) (*measured, error) {
 		for i, a := range arrivals {
 			due[i] = a.AtNS
 		}
-		l, err = probe.New(due, b.sent(arrivals, queries), 0, b.client.Shards())
+		samples = b.sent(arrivals, queries)
+		l, err = probe.New(due, samples, 0, b.client.Shards())
 	}
 	if err != nil {
 		return nil, err
 	}
 	defer l.Close()
 	m := &measured{Measured: Measured{Kind: step.Kind, Rate: step.Rate, Concurrency: step.Concurrency}}
-	if err := b.send(ctx, l, step, m, NewMeter(b.goal, rate, arrivals)); err != nil {
+	if err := b.send(ctx, l, step, samples, m, NewMeter(b.goal, rate, arrivals)); err != nil {
 		return nil, err
 	}
 	m.Took = time.Since(begun)
@@ -91,13 +96,13 @@ func (b *bench) measure(ctx context.Context, step Step) (*measured, error) {
 }
 
 // send sends a load through the client and records the measurement.
-func (b *bench) send(ctx context.Context, l *probe.Load, step Step, m *measured, meter *Meter) error {
+func (b *bench) send(ctx context.Context, l *probe.Load, step Step, samples []int, m *measured, meter *Meter) error {
 	over, decided := make(chan struct{}), make(chan Decision, 1)
 	figures := newFigures(b.goal, step)
 	go func() {
 		defer crash.Catch()
-		decided <- follow(l, meter, step.Kind == Rate, over, func(e probe.End, values []time.Duration) {
-			figures.add(e.AtNS, int64(l.Latency(e)), values)
+		decided <- follow(l, meter, step, over, func(e probe.End, values []time.Duration) {
+			figures.add(replyOf(l, e, samples[e.Seq]), values)
 			if step.Concurrency > 0 && figures.ended >= step.Queries {
 				l.Stop()
 			}
@@ -112,6 +117,7 @@ func (b *bench) send(ctx context.Context, l *probe.Load, step Step, m *measured,
 	m.data, m.spoiled, m.lag = p.Data, p.Spoiled, isLag(p.Causes)
 	m.Counts = meter.Counts()
 	figures.fill(&m.Measured)
+	m.learn(b.goal, figures.replies)
 	if step.Kind != Rate {
 		m.Decision = ""
 	}
@@ -139,8 +145,9 @@ type figures struct {
 	step         Step
 	tail         float64 // the percentile that is limited
 	ended        int
-	settled, end int64 // ns: when a third had ended, and all
+	settled, end float64 // s: when a third had ended, and all
 	answers      []time.Duration
+	replies      []reply           // of a closed loop: those that count
 	values       [][]time.Duration // by limit
 }
 
@@ -148,17 +155,20 @@ func newFigures(g *Goal, step Step) *figures {
 	return &figures{step: step, tail: g.Percentile, values: make([][]time.Duration, len(g.Limits))}
 }
 
-func (f *figures) add(at, took int64, values []time.Duration) {
+func (f *figures) add(r reply, values []time.Duration) {
 	f.ended++
-	f.answers = append(f.answers, time.Duration(took))
+	f.answers = append(f.answers, seconds(r.end-r.due))
+	if f.step.Concurrency == 0 || f.ended <= f.step.Queries {
+		f.replies = append(f.replies, r)
+	}
 	for i, v := range values {
 		f.values[i] = append(f.values[i], v)
 	}
 	if f.ended == f.step.Queries/3 {
-		f.settled = at
+		f.settled = r.end
 	}
 	if f.ended == f.step.Queries {
-		f.end = at
+		f.end = r.end
 	}
 }
 
@@ -169,6 +179,6 @@ func (f *figures) fill(m *Measured) {
 		m.Tails = append(m.Tails, quantile(v, f.tail).Seconds())
 	}
 	if f.step.Concurrency > 0 && f.end > f.settled {
-		m.Answers = float64(f.step.Queries-f.step.Queries/3) / time.Duration(f.end-f.settled).Seconds()
+		m.Answers = float64(f.step.Queries-f.step.Queries/3) / (f.end - f.settled)
 	}
 }

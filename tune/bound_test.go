@@ -11,10 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// turning is where the full-length runs of a server turn INVALID: the rate at which half of them are, and the standard
-// deviation of its logarithm from run to run.
-type turning struct{ rate, deviation float64 }
-
 // turns serves full-length runs around a rate, and returns the most likely turning.
 func turns(sh shape, about float64, runs int) turning {
 	const width = 0.03 // on either side
@@ -37,7 +33,7 @@ func turns(sh shape, about float64, runs int) turning {
 				likely += math.Log(chance + 1e-12)
 			}
 			if likely > best {
-				best, found = likely, turning{about * math.Exp(at), deviation}
+				best, found = likely, turning{rate: about * math.Exp(at), deviation: deviation}
 			}
 		}
 	}

@@ -32,8 +32,14 @@ const (
 	pretendArgs = "TUNE_TEST_ARGS"
 )
 
+// realRun is set for a confirming run that is a run of LoadGen.
+const realRun = "TUNE_TEST_RUN"
+
 // TestMain is a confirming run if a test asks for it.
 func TestMain(m *testing.M) {
+	if os.Getenv(realRun) != "" {
+		os.Exit(runReally(os.Args[1:]))
+	}
 	code, err := strconv.Atoi(os.Getenv(pretendExit))
 	if err != nil {
 		os.Exit(m.Run())
@@ -49,10 +55,48 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// runReally runs LoadGen's test, or its search, with the settings in arguments such as --json run --target-qps=5.
+// It returns the exit code of the program.
+func runReally(args []string) int {
+	s := plan.Settings{}
+	for _, arg := range args {
+		name, value, valued := strings.Cut(arg, "=")
+		if !valued {
+			value = "true"
+		}
+		if name, flag := strings.CutPrefix(name, "--"); flag {
+			s[name] = value
+		}
+	}
+	peak := s["peak-process"] != ""
+	delete(s, "json")
+	if peak {
+		delete(s, "peak-process")
+		delete(s, "mode")
+	}
+	p, err := plan.New(s)
+	if err == nil && peak {
+		err = PeakProcess(context.Background(), p, s["output-dir"], silent{})
+	} else if err == nil {
+		var r *run.Record
+		if r, err = run.Run(context.Background(), run.FromPlan(p), nil); err == nil && r.Verdict != record.Valid {
+			return exit.StatusInvalid
+		}
+	}
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintln(os.Stderr, err)
+	return exit.Classify(err).Exit
+}
+
 // confirming is a tuner of the model generic, whose confirming runs are those of TestMain.
 func confirming(t *testing.T, settings plan.Settings) *tuner {
-	s := plan.Settings{"model": "generic", "scenario": "Server", "served-model": "m", "endpoint": "http://127.0.0.1:1",
-		"ttft-limit": "1s"}
+	s := plan.Settings{"model": "generic", "scenario": "Server", "served-model": "m",
+		"endpoint": "http://127.0.0.1:1"}
+	if settings["scenario"] == "" {
+		s["ttft-limit"] = "1s"
+	}
 	for k, v := range settings {
 		s[k] = v
 	}

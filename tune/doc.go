@@ -5,7 +5,7 @@
 // posterior distribution of the highest rate that meets one limit. None of the three reads a clock, so the simulation
 // of the tests makes the same decisions in virtual time.
 //
-//	search := tune.NewSearch(goal)
+//	search := tune.NewSearch(goal, order)
 //	for step := search.Next(); step.Kind != tune.Finished; step = search.Next() {
 //		search.Observe(measure(step))
 //	}

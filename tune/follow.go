@@ -19,12 +19,23 @@ func value(l *probe.Load, e probe.End, of Limit) time.Duration {
 	}
 }
 
+// replyOf returns an ended query as the windows need it.
+func replyOf(l *probe.Load, e probe.End, sample int) reply {
+	due := time.Duration(l.Start(e))
+	first, end := due+l.TTFT(e), time.Duration(e.AtNS)
+	return reply{sample, due.Seconds(), first.Seconds(), end.Seconds(), e.Tokens}
+}
+
+// seconds returns a number of seconds as a duration.
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
 // follow passes the queries that ended to the meter every few milliseconds, until done is closed or the meter decides.
 // It then calls stop, and returns the decision. It calls show twice a second and at the end.
-func follow(l *probe.Load, m *Meter, decides bool, done <-chan struct{},
+func follow(l *probe.Load, m *Meter, step Step, done <-chan struct{},
 	seen func(e probe.End, values []time.Duration), show func()) Decision {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
+	decides := step.Kind == Rate
 	decision, over, shown := Neither, false, time.Now()
 	var batch []probe.End
 	values := make([]time.Duration, len(m.goal.Limits))
@@ -41,7 +52,7 @@ func follow(l *probe.Load, m *Meter, decides bool, done <-chan struct{},
 			}
 			m.Ended(e.Seq, values)
 			seen(e, values)
-			if decides && decision == Neither {
+			if decides && !step.Whole && decision == Neither {
 				if decision = m.Decide(); decision != Neither {
 					l.Stop()
 				}

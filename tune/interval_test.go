@@ -15,7 +15,7 @@ import (
 
 // probed returns a search that has measured a rate, and whose reference probes had these times per token.
 func probed(paces ...float64) *Search {
-	s := NewSearch(shape{ttft: 2, tpot: 0.1}.goal())
+	s := NewSearch(shape{ttft: 2, tpot: 0.1}.goal(), everySample)
 	s.capacity, s.met = 100, 100
 	full := 0.01 * float64(s.goal.Queries(50)) // as many late queries as a valid run may have
 	s.measured = append(s.measured, Measured{Kind: Rate, Rate: 50, Counts: []Count{{Full: full}, {Full: full}}})
@@ -36,7 +36,7 @@ func TestDriftWidensTheInterval(t *testing.T) {
 		require.InEpsilon(t, low/wider, l, 1e-9, "%v", last)
 		require.InEpsilon(t, high*wider, h, 1e-9, "%v", last)
 	}
-	_, _, ok = NewSearch(shape{ttft: 2, tpot: 0.1}.goal()).Interval()
+	_, _, ok = NewSearch(shape{ttft: 2, tpot: 0.1}.goal(), everySample).Interval()
 	require.False(t, ok, "nothing was measured")
 }
 
@@ -46,11 +46,11 @@ func TestBudgetIsOver(t *testing.T) {
 	low, high, _ := s.Interval()
 	require.Equal(t, &Outcome{Rate: s.candidate(), Low: low, High: high, Why: "the budget of 2h0m0s is over: too long"},
 		s.overBudget(2*time.Hour, "too long"))
-	o := NewSearch(s.goal).overBudget(time.Second, "")
+	o := NewSearch(s.goal, everySample).overBudget(time.Second, "")
 	require.Zero(t, o.High, "nothing was measured")
 	require.Zero(t, o.Rate)
 
-	offline := NewSearch(offlineGoal())
+	offline := NewSearch(offlineGoal(), everySample)
 	offline.Observe(Measured{Kind: Idle, Concurrency: 1, Answers: 1})
 	for range settledLoops {
 		offline.Observe(Measured{Kind: Saturate, Concurrency: 16, Answers: 10})

@@ -102,6 +102,7 @@ func TestExtrapolate(t *testing.T) {
 		"a part begun by half":   {[]int{8, 4, 2}, []int{50, 50, 25}, 125, 14},
 		"one part and no second": {[]int{4}, []int{50}, 100, 4 + 2.8},
 		"one query is left":      {[]int{4, 2}, []int{50, 50}, 101, 6 + 1.4/50},
+		"late in the last alone": {[]int{0, 0, 3}, []int{10, 10, 10}, 40, 3 + 1.5*usualFall},
 		"nothing was late":       {[]int{0, 0, 0}, []int{10, 10, 10}, 100, 0},
 	} {
 		require.InDelta(t, c.want, extrapolate(c.late, c.queries, c.full), 1e-9, name)

@@ -83,6 +83,7 @@ func TestLeastQueriesOfATune(t *testing.T) {
 		require.NoError(t, err, name)
 		require.NoError(t, (&tuner{Options: Options{Plan: p}}).suggest(), name)
 		require.Equal(t, c.want > 0, p.Config.IsSet("min-queries"), name)
+		require.Equal(t, name == "Offline", p.Config.IsSet("concurrency"), "%s: no limit but that of each loop", name)
 		require.Equal(t, c.warned, len(p.Adjusted) > 0, name)
 		if c.want > 0 {
 			require.Equal(t, c.want, p.Config.Int("min-queries"), name)

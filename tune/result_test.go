@@ -63,7 +63,7 @@ func TestAConfirmationThatTheClientSpoiled(t *testing.T) {
 
 // If the client remains too late, the tune ends with the results so far, and reports that the limit is the client's.
 func TestTheClientsOwnLimitEndsATune(t *testing.T) {
-	s := NewSearch(offlineGoal())
+	s := NewSearch(offlineGoal(), everySample)
 	for step := s.Next(); s.count(Saturate) < 3; step = s.Next() {
 		s.Observe(Measured{Kind: step.Kind, Concurrency: step.Concurrency, Answers: float64(step.Concurrency)})
 	}
@@ -76,7 +76,7 @@ func TestTheClientsOwnLimitEndsATune(t *testing.T) {
 // The remaining time shown is that of a few probes and a confirming run, until a run is valid.
 func TestTimeThatIsLeft(t *testing.T) {
 	g := shape{ttft: 2, tpot: 0.1}.goal()
-	tn := &tuner{search: NewSearch(g), state: &State{Goal: *g},
+	tn := &tuner{search: NewSearch(g, everySample), state: &State{Goal: *g},
 		Options: Options{Plan: &plan.Plan{Test: &plan.Test{Scenario: &models.ScenarioRow{}}}}}
 	require.Zero(t, tn.left(), "nothing is known")
 	tn.search.capacity, tn.search.met, tn.search.answer = 100, 100, time.Second
@@ -109,7 +109,7 @@ func TestTimeThatIsLeftIsAbout(t *testing.T) {
 		g, shown, took := sh.goal(), 0.0, 0.0
 		for seed := range uint64(3) {
 			_, steps, rest := tuneVirtually(sh, 1000+seed)
-			tn := &tuner{search: NewSearch(g), state: &State{Goal: *g},
+			tn := &tuner{search: NewSearch(g, everySample), state: &State{Goal: *g},
 				Options: Options{Plan: &plan.Plan{Test: &plan.Test{Scenario: &models.ScenarioRow{}}}}}
 			for _, m := range steps {
 				tn.search.Next()

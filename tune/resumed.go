@@ -9,41 +9,45 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
-// recheck marks a valid confirming run of an earlier process as spoiled if its folder does not hold that run any more.
-// Without a run that counts, the tune is not over, and confirms again.
-func (t *tuner) recheck(s *State) {
+// Recheck marks each valid confirming run that the tune's folder does not hold any more as spoiled, and returns why. A
+// result without a run that counts is not confirmed; the tune can be resumed, and confirms again.
+func (s *State) Recheck(folder string) (lost []string) {
 	confirmed := false
 	for i := range s.Probes {
 		p := &s.Probes[i]
 		if !p.counts() {
 			continue
 		}
-		if err := t.holds(p); err != nil {
+		if err := s.holds(folder, p); err != nil {
 			p.Spoiled = "the run that confirmed the rate is lost: " + err.Error()
-			t.Observer.Repeats(p.Spoiled)
+			lost = append(lost, p.Spoiled)
 			continue
 		}
 		confirmed = true
 	}
-	if !confirmed && s.Result != nil && s.Result.Confirmed {
-		s.Result = nil
+	if s.Result == nil || !s.Result.Confirmed || confirmed {
+		return lost
 	}
+	if len(lost) == 0 {
+		lost = append(lost, FileName+" has no valid run that confirmed the rate")
+	}
+	s.Result.Confirmed, s.Result.Why = false, lost[len(lost)-1]+" (tune --resume confirms again)"
+	return lost
 }
 
 // holds returns an error unless the folder of a confirming run holds it, VALID and with the logs of its test.
-func (t *tuner) holds(p *Probe) error {
+func (s *State) holds(folder string, p *Probe) error {
 	if !filepath.IsLocal(p.Folder) {
 		return fmt.Errorf("its folder %q is not below the tune's", p.Folder)
 	}
-	folder := filepath.Join(t.Folder, p.Folder)
+	folder = filepath.Join(folder, p.Folder)
 	r, err := record.Read(folder)
 	switch {
 	case err != nil:
 		return err
 	case r.Verdict != record.Valid:
 		return fmt.Errorf("the run in %s is %s", folder, r.Verdict)
-	case r.Model != t.Plan.Row.Name || r.Scenario != string(t.Plan.Scenario.Scenario) ||
-		r.Mode != string(models.Performance) || r.Audit():
+	case r.Model != s.Model || r.Scenario != s.Scenario || r.Mode != string(models.Performance) || r.Audit():
 		return fmt.Errorf("%s holds %s", folder, r.Test())
 	}
 	const rounding = 1e-4 // of LoadGen's log

@@ -31,13 +31,12 @@ func TestALostConfirmingRun(t *testing.T) {
 		"is not below the tune's":       func(_ string, _ *run, p *Probe) { p.Folder = "../elsewhere" },
 	} {
 		t.Run(why, func(t *testing.T) {
-			tn, told := confirming(t, nil), repeats{}
-			tn.Observer = &told
-			s := &State{Result: &Result{TargetQPS: 12.5, Confirmed: true}, Probes: []Probe{
+			top := t.TempDir()
+			s := &State{Model: "generic", Scenario: "Server", Result: &Result{TargetQPS: 12.5, Confirmed: true}, Probes: []Probe{
 				{Measured: Measured{Kind: Confirm, Valid: true, Rate: 11}, Spoiled: "lost before"},
 				{Measured: Measured{Kind: Confirm, Rate: 14}, Folder: "confirm/2"},
 				{Measured: Measured{Kind: Confirm, Valid: true, Rate: 12.5}, Folder: "confirm/3"}}}
-			folder := filepath.Join(tn.Folder, "confirm", "3")
+			folder := filepath.Join(top, "confirm", "3")
 			require.NoError(t, os.MkdirAll(filepath.Join(folder, "mlperf"), 0o700))
 			require.NoError(t, os.WriteFile(filepath.Join(folder, log), []byte("a log"), 0o600))
 			sum, err := atomicfile.SHA256(filepath.Join(folder, log))
@@ -52,18 +51,18 @@ func TestALostConfirmingRun(t *testing.T) {
 				require.NoError(t, write())
 			}
 
-			tn.recheck(s)
+			lost := s.Recheck(top)
 			if why == "" {
 				require.True(t, s.Result.Confirmed)
-				require.Empty(t, told.whys)
+				require.Empty(t, lost)
 				require.Empty(t, s.Probes[2].Spoiled)
 				return
 			}
-			require.Nil(t, s.Result, "the tune goes on")
-			require.Len(t, told.whys, 1)
-			require.Equal(t, told.whys[0], s.Probes[2].Spoiled)
-			require.Contains(t, told.whys[0], "the run that confirmed the rate is lost: ")
-			require.Contains(t, told.whys[0], why)
+			require.False(t, s.Result.Confirmed, "the tune goes on")
+			require.Equal(t, []string{s.Probes[2].Spoiled}, lost)
+			require.Equal(t, lost[0]+" (tune --resume confirms again)", s.Result.Why)
+			require.Contains(t, lost[0], "the run that confirmed the rate is lost: ")
+			require.Contains(t, lost[0], why)
 			require.Equal(t, "lost before", s.Probes[0].Spoiled)
 			require.Empty(t, s.Probes[1].Spoiled, "an INVALID run has entered the fit, and its folder is not needed")
 		})
@@ -72,19 +71,10 @@ func TestALostConfirmingRun(t *testing.T) {
 
 // A result without the step that confirmed it is not believed, and an unconfirmed one stays for its readers.
 func TestAResultWithoutItsRun(t *testing.T) {
-	tn := confirming(t, nil)
 	s := &State{Result: &Result{Confirmed: true}}
-	tn.recheck(s)
-	require.Nil(t, s.Result)
+	require.Equal(t, []string{"tune.json has no valid run that confirmed the rate"}, s.Recheck(t.TempDir()))
+	require.False(t, s.Result.Confirmed)
 	s = &State{Result: &Result{Why: "the budget is over"}}
-	tn.recheck(s)
-	require.NotNil(t, s.Result)
+	require.Empty(t, s.Recheck(t.TempDir()))
+	require.Equal(t, "the budget is over", s.Result.Why)
 }
-
-// repeats is an observer that keeps the reasons for repeated steps.
-type repeats struct {
-	silent
-	whys []string
-}
-
-func (r *repeats) Repeats(why string) { r.whys = append(r.whys, why) }

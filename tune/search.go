@@ -27,6 +27,7 @@ type Step struct {
 	Queries     int           // maximum
 	Answer      time.Duration // of Reference and Rate: how long an answer takes under load
 	InFlight    int           // of Confirm in Offline: requests in flight
+	Whole       bool          // of Rate: whether the probe goes on when it has decided
 }
 
 // String returns the kind and the load of a step.
@@ -50,6 +51,17 @@ type Measured struct {
 	Answer      time.Duration `json:"answer_ns,omitempty"`     // median time of a whole answer
 	Took        time.Duration `json:"took_ns"`
 	Valid       bool          `json:"valid,omitempty"` // of Confirm
+	Paces       []Pace        `json:"paces,omitempty"` // by window, if the time per token is limited
+	Extra       float64       `json:"extra_tokens,omitempty"`
+	Lengths     Lengths       `json:"lengths,omitempty"` // of the answers, likewise
+}
+
+// learn adds what the replies of a step show of the server's pace.
+func (m *Measured) learn(g *Goal, replies []reply) {
+	if m.Kind != Confirm && g.window() > 0 {
+		m.Paces, m.Extra = pacesOf(replies, m.Concurrency, g.window())
+		m.Lengths = lengthsOf(replies)
+	}
 }
 
 // Settings of the search.
@@ -81,6 +93,9 @@ const (
 	mostProbes       = 7
 	mostConfirms     = 4
 	validChance      = 0.88 // of a confirmation
+	studyShare       = 0.74 // share of a full-length run for which the only probe of a search by a model lasts
+	clearly          = 0.5  // share of the bearable late queries that other limits may have beside a model
+	disagree         = 1e-3 // probability beyond which the late queries of a probe contradict a model
 )
 
 // Search decides what to measure next. It is a pure function of the goal and of what was measured.
@@ -92,6 +107,8 @@ type Search struct {
 	met      float64       // answers per second of a closed loop that just meets all limits
 	answer   time.Duration // time of a whole answer there
 	grid     *Grid
+	order    func(queries int) []int // the samples of a full-length run
+	turning  *turning                // by a model of the server; nil: it has none
 	done     *Outcome
 }
 
@@ -104,8 +121,8 @@ type Outcome struct {
 	Why       string  // if not confirmed
 }
 
-// NewSearch returns a search that has measured nothing.
-func NewSearch(g *Goal) *Search { return &Search{goal: g} }
+// NewSearch returns a search that has measured nothing. order returns the samples of a full-length run.
+func NewSearch(g *Goal, order func(queries int) []int) *Search { return &Search{goal: g, order: order} }
 
 // Observe records what a step has measured.
 func (s *Search) Observe(m Measured) {
@@ -113,6 +130,33 @@ func (s *Search) Observe(m Measured) {
 	if s.curves != nil {
 		s.fit()
 	}
+	if m.Kind == Rate {
+		s.simulate()
+	}
+}
+
+// simulate finds where the runs of a model of the server turn INVALID. The late queries of the last probe must agree.
+func (s *Search) simulate() {
+	s.turning = nil
+	if m := newModel(s.goal, s.measured); m != nil && s.onlyTokensLate() {
+		s.turning = m.turning(s.quantile(0.5), s.order)
+	}
+	if t := s.turning; t != nil && !(t.rate > s.quantile(disagree) && t.rate < s.quantile(1-disagree)) {
+		s.turning = nil
+	}
+}
+
+// onlyTokensLate reports whether the last probe predicts that a run clearly meets all limits but that of the time per
+// token. A model predicts only that.
+func (s *Search) onlyTokensLate() bool {
+	m := s.last(Rate)
+	queries := s.goal.Queries(m.Rate)
+	for i, l := range s.goal.Limits {
+		if l.Metric != TPOT && m.Counts[i].Full > clearly*Bearable(s.goal.Percentile, queries)*float64(queries) {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *Search) last(k Kind) *Measured {
@@ -322,20 +366,40 @@ func (s *Search) narrow() Step {
 		low, high, _ := s.Interval()
 		return s.finish(&Outcome{Confirmed: true, Rate: c.Rate, Low: min(low, c.Rate), High: max(high, c.Rate)})
 	}
-	bound := s.bound()
-	median := min(s.quantile(0.5), bound)
-	rate := round(min(s.candidate(), bound))
 	if s.count(Confirm) == mostConfirms {
 		return s.unconfirmed(fmt.Sprintf("%d confirmations failed", mostConfirms))
 	}
+	bound := s.bound()
+	median := min(s.quantile(0.5), bound)
+	if s.studies() {
+		return s.study(median)
+	}
+	rate := round(min(s.candidate(), bound))
+	if s.turning != nil {
+		return s.confirm(rate)
+	}
 	if rate >= closeEnough*median || s.count(Rate) >= mostProbes*(1+s.count(Confirm)) {
-		rate = round(min(max(rate, leastConfirmed*median), mostConfirmed*median))
-		if step, due := s.reference(true); due {
-			return step
-		}
-		return Step{Kind: Confirm, Rate: rate}
+		return s.confirm(round(min(max(rate, leastConfirmed*median), mostConfirmed*median)))
 	}
 	return s.probe(median)
+}
+
+// confirm returns a confirmation, after a reference probe if that is due.
+func (s *Search) confirm(rate float64) Step {
+	if step, due := s.reference(true); due {
+		return step
+	}
+	return Step{Kind: Confirm, Rate: rate}
+}
+
+// studies reports whether a model determines the search: its first probe is then the only one.
+func (s *Search) studies() bool { return s.count(Rate) == 0 && newModel(s.goal, s.measured) != nil }
+
+// study returns the only probe of a search by a model.
+func (s *Search) study(rate float64) Step {
+	step := s.probe(rate)
+	step.Queries, step.Whole = max(step.Queries, int(studyShare*float64(s.goal.Queries(rate)))), true
+	return step
 }
 
 // probe returns the longest probe at a rate.
@@ -381,6 +445,10 @@ func (s *Search) Interval() (low, high float64, ok bool) {
 	}
 	tail := (1 - s.goal.Confidence) / 2
 	low, high = s.quantile(tail), s.quantile(1-tail)
+	if t := s.turning; t != nil {
+		off := math.Exp(deviations(1-tail) * math.Hypot(t.err, lineError))
+		low, high = t.rate/off, t.rate*off
+	}
 	if d := math.Abs(s.drift()); d > noticeableDrift {
 		low, high = low/(1+d), high*(1+d)
 	}
@@ -436,6 +504,9 @@ func (s *Search) quantile(p float64) float64 {
 
 // candidate returns the highest rate at which a full-length run is valid with validChance.
 func (s *Search) candidate() float64 {
+	if s.turning != nil {
+		return round(s.turning.rate * math.Exp(-s.turning.margin()))
+	}
 	grid := &s.grid.rates
 	low, high := 0, rateSteps-1 // the chance falls as the rate rises
 	for low < high {
@@ -461,3 +532,6 @@ func round(rate float64) float64 {
 	unit := math.Pow(10, math.Floor(math.Log10(rate))-3)
 	return math.Floor(rate/unit) * unit
 }
+
+// deviations returns how many standard deviations above its mean a normal deviate is with probability 1-p.
+func deviations(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -19,6 +20,9 @@ const (
 
 // Schema names the form of tune.json; docs/explanation/tuning.md describes it.
 const Schema = "mlperf-go/tune/1"
+
+// probeSchema names the form of probe.json.
+const probeSchema = "mlperf-go/tune-probe/1"
 
 // probeKind is the kind of a probe's folder. Readers of runs do not accept it as a run.
 const probeKind = "probe"
@@ -107,6 +111,14 @@ func (m *Measured) check(limits int) error {
 	case m.Kind == Saturate && !(m.Answers > 0 && m.Answers < maxRate && m.Concurrency > 0 &&
 		m.Concurrency <= mostConcurrency):
 		return fmt.Errorf("a closed loop of %d queries with %v answers per second", m.Concurrency, m.Answers)
+	}
+	if len(m.Paces) > mostWindows || !(math.Abs(m.Extra) < mostTokens) {
+		return errors.New("its windows are impossible")
+	}
+	for _, p := range m.Paces {
+		if !(p.InFlight >= 0 && p.InFlight < maxQueries && p.PerToken > 0 && p.PerToken < maxDuration.Seconds()) {
+			return fmt.Errorf("the pace %+v is impossible", p)
+		}
 	}
 	for _, c := range m.Counts {
 		if c.Queries < 0 || c.Late < 0 || !(c.Full >= 0 && c.Full < 1e12) {

@@ -166,7 +166,7 @@ func TestReferencesThatAreDue(t *testing.T) {
 
 // After the last probe, a run confirms a rate slightly below the median, however unsure the search still is.
 func TestRateOfAConfirmingRun(t *testing.T) {
-	s := NewSearch(shape{ttft: 2, tpot: 0.1}.goal())
+	s := NewSearch(shape{ttft: 2, tpot: 0.1}.goal(), everySample)
 	s.capacity, s.met = 100, 100
 	s.draw(10)
 	for range mostProbes {

@@ -66,8 +66,14 @@ type tuner struct {
 	Options
 	state  *State
 	search *Search
-	bench  *bench
+	bench  prober
 	lock   *child.Lock
+}
+
+// prober measures the steps of a search but Confirm.
+type prober interface {
+	measure(ctx context.Context, step Step) (*measured, error)
+	await(ctx context.Context) error // until each endpoint answers
 }
 
 // Run searches for the highest target QPS at which a run of the plan is VALID, and confirms it with such a run. It
@@ -206,7 +212,7 @@ func (t *tuner) begin(client *run.ProbeClient, before *State) error {
 	}
 	t.state = &State{Schema: Schema, Kind: "tune", Model: p.Row.Name, Scenario: string(p.Scenario.Scenario),
 		Dataset: dataset.SHA256, Settings: t.settings(), Goal: goal, Started: time.Now(), Probes: []Probe{}}
-	t.search = NewSearch(&t.state.Goal)
+	t.search = NewSearch(&t.state.Goal, client.Order)
 	if before == nil {
 		t.bench = newBench(client, t.Observer, &t.state.Goal, 0)
 		return nil
@@ -216,7 +222,9 @@ func (t *tuner) begin(client *run.ProbeClient, before *State) error {
 		return exit.Usage(exit.CodeTuneChanged, "Give the same settings, or choose another --output-dir",
 			"the tune in %s had other settings: %s", t.Folder, child.Differences(before.terms(), t.state.terms()))
 	}
-	t.recheck(before)
+	for _, why := range before.Recheck(t.Folder) {
+		t.Observer.Repeats(why)
+	}
 	t.state.Started, t.state.SpentS, t.state.Probes = before.Started, before.SpentS, before.Probes
 	for i := range t.state.Probes {
 		if t.state.Probes[i].Spoiled == "" {
@@ -247,6 +255,11 @@ func (t *tuner) run(ctx context.Context, client *run.ProbeClient, before *State)
 		t.state = before // begin has compared its settings
 		return nil
 	}
+	return t.steps(ctx)
+}
+
+// steps measures what the search asks for until it ends, and writes tune.json after each step.
+func (t *tuner) steps(ctx context.Context) error {
 	bounded, stop := t.bounded(ctx)
 	defer stop()
 	spoiled := 0
@@ -289,7 +302,7 @@ func (t *tuner) run(ctx context.Context, client *run.ProbeClient, before *State)
 					"a probe was spoiled %d times in a row; the last time: %s", spoiled, p.Spoiled)
 			}
 			t.Observer.Repeats(p.Spoiled)
-			if err := client.AwaitEndpoints(bounded); err != nil {
+			if err := t.bench.await(bounded); err != nil {
 				return t.stopped(bounded, step, err)
 			}
 			continue
@@ -361,7 +374,7 @@ type probeFile struct {
 }
 
 func (p *Probe) write(folder string, access atomicfile.Access) error {
-	return access.WriteJSON(filepath.Join(folder, ProbeName), probeFile{"mlperf-go/probe/1", probeKind, *p})
+	return access.WriteJSON(filepath.Join(folder, ProbeName), probeFile{probeSchema, probeKind, *p})
 }
 
 // confirm runs LoadGen's test of the full length in a process of its own.
@@ -485,6 +498,12 @@ func (t *tuner) left() time.Duration {
 		}
 		return t.about(Step{Kind: Confirm, Rate: rate})
 	}
-	probes := max(1, usualProbes-t.search.count(Rate))
-	return t.about(Step{Kind: Confirm, Rate: rate}) + time.Duration(probes)*t.about(t.search.probe(rate))
+	probe, probes := t.search.probe(rate), max(1, usualProbes-t.search.count(Rate))
+	switch {
+	case t.search.turning != nil:
+		probes = 0
+	case t.search.studies():
+		probe, probes = t.search.study(rate), 1
+	}
+	return t.about(Step{Kind: Confirm, Rate: rate}) + time.Duration(probes)*t.about(probe)
 }

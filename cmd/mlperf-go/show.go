@@ -132,6 +132,9 @@ func readShown(folder string, answers bool, percentiles []float64) (*shown, erro
 		func() (bool, error) { return readState(s, &s.Experiment, experiment.ReadState, exit.CodeExperiment) },
 	} {
 		if found, err := read(); found || err != nil {
+			if s.Tune != nil {
+				s.Tune.Recheck(s.Folder)
+			}
 			return s, err
 		}
 	}

@@ -50,7 +50,7 @@ func TestATuneWaitsForItsEndpoint(t *testing.T) {
 // folder.
 func (d *tuned) replay(s *tune.State) {
 	d.t.Helper()
-	search, rates, sent := tune.NewSearch(&s.Goal), 0, d.sentByRun(s)
+	search, rates, sent := tune.NewSearch(&s.Goal, nil), 0, d.sentByRun(s) // nothing limits the time per token
 	for i := range s.Probes {
 		p := &s.Probes[i]
 		if p.Spoiled != "" {

@@ -13,11 +13,15 @@ import (
 )
 
 // Simulate serves the simulator in this process until the test ends. It answers with random tokens: the first one
-// after ttft, and each further one after tpot. Simulate returns the URL, and the server.
-func Simulate(t testing.TB, ttft, tpot time.Duration) (string, *sim.Server) {
+// after ttft, and each further one after tpot. Other settings can be changed. Simulate returns the URL, and the
+// server.
+func Simulate(t testing.TB, ttft, tpot time.Duration, change ...func(*sim.Config)) (string, *sim.Server) {
 	t.Helper()
 	config := sim.DefaultConfig()
 	config.TTFT, config.TPOT, config.Answers = ttft, tpot, sim.AnswerRandom
+	for _, f := range change {
+		f(&config)
+	}
 	s, err := sim.New(config)
 	require.NoError(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -2,6 +2,7 @@ package schematest
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,16 +28,29 @@ var records = map[string]record{
 	"bench.json":       recordOf("bench.schema.json", schema.Bench),
 	"calibration.json": recordOf("calibration.schema.json", schema.Calibration),
 	"tune.json":        recordOf("tune.schema.json", schema.Tune),
-	probeName:          recordOf("tune.schema.json#/$defs/probe_file", schema.Tune),
 }
 
-// probeName is the file of a step of a tune, and of those of a sweep or an experiment, which have other fields.
+// probes are the forms of probe.json, the file of a step of a tune, a sweep or an experiment, by their "schema" fields.
+var probes = map[string]record{
+	"mlperf-go/tune-probe/1":       recordOf("tune.schema.json#/$defs/probe_file", schema.Tune),
+	"mlperf-go/sweep-probe/1":      recordOf("sweep.schema.json#/$defs/probe_file", schema.Sweep),
+	"mlperf-go/experiment-probe/1": recordOf("experiment.schema.json#/$defs/probe_file", schema.Experiment),
+}
+
+// probeName is the name of those files.
 const probeName = "probe.json"
 
-// ofTune reports whether a probe.json is that of a tune, which is two folders above it.
-func ofTune(path string) bool {
-	_, err := os.Stat(filepath.Join(filepath.Dir(path), "..", "..", "tune.json"))
-	return err == nil
+// probe returns the schema of the text of a probe.json.
+func probe(text []byte) (r record, err error) {
+	var file struct{ Schema string }
+	if err = json.Unmarshal(text, &file); err != nil {
+		return r, err
+	}
+	r, ok := probes[file.Schema]
+	if !ok {
+		return r, fmt.Errorf("no probe.json has the schema %q", file.Schema)
+	}
+	return r, nil
 }
 
 func recordOf(name string, text []byte) record {
@@ -79,8 +93,8 @@ type tester interface {
 	Errorf(format string, args ...any)
 }
 
-// Records validates every run.json, bench.json, calibration.json and tune.json below a folder, and the probe.json of
-// each step of a tune. The folder may be missing.
+// Records validates every run.json, bench.json, calibration.json, tune.json and probe.json below a folder. The folder
+// may be missing.
 func Records(t tester, folder string) {
 	t.Helper()
 	if err := Check(folder, nil); err != nil {
@@ -100,10 +114,13 @@ func Check(folder string, except func(text []byte) bool) error {
 			return err
 		}
 		r, ok := records[e.Name()]
-		if !ok || !e.Type().IsRegular() || e.Name() == probeName && !ofTune(path) {
+		if !ok && e.Name() != probeName || !e.Type().IsRegular() {
 			return nil
 		}
 		text, err := os.ReadFile(path)
+		if err == nil && !ok {
+			r, err = probe(text)
+		}
 		if err == nil && (except == nil || !except(text)) {
 			err = r.validate(text)
 		}

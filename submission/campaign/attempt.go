@@ -215,11 +215,15 @@ func (a attempt) moveAside() error {
 	}
 }
 
-// continues reports whether the next process of a tune continues the one in the folder, which was interrupted.
+// continues reports whether the next process of a tune continues the one in the folder, which was interrupted or has
+// lost its confirming run.
 func (a attempt) continues() bool {
-	s, err := tune.ReadState(a.c.folder(a.task.Step))
-	before := a.entry.Settings
-	return err == nil && s.Result == nil && (before == nil || len(changes(before, a.task.Settings)) == 0)
+	folder := a.c.folder(a.task.Step)
+	s, err := tune.ReadState(folder)
+	if err != nil || a.entry.Settings != nil && len(changes(a.entry.Settings, a.task.Settings)) > 0 {
+		return false
+	}
+	return s.Result == nil || s.Result.Confirmed && len(s.Recheck(folder)) > 0 && !s.Result.Confirmed
 }
 
 // takeConfirmed makes the run that confirmed a scenario's tune its performance run, and reports whether there is one

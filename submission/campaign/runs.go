@@ -57,7 +57,13 @@ func (c *Runs) lookTuned(t Task) Finding {
 	}
 	f := c.want(Task{Step: Step{t.Scenario, layout.Performance}, Settings: t.Settings}).
 		Judge(filepath.Join(c.folder(t.Step), s.Result.Run))
-	if f.Status != Done && f.Why != "" {
+	if f.Status == Done {
+		return f
+	}
+	if lost := s.Recheck(c.folder(t.Step)); len(lost) > 0 && !s.Result.Confirmed {
+		return Finding{Status: Pending, Code: codeInterrupted, Why: lost[len(lost)-1]}
+	}
+	if f.Why != "" {
 		f.Why = "its confirming run does not count: " + f.Why
 	}
 	return f

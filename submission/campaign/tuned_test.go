@@ -113,8 +113,34 @@ func TestTestsFollowTheTune(t *testing.T) {
 	write(&tune.Result{TargetQPS: 12.5, Confirmed: true, Run: "confirm/1"})
 	require.Equal(t, "12.5", c.follow(task).Settings[keyTargetQPS])
 	require.Equal(t, Pending, c.lookTuned(step).Status, "its run is gone")
+	require.Contains(t, c.lookTuned(step).Why, "has no valid run that confirmed the rate")
 	write(&tune.Result{TargetQPS: 12.5, Confirmed: true, Run: "../elsewhere"})
 	require.Equal(t, Crashed, c.lookTuned(step).Status, "not a run of this tune")
+}
+
+// A tune that was interrupted or has lost its confirming run is continued, unless its settings have changed.
+func TestATuneIsContinued(t *testing.T) {
+	c := &Campaign{Runs: Runs{Of: Of{Model: "llama3.1-8b", System: "s"}, Folder: t.TempDir()}}
+	task := Task{Step: Step{models.Server, Tune}, Tuned: true, Settings: Settings{"min-queries": "459"}}
+	for name, r := range map[string]*tune.Result{
+		"interrupted": nil, "confirmed": {TargetQPS: 12.5, Confirmed: true, Run: "confirm/1"},
+		"not confirmed": {Why: "drift"},
+	} {
+		p := tune.Probe{Folder: "confirm/1", Measured: tune.Measured{Kind: tune.Confirm, Valid: true, Rate: 12.5,
+			Counts: make([]tune.Count, 1)}}
+		text, err := json.Marshal(tune.State{Schema: tune.Schema, Kind: "tune", Goal: tune.Goal{Percentile: 0.99,
+			Confidence: 0.95, Limits: []tune.Limit{{Metric: tune.TTFT, Limit: 1}}}, Result: r, Probes: []tune.Probe{p}})
+		require.NoError(t, err)
+		require.NoError(t, os.MkdirAll(c.folder(task.Step), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(c.folder(task.Step), tune.FileName), text, 0o644))
+		a := attempt{c: c, task: task, entry: &Entry{Settings: task.Settings}}
+		require.Equal(t, name != "not confirmed", a.continues(), name)
+		a.entry.Settings = Settings{"min-queries": "460"}
+		require.False(t, a.continues(), name)
+		if name == "confirmed" {
+			require.Contains(t, c.lookTuned(task).Why, "the run that confirmed the rate is lost: there is no folder")
+		}
+	}
 }
 
 // A copied run is complete, private files stay private, and links are left out.

@@ -129,7 +129,7 @@ func TestRefusedRuns(t *testing.T) {
 			require.NoError(e.t, os.Remove(filepath.Join(folder(e, layout.Performance), record.FileName)))
 		}, []string{"crashed@Server/performance"}, "CRASHED"},
 		{"a probe of a tune", func(e *example) {
-			e.write(filepath.Join(folder(e, layout.Performance), "probe.json"), `{"schema":"mlperf-go/probe/1","kind":"probe"}`)
+			e.write(filepath.Join(folder(e, layout.Performance), "probe.json"), `{"schema":"mlperf-go/tune-probe/1","kind":"probe"}`)
 		}, []string{"probe@Server/performance"}, `its probe.json has the kind "probe", so it is not a test`},
 		{"an experiment", func(e *example) {
 			e.write(filepath.Join(folder(e, layout.Performance), "experiment.json"), `{"kind":"experiment"}`)
