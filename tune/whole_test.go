@@ -67,7 +67,7 @@ func TestAWholeTune(t *testing.T) {
 	require.Fail(t, "no tune confirmed a rate")
 }
 
-// slots is how many queries the server answers at a time, each within 34 ms.
+// slots is how many queries the server answers at a time. Each takes 34 ms.
 const slots = 8
 
 func state(t *testing.T, folder string) *State {
@@ -136,7 +136,7 @@ func goesOn(t *testing.T, o Options) {
 		target, _, ok := last.Rate()
 		require.True(t, ok)
 		require.InEpsilon(t, r.TargetQPS, target, 1e-3)
-		require.Less(t, target, slots/.034)
+		require.Less(t, target, 2*slots/.034, "a short run may exceed the capacity, as the limit allows a queue")
 		require.Greater(t, target, 50.0)
 	}
 }
