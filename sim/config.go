@@ -41,14 +41,17 @@ type Config struct {
 	// no profiler.
 	ProfileLog string
 
-	TTFT           time.Duration // from the end of the prefill to the first token
-	TPOT           time.Duration // between tokens of one sequence
-	PrefillRate    float64       // prompt tokens per second of the one prefill resource; 0: no prefill time
-	MaxNumSeqs     int           // sequences running at once
-	MaxModelLen    int           // prompt and output tokens of one sequence
-	KVTokens       int           // KV budget in tokens; 0: MaxNumSeqs x MaxModelLen / 4, at least MaxModelLen
-	TokensPerEvent int           // tokens in one streamed event; the first event always has one
-	OutputTokens   int           // length of a random answer, its EOS included
+	TTFT time.Duration // from the end of the prefill to the first token
+	TPOT time.Duration // between tokens of one sequence
+	// TPOTPerSequence is what each further running sequence adds to TPOT. The times that SGLang and Ollama report in
+	// answers are without it.
+	TPOTPerSequence time.Duration
+	PrefillRate     float64 // prompt tokens per second of the one prefill resource; 0: no prefill time
+	MaxNumSeqs      int     // sequences running at once
+	MaxModelLen     int     // prompt and output tokens of one sequence
+	KVTokens        int     // KV budget in tokens; 0: MaxNumSeqs x MaxModelLen / 4, at least MaxModelLen
+	TokensPerEvent  int     // tokens in one streamed event; the first event always has one
+	OutputTokens    int     // length of a random answer, its EOS included
 
 	Faults Faults
 	// OnDie is called from a separate goroutine when the fault "die" occurs; nil: Serve resets every connection and
@@ -118,6 +121,8 @@ func (c *Config) check() error {
 		return bad("ttft", c.TTFT, "between 0 and 24h")
 	case c.TPOT < 0 || c.TPOT > time.Hour:
 		return bad("tpot", c.TPOT, "between 0 and 1h")
+	case c.TPOTPerSequence < 0 || c.TPOTPerSequence > time.Second:
+		return bad("tpot-per-sequence", c.TPOTPerSequence, "between 0 and 1s")
 	case c.IdleTimeout <= 0:
 		return bad("the idle timeout", c.IdleTimeout, "above 0")
 	case math.IsNaN(c.PrefillRate) || math.IsInf(c.PrefillRate, 0) || c.PrefillRate < 0 || c.PrefillRate > 0 &&

@@ -66,8 +66,8 @@ func (r *reply) counts() (promptTokens, tokens int) {
 
 // engine models continuous batching. A sequence waits in order of arrival for a slot and for KV room (prompt plus whole
 // answer, so that nothing is preempted). Its prefill waits for the single prefill resource; its first token is due TTFT
-// after the prefill, the others every TPOT. Each time is computed from scheduled times, never from when the engine woke
-// up, so lateness does not accumulate.
+// after the prefill, the others every TPOT, or later if more sequences run. Each time is computed from scheduled times,
+// never from when the engine woke up, so lateness does not accumulate.
 type engine struct {
 	cfg   *Config
 	meter *meters
@@ -191,8 +191,10 @@ func (e *engine) start(q *sequence, at int64) {
 		e.prefillFree = ready
 	}
 	q.first = ready + int64(e.cfg.TTFT)*max(q.reply.plan.slowdown, 1)
-	q.due = e.dueOf(q)
+	q.due = q.first
 	heap.Push(&e.running, q)
+	q.due = e.dueOf(q) // itself included
+	heap.Fix(&e.running, q.slot)
 	m.promptTokens.Add(int64(len(q.prompt)))
 	m.queue.observe(at - q.reply.arrival)
 	m.waiting.Add(-1)
@@ -213,9 +215,11 @@ func (q *sequence) eventEnd() int {
 	return min(q.sent+q.reply.group, len(q.tokens))
 }
 
-// dueOf returns the time of the next event: that of its last token.
+// dueOf returns the time of the next event: that of its last token. The sequences that run when the event before is
+// sent, or when an answer that is not streamed starts, determine how long a token takes.
 func (e *engine) dueOf(q *sequence) int64 {
-	return q.first + int64(max(q.eventEnd()-1, 0))*int64(e.cfg.TPOT)
+	each := e.cfg.TPOT + e.cfg.TPOTPerSequence*time.Duration(max(len(e.running)-1, 0))
+	return q.due + int64(max(q.eventEnd()-max(q.sent, 1), 0))*int64(each)
 }
 
 // step writes every event of q that is due, in one write.
@@ -280,7 +284,7 @@ func (e *engine) countPlain(q *sequence) {
 	e.meter.generatedTokens.Add(n)
 	e.meter.ttft.observe(q.first - q.reply.arrival)
 	if n > 1 {
-		e.meter.itl.observeN(int64(e.cfg.TPOT), n-1)
+		e.meter.itl.observeN((q.due-q.first)/(n-1), n-1)
 	}
 }
 

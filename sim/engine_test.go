@@ -164,6 +164,37 @@ func TestScheduleWithoutSockets(t *testing.T) {
 	require.Zero(t, d.due, "the first that waits goes first")
 }
 
+// TestTokensTakeLongerUnderLoad: a token takes as long as the sequences that run when the one before is sent require.
+func TestTokensTakeLongerUnderLoad(t *testing.T) {
+	cfg := fastConfig()
+	cfg.TTFT, cfg.TPOT, cfg.TPOTPerSequence = 5*time.Millisecond, time.Millisecond, 100*time.Microsecond
+	e := &engine{cfg: &cfg, meter: newMeters()}
+	add := func(stream bool) *sequence {
+		q := &sequence{reply: &reply{stream: stream, group: 1}, tokens: make([]int32, 11)}
+		q.reply.seqs = []*sequence{q}
+		e.arrive(q.reply)
+		return q
+	}
+	send := func(q *sequence) time.Duration {
+		before := q.due
+		q.sent = q.eventEnd()
+		q.due = e.dueOf(q)
+		return time.Duration(q.due - before)
+	}
+	a := add(true)
+	require.Equal(t, 5*time.Millisecond, time.Duration(a.due), "the first token takes as long as ever")
+	require.Equal(t, time.Millisecond, send(a))
+	b := add(true)
+	require.Equal(t, 1100*time.Microsecond, send(a))
+	require.Equal(t, 1100*time.Microsecond, send(b))
+	whole := add(false)
+	require.Equal(t, 17*time.Millisecond, time.Duration(whole.due), "by the three that run at its start")
+	require.Equal(t, 1200*time.Microsecond, send(a))
+	e.leave(b)
+	e.leave(whole)
+	require.Equal(t, time.Millisecond, send(a))
+}
+
 func TestKVBudget(t *testing.T) {
 	v := serve(t, func(c *Config) {
 		c.MaxModelLen, c.KVTokens, c.OutputTokens, c.TTFT = 50, 100, 10, 3*time.Millisecond

@@ -14,7 +14,7 @@ type model struct {
 	limit     float64 // s per token
 	window    float64 // s
 	base, per float64 // s of a token: base + per*requests in flight
-	first     float64 // s to the first token of the idle server
+	first     float64 // s to the first token, by the longest step
 	extra     float64 // tokens that the server computes in addition to those of each answer, by the longest step
 	noise     []float64
 	known     map[int]int // tokens of the answers, by sample
@@ -54,19 +54,12 @@ func newModel(g *Goal, steps []Measured) *model {
 	most, longest := 0.0, 0
 	for i := range steps {
 		if n := len(steps[i].Paces); n > longest {
-			longest, m.extra = n, steps[i].Extra
+			longest, m.extra, m.first = n, steps[i].Extra, steps[i].First
 		}
 		paces = append(paces, steps[i].Paces...)
 		steps[i].Lengths.each(func(sample, tokens int) { m.known[sample] = tokens })
 		for _, p := range steps[i].Paces {
 			most = max(most, p.InFlight)
-		}
-		if steps[i].Kind == Idle {
-			for k, l := range g.Limits {
-				if l.Metric == TTFT {
-					m.first = steps[i].Medians[k]
-				}
-			}
 		}
 	}
 	if m.line(paces); !(m.base > 0 && m.per > 0) || (m.limit-m.base)/m.per > beyond*most {

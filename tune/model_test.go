@@ -54,6 +54,7 @@ func TestWindowsOfAVirtualServer(t *testing.T) {
 		require.InDelta(t, 0, mean, 0.03)
 		require.InDelta(t, sh.noise, deviation, 0.02)
 		require.InDelta(t, 0.45, m.Extra, 0.3)
+		require.InDelta(t, 0.05, m.First, 1e-6)
 		n := 0
 		m.Lengths.each(func(sample, tokens int) {
 			n++
@@ -81,6 +82,10 @@ func TestServersWithoutAModel(t *testing.T) {
 			m.Paces = append(m.Paces, c.pace(i))
 		}
 		require.Equal(t, c.ok, newModel(g, []Measured{m}) != nil, name)
+		if m.First = 0.3; c.ok {
+			tokensOnly := &Goal{Limits: []Limit{{TPOT, time.Duration(shapes[2].tpot * float64(time.Second))}}}
+			require.InDelta(t, 0.3, newModel(tokensOnly, []Measured{m}).first, 0, "without a limit of the first token too")
+		}
 		m.Lengths = nil
 		require.Nil(t, newModel(g, []Measured{m}), name)
 	}

@@ -144,6 +144,17 @@ func solve(a [][]float64, y []float64) []float64 {
 	return x
 }
 
+// firstToken returns the median time to the first token in s; 0: no reply has one.
+func firstToken(replies []reply) float64 {
+	var list []float64
+	for _, r := range replies {
+		if 0 <= r.due && r.due <= r.first {
+			list = append(list, r.first-r.due)
+		}
+	}
+	return medianOf(list)
+}
+
 // Lengths are the tokens of answers, as a list of varints by sample; 0: unknown. In JSON they are a short text.
 type Lengths []byte
 

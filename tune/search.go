@@ -53,14 +53,15 @@ type Measured struct {
 	Valid       bool          `json:"valid,omitempty"` // of Confirm
 	Paces       []Pace        `json:"paces,omitempty"` // by window, if the time per token is limited
 	Extra       float64       `json:"extra_tokens,omitempty"`
-	Lengths     Lengths       `json:"lengths,omitempty"` // of the answers, likewise
+	First       float64       `json:"first_token_s,omitempty"` // median time to the first token, likewise
+	Lengths     Lengths       `json:"lengths,omitempty"`       // of the answers, likewise
 }
 
 // learn adds what the replies of a step show of the server's pace.
 func (m *Measured) learn(g *Goal, replies []reply) {
 	if m.Kind != Confirm && g.window() > 0 {
 		m.Paces, m.Extra = pacesOf(replies, m.Concurrency, g.window())
-		m.Lengths = lengthsOf(replies)
+		m.Lengths, m.First = lengthsOf(replies), firstToken(replies)
 	}
 }
 

@@ -52,6 +52,7 @@ type Probe struct {
 	Lag     bool      `json:"client_lag,omitempty"` // whether the client was too late: its limit, not the server's
 	Low     float64   `json:"low,omitempty"`        // of the highest valid rate, after this step
 	High    float64   `json:"high,omitempty"`
+	ByPace  bool      `json:"by_pace,omitempty"` // whether the server's pace determined them, not the late queries
 }
 
 // Result is what a tune found.
@@ -112,7 +113,8 @@ func (m *Measured) check(limits int) error {
 		m.Concurrency <= mostConcurrency):
 		return fmt.Errorf("a closed loop of %d queries with %v answers per second", m.Concurrency, m.Answers)
 	}
-	if len(m.Paces) > mostWindows || !(math.Abs(m.Extra) < mostTokens) {
+	if len(m.Paces) > mostWindows || !(math.Abs(m.Extra) < mostTokens) ||
+		!(m.First >= 0 && m.First < maxDuration.Seconds()) {
 		return errors.New("its windows are impossible")
 	}
 	for _, p := range m.Paces {

@@ -285,7 +285,7 @@ func (t *tuner) steps(ctx context.Context) error {
 			spoiled = 0
 			t.search.Observe(p.Measured)
 			if low, high, ok := t.search.Interval(); ok {
-				p.Low, p.High = low, high
+				p.Low, p.High, p.ByPace = low, high, t.search.turning != nil
 			}
 		}
 		t.state.Probes = append(t.state.Probes, *p)
@@ -435,11 +435,13 @@ func (t *tuner) confirmed(step Step, r *record.Record) (Measured, string) {
 		m.Answers = r.Throughput.Requests
 	}
 	worst := false
-	for i, l := range t.state.Goal.Limits {
+	for _, l := range t.state.Goal.Limits {
 		c := Count{}
-		if i < len(r.Tails) && r.Tails[i].What == string(l.Metric) {
-			c = Count{Queries: r.Tails[i].Queries, Late: r.Tails[i].Over, Full: float64(r.Tails[i].Over)}
-			worst = worst || r.Tails[i].Lost()
+		for i := range r.Tails { // a run without a limit of the first token has a tail of it nevertheless
+			if tail := &r.Tails[i]; tail.What == string(l.Metric) {
+				c = Count{Queries: tail.Queries, Late: tail.Over, Full: float64(tail.Over)}
+				worst = worst || tail.Lost()
+			}
 		}
 		m.Counts = append(m.Counts, c)
 	}

@@ -54,6 +54,8 @@ func (cmd simCommand) command() *cli.Command {
 				"default: the synthetic vocabulary"},
 			durationFlag(cli.GenericFlag{Name: "ttft", Usage: "time from the end of the prefill to the first token"}, d.TTFT),
 			durationFlag(cli.GenericFlag{Name: "tpot", Usage: "time between the tokens of a sequence"}, d.TPOT),
+			durationFlag(cli.GenericFlag{Name: "tpot-per-sequence", Usage: "time that each further running sequence adds to " +
+				"that of --tpot"}, d.TPOTPerSequence),
 			&cli.Float64Flag{Name: "prefill-rate", Value: d.PrefillRate, Usage: "prompt tokens per second; 0: no prefill time"},
 			&cli.IntFlag{Name: "max-num-seqs", Value: d.MaxNumSeqs, Usage: "sequences that run at the same time"},
 			&cli.IntFlag{Name: "max-model-len", Value: d.MaxModelLen, Usage: "longest sequence, in prompt and output tokens"},
@@ -91,6 +93,7 @@ func (cmd simCommand) simulate(c *cli.Context, cfg sim.Config) error {
 	cfg.ProfileLog = c.String("profile-log")
 	cfg.Dialect, cfg.Incremental = c.String("dialect"), c.Bool("incremental-streaming-output")
 	cfg.TTFT, cfg.TPOT, cfg.PrefillRate = c.Duration("ttft"), c.Duration("tpot"), c.Float64("prefill-rate")
+	cfg.TPOTPerSequence = c.Duration("tpot-per-sequence")
 	cfg.MaxNumSeqs, cfg.MaxModelLen, cfg.KVTokens = c.Int("max-num-seqs"), c.Int("max-model-len"), c.Int("kv-tokens")
 	cfg.TokensPerEvent, cfg.OutputTokens = c.Int("tokens-per-event"), c.Int("output-tokens")
 	var err error

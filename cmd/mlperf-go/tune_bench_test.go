@@ -14,7 +14,7 @@ import (
 )
 
 // TestRealTunes measures tunes in real time, with confirming runs of 20 s. TUNE_REAL is their number; make bench runs
-// two in each of its five rounds.
+// two in each of its five rounds. Every second one limits the time per token.
 func TestRealTunes(t *testing.T) {
 	n, err := strconv.Atoi(os.Getenv("TUNE_REAL"))
 	if err != nil || n < 1 {
@@ -22,11 +22,12 @@ func TestRealTunes(t *testing.T) {
 	}
 	const bisection = 7 * 20 // s: seven runs, as in package tune
 	confirmed, runs, spent := 0, 0, 0.0
-	for range n {
-		d := newTuned(t)
-		p := start(t, d.folder, "tune", "--model", "generic", "--scenario", "Server", "--served-model", "m", "--dataset",
-			d.dataset, "--endpoint", d.url, "--ttft-limit", "500ms", "--min-duration", "20s", "--min-queries", "460",
-			"--output-dir", d.folder, "--no-progress")
+	for i := range n {
+		d, limits := newTuned(t), []string{"--ttft-limit", "500ms"}
+		if i%2 == 1 {
+			d, limits = newPaced(t), pacedLimit
+		}
+		p := d.limited(append(limits, "--min-duration", "20s")...)
 		require.Contains(t, []int{0, run.ExitInvalid}, p.end(15*time.Minute), "%s", p.stderr.String())
 		s, err := tune.ReadState(d.folder)
 		require.NoError(t, err)

@@ -58,9 +58,15 @@ func (d *tuned) serve(more ...string) (url string, server *exec.Cmd) {
 // tune starts the tune or continues it.
 func (d *tuned) tune(more ...string) *process {
 	d.t.Helper()
+	return d.limited(append([]string{"--ttft-limit", "800ms", "--min-duration", "2s"}, more...)...)
+}
+
+// limited is tune with other limits.
+func (d *tuned) limited(flags ...string) *process {
+	d.t.Helper()
 	return start(d.t, d.folder, append([]string{"tune", "--model", "generic", "--scenario", "Server", "--served-model",
-		"m", "--dataset", d.dataset, "--endpoint", d.url, "--ttft-limit", "800ms", "--min-duration", "2s", "--min-queries",
-		"460", "--output-dir", d.folder, "--no-progress", "--log-format", "json"}, more...)...)
+		"m", "--dataset", d.dataset, "--endpoint", d.url, "--min-queries", "460", "--output-dir", d.folder, "--no-progress",
+		"--log-format", "json"}, flags...)...)
 }
 
 // steps waits until the tune has measured a number of steps, or has ended.
