@@ -334,7 +334,8 @@ func TestPalettes(t *testing.T) {
 	}
 }
 
-// The estimate of memory is at least what the values take, and far below the limit for values as a table has them.
+// The estimate of memory is at least what the values take, for containers about that, and far below the limit for
+// values as a table has them.
 func TestEstimateOfMemory(t *testing.T) {
 	const any16, n = 16, 1000
 	long := strings.Repeat("x", n)
@@ -355,6 +356,7 @@ func TestEstimateOfMemory(t *testing.T) {
 		"values":         {list(strings.Repeat("K\x01", n) + "N"), any16 * n},
 		"more values":    {"](Ne(" + strings.Repeat("K\x01", n) + "e", any16 * n},
 		"tuple":          {"(" + strings.Repeat("N", n) + "t", any16 * n},
+		"object":         {name("numpy", "dtype") + ")R(" + strings.Repeat("N", n) + "e", any16 * n},
 		"dict":           {"}(" + strings.Repeat("NN", n) + "u", 2 * any16 * n},
 		"dict of a mark": {"(" + strings.Repeat("NN", n) + "d", 2 * any16 * n},
 		"list of a mark": {"(" + strings.Repeat("N", n) + "l", any16 * n},
@@ -372,6 +374,9 @@ func TestEstimateOfMemory(t *testing.T) {
 		}
 		require.EqualValues(t, len(c.stream), m.passed, name)
 		require.GreaterOrEqual(t, m.held, int64(c.least), name)
+		if c.least >= any16*n {
+			require.Less(t, m.held, int64(2*c.least+400), name)
+		}
 		if !slices.Contains([]string{"tuple", "dict", "dicts", "lists", "memo"}, name) { // real ones have elements
 			require.LessOrEqual(t, m.held, heldPerByte*m.passed, name)
 		}

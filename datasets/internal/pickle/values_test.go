@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -223,6 +224,20 @@ func TestLinesOfEveryOpcode(t *testing.T) {
 	for _, text := range []string{"", "'", "\"", "aa", "a'a", "'a", "a'", "'a\"", "abba"} {
 		_, err := Read(strings.NewReader("](S"+text+"\ne."), testNames)
 		require.ErrorContains(t, err, "a string without its quotes", text)
+	}
+}
+
+// A line that arrives byte by byte may have as many bytes as its limit, and no more.
+func TestLimitOfALine(t *testing.T) {
+	for n, want := range map[int]string{20: "", 21: "an overlong line"} {
+		in := input{r: iotest.OneByteReader(strings.NewReader(strings.Repeat("1", n) + "\n"))}
+		line, err := in.line(20)
+		if want != "" {
+			require.ErrorContains(t, err, want)
+			continue
+		}
+		require.NoError(t, err)
+		require.Len(t, line, n)
 	}
 }
 
