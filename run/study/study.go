@@ -3,6 +3,7 @@ package study
 import (
 	"context"
 	"errors"
+	"maps"
 
 	"github.com/mlperf-go/mlperf-go/internal/statefile"
 	"github.com/mlperf-go/mlperf-go/run"
@@ -85,8 +86,6 @@ func (s *Study) Run(ctx context.Context, begin func() error, measure func(*run.P
 // simulator's address, which differs from time to time.
 func Settings(p *plan.Plan, made map[string]bool) []string {
 	except := map[string]bool{"endpoint": p.Config.Origin("endpoint") == plan.SimulatorOrigin}
-	for name := range made {
-		except[name] = true
-	}
+	maps.Copy(except, made)
 	return append([]string{}, child.Flags(p.Config, except)...)
 }
