@@ -67,6 +67,7 @@ func TestTermsOfASweep(t *testing.T) {
 		require.False(t, state().same(other), name)
 		require.Contains(t, other.terms(), name)
 	}
+	require.NotContains(t, strings.Join(state().terms(), " "), "limit", "limits that are not set")
 	before := state(point(1, 1, 1, 1))
 	before.Started, before.IdleAnswerS = time.Unix(5, 0), 7
 	now := state()

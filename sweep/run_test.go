@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,12 +34,18 @@ type events struct {
 	points  []Point
 	left    []time.Duration
 
-	measured, repeated func() // called after each load, and before it is measured again; nil: nothing
+	// Called while a load is measured, after it, and before it is measured again; nil: nothing.
+	progress, measured, repeated func()
 }
 
 func (*events) Waiting(string)                       {}
 func (*events) Preflighted(*run.Preflight, []string) {}
-func (*events) Progress(run.Progress)                {}
+
+func (e *events) Progress(run.Progress) {
+	if e.progress != nil {
+		e.progress()
+	}
+}
 
 func (e *events) Repeats(*Point) {
 	if e.repeats++; e.repeated != nil {
@@ -103,6 +110,13 @@ func runs(t *testing.T, url, folder string) {
 	require.ErrorContains(t, err, `the server does not serve "another"`)
 	model := sim.DefaultConfig().Model
 	var first events
+	var shows atomic.Bool
+	first.progress = func() {
+		shows.Store(true)
+		time.Sleep(100 * time.Millisecond) // a slow terminal
+		shows.Store(false)
+	}
+	first.measured = func() { require.False(t, shows.Load(), "the last progress of a load comes before its point") }
 	state, err := Run(t.Context(), options(t, url, model, folder, &first, 4, 1))
 	require.NoError(t, err)
 	require.Equal(t, []float64{4, 1}, first.begun)
