@@ -156,7 +156,7 @@ func runWithout(ctx context.Context, p Program, l Limits, without ...wall) (*Res
 	if c.group.exceeded() {
 		cause = causes[AtMemory]
 	}
-	_ = c.group.remove() // a group that stays is empty; sweepGroups of a later process removes it
+	_ = c.group.remove() // a group that stays is empty; a later process removes it
 	if err := cancelled(ctx, nil); err != nil {
 		return nil, err
 	}
