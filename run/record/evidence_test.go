@@ -337,6 +337,12 @@ func TestEachRuleAlone(t *testing.T) {
 				{LimitMax: 40, ConnectionsMax: 40}, {QueueMax: 5}}
 		}, verdict: Invalid, codes: []Code{CodeClientLag}, text: "the client is too slow for this load; check",
 			exit: exit.StatusInvalid},
+		"sent late without local ports": {change: func(e *Evidence) {
+			e.Record.Client.DispatchLagUS.P99 = 3e5
+			e.Record.Client.Exhausted.Ports = 1
+			e.Record.Client.Loops = []backends.LoopStats{{LimitMax: 40, ConnectionsMax: 40, QueueMax: 1}}
+		}, verdict: Invalid, codes: []Code{CodeLocalPorts, CodeClientLag}, text: "the client is too slow for this load",
+			exit: exit.StatusInvalid},
 		"errors that follow from failures": {change: func(e *Evidence) {
 			e.Record.Samples.Failed, e.Record.Samples.FailedByReason = 2, map[ledger.Reason]int64{"http_500": 2}
 			e.Logs.Errors, e.Logs.ErrorTexts = 2, []mllog.Text{{Text: noTokenError, Count: 2}}

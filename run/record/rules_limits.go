@@ -135,9 +135,12 @@ func (e *Evidence) whyLate() string {
 }
 
 // mostInFlight returns how many requests the client may have in flight if it had as many, and queries waited for a
-// place; else 0.
+// place; else 0. Exhausted ports lower that number too, and have a rule of their own.
 func (e *Evidence) mostInFlight() (n int) {
 	waited := false
+	if e.Record.Client.Exhausted.Ports > 0 {
+		return 0
+	}
 	for _, l := range e.Record.Client.Loops {
 		n += l.LimitMax
 		waited = waited || l.LimitMax > 0 && l.ConnectionsMax >= l.LimitMax && l.QueueMax > 0
