@@ -25,7 +25,7 @@ import (
 // The test binary is also the program: scripts run it as real processes, and these start it again as the simulator.
 func TestMain(m *testing.M) {
 	sandbox.Enter(os.Args, os.Environ())
-	testscript.Main(m, map[string]func(){"mlperf-go": main})
+	testscript.Main(m, map[string]func(){"mlperf-go": main, "tls-front": tlsFront})
 }
 
 func TestScripts(t *testing.T) {

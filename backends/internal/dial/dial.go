@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -82,6 +83,16 @@ func Try(ctx context.Context, u *url.URL, timeout time.Duration) error {
 		return err
 	}
 	return c.Close()
+}
+
+// HasSource reports whether this machine has an address to connect from to another one (host:port): it has none for ::1
+// if IPv6 is disabled. Connecting a datagram socket sends nothing, and its ports are others than those of streams.
+func HasSource(address string) bool {
+	c, err := net.Dial("udp", address)
+	if err == nil {
+		_ = c.Close()
+	}
+	return !errors.Is(err, syscall.EADDRNOTAVAIL)
 }
 
 // newDialer uses the resolver of Go: each lookup of the system's resolver would block a thread.

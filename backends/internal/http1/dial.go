@@ -106,19 +106,7 @@ func (d *dialer) connected(c *conn, events uint32) (bool, error) {
 // usedUp reports whether an error means that this machine, not the server, allows no more connections.
 func (d *dialer) usedUp(c *conn, err error) bool {
 	a, _ := d.address(c)
-	return d.pool.counters.Exhausted(err, a.hasSource) || errors.Is(err, unix.ENOBUFS) || errors.Is(err, unix.ENOMEM)
-}
-
-// hasSource reports whether this machine has an address to connect from: it has none for ::1 if IPv6 is disabled.
-// Connecting a datagram socket sends nothing, and its ports are others than those of streams.
-func (a *address) hasSource() bool {
-	fd, err := unix.Socket(a.family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return true // the process may open no further file
-	}
-	defer unix.Close(fd)
-	err = unix.Connect(fd, a.sockaddr)
-	return err == nil || err == unix.EAGAIN // EAGAIN: datagrams have no port left either
+	return d.pool.counters.Exhausted(err, a.name)
 }
 
 // dial sends an exchange over a new connection.

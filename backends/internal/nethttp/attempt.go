@@ -225,6 +225,7 @@ func (w *worker) lost(ctx context.Context, err error, t *trace, a *attempt) {
 	over := begun || context.Cause(ctx) != nil
 	a.Failure = policy.Lost(reason, explain(ctx, reason, err), over, t.reused.Load())
 	a.Unseen = !over && isUnseen(err)
+	a.usedUp = !over && errors.As(err, &usedUpError{})
 }
 
 // explain returns one sentence about a failure of the transport.

@@ -1,12 +1,14 @@
 package nethttp_test
 
 import (
+	"crypto/tls"
 	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -14,8 +16,9 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 )
 
-// serveHTTP2 answers over TLS, and fails the test if a request comes in another version of HTTP.
-func serveHTTP2(t *testing.T, answer func(w http.ResponseWriter)) *backends.Config {
+// serveHTTP2 answers over TLS, with handshakes that take the given time, and fails the test if a request comes in
+// another version of HTTP.
+func serveHTTP2(t *testing.T, handshake time.Duration, answer func(w http.ResponseWriter)) *backends.Config {
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor != 2 {
 			t.Errorf("a request came as %s", r.Proto)
@@ -24,6 +27,10 @@ func serveHTTP2(t *testing.T, answer func(w http.ResponseWriter)) *backends.Conf
 		answer(w)
 	}))
 	s.EnableHTTP2 = true
+	s.TLS = &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		time.Sleep(handshake)
+		return nil, nil
+	}}
 	s.Config.ErrorLog = log.New(io.Discard, "", 0) // unused connections and intended aborts cause messages
 	s.StartTLS()
 	t.Cleanup(s.Close)
@@ -36,7 +43,7 @@ func serveHTTP2(t *testing.T, answer func(w http.ResponseWriter)) *backends.Conf
 func TestHTTP2(t *testing.T) {
 	release := make(chan struct{})
 	var waiting atomic.Int32
-	c := serveHTTP2(t, func(w http.ResponseWriter) {
+	c := serveHTTP2(t, 0, func(w http.ResponseWriter) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, wiretest.Event("5", "null"))
 		w.(http.Flusher).Flush()
@@ -77,7 +84,7 @@ func TestHTTP2Faults(t *testing.T) {
 		}, backends.FailTruncated, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := contract.Ask(t, serveHTTP2(t, c.answer), 3)
+			r := contract.Ask(t, serveHTTP2(t, 0, c.answer), 3)
 			for _, res := range r.Results {
 				require.Equal(t, c.want, res.Reason, "%v", r.Attempts)
 				require.Len(t, res.Tokens, c.tokens)
@@ -90,7 +97,7 @@ func TestHTTP2Faults(t *testing.T) {
 // not process. They are repeated at once, without a retry of the user's, and recorded.
 func TestHTTP2GracefulEnds(t *testing.T) {
 	var processed atomic.Int32
-	c := serveHTTP2(t, func(w http.ResponseWriter) {
+	c := serveHTTP2(t, 0, func(w http.ResponseWriter) {
 		processed.Add(1)
 		w.Header().Set("Connection", "close")
 		w.Header().Set("Content-Type", "text/event-stream")

@@ -14,7 +14,7 @@ import (
 // HTTP/2 is also used in the tunnel of a proxy.
 func TestHTTP2ThroughAProxy(t *testing.T) {
 	through := wiretest.ServeProxy(t, false)
-	secure := serveHTTP2(t, func(w http.ResponseWriter) {
+	secure := serveHTTP2(t, 0, func(w http.ResponseWriter) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, wiretest.Good)
 	})

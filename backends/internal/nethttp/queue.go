@@ -1,6 +1,7 @@
 package nethttp
 
 import (
+	"math"
 	"sync"
 
 	"github.com/mlperf-go/mlperf-go/backends/internal/balance"
@@ -14,13 +15,17 @@ type queue struct {
 	line    *balance.Line[*request]
 	idle    int
 	running int
-	limit   int // 0: none
+	busy    int // requests in flight
+	limit   int // of requests in flight, and of workers; math.MaxInt: none
 	closed  bool
 	stopped bool // nothing more is sent
 	start   func()
 }
 
 func (q *queue) init(limit int, line *balance.Line[*request], start func()) {
+	if limit == 0 {
+		limit = math.MaxInt
+	}
 	q.limit, q.line, q.start = limit, line, start
 	q.ready.L = &q.mu
 }
@@ -28,7 +33,7 @@ func (q *queue) init(limit int, line *balance.Line[*request], start func()) {
 func (q *queue) push(r *request) {
 	q.mu.Lock()
 	q.line.Push(r)
-	more := q.line.Len() > q.idle && (q.limit == 0 || q.running < q.limit)
+	more := q.line.Len() > q.idle && q.running < q.limit
 	if more {
 		q.running++
 	}
@@ -49,6 +54,7 @@ func (q *queue) pop() *request {
 		r, endpoint, ok := q.next()
 		if ok {
 			r.endpoint = endpoint
+			q.busy++
 		}
 		empty := q.closed && q.line.Len() == 0
 		if empty {
@@ -69,6 +75,9 @@ func (q *queue) next() (*request, int, bool) {
 		r, ok := q.line.Give()
 		return r, balance.Nowhere, ok
 	}
+	if q.busy >= q.limit {
+		return nil, balance.Nowhere, false
+	}
 	return q.line.Next()
 }
 
@@ -82,12 +91,39 @@ func (q *queue) again(r *request) (endpoint int, room, hopeless bool) {
 	return endpoint, room, q.line.Hopeless()
 }
 
-// done ends a request of an endpoint.
-func (q *queue) done(endpoint int) {
+// leave frees the place of a request at an endpoint, while the request waits for another attempt.
+func (q *queue) leave(endpoint int) {
 	q.mu.Lock()
 	q.line.Done(endpoint)
 	q.mu.Unlock()
 	q.ready.Signal()
+}
+
+// end ends a request that pop returned. endpoint is where it is in flight; balance.Nowhere: at none.
+func (q *queue) end(endpoint int) {
+	q.mu.Lock()
+	q.busy--
+	if endpoint != balance.Nowhere {
+		q.line.Done(endpoint)
+	}
+	q.mu.Unlock()
+	q.ready.Signal()
+}
+
+// putBack returns a request to the front of the line if this machine allows no more connections, and lowers the limit
+// to the requests that are in flight now. It reports false if waiting would not help.
+func (q *queue) putBack(r *request) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.busy < 2 {
+		return false
+	}
+	q.busy--
+	q.limit = q.busy
+	q.line.Done(r.endpoint)
+	r.begin(r.query, r.key, r.out.DequeuedNS)
+	q.line.Unpush(r)
+	return true
 }
 
 // well notes that an endpoint has answered.

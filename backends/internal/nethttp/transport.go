@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"syscall"
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/dial"
@@ -54,29 +53,24 @@ func newTransport(c *backends.Config, counters *policy.Counters, fresh bool) (*h
 	return t, nil
 }
 
-// counted counts the connections for which this machine had no local port or no file.
+// usedUpError is the error of a connection that failed because this machine, not the server, allows no more.
+type usedUpError struct{ error }
+
+func (e usedUpError) Unwrap() error { return e.error }
+
+// counted counts the connections that this machine did not allow, and marks their errors.
 func counted(connect dialFunc, counters *policy.Counters) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := connect(ctx, network, address)
-		if err != nil {
-			counters.Exhausted(err, func() bool { return hasSource(err) })
+		var op *net.OpError
+		if errors.As(err, &op) && op.Addr != nil {
+			address = op.Addr.String() // the address of a name that was tried
+		}
+		if err != nil && counters.Exhausted(err, address) {
+			err = usedUpError{err}
 		}
 		return c, err
 	}
-}
-
-// hasSource reports whether this machine has an address to connect from to that of a failed connection: it has none for
-// ::1 if IPv6 is disabled. Connecting a datagram socket sends nothing, and its ports are others than those of streams.
-func hasSource(failed error) bool {
-	var op *net.OpError
-	if !errors.As(failed, &op) || op.Addr == nil {
-		return true
-	}
-	c, err := net.Dial("udp", op.Addr.String())
-	if err == nil {
-		_ = c.Close()
-	}
-	return !errors.Is(err, syscall.EADDRNOTAVAIL)
 }
 
 // byProxy is the operation in errors of connections through a proxy, as net/http names it.

@@ -31,12 +31,12 @@ func (s *shard) work() {
 		defer s.workers.Done()
 		w := &worker{shard: s, buf: make([]byte, readBuffer)}
 		for r := s.queue.pop(); r != nil; r = s.queue.pop() {
-			w.serve(r)
+			if !w.serve(r) {
+				continue
+			}
 			s.reports <- report{request: r}
 			w.giveBack()
-			if w.held != balance.Nowhere {
-				s.queue.done(w.held)
-			}
+			s.queue.end(w.held)
 		}
 	}()
 }
@@ -45,11 +45,13 @@ func (s *shard) work() {
 type attempt struct {
 	endpoint int
 	fresh    bool
+	usedUp   bool // this machine allowed no connection
 	policy.Failure
 }
 
-// serve makes as many attempts at a request as are allowed, and leaves its outcome in r.out.
-func (w *worker) serve(r *request) {
+// serve makes as many attempts at a request as are allowed, and leaves its outcome in r.out. It reports false if the
+// request waits in the queue again because this machine allows no more connections.
+func (w *worker) serve(r *request) bool {
 	s := w.shard
 	c := &s.client.config
 	deadline := time.Now().Add(c.RequestTimeout)
@@ -71,6 +73,9 @@ func (w *worker) serve(r *request) {
 		if a.Reason == backends.OK {
 			break
 		}
+		if a.usedUp && r.out.Retries == 0 && s.queue.putBack(r) {
+			return false
+		}
 		s.client.Lost(a.endpoint, a.Reason)
 		if a.Absent() {
 			s.queue.strike(a.endpoint)
@@ -84,7 +89,7 @@ func (w *worker) serve(r *request) {
 		r.out.Retries++
 		next := attempt{endpoint: a.endpoint, fresh: true}
 		if wait > 0 {
-			s.queue.done(a.endpoint)
+			s.queue.leave(a.endpoint)
 			next.endpoint = s.elsewhere(r, wait, deadline)
 		}
 		a = next
@@ -92,6 +97,7 @@ func (w *worker) serve(r *request) {
 	if w.held = a.endpoint; r.out.SentNS == 0 {
 		r.out.SentNS = r.out.TriedNS
 	}
+	return true
 }
 
 // elsewhere waits, and returns an endpoint with room; balance.Nowhere: none had room in time.

@@ -98,19 +98,19 @@ func (c *Counters) Lost(endpoint int, reason backends.Reason) {
 	}
 }
 
-// Exhausted reports whether a connection failed because this machine had no local port, or this process could open no
-// further file, and counts that. hasSource reports whether the machine can connect from the address family at all.
-func (c *Counters) Exhausted(err error, hasSource func() bool) bool {
+// Exhausted reports whether a connection to an address (host:port) failed because this machine, not the server, allows
+// no more connections. It counts failures for lack of a local port or an open file.
+func (c *Counters) Exhausted(err error, address string) bool {
 	switch {
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		if !hasSource() {
+		if !dial.HasSource(address) {
 			return false
 		}
 		c.portless.Add(1)
 	case errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE):
 		c.fileless.Add(1)
 	default:
-		return false
+		return errors.Is(err, syscall.ENOBUFS) || errors.Is(err, syscall.ENOMEM)
 	}
 	return true
 }
