@@ -56,7 +56,7 @@ func perfReport(l *Log, requests []*Request, stage *Stage) object {
 			failed = append(failed, r)
 		}
 	}
-	return object{
+	o := object{
 		{"benchmark_time_seconds", duration}, {"load_summary", perfLoad(requests, stage)},
 		{"successes", perfSuccesses(answered, duration, l.hasTokenTimes())},
 		{"failures", object{
@@ -65,6 +65,30 @@ func perfReport(l *Log, requests []*Request, stage *Stage) object {
 			{"prompt_tokens", perfTokens(failed, inputTokens)}, {"by_label", perfLabels(failed)},
 		}},
 	}
+	if repeats := perfRepeats(requests); repeats != nil {
+		o.add("retries", repeats)
+	}
+	return o
+}
+
+// perfRepeats returns nil if no request was repeated, as inference-perf then writes no key.
+func perfRepeats(requests []*Request) object {
+	repeated, attempts, recovered := 0, 0, 0
+	for _, r := range requests {
+		if !r.isRepeated() {
+			continue
+		}
+		repeated++
+		attempts += r.Retries
+		if r.ok() {
+			recovered++
+		}
+	}
+	if repeated == 0 {
+		return nil
+	}
+	return object{{"requests_retried", repeated}, {"attempts", attempts}, {"recovered", recovered},
+		{"failed_after_retry", repeated - recovered}}
 }
 
 // perfLoad compares the sending with the schedule.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 )
 
 // Request is what happened to one request. Times are wall clock in ns since 1970; 0: it did not happen, or was not
@@ -23,6 +25,7 @@ type Request struct {
 	Failure      string // cause; empty: success
 	Cancelled    bool   // whether the client ended it, which is not an error of the server
 	Stage        int    // index in Log.Stages
+	Retries      int    // attempts after the first one
 }
 
 // Log is the input of every format.
@@ -57,14 +60,21 @@ type File struct {
 	Data []byte
 }
 
-// format writes a log.
+// format writes a log. repeats is a note for logs with repeated requests, whose number it contains.
 type format struct {
-	name  string
-	write func(*Log, *Export) error
+	name    string
+	write   func(*Log, *Export) error
+	repeats string
 }
 
+// repeatsNone is the note of clients that repeat no request (docs/reference/peers.md#repeated-requests).
+const repeatsNone = "%s by the last attempt, from the first sending; this client repeats none, and would count the " +
+	"failure of the first attempt"
+
 var formats = []format{
-	{"vllm", writeVLLM}, {"guidellm", writeGuideLLM}, {"aiperf", writeAIPerf}, {"inference-perf", writeInferencePerf},
+	{"vllm", writeVLLM, repeatsNone}, {"guidellm", writeGuideLLM, repeatsNone}, {"aiperf", writeAIPerf, repeatsNone},
+	{"inference-perf", writeInferencePerf, "%s in retries; the log has no start of the last attempt: wasted_sec and " +
+		"wasted_sec_total are left out"},
 }
 
 // Formats returns the names of the formats.
@@ -89,8 +99,14 @@ func Convert(name string, l *Log) (*Export, error) {
 	if err := formats[i].write(l, e); err != nil {
 		return nil, fmt.Errorf("the files of %s: %w", name, err)
 	}
+	if n := len(l.which((*Request).isRepeated)); n > 0 {
+		e.note(formats[i].repeats, plural.Count(int64(n), "repeated request counts", "repeated requests count"))
+	}
 	return e, nil
 }
+
+// isRepeated reports whether a request had more than one attempt.
+func (r *Request) isRepeated() bool { return r.Retries > 0 }
 
 // ok reports whether the request was answered.
 func (r *Request) ok() bool { return r.EndNS != 0 && r.Failure == "" && !r.Cancelled }

@@ -184,6 +184,27 @@ func TestInferencePerfStages(t *testing.T) {
 		"load_summary/concurrency": 4, "load_summary/count": 2, "successes/count": 1, "failures/count": 1})
 }
 
+// TestRepeatedRequests: inference-perf counts repeats, in each stage too. A note names what the other clients would
+// have counted.
+func TestRepeatedRequests(t *testing.T) {
+	l := hand()
+	l.Stages = []Stage{{RatePerS: 10}, {RatePerS: 20}}
+	l.Requests[1].Stage, l.Requests[0].Retries, l.Requests[3].Retries = 1, 1, 2
+	files, notes := convert(t, "inference-perf", l)
+	want := map[string]float64{"requests_retried": 2, "attempts": 3, "recovered": 1, "failed_after_retry": 1}
+	requireValues(t, values(t, files["summary_lifecycle_metrics.json"]), "retries", want)
+	requireValues(t, values(t, files["stage_0_lifecycle_metrics.json"]), "retries", want)
+	require.NotContains(t, files["stage_1_lifecycle_metrics.json"], "retries")
+	require.Contains(t, notes, "2 repeated requests count in retries;")
+	l.Requests[0].Retries = 0
+	for _, name := range []string{"vllm", "guidellm", "aiperf"} {
+		_, notes = convert(t, name, l)
+		require.Contains(t, notes, "1 repeated request counts by the last attempt, from the first sending;")
+		_, notes = convert(t, name, hand())
+		require.NotContains(t, notes, "repeated")
+	}
+}
+
 func TestPerfLabel(t *testing.T) {
 	for failure, want := range map[string]string{"http_429": "429 - Rate Limit", "http_418": "418 - other",
 		"timeout_first_token": "Timeout", "connect": "Connection Error", "truncated": "truncated", "": "cancelled"} {

@@ -39,6 +39,7 @@ func FromRun(r *record.Record, t *ledger.Test) *Log {
 			FirstByteNS: at(e.FirstByteNS), FirstTokenNS: at(e.FirstTokenNS), LastTokenNS: at(e.LastTokenNS),
 			EndNS: at(e.DoneNS), Events: int(e.Events), InputTokens: int(e.InputTokens), OutputTokens: int(e.OutputTokens),
 			Failure: string(reason), Cancelled: reason == ledger.FailCancelled,
+			Retries: int(e.Retries),
 		}
 	}
 	return l

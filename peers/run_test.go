@@ -21,7 +21,7 @@ func TestFromRun(t *testing.T) {
 		Names: ledger.Names{Reasons: []ledger.Reason{"", ledger.FailCancelled}},
 		Entries: []ledger.Entry{
 			{Seq: 0, IssuedNS: t0, SentNS: t0 + 1e6, FirstTokenNS: t0 + 20e6, LastTokenNS: t0 + 90e6, DoneNS: t0 + 91e6,
-				InputTokens: 7, OutputTokens: 5, Events: 4},
+				InputTokens: 7, OutputTokens: 5, Events: 4, Retries: 2},
 			{Seq: 1, IssuedNS: t0 + 6e6, DoneNS: t0 + 50e6, Reason: 1},
 		}})
 	at := issued.UnixNano()
@@ -30,7 +30,7 @@ func TestFromRun(t *testing.T) {
 	require.Equal(t, []string{"org/m", "openai", "http://host:8000"}, []string{l.Model, l.Backend, l.Endpoint})
 	require.Equal(t, []Request{
 		{DueNS: at - 1e6, SentNS: at + 1e6, FirstTokenNS: at + 20e6, LastTokenNS: at + 90e6, EndNS: at + 91e6, Events: 4,
-			InputTokens: 7, OutputTokens: 5},
+			InputTokens: 7, OutputTokens: 5, Retries: 2},
 		{DueNS: at + 5e6, EndNS: at + 50e6, Failure: "cancelled", Cancelled: true},
 	}, l.Requests)
 	require.Equal(t, Stage{Concurrency: 1}, stageOf(&record.Record{Scenario: "SingleStream"}))

@@ -36,7 +36,7 @@ func Log(folder string, r *Record) (*peers.Log, error) {
 func peerRequest(e *eventlog.Request) peers.Request {
 	p := peers.Request{DueNS: e.DueNS, SentNS: e.SentNS, FirstByteNS: e.FirstByteNS, FirstTokenNS: e.FirstNS(),
 		LastTokenNS: e.LastNS(), EndNS: e.EndNS, Events: len(e.Events), InputTokens: e.InputTokens,
-		OutputTokens: e.OutputTokens, Failure: string(e.Reason), Stage: e.Stage,
+		OutputTokens: e.OutputTokens, Failure: string(e.Reason), Stage: e.Stage, Retries: e.Retries,
 		Cancelled: e.Cancelled || e.Reason == ledger.FailCancelled}
 	for _, ev := range e.Events {
 		p.TokenNS = append(p.TokenNS, ev.AtNS)
