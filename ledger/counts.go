@@ -28,28 +28,21 @@ func (c Counts) FailureRate() float64 {
 }
 
 // Counts returns the sum of the counters of all shards. Ends are read before issues, so that InFlight is never
-// negative.
+// negative, and the cancelled ones before the failed, of which they are a part.
 func (l *Ledger) Counts() Counts {
-	var c Counts
-	for _, s := range l.shards {
-		t := &s.tally
-		c.Completed += t.completed.Load()
-		c.Cancelled += t.cancelled.Load() // before failed, of which they are a part
-		c.Failed += t.failed.Load()
-		c.FirstTokens += t.firstTokens.Load()
-		c.Retried += t.retried.Load()
-		c.Empty += t.empty.Load()
-		c.Duplicates += t.duplicates.Load()
-		c.Unknown += t.unknown.Load()
-		c.InputTokens += t.inputTokens.Load()
-		c.OutputTokens += t.outputTokens.Load()
-		c.Events += t.events.Load()
-		c.Merged += t.merged.Load()
+	var n counters
+	for _, c := range []counter{nCancelled, nCompleted, nFailed, nFirstTokens, nRetried, nEmpty, nDuplicates, nUnknown,
+		nInputTokens, nOutputTokens, nEvents, nMerged, nIssued} {
+		for _, s := range l.shards {
+			n[c] += s.tally[c].Load()
+		}
 	}
-	for _, s := range l.shards {
-		c.Issued += s.tally.issued.Load()
+	return Counts{
+		Issued: n[nIssued], Completed: n[nCompleted], Failed: n[nFailed], Cancelled: n[nCancelled],
+		FirstTokens: n[nFirstTokens], Retried: n[nRetried], Empty: n[nEmpty],
+		Duplicates: n[nDuplicates], Unknown: n[nUnknown],
+		InputTokens: n[nInputTokens], OutputTokens: n[nOutputTokens], Events: n[nEvents], Merged: n[nMerged],
 	}
-	return c
 }
 
 // TTFT returns a snapshot of the times from issue to first token, in ns.

@@ -42,5 +42,5 @@ type Completion struct {
 	FirstTokenNS int64 // time of the first token; used if FirstToken was not called before
 	LastTokenNS  int64
 	ReadableNS   int64
-	DoneNS       int64 // time at which the sample was reported to LoadGen as complete
+	DoneNS       int64 // time at which the sample was reported to LoadGen as complete; Hold ignores it
 }

@@ -16,7 +16,7 @@ func (l *Ledger) Entry(seq int) (Entry, bool) {
 // Issued reports whether a sample was issued. It is cheaper than Entry.
 func (l *Ledger) Issued(seq int) bool {
 	state, _ := l.slot(seq)
-	return state != nil && state.Load() > issuing
+	return state != nil && state.Load() != absent
 }
 
 // Ended returns the entry of a sample that has ended, which is final; nil if it has not. It copies nothing, because

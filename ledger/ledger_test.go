@@ -84,6 +84,46 @@ func TestExactlyOnce(t *testing.T) {
 	require.True(t, l.Entries()[0].Succeeded())
 }
 
+// Several samples are published together; nothing of them is seen before, and nothing is accepted twice.
+func TestSamplesTogether(t *testing.T) {
+	l := New(1, 0)
+	s := l.Shard(0)
+	s.Issue(9, 9, base)
+	for seq := range 3 {
+		require.True(t, s.Enter(seq, seq, base+int64(seq)))
+		require.False(t, l.Issued(seq))
+		require.False(t, s.Hold(seq, answer(1, 1, 2)), "not announced")
+	}
+	require.EqualValues(t, 1, l.Counts().Issued)
+	s.Announce()
+	require.EqualValues(t, 4, l.Counts().Issued)
+	require.Len(t, l.Entries(), 4)
+	require.True(t, s.FirstToken(1, base+7))
+
+	require.True(t, s.Hold(0, &Completion{OutputTokens: 5, InputTokens: 2, FirstTokenNS: base + 6, DoneNS: base + 1}))
+	require.True(t, s.Hold(1, &Completion{Reason: FailCancelled, Retries: 1}))
+	require.Equal(t, 2, s.Held())
+	require.False(t, s.Hold(0, answer(1, 1, 2)), "held already")
+	require.False(t, s.FirstToken(0, base+8), "held already")
+	require.False(t, s.HasFirstToken(1), "held already")
+	before := l.Entries()
+	require.Equal(t, Entry{Seq: 0, Index: 0, IssuedNS: base}, before[0])
+	require.Equal(t, Entry{Seq: 1, Index: 1, IssuedNS: base + 1, FirstTokenNS: base + 7}, before[1])
+	require.Nil(t, l.Ended(0))
+	require.EqualValues(t, 4, l.Counts().InFlight())
+
+	s.Release(base + 50)
+	require.Zero(t, s.Held())
+	after := l.Entries()
+	require.Equal(t, Entry{Seq: 0, InputTokens: 2, OutputTokens: 5, IssuedNS: base, FirstTokenNS: base + 6,
+		DoneNS: base + 50}, after[0])
+	require.Equal(t, base+50, after[1].DoneNS)
+	require.Equal(t, Counts{Issued: 4, Completed: 1, Failed: 1, Cancelled: 1, FirstTokens: 1, Retried: 1,
+		Duplicates: 2, Unknown: 3, InputTokens: 2, OutputTokens: 5}, l.Counts())
+	s.Release(base + 99)
+	require.Equal(t, base+50, l.Entries()[0].DoneNS, "an empty release changes nothing")
+}
+
 func TestFailures(t *testing.T) {
 	l := New(1, 0)
 	s := l.Shard(0)
@@ -292,8 +332,10 @@ func TestFollowASample(t *testing.T) {
 	check("before the first", -1, false, false)
 	check("behind the last chunk", maxChunks*chunkSize, false, false)
 
-	l.chunks[1].Load().state[2].Store(issuing)
+	s.Enter(chunkSize+2, 1, base)
 	check("while it is issued", chunkSize+2, false, false)
+	s.Announce()
+	check("after that", chunkSize+2, true, false)
 	s.FirstToken(chunkSize, base+5)
 	require.True(t, s.HasFirstToken(chunkSize))
 	check("after its first token", chunkSize, true, false)

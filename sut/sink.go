@@ -68,24 +68,27 @@ func (s *sink) Failed(a backends.Attempt) { s.failed(a) }
 func (s *sink) Complete(q loadgen.Query, o *backends.Outcome) {
 	nvtx.Next(q.Seq, nvtx.Complete)
 	reason := o.Reason
-	told := s.ledger.HasFirstToken(q.Seq) // the backend's call counts, not the time in the outcome
-	if reason == backends.OK && s.firstTokens && !told {
+	untold := s.firstTokens && !s.ledger.HasFirstToken(q.Seq) // the backend's call counts, not the time in the outcome
+	if reason == backends.OK && untold {
 		reason = backends.FailNoFirstToken
 	}
-	first := s.ledger.Complete(q.Seq, &ledger.Completion{
+	first := s.ledger.Hold(q.Seq, &ledger.Completion{
 		Reason: reason, Source: o.TokenSource, FinishReason: o.FinishReason, Endpoint: o.Endpoint, Retries: o.Retries,
 		InputTokens: o.InputTokens, OutputTokens: o.NTokens, Events: o.Events, Merged: o.Merged,
 		DequeuedNS: o.DequeuedNS, SentNS: cmp.Or(o.TriedNS, o.SentNS), FirstByteNS: o.FirstByteNS,
-		FirstTokenNS: o.FirstTokenNS, LastTokenNS: o.LastTokenNS, ReadableNS: o.ReadableNS, DoneNS: s.now(),
+		FirstTokenNS: o.FirstTokenNS, LastTokenNS: o.LastTokenNS, ReadableNS: o.ReadableNS,
 	})
 	if !first {
 		return
+	}
+	if !s.bulk {
+		s.ledger.Release(s.now())
 	}
 	switch {
 	case reason != backends.OK:
 		// A missing first token would crash LoadGen's accuracy mode. No metric of this program includes this empty
 		// first token.
-		if s.firstTokens && !told {
+		if untold {
 			s.loadgen.FirstTokenComplete(q.ID, nil)
 		}
 		s.loadgen.QuerySamplesComplete(q.ID, nil, 0)
@@ -99,7 +102,9 @@ func (s *sink) Complete(q loadgen.Query, o *backends.Outcome) {
 		s.loadgen.QuerySamplesComplete(q.ID, o.Tokens, o.NTokens)
 	}
 	nvtx.Next(q.Seq, nvtx.End)
-	s.counts.ended.Add(1)
+	if !s.bulk {
+		s.counts.ended.Add(1)
+	}
 	if reason == backends.OK && !usualFinish(o.FinishReason) {
 		s.unusual(o.FinishReason)
 	}
@@ -116,7 +121,15 @@ func (s *sink) StartBulk() bool {
 }
 
 // Flush reports the answers that wait.
-func (s *sink) Flush() { s.holder.Flush() }
+func (s *sink) Flush() {
+	n := s.ledger.Held()
+	if n == 0 {
+		return
+	}
+	s.ledger.Release(s.now())
+	s.holder.Flush()
+	s.counts.ended.Add(int64(n))
+}
 
 // stoppedPace slows LoadGen down after a test was ended early. In SingleStream it issues the next query as soon as one
 // ends, which would cancel tens of thousands of samples before the process exits.
@@ -161,7 +174,8 @@ func (s *source) note(queries []loadgen.Query) {
 	}
 	for i := range queries {
 		nvtx.Next(queries[i].Seq, nvtx.Send)
-		s.ledger.Issue(queries[i].Seq, queries[i].Index, queries[i].IssuedNS)
+		s.ledger.Enter(queries[i].Seq, queries[i].Index, queries[i].IssuedNS)
 	}
+	s.ledger.Announce()
 	s.counts.taken.Add(int64(len(queries)))
 }
