@@ -14,6 +14,7 @@ type maker struct {
 	planned  int // requests so far
 	firstSeq int // number of the stage's first request, if this is a part of a workload
 	req      prompts.Request
+	repeat   repeat
 	bodies   int64 // bytes of all so far
 }
 
@@ -39,8 +40,7 @@ func (m *maker) prepare(session, call, number int, h *History) (*slot, error) {
 		m.req.Model = m.adapter(session)
 	}
 	s := m.table.get()
-	var err error
-	if s.body, err = m.Encoder.Append(s.body, &m.req, h); err != nil {
+	if err := m.encode(s, h); err != nil {
 		m.table.put(s)
 		return nil, fmt.Errorf("request %d cannot be built: %w", m.planned, err)
 	}
@@ -54,6 +54,19 @@ func (m *maker) prepare(session, call, number int, h *History) (*slot, error) {
 	m.behave(s, session, call)
 	m.planned++
 	return s, nil
+}
+
+// encode sets the body of a slot.
+func (m *maker) encode(s *slot, h *History) (err error) {
+	if s.body = m.repeat.known(&m.req, h); s.body != nil {
+		return nil
+	}
+	if s.own, err = m.Encoder.Append(s.own, &m.req, h); err != nil {
+		return err
+	}
+	s.body = s.own
+	m.repeat.learn(s.body)
+	return nil
 }
 
 // adapter draws the model of a request; empty: the run's.

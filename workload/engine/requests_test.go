@@ -85,17 +85,18 @@ func TestSlotsAreUsedAgain(t *testing.T) {
 	for bytes, kept := range map[int]bool{keepBody: true, keepBody + 1: false} {
 		s := tab.get()
 		body := make([]byte, bytes)
-		full := slot{index: s.index, body: body[:len(body):len(body)], head: []byte("h"), ids: []int32{1}, text: []byte("t"),
-			number: 3, call: 4, notBefore: 5, more: 6, thinkNS: 7, keeps: true, session: &session{}}
+		full := slot{index: s.index, body: body, own: body[:len(body):len(body)], head: []byte("h"), ids: []int32{1},
+			text: []byte("t"), number: 3, call: 4, notBefore: 5, more: 6, thinkNS: 7, keeps: true, session: &session{}}
 		full.rec = eventlog.Request{Seq: 9, Events: []eventlog.Event{{AtNS: 1}}}
 		*s = full
 		tab.put(s)
 		again := tab.get()
 		require.Same(t, s, again)
-		require.Equal(t, kept, cap(s.body) == bytes, bytes)
-		require.Equal(t, []int{0, 0, 0, 0, 0}, []int{len(s.body), len(s.head), len(s.ids), len(s.text), len(s.rec.Events)})
+		require.Equal(t, kept, cap(s.own) == bytes, bytes)
+		require.Nil(t, s.body, "others may share it")
+		require.Equal(t, []int{0, 0, 0, 0, 0}, []int{len(s.own), len(s.head), len(s.ids), len(s.text), len(s.rec.Events)})
 		require.Equal(t, []int{1, 1, 1, 1}, []int{cap(s.head), cap(s.ids), cap(s.text), cap(s.rec.Events)})
-		s.body, s.head, s.ids, s.text, s.rec.Events = nil, nil, nil, nil, nil
+		s.own, s.head, s.ids, s.text, s.rec.Events = nil, nil, nil, nil, nil
 		require.Equal(t, slot{index: full.index}, *s)
 		tab.put(s)
 	}

@@ -11,8 +11,8 @@ import (
 // thread of its loop does. Most slots have left the processor's caches when their turn comes, so what every request
 // needs comes first, within 64 bytes.
 type slot struct {
-	index   int // in the table
-	body    []byte
+	index   int      // in the table
+	body    []byte   // own, or what requests share
 	thinkNS int64    // of a closed stage: from its end to the user's next request
 	session *session // nil: it belongs to none
 	more    int      // tokens of the first event that are still to be reported
@@ -24,15 +24,16 @@ type slot struct {
 	head      []byte // further header fields
 	conduct   backends.Conduct
 	call      int
+	own       []byte // memory of a body of its own
 	ids       []int32
 	text      []byte
-	_         [56]byte // 448 bytes begin where a line of the cache does
+	_         [32]byte // 448 bytes begin where a line of the cache does
 }
 
 // reset empties a slot and keeps its memory.
 func (s *slot) reset() {
-	events, body, head := s.rec.Events[:0], s.body[:0], s.head[:0]
-	*s = slot{index: s.index, body: body, head: head, ids: s.ids[:0], text: s.text[:0]}
+	events, own, head := s.rec.Events[:0], s.own[:0], s.head[:0]
+	*s = slot{index: s.index, own: own, head: head, ids: s.ids[:0], text: s.text[:0]}
 	s.rec.Events = events
 }
 
@@ -66,8 +67,8 @@ func (t *table) get() *slot {
 
 // put returns a slot to the list.
 func (t *table) put(s *slot) {
-	if cap(s.body) > keepBody {
-		s.body = nil
+	if cap(s.own) > keepBody {
+		s.own = nil
 	}
 	s.reset()
 	t.free = append(t.free, s)
