@@ -23,7 +23,7 @@ func appendRequest(dst []byte, s *datasets.Sample, c *backends.Config) (_ []byte
 			return dst, err
 		}
 	case s.Input != "":
-		dst = encode.Text(dst, s.Input)
+		dst = encode.Input(dst, s)
 	default:
 		return dst, fmt.Errorf("sample %d has neither prompt ids nor text: a request to /completion needs one of them "+
 			"(use --api chat for messages)", s.Index)

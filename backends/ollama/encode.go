@@ -24,7 +24,7 @@ func appendRequest(dst []byte, s *datasets.Sample, c *backends.Config) (_ []byte
 		return dst, fmt.Errorf("sample %d has no text: a request to /api/generate needs it (use --api chat for messages)",
 			s.Index)
 	} else {
-		dst = append(encode.Text(append(dst, `"prompt":`...), s.Input), `,"raw":true`...)
+		dst = append(encode.Input(append(dst, `"prompt":`...), s), `,"raw":true`...)
 	}
 	if p.MaxTokens < 1 { // without a limit, an answer may never end
 		return dst, fmt.Errorf("sample %d: num_predict is %d: a request needs at least 1, set --max-tokens", s.Index,
@@ -52,7 +52,7 @@ func appendMessages(dst []byte, s *datasets.Sample) ([]byte, error) {
 	case len(s.Messages) > 0:
 		dst = append(append(dst, `"messages":`...), s.Messages...)
 	case s.Input != "":
-		dst = append(encode.Text(append(dst, `"messages":[{"role":"user","content":`...), s.Input), "}]"...)
+		dst = append(encode.Input(append(dst, `"messages":[{"role":"user","content":`...), s), "}]"...)
 	default:
 		return dst, fmt.Errorf("sample %d has neither messages nor text: a request to /api/chat needs one of them", s.Index)
 	}

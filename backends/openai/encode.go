@@ -90,7 +90,7 @@ func appendPrompt(dst []byte, s *datasets.Sample, vocabulary int) ([]byte, error
 			return dst, fmt.Errorf("sample %d has neither prompt ids nor text: a completions request needs one of them "+
 				"(use --api chat for messages)", s.Index)
 		}
-		return encode.Text(dst, s.Input), nil
+		return encode.Input(dst, s), nil
 	}
 	return encode.Prompt(dst, s, vocabulary)
 }
@@ -115,7 +115,7 @@ func appendMessages(dst []byte, s *datasets.Sample) ([]byte, error) {
 			"completions for ids)", s.Index)
 	}
 	dst = append(dst, `[{"role":"user","content":`...)
-	return append(encode.Text(dst, s.Input), "}]"...), nil
+	return append(encode.Input(dst, s), "}]"...), nil
 }
 
 // appendTools writes the functions that the model may call, if the sample has any.

@@ -37,7 +37,7 @@ func appendPooled(dst []byte, s *datasets.Sample, c *backends.Config) ([]byte, e
 			return dst, err
 		}
 	case s.Input != "":
-		dst = encode.Text(dst, s.Input)
+		dst = encode.Input(dst, s)
 	default:
 		return dst, fmt.Errorf("sample %d has neither prompt ids nor text: an embedding needs one of them", s.Index)
 	}
@@ -48,7 +48,7 @@ func appendRerank(dst []byte, s *datasets.Sample) ([]byte, error) {
 	if s.Input == "" || len(s.Documents) == 0 {
 		return dst, fmt.Errorf("sample %d lacks a query or passages: a rerank request needs both as text", s.Index)
 	}
-	dst = append(encode.Text(append(dst, `"query":`...), s.Input), `,"documents":[`...)
+	dst = append(encode.Input(append(dst, `"query":`...), s), `,"documents":[`...)
 	for i, text := range s.Documents {
 		if i > 0 {
 			dst = append(dst, ',')

@@ -21,7 +21,7 @@ func appendRequest(dst []byte, s *datasets.Sample, c *backends.Config) (_ []byte
 			return dst, err
 		}
 	case s.Input != "":
-		dst = encode.Text(append(dst, `{"text":`...), s.Input)
+		dst = encode.Input(append(dst, `{"text":`...), s)
 	default:
 		return dst, fmt.Errorf("sample %d has neither prompt ids nor text: a request to /generate needs one of them "+
 			"(use --api chat for messages)", s.Index)

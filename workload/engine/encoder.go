@@ -58,6 +58,7 @@ func (e *Encoder) Sample(r *prompts.Request, h *History) (*datasets.Sample, *bac
 		}
 	} else {
 		s.InputIDs, s.Input = h.prompt(r)
+		s.Plain = r.Plain && h == nil
 	}
 	s.InputLen = len(s.InputIDs)
 	return s, c

@@ -39,8 +39,8 @@ func variants() []prompts.Request {
 	return all
 }
 
-// Each request has the body that an encoder makes of it alone, whichever requests were before it, and whatever becomes
-// of their memory.
+// Each request has the body that an encoder makes of it alone, whichever requests were before it, and while the memory
+// of those is used again.
 func TestRepeatedBodies(t *testing.T) {
 	for _, api := range []string{"chat", "completions"} {
 		p := profileOf(profile.Stage{})
@@ -96,16 +96,18 @@ func TestEqualRequestsShareABody(t *testing.T) {
 	require.Len(t, places, shareAfter+1+1+3)
 }
 
-// Requests with a history are none of those that repeat each other: the history may have changed.
+// A request with a history does not repeat another: the history may have changed.
 func TestHistoriesAreNotShared(t *testing.T) {
 	src := &varied{}
 	for range 3 * shareAfter {
-		src.all = append(src.all, variants()[0])
+		one := variants()[0]
+		one.Plain = true // the text, without the history
+		src.all = append(src.all, one)
 	}
 	m := makerOf(t, profileOf(profile.Stage{}), src, Part{})
 	for n := range src.all {
-		s, err := m.prepare(n, 0, n, &History{Text: string(rune('a' + n))})
+		s, err := m.prepare(n, 0, n, &History{Text: string(rune('a'+n)) + `"`})
 		require.NoError(t, err)
-		require.Contains(t, string(s.body), `"prompt":"`+string(rune('a'+n))+"a text")
+		require.Contains(t, string(s.body), `"prompt":"`+string(rune('a'+n))+`\"a text"`)
 	}
 }

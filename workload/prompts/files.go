@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/tokenizer"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
@@ -54,8 +55,12 @@ func newFile(p *profile.Profile, o Options) (Source, error) {
 	if err != nil {
 		return nil, err
 	}
+	isPlain := make([]bool, len(rows)) // most texts have left the caches when a request needs them
+	for i := range rows {
+		isPlain[i] = datasets.IsPlain(rows[i].prompt)
+	}
 	return &single{rows: len(rows), fill: func(row int, r *Request) error {
-		r.Text = rows[row].prompt
+		r.Text, r.Plain = rows[row].prompt, isPlain[row]
 		switch {
 		case p.Data.Output != nil && p.Data.Output.Kind != "uniform":
 			r.Output = output(p.Data.Output, r.source(p.Seed, lengthStream, row))

@@ -293,6 +293,32 @@ func TestFiles(t *testing.T) {
 	require.Equal(t, strings.Split(list[0].Text, "\n")[:5], strings.Split(list[1].Text, "\n")[:5])
 }
 
+// Sources that keep their texts know which of them need no escapes.
+func TestPlainTexts(t *testing.T) {
+	texts := []string{"a word", `a "word"`, "caf\u00e9", "plain again"}
+	var rows []byte
+	for _, text := range texts {
+		row, err := json.Marshal(map[string]string{"prompt": text})
+		require.NoError(t, err)
+		rows = append(append(rows, row...), '\n')
+		list := all(t, with(profile.Fixed, func(p *profile.Profile) { p.Data.Text = text }), 2, 1)
+		require.Equal(t, []bool{datasets.IsPlain(text), datasets.IsPlain(text)}, []bool{list[0].Plain, list[1].Plain}, text)
+	}
+	for _, shuffle := range []bool{false, true} {
+		plain := 0
+		for _, r := range all(t, with(profile.Prompts, func(p *profile.Profile) {
+			p.Data.Path, p.Data.Shuffle = file(t, "p.jsonl", string(rows)), shuffle
+		}), 2*len(texts), 1) {
+			require.Contains(t, texts, r.Text)
+			require.Equal(t, datasets.IsPlain(r.Text), r.Plain, r.Text)
+			if r.Plain {
+				plain++
+			}
+		}
+		require.Equal(t, 4, plain)
+	}
+}
+
 func TestBadFiles(t *testing.T) {
 	for _, c := range []struct {
 		format     profile.Format

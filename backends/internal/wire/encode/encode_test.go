@@ -45,7 +45,19 @@ func TestText(t *testing.T) {
 			require.Equal(t, want.String(), string(Text(nil, string(text)))+"\n")
 		}
 	}
-	require.True(t, isPlain(strings.Repeat(" ~a!#[]\x7f", 5)), "the tests above know only that a text is right")
+	require.True(t, datasets.IsPlain(strings.Repeat(" ~a!#[]\x7f", 5)), "the tests above know only that a text is right")
+}
+
+// What is known about a text changes nothing of its JSON, as long as it is true.
+func TestInput(t *testing.T) {
+	for text, isPlain := range map[string]bool{"": true, "a <b> & 'c' [1]\x7f": true, `a "b"`: false, "a\n": false, "é": false,
+		strings.Repeat("word ", 100): true, strings.Repeat("word ", 100) + "\\": false} {
+		require.Equal(t, isPlain, datasets.IsPlain(text), text)
+		want := string(Text([]byte("x"), text))
+		require.Equal(t, want, string(Input([]byte("x"), &datasets.Sample{Input: text})))
+		require.Equal(t, want, string(Input([]byte("x"), &datasets.Sample{Input: text, Plain: isPlain})))
+	}
+	require.Equal(t, `"not looked at: ""`, string(Input(nil, &datasets.Sample{Input: `not looked at: "`, Plain: true})))
 }
 
 func TestPrompt(t *testing.T) {
