@@ -114,13 +114,13 @@ chaos: build
 bench: build
 	@bash scripts/bench.sh
 
-## make mutate       change PACKAGE= in N=20 places, and list the changes that no test notices: [SEED=1] [TESTS='./other ...'] [TEST=REGEX] [SHORT=1] [SKIP=REGEX]
+## make mutate       change PACKAGE= in N=20 places, and list the changes that no test notices: [SEED=1] [TESTS='./other ...'] [TEST=REGEX] [SHORT=1] [SKIP=REGEX] [MEMORY=MiB]
 PACKAGE ?=
 N ?= 20
 TESTS ?=
 TEST ?=
 mutate: setup
-	@go run ./scripts/mutate -n '$(N)' -seed '$(or $(SEED),1)' -tests '$(TESTS)' -run '$(TEST)' $(if $(SHORT),-short) -skip '$(SKIP)' $(PACKAGE)
+	@go run ./scripts/mutate -n '$(N)' -seed '$(or $(SEED),1)' -tests '$(TESTS)' -run '$(TEST)' $(if $(SHORT),-short) $(if $(MEMORY),-memory '$(MEMORY)') -skip '$(SKIP)' $(PACKAGE)
 
 ## make lint         run gofmt, go vet, staticcheck, misspell, clang-format
 lint: setup

@@ -30,9 +30,12 @@
 // files, such as a program inside a sandbox, runs the original.
 //
 // A mutant that exceeds its time limit gets a longer one (-patience), since the machine may be busy, and counts as
-// noticed when it exceeds that too. The tree is never written: the go command reads mutants through an overlay, and so
-// does a go build that a test starts. Where the machine allows it, tests run in a process namespace of their own,
-// because a mutant may signal any process. Root keeps its rights in it; other users get a namespace of users as well.
+// noticed when it exceeds that too. So does one whose tests use more memory than -memory allows (memory.go), because
+// endless growth would make the kernel end programs of others.
+//
+// The tree is never written: the go command reads mutants through an overlay, and so does a go build that a test
+// starts. Where the machine allows it, tests run in a process namespace of their own, because a mutant may signal any
+// process. Root keeps its rights in it; other users get a namespace of users as well.
 //
 // Standard output gets the survivors with their changes, and tables by file and kind; standard error gets a line per
 // mutant. The exit code is 0 when -goal percent of the mutants were noticed, 1 when fewer were, and 2 when nothing was

@@ -25,11 +25,12 @@ const (
 	survived outcome = iota
 	killed
 	timedOut
+	tooLarge // it needs more memory than allowed
 	unviable // it does not compile
 )
 
 func (o outcome) String() string {
-	return [...]string{"SURVIVED", "killed", "timed out", "does not compile"}[o]
+	return [...]string{"SURVIVED", "killed", "timed out", "exceeded the memory limit", "does not compile"}[o]
 }
 
 // tester runs tests against one mutant at a time.
@@ -41,7 +42,8 @@ type tester struct {
 	short    bool                // -short of go test
 	more     map[string][]string // by package: those whose tests run after its own
 	isolated bool
-	patience int                      // by package: other packages whose tests run after its own
+	memory   int64 // bytes that the processes of the tests may use; 0: no limit
+	patience int
 	limits   map[string]time.Duration // by test package
 }
 
@@ -81,8 +83,8 @@ const buildSlack = 10 * time.Minute
 const killSlack = 10 * time.Second
 
 // failsAlone words why a package is not measured.
-const failsAlone = "the tests of %s fail without a mutant (%v); repair them, choose tests with -run, or leave " +
-	"the namespace with -isolate=false:\n%s"
+const failsAlone = "the tests of %s fail without a mutant (%v); repair them, choose tests with -run, leave the " +
+	"namespace with -isolate=false, or raise -memory:\n%s"
 
 // goTest runs a package's tests with an overlay (empty: without), and returns how they ended and their output.
 func (t *tester) goTest(ctx context.Context, pkg, overlay string, limit time.Duration) (outcome, string, error) {
@@ -120,9 +122,11 @@ func (t *tester) command(ctx context.Context, dir, overlay string, limit time.Du
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 10 * time.Second
-	err := cmd.Run()
+	exceeded, err := t.hold(ctx, cmd)
 	var exit *exec.ExitError
 	switch {
+	case exceeded:
+		return tooLarge, out.String(), nil
 	case errors.Is(ctx.Err(), context.DeadlineExceeded) || strings.Contains(out.String(), "panic: test timed out after"):
 		return timedOut, out.String(), nil
 	case ctx.Err() != nil:
@@ -135,6 +139,22 @@ func (t *tester) command(ctx context.Context, dir, overlay string, limit time.Du
 		return killed, out.String(), nil
 	}
 	return 0, "", err
+}
+
+// hold runs a command under the limit of memory, and reports whether it exceeded that.
+func (t *tester) hold(ctx context.Context, cmd *exec.Cmd) (exceeded bool, err error) {
+	if err := cmd.Start(); err != nil {
+		return false, err
+	}
+	if t.memory <= 0 {
+		return false, cmd.Wait()
+	}
+	ctx, stop := context.WithCancel(ctx)
+	held := make(chan bool)
+	go func() { held <- holdMemory(ctx, cmd.Process.Pid, t.memory) }()
+	err = cmd.Wait()
+	stop()
+	return <-held, err
 }
 
 // Limits of the tests: a mutant, or a busy machine, may take longer.

@@ -43,6 +43,7 @@ type options struct {
 	isolate  bool
 	list     bool
 	patience int
+	memory   int64
 }
 
 func main() {
@@ -70,6 +71,8 @@ func mainCode(ctx context.Context, args []string, out, progress io.Writer) int {
 		"run tests in a process namespace; the default is whether the machine allows it")
 	flags.IntVar(&o.patience, "patience", 4, "how many times its time limit a mutant that exceeded it gets in a second "+
 		"try, as the machine may be busy; 1: none, and it is taken for noticed")
+	flags.Int64Var(&o.memory, "memory", 4096, "MiB that the tests of a mutant and their processes may use together; a "+
+		"mutant that needs more is noticed. 0: no limit")
 	flags.BoolVar(&o.list, "list", false, "list the mutants and try none")
 	flags.Usage = func() {
 		fmt.Fprintln(progress, "usage: mutate [flags] PACKAGE-FOLDER | FOLDER/... | FILE.go | FILE.go:LINE[:COLUMN] ...")
@@ -143,7 +146,7 @@ func mutate(ctx context.Context, o options, places []string, out, progress io.Wr
 		return tally{}, err
 	}
 	t := &tester{root: root, work: work, goflags: goflags, run: o.run, short: o.short, more: more,
-		isolated: o.isolate, patience: o.patience, limits: map[string]time.Duration{}}
+		isolated: o.isolate, memory: o.memory << 20, patience: o.patience, limits: map[string]time.Duration{}}
 	if !o.isolate {
 		fmt.Fprintln(progress, "mutate: without a process namespace; a mutant that signals a wrong number may hit a "+
 			"process of yours")

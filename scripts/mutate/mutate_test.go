@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -270,6 +271,42 @@ func TestMust(t *testing.T) {
 	}
 }
 `,
+	"hog/hog.go": `package hog
+
+import "bytes"
+
+func Keep(n int) (kept [][]byte) {
+	for i := 0; i < n; {
+		kept = append(kept, bytes.Repeat([]byte{1}, 1<<20))
+		i++
+	}
+	return kept
+}
+`,
+	"hog/hog_test.go": `package hog
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The process is in a session of its own.
+func TestKeep(t *testing.T) {
+	if os.Getenv("CHILD") != "" {
+		kept := Keep(3)
+		time.Sleep(time.Second)
+		os.Exit(len(kept))
+	}
+	cmd := exec.Command("/proc/self/exe", "-test.run=TestKeep")
+	cmd.Env, cmd.SysProcAttr = append(os.Environ(), "CHILD=yes"), &syscall.SysProcAttr{Setsid: true}
+	if _ = cmd.Run(); cmd.ProcessState.ExitCode() != 3 {
+		t.Fatal(cmd.ProcessState)
+	}
+}
+`,
 	"broken/broken.go":      "package broken\n\nfunc F() int { return 1 }\n",
 	"broken/broken_test.go": "package broken\n\nimport \"testing\"\n\nfunc TestF(t *testing.T) { t.Fatal(F()) }\n",
 }
@@ -392,6 +429,38 @@ func TestAnEndlessMutantIsNoticed(t *testing.T) {
 	code, out, progress := runTool(t, "-n", "0", "calc/calc.go:7")
 	require.Equal(t, exitGoal, code, out+progress)
 	require.Contains(t, progress, "drop statement: timed out")
+}
+
+// A mutant whose tests need more memory than allowed is noticed, also if a process of theirs needs it, with a process
+// namespace and without one.
+func TestAGrowingMutantIsNoticed(t *testing.T) {
+	inModule(t)
+	for _, isolate := range []string{"-isolate=" + strconv.FormatBool(namespace() != nil), "-isolate=false"} {
+		code, out, progress := runTool(t, "-n", "0", "-memory", "300", isolate, "hog/hog.go:8")
+		require.Equal(t, exitGoal, code, out+progress)
+		require.Equal(t, 2, strings.Count(progress, ": exceeded the memory limit, "), progress)
+		require.Contains(t, out, "2 of 2 mutants noticed (100 %)")
+	}
+	code, _, progress := runTool(t, "-memory", "1", "hog")
+	require.Equal(t, exitError, code)
+	require.Contains(t, progress, "the tests of ./hog fail without a mutant (exceeded the memory limit); ")
+	require.Contains(t, progress, "or raise -memory")
+}
+
+// TestMemoryOf: the pages that a process has written count, and those of its program do not.
+func TestMemoryOf(t *testing.T) {
+	const size = 64 << 20
+	before := memoryOf(os.Getpid())
+	require.Positive(t, before)
+	kept := bytes.Repeat([]byte{1}, size)
+	require.InDelta(t, size, memoryOf(os.Getpid())-before, size/4)
+	require.Len(t, kept, size)
+	require.Zero(t, memoryOf(1<<30))
+}
+
+func TestDescendants(t *testing.T) {
+	require.Equal(t, []int{5, 6, 9, 7}, descendants(5, []process{{5, 1}, {6, 5}, {9, 5}, {7, 9}, {8, 1}, {1, 0}}))
+	require.Contains(t, processes(), process{os.Getpid(), os.Getppid()})
 }
 
 // Tests that a busy machine slows down get a longer limit before their mutant counts as detected, unless the limit is

@@ -54,7 +54,7 @@ func (t *tally) count(o outcome) {
 	switch o {
 	case survived:
 		t.survived++
-	case killed, timedOut:
+	case killed, timedOut, tooLarge:
 		t.noticed++
 	}
 }
