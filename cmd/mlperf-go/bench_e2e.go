@@ -41,6 +41,11 @@ func (cmd benchCommand) doE2E(c *cli.Context) error {
 	if err := cmd.checkE2E(c, v, list); err != nil {
 		return err
 	}
+	u, err := cmd.uploads(c, list)
+	if err != nil {
+		return err
+	}
+	defer u.close()
 	return cmd.watched(c, list, func(w *benchWatch) error {
 		s, err := cmd.standUp(c, cmp.Or(list[0].Model, list[0].Profile.API.Model))
 		if err != nil {
@@ -48,7 +53,7 @@ func (cmd benchCommand) doE2E(c *cli.Context) error {
 		}
 		defer func() { cmd.reportStop(s.Stop()) }()
 		c.Context = s.Context()
-		return cmd.runAll(c, v, list, func(c *cli.Context, o *bench.Options) error {
+		return cmd.runAll(c, v, list, u, func(c *cli.Context, o *bench.Options) error {
 			s.Configure(o)
 			err := cmd.runOne(c, o, w)
 			if lost := s.KeepLogs(o); lost != nil { // the run is complete without them

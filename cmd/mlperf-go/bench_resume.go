@@ -44,7 +44,7 @@ func (cmd benchCommand) kept(c *cli.Context, o *bench.Options) (bool, error) {
 // explainResume prints the command that continues after a signal. at is the number of runs before the interrupted one,
 // whose folder is given. Several runs without --output have no common folder, and a rehearsal starts anew.
 func (cmd benchCommand) explainResume(c *cli.Context, at, of int, folder string) {
-	output := c.String("output")
+	output := localOutput(c)
 	if cmd.json || cmd.quiet || c.Bool("rehearse") || of > 1 && output == "" {
 		return
 	}
@@ -53,5 +53,5 @@ func (cmd benchCommand) explainResume(c *cli.Context, at, of int, folder string)
 		folder = output
 		what = fmt.Sprintf("%d of %d runs are finished. To keep them and make the others", at, of)
 	}
-	cmd.out.line("\n%s:\n  %s", what, servers.Quote(again(cmd.commandLine(), folder, "--output", "-r")...))
+	cmd.out.line("\n%s:\n  %s", what, servers.Quote(again(withUpload(cmd.commandLine()), folder, "--output", "-r")...))
 }

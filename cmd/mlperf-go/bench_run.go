@@ -91,7 +91,11 @@ func runFlags() []cli.Flag {
 		&cli.StringFlag{Name: "definitions", Category: figuresGroup, Value: "mlperf-go",
 			Usage: "client whose definitions the printed figures follow: " + strings.Join(measure.DefinitionNames(), ", ")},
 		&cli.StringFlag{Name: "output", Aliases: []string{"r"}, Category: figuresGroup,
-			DefaultText: "results/bench-NAME/TIME", Usage: "folder of the results"},
+			DefaultText: "results/bench-NAME/TIME", Usage: "folder of the results; a destination such as s3://BUCKET/PATH " +
+				"means the same as --upload"},
+		&cli.StringFlag{Name: "upload", Category: figuresGroup,
+			Usage: "send each finished run there: s3://BUCKET/PATH, gs://BUCKET/PATH, or the word profile for the profile's " +
+				"own destination"},
 		&cli.StringFlag{Name: "calibration", Category: figuresGroup, DefaultText: "the file of `mlperf-go calibrate`",
 			Usage: "file with the client's own limits, which are printed beside the result"},
 		&cli.BoolFlag{Name: "rehearse", Category: workloadGroup,
@@ -208,7 +212,7 @@ func (cmd benchCommand) options(c *cli.Context, v *contract.Invocation, r contra
 	if o.Calibration, err = cmd.calibration(c.String("calibration")); err != nil {
 		return nil, err
 	}
-	o.Folder = results.Choose(c.String("output"), "bench-"+r.Name, c.Bool("resume"), time.Now())
+	o.Folder = results.Choose(localOutput(c), "bench-"+r.Name, c.Bool("resume"), time.Now())
 	return o, nil
 }
 
@@ -229,20 +233,28 @@ func (cmd benchCommand) doRun(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	u, err := cmd.uploads(c, list)
+	if err != nil {
+		return err
+	}
+	defer u.close()
 	return cmd.watched(c, list, func(w *benchWatch) error {
-		return cmd.runAll(c, v, list, func(c *cli.Context, o *bench.Options) error { return cmd.runOne(c, o, w) })
+		return cmd.runAll(c, v, list, u, func(c *cli.Context, o *bench.Options) error { return cmd.runOne(c, o, w) })
 	})
 }
 
 // runAll runs a profile, or its treatments in sequence, each in its own folder below --output. With --resume it keeps
-// finished runs. The worst exit code of the runs is the command's.
-func (cmd benchCommand) runAll(c *cli.Context, v *contract.Invocation, list []contract.Rendered,
+// finished runs. Each run is sent before the next one begins. The worst exit code of the runs and of their uploads is
+// the command's.
+func (cmd benchCommand) runAll(c *cli.Context, v *contract.Invocation, list []contract.Rendered, u *uploads,
 	runOne func(*cli.Context, *bench.Options) error) error {
 	cmd.measures()
+	at := 0 // of the run in list
 	series := bench.Series{Runs: len(list), Attempts: v.Attempts(), StopOnError: v.StopOnError(),
 		Options: func(i int) (*bench.Options, error) {
+			at = i
 			o, err := cmd.options(c, v, list[i])
-			if output := c.String("output"); err == nil && output != "" && len(list) > 1 {
+			if output := localOutput(c); err == nil && output != "" && len(list) > 1 {
 				o.Folder = filepath.Join(output, list[i].Folder())
 			}
 			return o, err
@@ -253,13 +265,16 @@ func (cmd benchCommand) runAll(c *cli.Context, v *contract.Invocation, list []co
 			if err == nil && !kept {
 				err = runOne(c, o)
 			}
+			if err == nil {
+				u.send(at, o.Folder)
+			}
 			return cmd.exit, err
 		}}
 	end, err := series.Run(c.Context)
 	if err != nil {
 		return err
 	}
-	cmd.exit = end.Status
+	cmd.exit = max(end.Status, u.exit)
 	if end.Interrupted {
 		cmd.explainResume(c, end.Finished, len(list), end.Folder)
 	}

@@ -242,6 +242,10 @@ var helpTable = map[string]commandHelp{
 		{"send a predefined workload", "mlperf-go bench run -w chatbot_synthetic -U http://127.0.0.1:8000"},
 		{"write a run as vllm bench would", "mlperf-go bench convert results/server --format vllm"},
 	}},
+	"bench upload": {examples: []example{
+		{"send a run to S3, or send it again", "mlperf-go bench upload results/server s3://runs/team-a"},
+		{"send two runs to Google Cloud Storage", "mlperf-go bench upload results/a results/b gs://runs"},
+	}},
 	"bench e2e": {
 		examples: []example{
 			{"start servers, run a workload, and stop them", "mlperf-go bench e2e -w chatbot_synthetic --server-config " +

@@ -76,7 +76,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"code": cmdCode, "sim": cmdSim, "serve": cmdServe, "record": cmdRecord, "json": cmdJSON, "errorjson": cmdErrorJSON,
 		"requests": cmdRequests, "failures": cmdFailures, "answers": cmdAnswers, "head": cmdHead, "edit": cmdEdit,
 		"within": cmdWithin, "same": cmdSame, "plant": cmdPlant, "untouched": cmdUntouched, "counted": cmdCounted,
-		"logged": cmdLogged,
+		"logged": cmdLogged, "store": cmdStore, "stored": cmdStored,
 	}
 }
 

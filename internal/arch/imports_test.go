@@ -20,6 +20,7 @@ var importers = map[string][]string{
 	"run/runtest":                 {}, // for tests, like schema/schematest
 	"schema/schematest":           {},
 	"submission/treetest":         {},
+	"objectstore/storetest":       {},
 	"cmd":                         {},
 	"scripts":                     {},
 	"loadgen-cgo/internal/cppsut": {},

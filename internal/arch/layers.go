@@ -8,7 +8,7 @@ var Layers = [][]string{
 	{"compare", "mlflow"},
 	{"submission"},
 	{"tune", "sweep", "experiment", "workload"},
-	{"compliance", "report", "peers"},
+	{"compliance", "report", "peers", "objectstore"},
 	{"run"},
 	{"sut", "qsl", "servers", "accuracy"},
 	{"backends"},

@@ -61,7 +61,7 @@ var errForeign = errors.New("not a link that this program made")
 // New returns the path of a folder in home that does not exist yet, named by the time at. It creates nothing.
 func New(home string, at time.Time) string {
 	for {
-		path := filepath.Join(home, at.UTC().Format(timeForm))
+		path := filepath.Join(home, TimeName(at))
 		if _, err := os.Lstat(path); err != nil {
 			return path // on any error; creating the folder will report it
 		}
@@ -112,7 +112,7 @@ func Resolve(path string) string {
 // link's name is in use for something else.
 func Point(folder string) error {
 	home, name := filepath.Split(filepath.Clean(folder))
-	if err := Check(folder); err != nil || !isTime(name) {
+	if err := Check(folder); err != nil || !IsTime(name) {
 		return err
 	}
 	link := filepath.Join(home, LatestName)
@@ -129,7 +129,7 @@ func Point(folder string) error {
 
 // Discard removes an empty folder of New, and the folders above it that are then empty too. Other folders stay.
 func Discard(folder string) {
-	if !isTime(filepath.Base(folder)) {
+	if !IsTime(filepath.Base(folder)) {
 		return
 	}
 	for range 3 { // at most the folder, home and Root
@@ -143,7 +143,7 @@ func Discard(folder string) {
 // Check returns an error if Point cannot make the link because its name is in use for something else.
 func Check(folder string) error {
 	home, name := filepath.Split(filepath.Clean(folder))
-	if _, err := target(home); isTime(name) && err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if _, err := target(home); IsTime(name) && err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is left as it is and does not point to the newest run: %w",
 			filepath.Join(home, LatestName), err)
 	}
@@ -166,14 +166,17 @@ func target(home string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !isTime(name) {
+	if !IsTime(name) {
 		return "", errForeign
 	}
 	return name, nil
 }
 
-// isTime reports whether a name has the format of New's names.
-func isTime(name string) bool {
+// TimeName returns a time as the name of a folder.
+func TimeName(t time.Time) string { return t.UTC().Format(timeForm) }
+
+// IsTime reports whether a name has the form of TimeName, like those of New.
+func IsTime(name string) bool {
 	at, err := time.Parse(timeForm, name)
 	return err == nil && at.Format(timeForm) == name
 }

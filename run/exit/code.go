@@ -163,6 +163,7 @@ const (
 	CodeUnknownCommand    Code = "unknown_command"
 	CodeUnknownFlag       Code = "unknown_flag"
 	CodeUnknownModel      Code = "unknown_model"
+	CodeUpload            Code = "upload"
 	CodeUsage             Code = "usage"
 	CodeUserConf          Code = "user_conf"
 	CodeWorkload          Code = "workload"

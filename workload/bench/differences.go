@@ -20,7 +20,7 @@ const (
 )
 
 // unrelated are the keys that change no request: the name of a run, its servers, and the rules for its judgement.
-var unrelated = []string{"name", "description", "use_case", "source", "slo", "api.endpoint", "api.model",
+var unrelated = []string{"name", "description", "use_case", "source", "upload", "slo", "api.endpoint", "api.model",
 	"api.tokenizer"}
 
 // DifferencesTo lists the keys in which the profile of a run differs from another, like ProfileDifferences.

@@ -22,6 +22,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
+	"github.com/mlperf-go/mlperf-go/objectstore"
 	"github.com/mlperf-go/mlperf-go/report/live"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/child"
@@ -38,7 +39,7 @@ import (
 
 // written are the files that a run replaces in its folder.
 var written = []string{RecordName, eventlog.FileName, ProfileName, FailedName, SummaryName, record.ReportName,
-	record.MetricsName, MarkerName}
+	record.MetricsName, MarkerName, objectstore.RecordName}
 
 // rewritten are further files of a folder, which each run overwrites, so that they need not be removed first.
 var rewritten = []string{record.MachineName, record.ServersName}
@@ -186,7 +187,7 @@ func (t *trial) keepProfile() error {
 }
 
 func (t *trial) id() string {
-	return cmp.Or(t.Profile.Name, "workload") + "-" + t.started.UTC().Format("20060102T150405.000Z")
+	return cmp.Or(t.Profile.Name, "workload") + "-" + results.TimeName(t.started)
 }
 
 // coalesceWakeups is the default of a LoadGen test (docs/reference/measurements.md#pausing-after-a-wake-up).

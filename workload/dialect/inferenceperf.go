@@ -53,7 +53,8 @@ type ipTokenizer struct {
 	Token string `yaml:"token" yet:"this program downloads no tokenizer; give a local path"`
 }
 
-// ipMetrics, ipReport and ipStorage select the written files. Here the command line does that, except for goodput.
+// ipMetrics, ipReport and ipStorage select the written files. Here the command line does that, except for goodput and
+// the bucket of --upload profile.
 type ipMetrics struct {
 	Type       string `yaml:"type" one:"prometheus default"`
 	Prometheus struct {

@@ -18,6 +18,29 @@ func (f *ipFile) translate(t *translation) {
 	f.translateBreakers(t)
 	f.Data.translate(&f.Load, t)
 	f.translateSLO(t)
+	f.Storage.translate(t)
+}
+
+// translate reads the bucket of the results. Nothing is sent there without --upload.
+func (s *ipStorage) translate(t *translation) {
+	scheme, bucket, path := "", "", ""
+	if g := s.Google; g != nil {
+		scheme, bucket, path = "gs", g.Bucket, g.Path
+	}
+	if s3 := s.S3; s3 != nil {
+		scheme, bucket, path = "s3", s3.Bucket, s3.Path
+		t.Upload = &profile.Upload{Endpoint: s3.Endpoint, Region: s3.Region, Addressing: s3.Style}
+	}
+	if bucket == "" {
+		t.Upload = nil
+		return
+	}
+	if t.Upload == nil {
+		t.Upload = &profile.Upload{}
+	}
+	path = strings.Trim(strings.ReplaceAll(path, "{timestamp}", ""), "/-_") // each run has a folder with its time
+	t.Upload.URL = strings.TrimSuffix(scheme+"://"+bucket+"/"+path, "/")
+	t.notes.add("storage: --upload profile sends the results to %s; without it they stay in --output", t.Upload.URL)
 }
 
 var ipKinds = map[string]string{"": "completions", "completion": "completions", "chat": "chat",

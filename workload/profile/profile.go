@@ -16,6 +16,7 @@ type Profile struct {
 	Data        Data    `yaml:"data" need:"yes" doc:"which prompts are sent"`
 	Load        Load    `yaml:"load" need:"yes" doc:"when they are sent"`
 	SLO         SLO     `yaml:"slo,omitempty" doc:"which requests count as good; a limit of 0 is no limit"`
+	Upload      *Upload `yaml:"upload,omitempty" doc:"where --upload profile sends the results"`
 	Source      *Source `yaml:"source,omitempty" doc:"the file of another tool that this was translated from"`
 }
 
@@ -54,6 +55,14 @@ type SLO struct {
 	ITL   time.Duration `yaml:"itl,omitempty" doc:"longest gap between two tokens"`
 	NTPOT time.Duration `yaml:"ntpot,omitempty" doc:"latency per output token"`
 	E2E   time.Duration `yaml:"e2e,omitempty" doc:"whole request"`
+}
+
+// Upload is a place in an object store. The keys for it are in the environment, never here.
+type Upload struct {
+	URL        string `yaml:"url" need:"yes" doc:"s3://BUCKET/PATH or gs://BUCKET/PATH"`
+	Endpoint   string `yaml:"endpoint,omitempty" doc:"URL of the store; empty: AWS_ENDPOINT_URL_S3, or the provider's"`
+	Region     string `yaml:"region,omitempty" doc:"of the bucket; empty: AWS_REGION"`
+	Addressing string `yaml:"addressing,omitempty" one:"auto virtual path" doc:"place of the bucket in URLs: host or path"`
 }
 
 // Source is the file of another tool that a profile was translated from, and what was changed on the way.
