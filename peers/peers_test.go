@@ -149,6 +149,9 @@ func TestInferencePerf(t *testing.T) {
 			"load_summary/schedule_delay/mean": 0.0125, "load_summary/schedule_delay/max": 0.05})
 		requireValues(t, got, "successes/latency", map[string]float64{
 			"request_latency/mean": 1.42 / 3, "request_latency/median": 0.41, "request_latency/p99": 0.7922,
+			"request_latency/p0.1": 0.2104, "request_latency/p1": 0.214, "request_latency/p5": 0.23,
+			"request_latency/p10": 0.25, "request_latency/p25": 0.31, "request_latency/p75": 0.605,
+			"request_latency/p90": 0.722, "request_latency/p95": 0.761,
 			"normalized_time_per_output_token/mean": (0.41/4 + 0.21 + 0.8/3) / 3,
 			"time_to_first_token/mean":              0.1, "time_to_first_token/max": 0.1, // B is in one event
 			"time_per_output_token/mean": 0.2, "time_per_output_token/p99.9": 0.2998,
@@ -156,6 +159,7 @@ func TestInferencePerf(t *testing.T) {
 		})
 		requireValues(t, got, "successes", map[string]float64{"count": 3, "throughput/input_tokens_per_sec": 60,
 			"throughput/output_tokens_per_sec": 8, "throughput/total_tokens_per_sec": 68, "throughput/requests_per_sec": 3,
+			"throughput/images_per_sec": 0, "throughput/videos_per_sec": 0, "throughput/audios_per_sec": 0,
 			"prompt_len/mean": 20, "prompt_len/max": 30,
 			"prompt_tokens/total": 60, "prompt_tokens/median": 20, "output_len/max": 4, "output_tokens/total": 8})
 		requireValues(t, got, "failures", map[string]float64{"count": 1, "request_latency/mean": 0.1,
@@ -171,6 +175,12 @@ func TestInferencePerf(t *testing.T) {
 	require.Contains(t, got, "successes/latency/inter_token_latency")
 	require.Nil(t, got["successes/latency/inter_token_latency"])
 	requireValues(t, got, "successes/latency", map[string]float64{"time_to_first_token/mean": 0.1})
+
+	l := hand()
+	l.Requests[1].OutputTokens = 3 // in one event, which is no stream
+	files, _ = convert(t, "inference-perf", l)
+	requireValues(t, values(t, files["summary_lifecycle_metrics.json"]), "successes/latency",
+		map[string]float64{"time_per_output_token/mean": 0.2})
 }
 
 func TestInferencePerfStages(t *testing.T) {
