@@ -144,6 +144,15 @@ func passed(is bool) string {
 	return "not passed"
 }
 
+// waitsAlone states what a thread that only waits can do on this machine.
+func waitsAlone(variation float64) string {
+	text := fmt.Sprintf("a thread that sends nothing: the gaps vary by %.2f %%", 100*variation)
+	if variation >= mostVariation {
+		text += ", so no client can pass here"
+	}
+	return text
+}
+
 func printCalibration(out page, c *floor.Calibration) {
 	loops := "1 event loop"
 	if c.Shards > 1 {
@@ -166,6 +175,7 @@ func printCalibration(out page, c *floor.Calibration) {
 	s := c.Sending
 	t.row("constant arrivals", fmt.Sprintf("%.0f requests/s: the gaps vary by %.2f %%, and may vary by %g %%: %s", s.Rate,
 		100*s.Variation, 100*mostVariation, passed(s.Variation < mostVariation)))
+	t.row("waiting alone", waitsAlone(s.Waiting))
 	t.row("random arrivals", fmt.Sprintf("%.0f requests/s: the distribution of %d gaps is off by %.4f, and may be by "+
 		"%.4f: %s", s.Rate, s.Gaps, s.Distance, s.Limit, passed(s.Distance <= s.Limit)))
 	t.Flush()

@@ -20,7 +20,8 @@ var Layers = [][]string{
 	{"internal/parcel", "internal/worker"},
 	{"internal/plot", "internal/spill", "internal/atomicfile", "internal/sandbox", "internal/pyrepr", "internal/foreign",
 		"internal/httpclient", "internal/alarm", "internal/secret", "internal/results", "internal/plural"},
-	{"internal/earlylimit", "internal/crash", "internal/nvtx", "internal/ordering", "configs/profiles"},
+	{"internal/earlylimit", "internal/crash", "internal/nvtx", "internal/ordering", "internal/realtime",
+		"configs/profiles"},
 }
 
 // Apart maps each package outside the layers to the packages that it may import.

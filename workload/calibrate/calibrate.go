@@ -38,6 +38,7 @@ const (
 	errorShare    = 0.2
 	floorShare    = 0.05
 	constantShare = 0.1
+	waitShare     = 0.05
 	gapShare      = 0.2
 )
 

@@ -42,7 +42,8 @@ func (c *calibration) sending(ctx context.Context) error {
 		return err
 	}
 	c.got.Sending = &floor.Sending{Rate: sendRate, Late: spread(late), Variation: variation(constant),
-		Gaps: len(random), Distance: distance(random, sendRate), Limit: rejects / math.Sqrt(float64(len(random)))}
+		Waiting: variation(waited(ctx, sendRate, c.part(waitShare))),
+		Gaps:    len(random), Distance: distance(random, sendRate), Limit: rejects / math.Sqrt(float64(len(random)))}
 	return nil
 }
 

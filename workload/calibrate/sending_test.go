@@ -1,6 +1,7 @@
 package calibrate
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"os"
@@ -35,6 +36,28 @@ func TestGaps(t *testing.T) {
 	require.InDelta(t, -math.Expm1(-10e-6*sendRate), distance(together, sendRate), 1.0/n)
 }
 
+// A thread that only waits comes to each time it waits for, not before, and stops with its context.
+func TestWaited(t *testing.T) {
+	const rate = 1000.0
+	began := time.Now()
+	gaps := waited(t.Context(), rate, 200*time.Millisecond)
+	took := time.Since(began)
+	require.Len(t, gaps, 200)
+	sum := 0.0
+	for _, g := range gaps {
+		require.Positive(t, g)
+		sum += g
+	}
+	require.GreaterOrEqual(t, took, 201*time.Millisecond)
+	require.LessOrEqual(t, sum, took.Seconds())
+	slices.Sort(gaps)
+	require.InDelta(t, 1/rate, gaps[len(gaps)/2], 0.5/rate, "most are on time")
+
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.Empty(t, waited(ended, rate, time.Hour))
+}
+
 // TestSendTimes measures how well real sending times follow their schedule, and the error of TTFT.
 func TestSendTimes(t *testing.T) {
 	program := os.Getenv(benchProgram)
@@ -46,6 +69,7 @@ func TestSendTimes(t *testing.T) {
 	require.NoError(t, c.sending(t.Context()))
 	fmt.Printf("MEASURED sending/late-mean %.1f us\n", 1e6*c.got.Sending.Late.Mean)
 	fmt.Printf("MEASURED sending/constant-variation %.5f x\n", c.got.Sending.Variation)
+	fmt.Printf("MEASURED sending/wait-variation %.5f x\n", c.got.Sending.Waiting)
 	fmt.Printf("MEASURED sending/poisson-distance %.3f x\n", c.got.Sending.Distance/c.got.Sending.Limit)
 	require.NoError(t, c.errors(t.Context()))
 	fmt.Printf("MEASURED stamps/ttft-mean %.1f us\n", 1e6*c.got.Errors.TTFT.Mean)

@@ -83,6 +83,7 @@ type Sending struct {
 	Rate      float64 `json:"requests_per_s"`
 	Late      Spread  `json:"late"`                 // due to sent, of equidistant requests
 	Variation float64 `json:"gap_variation"`        // coefficient of variation of their gaps; 0 is exact
+	Waiting   float64 `json:"wait_variation"`       // the same for a thread that sends nothing and only waits
 	Gaps      int     `json:"random_gaps"`          // of a Poisson process
 	Distance  float64 `json:"random_gaps_ks"`       // Kolmogorov-Smirnov distance of them from its distribution
 	Limit     float64 `json:"random_gaps_ks_limit"` // above it the test rejects at the 1 % level

@@ -14,6 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/internal/balance"
 	"github.com/mlperf-go/mlperf-go/backends/internal/policy"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
+	"github.com/mlperf-go/mlperf-go/internal/realtime"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 )
 
@@ -95,7 +96,7 @@ func (c *Client) takeLoop() (*loop, error) {
 func (c *Client) serve(ctx context.Context, l *loop, src loadgen.Source, sink backends.Sink) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	restore, granted := sharpen()
+	restore, granted := realtime.Sharpen()
 	defer restore()
 	unpin, processor := pin(c.config.PinLoop)
 	defer unpin()

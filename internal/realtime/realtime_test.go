@@ -1,4 +1,4 @@
-package http1
+package realtime
 
 import (
 	"runtime"
@@ -17,7 +17,7 @@ func TestSharpenIsTakenBack(t *testing.T) {
 		return a.Policy
 	}
 	before := policy()
-	restore, granted := sharpen()
+	restore, granted := Sharpen()
 	if granted {
 		require.EqualValues(t, unix.SCHED_FIFO, policy())
 	} else {
