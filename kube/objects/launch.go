@@ -12,6 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/mlperf-go/mlperf-go/workload/stack"
 )
 
 // Paths inside the pods of a launch. The contract of the shell launcher has the first two
@@ -55,6 +58,15 @@ type Launch struct {
 	Idle     bool          // the pods run no command; they stay for Hold
 	Expire   time.Duration // after which the cluster deletes an ended job; 0: never
 	Target   string        // description of the server in one line, recorded with the objects; empty: not recorded
+	Stack    Stack         // that is measured
+}
+
+// Stack is a model and how it was deployed, for the names that llm-d-benchmark derives from them.
+type Stack struct {
+	Model     string // empty: unknown, so there are no such names
+	Method    string
+	Namespace string
+	URL       string // empty: unknown
 }
 
 // Storage is where results are kept.
@@ -72,6 +84,8 @@ type SecretKey struct{ Secret, Key string }
 // Labels of every object of a launch.
 const (
 	LabelRun     = "mlperf-go/run"
+	LabelModel   = "mlperf-go/model" // short name of the model, as in the names of a stack's objects
+	LabelStack   = "mlperf-go/stack" // name of the stack
 	LabelManager = "app.kubernetes.io/managed-by"
 	Manager      = "mlperf-go-kube"
 )
@@ -81,8 +95,17 @@ const AnnotationTarget = "mlperf-go/target"
 
 // Labels returns the labels of the objects of a launch. The selectors of the shell launcher find its pods too.
 func (l *Launch) Labels() map[string]string {
-	return map[string]string{LabelManager: Manager, LabelRun: l.ID, "app.kubernetes.io/name": "mlperf-go",
+	all := map[string]string{LabelManager: Manager, LabelRun: l.ID, "app.kubernetes.io/name": "mlperf-go",
 		"app": "llmdbench-" + l.Harness + "-launcher", "function": "load_generator"}
+	if s := l.Stack; s.Model != "" {
+		for name, value := range map[string]string{LabelModel: stack.Label(s.Namespace, s.Model),
+			LabelStack: stack.Name(s.Method, s.Model)} {
+			if len(validation.IsValidLabelValue(value)) == 0 { // such as a method with a slash
+				all[name] = value
+			}
+		}
+	}
+	return all
 }
 
 // Selector selects the objects of a launch.
@@ -253,6 +276,10 @@ func (l *Launch) variables() map[string]string {
 		"LLMDBENCH_HARNESS_NAME": l.Harness, "LLMDBENCH_HARNESS_NAMESPACE": l.Namespace,
 		"LLMDBENCH_RUN_EXPERIMENT_ID": l.ID, "LLMDBENCH_RUN_EXPERIMENT_RESULTS_DIR_PREFIX": l.resultsDir(),
 		"LLMDBENCH_RUN_WORKSPACE_DIR": strings.TrimSuffix(profilesDir, "/profiles")}
+	maps.Copy(all, stack.Variables(l.Stack.Method, l.Stack.Namespace, l.Stack.Model))
+	if l.Stack.URL != "" {
+		all["LLMDBENCH_HARNESS_STACK_ENDPOINT_URL"] = l.Stack.URL
+	}
 	maps.Copy(all, l.Env)
 	return all
 }

@@ -34,6 +34,11 @@ func init() {
 	idle := launches["temporary"]
 	idle.Idle, idle.Profiles, idle.Hold, idle.Expire = true, nil, time.Hour, time.Minute
 	idle.Storage = Storage{Claim: "workload-pvc", Existing: true}
+	claim := launches["claim"]
+	claim.Stack = Stack{Model: "meta-llama/Llama-3.1-8B-Instruct", Method: "modelservice", Namespace: "serving",
+		URL: "http://10.1.2.3:80"}
+	launches["claim"] = claim
+	idle.Stack = Stack{Model: "gpt2", Method: "service/vllm", Namespace: "serving"} // no valid label for the stack
 	idle.Target = "service/vllm in the namespace serving: http://vllm.serving.svc:80"
 	launches["idle"] = idle
 }

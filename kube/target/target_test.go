@@ -24,8 +24,9 @@ import (
 
 func TestMain(m *testing.M) { testcluster.Main(m) }
 
-// stack is the content of the namespace "serving". The objects of the Gateway API have the fields that determine a URL.
-const stack = `
+// stackYAML is the content of the namespace "serving". The objects of the Gateway API have the fields that determine a
+// URL.
+const stackYAML = `
 apiVersion: v1
 kind: Service
 metadata: {name: vllm-standalone, namespace: serving, labels: {app: alone}}
@@ -79,6 +80,14 @@ spec:
   parentRefs: [{name: infra-sim-inference-gateway}]
   rules:
   - matches: [{path: {type: PathPrefix, value: /qwen/}}]
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: org-labe-a09ce3e2-labelled-route, namespace: serving}
+spec:
+  parentRefs: [{name: infra-sim-inference-gateway, sectionName: web}]
+  rules:
+  - matches: [{path: {type: PathPrefix, value: /own}}]
 ---
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
@@ -264,7 +273,7 @@ func TestFind(t *testing.T) {
 	installKinds(t, tc, admin)
 	access := kubetest.Connect(t, tc.Admin())
 	prepare(t, access)
-	create(t, admin, stack)
+	create(t, admin, stackYAML)
 	user := kubetest.Connect(t, tc.User())
 	tc.Eventually(time.Minute, "the pods are ready", func(ctx context.Context) error {
 		pods, err := (&finder{cluster: user, Query: Query{Namespace: "serving"}}).list(ctx, kindOf(podKind), "")
@@ -286,6 +295,9 @@ func TestFind(t *testing.T) {
 		{"Service/two-ports:8002", "", "service/two-ports http://two-ports.serving.svc:8002", ""},
 		{"modelservice", "meta-llama/Llama-3.1-8B",
 			"gateway/infra-sim-inference-gateway http://10.1.2.3:80/meta-llama-Llama-3-1-8B", "decode decode"},
+		{"modelservice", "org/labelled", "gateway/infra-sim-inference-gateway http://10.1.2.3:80/own", "decode decode"},
+		{"modelservice:443", "META-llama/llama-3.1-8b",
+			"gateway/infra-sim-inference-gateway https://10.1.2.3:443/meta-llama-Llama-3-1-8B", "decode decode"},
 		{"modelservice:443", "qwen", "gateway/infra-sim-inference-gateway https://10.1.2.3:443/qwen", "decode decode"},
 		{"httproute/llama", "", "httproute/llama https://10.1.2.3:443/meta-llama-Llama-3-1-8B", "decode decode"},
 		{"qwen", "", "httproute/qwen http://10.1.2.3:80/qwen", "decode decode"},
@@ -318,7 +330,7 @@ func TestFind(t *testing.T) {
 		"decode-":                   "several servers",
 		"service/two-ports":         "its ports are: 8001, 8002. Write the port: -t service/two-ports:PORT",
 		"two-ports:8003":            "its ports are: 8001, 8002",
-		"modelservice":              "forwards several paths: /meta-llama-Llama-3-1-8B, /qwen/",
+		"modelservice":              "forwards several paths: /meta-llama-Llama-3-1-8B, /own, /qwen/",
 		"gateway/new":               "has no address yet",
 		"hostile":                   `"evil/x?\x1b[31m" is neither`,
 		"named":                     "answers only requests to the hosts llm.example.com",
@@ -356,7 +368,7 @@ func TestFindWithoutGateways(t *testing.T) {
 	prepare(t, access)
 	admin, err := dynamic.NewForConfig(tc.Admin())
 	require.NoError(t, err)
-	create(t, admin, strings.Split(stack, "\n---\n")[0])
+	create(t, admin, strings.Split(stackYAML, "\n---\n")[0])
 	found, err := Find(t.Context(), access, Query{Namespace: "serving", Name: "vllm"})
 	require.NoError(t, err)
 	require.Equal(t, "vllm-standalone", found.Name)

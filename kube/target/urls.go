@@ -14,6 +14,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/mlperf-go/mlperf-go/workload/stack"
 )
 
 // service returns the URL of a Service by its name in the cluster's DNS.
@@ -65,7 +67,7 @@ func (f *finder) gateway(ctx context.Context, found []candidate) ([]string, erro
 		return nil, err
 	}
 	var paths, through []string
-	for _, c := range routes {
+	for _, c := range f.ofModel(routes) {
 		r, err := decode[routeObject](c)
 		if err != nil {
 			return nil, err
@@ -79,7 +81,7 @@ func (f *finder) gateway(ctx context.Context, found []candidate) ([]string, erro
 		return nil, err
 	}
 	if len(through) == 0 && methods[f.Name].kind == "gateway" && f.Model != "" {
-		path = "/" + modelID(f.Model) // as llm-d-benchmark does
+		path = "/" + stack.ID(f.Model) // as llm-d-benchmark does
 	}
 	return f.gatewayURL(found[0], "", path)
 }
@@ -88,8 +90,16 @@ func (f *finder) isGateway(p reference, name string) bool {
 	return p.Name == name && cmp.Or(p.Kind, "Gateway") == "Gateway" && cmp.Or(p.Namespace, f.Namespace) == f.Namespace
 }
 
-// modelID returns the name of a model in the paths of llm-d-benchmark's stacks.
-func modelID(model string) string { return strings.NewReplacer("/", "-", ".", "-").Replace(model) }
+// ofModel returns the objects whose names llm-d-benchmark derives from the model, or all objects if no name matches or
+// the model is unknown. With such names, several models behind one Gateway need no paths.
+func (f *finder) ofModel(all []candidate) []candidate {
+	label := stack.Label(f.Namespace, f.Model)
+	own := matching(all, func(name string) bool { return name == label || strings.HasPrefix(name, label+"-") })
+	if f.Model == "" || len(own) == 0 {
+		return all
+	}
+	return own
+}
 
 // paths returns the prefixes that a route forwards.
 func (r *routeObject) paths() (all []string) {
@@ -114,8 +124,10 @@ func (f *finder) path(all []string, what string) (string, error) {
 		}
 		different[strings.TrimSuffix(p, "/")] = true
 	}
-	if own := "/" + modelID(f.Model); f.Model != "" && different[own] {
-		return own, nil
+	for p := range different {
+		if f.Model != "" && strings.EqualFold(p, "/"+stack.ID(f.Model)) { // older stacks have it in lower case
+			return p, nil
+		}
 	}
 	if len(different) > 1 {
 		return "", usage("Give --model with a model that has a path of its own, -t httproute/NAME, or --endpoint-url",

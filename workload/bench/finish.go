@@ -41,7 +41,7 @@ func (t *trial) finish(o *engine.Outcome, process hostinfo.Process, drift time.D
 	r := &Record{Schema: Schema, Rehearsal: t.rehearsal(), Tool: record.ThisTool(), Host: hostinfo.Collect(),
 		Command: t.Command, ID: t.id(), Profile: p.Name, UseCase: p.UseCase, Seed: p.Seed, Model: t.config.ServedModel,
 		Backend: t.name, API: p.API.Kind, Started: t.started, Notes: t.notes, Measured: m, Source: p.Source,
-		Metrics: metrics}
+		Metrics: metrics, Stack: t.variable(stackVariable)}
 	metrics.Yield(m.Total.Tokens.Output)
 	traffic := t.traffic()
 	r.describe(t, o, &traffic)

@@ -12,6 +12,9 @@ import (
 // experimentVariable names the experiment of a harness that watches this program.
 const experimentVariable = "LLMDBENCH_RUN_EXPERIMENT_ID"
 
+// stackVariable names the stack that a harness measures.
+const stackVariable = "LLMDBENCH_HARNESS_STACK_NAME"
+
 // markEnd writes the file that shows a harness that the servers get no more requests, so that it can stop profilers
 // there. It is written as soon as the last request has ended, also after an interruption; a run that sent nothing
 // has none. A harness that watches the output gets a line too.
@@ -19,7 +22,7 @@ func (t *trial) markEnd(o *engine.Outcome) {
 	if o == nil || len(o.Spans) == 0 {
 		return
 	}
-	experiment := t.experiment()
+	experiment := t.variable(experimentVariable)
 	last := o.Spans[len(o.Spans)-1]
 	id, at := cmp.Or(experiment, t.id()), time.Unix(0, last.EndNS).UTC().Format(time.RFC3339Nano)
 	err := t.Access.WriteBytes(t.path(MarkerName), fmt.Appendf(nil, "schema_version: \"1\"\nevent: traffic_complete\n"+
@@ -33,11 +36,11 @@ func (t *trial) markEnd(o *engine.Outcome) {
 	}
 }
 
-// experiment returns the id of the harness's experiment; empty: no harness started this program.
-func (t *trial) experiment() string {
+// variable returns a variable of the harness that started this program; empty: it is not set.
+func (t *trial) variable(name string) string {
 	for _, v := range t.Environ {
-		if id, ok := strings.CutPrefix(v, experimentVariable+"="); ok {
-			return id
+		if value, ok := strings.CutPrefix(v, name+"="); ok {
+			return value
 		}
 	}
 	return ""

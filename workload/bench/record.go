@@ -35,6 +35,7 @@ type Record struct {
 	ID        string                `json:"id"`
 	Profile   string                `json:"profile"` // its name
 	UseCase   string                `json:"use_case,omitempty"`
+	Stack     string                `json:"stack,omitempty"` // name of the servers' deployment, if the environment has it
 	Seed      uint64                `json:"seed"`
 	Model     string                `json:"model"` // that requests name
 	Backend   string                `json:"backend"`

@@ -125,6 +125,29 @@ func TestData(t *testing.T) {
 	}
 }
 
+// TestStackVariables has the placeholders that follow from the model, the method and the namespace of a stack.
+func TestStackVariables(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "p.yaml.in")
+	require.NoError(t, os.WriteFile(path, []byte("model: m\nbase-url: http://h:1\ndataset-name: random\nextra-body: "+
+		`'{"a": "REPLACE_ENV_LLMDBENCH_HARNESS_STACK_NAME REPLACE_ENV_LLMDBENCH_DEPLOY_CURRENT_MODEL_ID_LABEL `+
+		`REPLACE_ENV_LLMDBENCH_DEPLOY_CURRENT_MODELID"}'`+"\n"), 0o600))
+	text := func(list []Rendered, i int) any { return list[i].Profile.API.Extra["a"] }
+	flags := Flags{file: {path}, Harness: {"vllm-benchmark"}, Model: {"Qwen/Qwen3-0.6B, gpt2"}}
+	list := rendered(t, flags, nil)
+	require.Equal(t, "nok8s-6b-base qwen-qwe-07df2612-en3-0-6b qwen-qwen3-0-6b", text(list, 0))
+	require.Equal(t, "nok8s--base gpt2-42a57586-gpt2 gpt2", text(list, 1), "each model has its own")
+	environ := map[string]string{"LLMDBENCH_DEPLOY_METHODS": "modelservice", "LLMDBENCH_VLLM_COMMON_NAMESPACE": "serving"}
+	require.Equal(t, "llm-d-6b-base qwen-qwe-74603ae2-en3-0-6b qwen-qwen3-0-6b", text(rendered(t, flags, environ), 0))
+	environ["LLMDBENCH_HARNESS_STACK_NAME"] = "mine"
+	require.Contains(t, text(rendered(t, flags, environ), 0), "mine qwen-")
+	_, err := func() ([]Rendered, error) {
+		v, _, err := Resolve(Flags{file: {path}, Harness: {"vllm-benchmark"}}, nil)
+		require.NoError(t, err)
+		return v.Render()
+	}()
+	require.ErrorContains(t, err, "has no value", "without a model there is no name")
+}
+
 func TestBadCommandLines(t *testing.T) {
 	for _, c := range []struct {
 		flags Flags

@@ -13,6 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/catalog"
 	"github.com/mlperf-go/mlperf-go/workload/dialect"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
+	"github.com/mlperf-go/mlperf-go/workload/stack"
 	"github.com/mlperf-go/mlperf-go/workload/template"
 )
 
@@ -27,6 +28,8 @@ type Invocation struct {
 	file    *catalog.File
 	options dialect.Options
 	study   *template.Experiment // nil: one run
+	method  string               // of the stack
+	place   string               // namespace of the stack
 }
 
 // Resolve finds the profile of a command line. notes report lines of the scenario file that were ignored, and flags
@@ -50,6 +53,11 @@ func Resolve(flags Flags, environ template.Lookup) (v *Invocation, notes []strin
 			}
 		}
 	}
+	all, err := ClusterVariables(flags, environ)
+	if err != nil {
+		return nil, nil, err
+	}
+	v.Stack(cmp.Or(all[methods], stack.Local), cmp.Or(all[namespace], defaultNamespace))
 	if err := v.find(); err != nil {
 		return nil, nil, err
 	}
@@ -65,6 +73,16 @@ func Resolve(flags Flags, environ template.Lookup) (v *Invocation, notes []strin
 	}
 	v.options.Lookup = template.First(template.Map(known), template.Map(file), environ)
 	return v, notes, v.readTreatments()
+}
+
+// defaultNamespace is llm-d-benchmark's for stacks.
+const defaultNamespace = "llmdbench"
+
+// Stack sets how and where the stack was deployed, for the placeholders of its name. The namespace may be
+// STACK,HARNESS.
+func (v *Invocation) Stack(method, namespace string) {
+	v.method = method
+	v.place, _, _ = strings.Cut(namespace, ",")
 }
 
 func first(values []string) string {
@@ -273,7 +291,8 @@ func (v *Invocation) render(t template.Treatment, model string) (*profile.Profil
 	}
 	if model != "" {
 		o.Lookup = template.First(template.Map(map[string]string{"LLMDBENCH_DEPLOY_CURRENT_MODEL": model,
-			"LLMDBENCH_DEPLOY_CURRENT_TOKENIZER": model}), o.Lookup)
+			"LLMDBENCH_DEPLOY_CURRENT_TOKENIZER": model}), o.Lookup,
+			template.Map(stack.Variables(v.method, v.place, model))) // a variable of the user's takes precedence
 	}
 	o.Overrides = append(slices.Clone(t.Overrides), o.Overrides...) // overrides apply to every treatment
 	p, err := f.Read(o)

@@ -40,6 +40,7 @@ const (
 	file      = "workload-file-path"
 	dataset   = "dataset"
 	namespace = "namespace"
+	methods   = "methods"
 )
 
 // Settings returns the table. The variables are those of llm-d-benchmark, both of its current program and of its
@@ -70,7 +71,7 @@ func Settings() []Setting {
 
 		{namespace, "p", []string{"LLMDBENCH_NAMESPACE", "LLMDBENCH_HARNESS_NAMESPACE", "LLMDBENCH_VLLM_COMMON_NAMESPACE"},
 			"llmdbench", Cluster, false, false, "namespaces of the stack and of the launcher"},
-		{"methods", "t", []string{"LLMDBENCH_METHODS", "LLMDBENCH_DEPLOY_METHODS"}, "modelservice", Cluster, false, false,
+		{methods, "t", []string{"LLMDBENCH_METHODS", "LLMDBENCH_DEPLOY_METHODS"}, "modelservice", Cluster, false, false,
 			"how the stack was deployed"},
 		{"wait-timeout", "s", []string{"LLMDBENCH_WAIT_TIMEOUT", "LLMDBENCH_HARNESS_WAIT_TIMEOUT"}, "3600", Cluster, false,
 			false, "seconds to wait for the launcher"},

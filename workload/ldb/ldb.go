@@ -1,6 +1,7 @@
 package ldb
 
 import (
+	"cmp"
 	"crypto/sha1"
 	"fmt"
 	"math"
@@ -185,7 +186,8 @@ func moment(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339
 func stack(r *bench.Record) (list []any) {
 	for i, e := range r.Endpoints {
 		list = append(list, fields{
-			"metadata": fields{"schema_version": "0.0.1", "label": fmt.Sprintf("server-%d", i), "cfg_id": uuid(e.URL)},
+			"metadata": fields{"schema_version": "0.0.1", "label": fmt.Sprintf("%s-%d", cmp.Or(r.Stack, "server"), i),
+				"cfg_id": uuid(e.URL)},
 			"standardized": fields{"kind": "generic", "tool": orUnknown(e.Server), "tool_version": orUnknown(e.Version),
 				"model": r.Model, "endpoint": e.URL},
 			"native": fields{"args": fields{}}})

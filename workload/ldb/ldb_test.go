@@ -138,3 +138,13 @@ func TestLengths(t *testing.T) {
 	s := statistics(seconds, &measure.Distribution{Percentile: map[string]float64{"p25": 0.25}}).(fields)
 	require.Equal(t, 0.25, s["p25"])
 }
+
+// TestStackName labels the servers with the name of their stack, if the record has it.
+func TestStackName(t *testing.T) {
+	r := recorded(t)
+	for name, want := range map[string]string{"": "server-0", "llm-d-8b-instruct": "llm-d-8b-instruct-0"} {
+		r.Stack = name
+		stack := decoded(t, "0.2.1", r)[0]["scenario"].(map[string]any)["stack"].([]any)
+		require.Equal(t, want, stack[0].(map[string]any)["metadata"].(map[string]any)["label"])
+	}
+}

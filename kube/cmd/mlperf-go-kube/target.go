@@ -48,6 +48,9 @@ func (cmd runCommand) aim(c *cli.Context, access *cluster.Cluster, v *contract.I
 			cmd.notify("the server is " + t.String())
 			urls, found[i], l.Target = t.URLs, t, t.String()
 		}
+		if len(urls) > 0 {
+			l.Stack.URL = urls[0]
+		}
 		for _, url := range urls {
 			l.Args = append(l.Args, "--endpoint-url", url)
 		}

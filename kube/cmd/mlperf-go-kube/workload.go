@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -87,6 +88,7 @@ func (cmd runCommand) profilesOf(c *cli.Context) (*contract.Invocation, []contra
 	if err != nil {
 		return nil, nil, exit.Usage(exit.CodeProfile, "", "%w", err)
 	}
+	v.Stack(c.String("methods"), stackOf(c))
 	list, err := v.Render()
 	if err != nil {
 		return nil, nil, exit.Usage(exit.CodeProfile, "", "%w", err)
@@ -124,6 +126,8 @@ func launchesOf(c *cli.Context, v *contract.Invocation, list []contract.Rendered
 		if l.ServiceAccount == "" {
 			l.ServiceAccount = l.Harness + "-runner" // as llm-d-benchmark names it
 		}
+		l.Stack = objects.Stack{Model: cmp.Or(r.Model, r.Profile.API.Model), Method: cmp.Or(r.Server, c.String("methods")),
+			Namespace: stackOf(c)}
 		if err := addProfile(l, r, c.Int("shards"), metricsArgs(c)); err != nil {
 			return nil, err
 		}
