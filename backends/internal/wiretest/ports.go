@@ -26,12 +26,13 @@ func (k *Contract) FewPorts(t *testing.T, also func(refused, waited backends.Fea
 	named := func(url string) *backends.Config { return Config(strings.Replace(url, "127.0.0.1", "localhost", 1)) }
 	absent, _ := k.absent(t)
 	url, other := k.Raw(t, slowly(Streamed)), k.Raw(t, slowly(Streamed)) // while ports are left
-	refused := k.AskMany(t, named(absent), 3, 3, backends.FailConnect)
+	_, refused := k.AskMany(t, named(absent), 3, 3, backends.FailConnect)
 	require.Zero(t, refused.Traffic().Exhausted)
-	waited := k.AskMany(t, Config(url), 0, 100, backends.OK)
+	_, waited := k.AskMany(t, Config(url), 0, 100, backends.OK)
 	require.Positive(t, waited.Traffic().Exhausted.Ports)
 	require.Zero(t, waited.Traffic().Exhausted.Files)
-	require.Positive(t, k.AskMany(t, named(other), 0, 100, backends.OK).Traffic().Exhausted.Ports)
+	_, byName := k.AskMany(t, named(other), 0, 100, backends.OK)
+	require.Positive(t, byName.Traffic().Exhausted.Ports)
 	also(refused, waited)
 }
 
@@ -46,7 +47,7 @@ func slowly(answer string) func(c net.Conn, conn, request int) bool {
 
 // AskMany sends n queries, all of which must end with the same reason.
 func (k *Contract) AskMany(t *testing.T, c *backends.Config, concurrency, n int,
-	want backends.Reason) backends.Features {
+	want backends.Reason) (*Recorder, backends.Features) {
 	c.Concurrency, c.EndpointTimeout = concurrency, time.Millisecond
 	b, r := k.open(t, c), NewRecorder()
 	require.NoError(t, b.Serve(context.Background(), NewQueries(n).End(), r))
@@ -54,7 +55,7 @@ func (k *Contract) AskMany(t *testing.T, c *backends.Config, concurrency, n int,
 	for _, res := range r.Results {
 		require.Equal(t, want, res.Reason)
 	}
-	return b.Features()
+	return r, b.Features()
 }
 
 // inFewPorts runs a test again in a network with eight local ports and without IPv6, where the name localhost has the
