@@ -270,12 +270,17 @@ func lastFailed(log *ledger.Test) int {
 
 // certificate is a key and a certificate that signs itself, for the loopback address.
 func certificate(t *testing.T) (tls.Certificate, []byte) {
+	return certificateUntil(t, time.Now().Add(time.Hour))
+}
+
+// certificateUntil is certificate with the time when it expires.
+func certificateUntil(t *testing.T, end time.Time) (tls.Certificate, []byte) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	x := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotBefore: time.Now().Add(-time.Hour),
-		NotAfter:    time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotBefore: end.Add(-2 * time.Hour),
+		NotAfter:    end,
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
@@ -285,20 +290,43 @@ func certificate(t *testing.T) (tls.Certificate, []byte) {
 		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-// A server returns with a certificate that the client does not trust, as after a faulty deployment.
+// A server returns with a certificate that the client does not trust or that has expired, as after a faulty deployment.
 func TestFaultTLS(t *testing.T) {
 	program(t)
-	t.Parallel()
 	trusted, authority := certificate(t)
-	other, _ := certificate(t)
-	file := filepath.Join(t.TempDir(), "ca.pem")
-	require.NoError(t, os.WriteFile(file, authority, 0o644))
+	for name, end := range map[string]time.Time{"untrusted": time.Now().Add(time.Hour),
+		"expired": time.Now().Add(-time.Minute)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			other, itself := certificateUntil(t, end)
+			known := authority
+			if name == "expired" {
+				known = slices.Concat(authority, itself)
+			}
+			file := filepath.Join(t.TempDir(), "ca.pem")
+			require.NoError(t, os.WriteFile(file, known, 0o644))
+			r := faultRun(t, "", []string{changesCertificate(t, trusted, other)}, "--ca-file", file)
+			r.holdsTogether(t, requestsOf(t, r))
+			probed, err := os.ReadFile(filepath.Join(r.Folder, record.PreflightName))
+			require.NoError(t, err)
+			require.Contains(t, string(probed), `"client": "epoll"`)
+			r.failedBy(t, "tls", "reset") // the second reason is that of the connection that brought the change
+			require.Positive(t, r.Samples.FailedByReason["tls"], r.Samples.FailedByReason)
+			failures, err := os.ReadFile(filepath.Join(r.Folder, record.FailuresName))
+			require.NoError(t, err)
+			require.Equal(t, name == "expired", strings.Contains(string(failures), "has expired"), string(failures))
+		})
+	}
+}
+
+// changesCertificate starts a server that shows another certificate from its first struck sample on.
+func changesCertificate(t *testing.T, before, after tls.Certificate) (url string) {
 	var changed atomic.Bool
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	// A restarted server has new keys for its tickets, so that no session is resumed.
-	first, second := &tls.Config{Certificates: []tls.Certificate{trusted}},
-		&tls.Config{Certificates: []tls.Certificate{other}}
+	first, second := &tls.Config{Certificates: []tls.Certificate{before}},
+		&tls.Config{Certificates: []tls.Certificate{after}}
 	second.SetSessionTicketKeys([][32]byte{{1}})
 	secure := tls.NewListener(l, &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
 		if changed.Load() {
@@ -306,17 +334,10 @@ func TestFaultTLS(t *testing.T) {
 		}
 		return first, nil
 	}})
-	s := serveFaultsOn(t, secure, "https://"+l.Addr().String(), func(x *call) {
+	return serveFaultsOn(t, secure, "https://"+l.Addr().String(), func(x *call) {
 		changed.Store(true)
 		x.hangUp = true
-	})
-	r := faultRun(t, "", []string{s.url}, "--ca-file", file)
-	r.holdsTogether(t, requestsOf(t, r))
-	probed, err := os.ReadFile(filepath.Join(r.Folder, record.PreflightName))
-	require.NoError(t, err)
-	require.Contains(t, string(probed), `"client": "epoll"`)
-	r.failedBy(t, "tls", "reset") // the second reason is that of the connection that brought the change
-	require.Positive(t, r.Samples.FailedByReason["tls"], r.Samples.FailedByReason)
+	}).url
 }
 
 // A server requires a client certificate. With it the run is VALID, preflight included, and no file of the run contains
