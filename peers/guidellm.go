@@ -2,6 +2,7 @@ package peers
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/mlperf-go/mlperf-go/internal/pyrepr"
@@ -29,19 +30,29 @@ type guideMetric struct {
 
 // writeGuideLLM writes benchmarks.json and benchmarks.csv, with an entry per stage.
 func writeGuideLLM(l *Log, e *Export) error {
-	var benchmarks []object
+	var benchmarks, profiles []object
 	var table guideTable
 	for i := range l.Stages {
-		requests := l.which(func(r *Request) bool { return r.Stage == i })
+		isProbe := l.Stages[i].isGuideProbe()
+		if l.Stages[i].Warmup && !isProbe {
+			continue
+		}
+		profiles = append(profiles, l.profile(i))
+		sent := l.which(func(r *Request) bool { return r.Stage == i })
+		requests := sent
+		if !isProbe {
+			requests = slices.DeleteFunc(slices.Clone(sent), func(r *Request) bool { return r.LeftOut })
+		}
 		if len(requests) == 0 {
 			continue
 		}
 		b := newGuideBenchmark(l, e, i, requests)
+		b.sent = sent
 		benchmarks = append(benchmarks, b.object(e))
 		table.add(b)
 	}
 	data, err := indented(object{{"metadata", object{{"version", guideReport}, {"guidellm_version", l.Tool}}},
-		{"config", guideScenario(l)}, {"benchmarks", benchmarks}})
+		{"config", guideScenario(l, profiles)}, {"benchmarks", benchmarks}})
 	if err != nil {
 		return err
 	}
@@ -57,8 +68,9 @@ type guideBenchmark struct {
 	log        *Log
 	index      int
 	stage      Stage
-	requests   []*Request
-	start, end float64 // s since 1970
+	sent       []*Request // warm-up and cool-down included
+	requests   []*Request // those that count
+	start, end float64    // of the requests that count, in s since 1970
 	metrics    []guideMetric
 }
 
@@ -217,12 +229,12 @@ func outputTimings(r *Request, list []weighted) []weighted {
 	return list
 }
 
-// counts returns the number of requests of each group.
-func (b *guideBenchmark) counts() object {
+// guideCounts returns the number of requests of each group.
+func guideCounts(requests []*Request) object {
 	var o object
 	for _, status := range guideStatus {
 		n := 0
-		for _, r := range b.requests {
+		for _, r := range requests {
 			if status.is(r) {
 				n++
 			}
@@ -233,7 +245,7 @@ func (b *guideBenchmark) counts() object {
 }
 
 func (b *guideBenchmark) object(e *Export) object {
-	metrics := object{{"request_totals", b.counts()}}
+	metrics := object{{"request_totals", guideCounts(b.requests)}}
 	for i := range b.metrics {
 		var groups object
 		for k, status := range guideStatus {
@@ -242,13 +254,20 @@ func (b *guideBenchmark) object(e *Export) object {
 		metrics.add(b.metrics[i].key, groups)
 	}
 	b.addUnmeasured(&metrics)
+	first, last := b.extent()
 	return object{
 		{"type_", "generative_benchmark"}, {"config", b.config()}, {"scheduler_state", b.state()},
 		{"scheduler_metrics", b.scheduler()}, {"metrics", metrics},
 		{"requests", b.lists(e)},
-		{"start_time", b.start}, {"end_time", b.end}, {"duration", b.end - b.start}, {"warmup_duration", 0.0},
-		{"cooldown_duration", 0.0},
+		{"start_time", b.start}, {"end_time", b.end}, {"duration", b.end - b.start},
+		{"warmup_duration", b.start - first}, {"cooldown_duration", last - b.end},
 	}
+}
+
+// extent returns when the requests began and ended, warm-up and cool-down included, in s since 1970.
+func (b *guideBenchmark) extent() (first, last float64) {
+	from, to := extent(b.sent)
+	return seconds(from), seconds(to)
 }
 
 func (b *guideBenchmark) id() string { return b.log.ID + "-" + strconv.Itoa(b.index) }
@@ -256,14 +275,16 @@ func (b *guideBenchmark) id() string { return b.log.ID + "-" + strconv.Itoa(b.in
 // scheduler returns the log's figures about the client.
 func (b *guideBenchmark) scheduler() object {
 	var late, times float64
+	first, last := b.extent()
 	for _, r := range b.requests {
 		late += seconds(r.startNS() - r.DueNS)
 		times += seconds(r.endNS() - r.startNS())
 	}
 	n := float64(len(b.requests))
 	o := object{
-		{"start_time", b.start}, {"request_start_time", b.start}, {"measure_start_time", b.start},
-		{"measure_end_time", b.end}, {"request_end_time", b.end}, {"end_time", b.end}, {"requests_made", b.counts()},
+		{"start_time", first}, {"request_start_time", first}, {"measure_start_time", b.start},
+		{"measure_end_time", b.end}, {"request_end_time", last}, {"end_time", last},
+		{"requests_made", guideCounts(b.sent)},
 		{"request_targeted_start_delay_avg", late / n}, {"request_time_avg", times / n},
 	}
 	for _, key := range guideUntimed {

@@ -25,14 +25,14 @@ var (
 
 // guideScenario returns the settings with which guidellm would send the same load. guidellm requires a source of data;
 // the log has none, so it is an empty list in memory.
-func guideScenario(l *Log) object {
+func guideScenario(l *Log, profiles []object) object {
 	data := object{{"kind", "in_memory_item_list"}, {"data", []object{}}}
 	backend := object{{"kind", "openai_http"}, {"target", l.Endpoint}, {"model", l.Model}}
-	o := object{{"spec", object{{"backend", backend}, {"profile", l.profile(0)}, {"data", []object{data}}}}}
-	if len(l.Stages) > 1 {
+	o := object{{"spec", object{{"backend", backend}, {"profile", profiles[0]}, {"data", []object{data}}}}}
+	if len(profiles) > 1 {
 		var stages []object
-		for i := range l.Stages {
-			stages = append(stages, object{{"profile", l.profile(i)}})
+		for _, one := range profiles {
+			stages = append(stages, object{{"profile", one}})
 		}
 		o.add("benchmarks", stages)
 	}
@@ -42,21 +42,36 @@ func guideScenario(l *Log) object {
 // strategy returns guidellm's name for how requests were issued.
 func (s Stage) strategy() string {
 	switch {
+	case s.isGuideProbe():
+		return s.Probe
 	case s.Poisson:
 		return "poisson"
 	case s.RatePerS > 0:
 		return "constant"
-	case s.Concurrency > 0:
+	case s.Concurrency > 0 && !s.Burst:
 		return "concurrent"
 	}
-	return "throughput"
+	return guideThroughput
 }
+
+// Strategies with which guidellm's own sweep looks for its limits. They are benchmarks of its report.
+const (
+	guideSynchronous = "synchronous" // one request at a time
+	guideThroughput  = "throughput"  // as many at a time as are allowed
+)
+
+// isGuideProbe reports whether a stage is a benchmark of guidellm, though a sweep looks for its limits with it.
+func (s Stage) isGuideProbe() bool { return s.Probe == guideSynchronous || s.Probe == guideThroughput }
 
 // profile returns a stage as a setting.
 func (l *Log) profile(stage int) object {
 	s := l.Stages[stage]
-	o := object{{"kind", s.strategy()}}
+	kind := s.strategy()
+	o := object{{"kind", kind}}
 	switch {
+	case kind == guideSynchronous:
+	case kind == guideThroughput && s.Concurrency > 0:
+		o.add("max_concurrency", s.Concurrency)
 	case s.RatePerS > 0:
 		o.add("rate", []float64{s.RatePerS})
 		if s.Concurrency > 0 {
@@ -73,13 +88,14 @@ func (l *Log) profile(stage int) object {
 // config returns the settings of a benchmark.
 func (b *guideBenchmark) config() object {
 	s := b.stage
-	strategy := object{{"type_", s.strategy()}}
+	kind := s.strategy()
+	strategy := object{{"type_", kind}}
 	if s.RatePerS > 0 {
 		strategy.add("rate", s.RatePerS)
 	}
-	if s.Concurrency > 0 {
+	if s.Concurrency > 0 && kind != guideSynchronous {
 		strategy.add("max_concurrency", s.Concurrency)
-		if s.RatePerS == 0 {
+		if kind == "concurrent" {
 			strategy.add("streams", s.Concurrency)
 		}
 	}
@@ -92,10 +108,11 @@ func (b *guideBenchmark) config() object {
 
 // state returns the end of the test as guidellm's scheduler would see it.
 func (b *guideBenchmark) state() object {
-	o := object{{"start_time", b.start}, {"end_time", b.end}, {"start_requests_time", b.start},
-		{"end_requests_time", b.end}, {"created_requests", len(b.requests)}, {"processed_requests", len(b.requests)}}
+	first, last := b.extent()
+	o := object{{"start_time", first}, {"end_time", last}, {"start_requests_time", first},
+		{"end_requests_time", last}, {"created_requests", len(b.sent)}, {"processed_requests", len(b.sent)}}
 	names := []string{"successful_requests", "errored_requests", "cancelled_requests"} // as guideStatus, without the sum
-	for i, n := range b.counts()[:len(names)] {
+	for i, n := range guideCounts(b.sent)[:len(names)] {
 		o.add(names[i], n.value)
 	}
 	return o

@@ -30,18 +30,19 @@ func (t *guideTable) add(b *guideBenchmark) {
 	cell("Benchmark", "Type", "", "generative_benchmark")
 	cell("Benchmark", "ID", "", b.id())
 	cell("Benchmark", "Strategy", "", b.stage.strategy())
+	first, last := b.extent()
 	for _, one := range []struct {
 		name string
 		at   float64
-	}{{"Start Time", b.start}, {"Request Start Time", b.start}, {"Measure Start Time", b.start},
-		{"Measure End Time", b.end}, {"Request End Time", b.end}, {"End Time", b.end}} {
+	}{{"Start Time", first}, {"Request Start Time", first}, {"Measure Start Time", b.start},
+		{"Measure End Time", b.end}, {"Request End Time", last}, {"End Time", last}} {
 		cell("Timings", one.name, "", time.Unix(0, int64(one.at*1e9)).UTC().Format(time.DateTime))
 	}
 	cell("Timings", "Duration", "Sec", pyrepr.Float(b.end-b.start))
-	cell("Timings", "Warmup", "Sec", "0.0")
-	cell("Timings", "Cooldown", "Sec", "0.0")
+	cell("Timings", "Warmup", "Sec", pyrepr.Float(b.start-first))
+	cell("Timings", "Cooldown", "Sec", pyrepr.Float(last-b.end))
 	counts := map[string]int{}
-	for _, m := range b.counts() {
+	for _, m := range guideCounts(b.requests) {
 		counts[m.key], _ = m.value.(int)
 	}
 	for _, one := range [][2]string{{"Successful", "successful"}, {"Incomplete", "incomplete"}, {"Errored", "errored"},

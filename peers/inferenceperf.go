@@ -20,13 +20,18 @@ func writeInferencePerf(l *Log, e *Export) error {
 		name string
 		is   func(*Request) bool
 		load *Stage
-	}{{"summary", all, nil}}
+	}{{"summary", func(r *Request) bool { return !r.LeftOut }, nil}}
+	number := 0
 	for i := range l.Stages {
+		if l.Stages[i].Probe != "" { // inference-perf reports no preprocessing, and counts stages after it
+			continue
+		}
 		reports = append(reports, struct {
 			name string
 			is   func(*Request) bool
 			load *Stage
-		}{fmt.Sprintf("stage_%d", i), func(r *Request) bool { return r.Stage == i }, &l.Stages[i]})
+		}{fmt.Sprintf("stage_%d", number), func(r *Request) bool { return r.Stage == i }, &l.Stages[i]})
+		number++
 	}
 	for _, report := range reports {
 		requests := l.which(report.is)

@@ -25,6 +25,7 @@ type Request struct {
 	Failure      string // cause; empty: success
 	Cancelled    bool   // whether the client ended it, which is not an error of the server
 	Stage        int    // index in Log.Stages
+	LeftOut      bool   // sent in a warm-up or a cool-down, which no total counts
 	Retries      int    // attempts after the first one
 }
 
@@ -46,6 +47,9 @@ type Stage struct {
 	RatePerS    float64 // 0: as fast as Concurrency allows
 	Poisson     bool    // arrivals at RatePerS are random; otherwise they are equidistant
 	Concurrency int     // 0: not limited
+	Warmup      bool    // the whole stage is warm-up: all its requests are left out
+	Burst       bool    // all requests are due at the start
+	Probe       string  // name of a stage that looked for the limits of a sweep, and is left out of every total
 }
 
 // Export is a run in a format.
@@ -65,6 +69,7 @@ type format struct {
 	name    string
 	write   func(*Log, *Export) error
 	repeats string
+	isWhole bool // write gets the warm-up too, for stages that have files of their own
 }
 
 // repeatsNone is the note of clients that repeat no request (docs/reference/peers.md#repeated-requests).
@@ -72,9 +77,10 @@ const repeatsNone = "%s by the last attempt, from the first sending; this client
 	"failure of the first attempt"
 
 var formats = []format{
-	{"vllm", writeVLLM, repeatsNone}, {"guidellm", writeGuideLLM, repeatsNone}, {"aiperf", writeAIPerf, repeatsNone},
+	{"vllm", writeVLLM, repeatsNone, false}, {"guidellm", writeGuideLLM, repeatsNone, true},
+	{"aiperf", writeAIPerf, repeatsNone, false},
 	{"inference-perf", writeInferencePerf, "%s in retries; the log has no start of the last attempt: wasted_sec and " +
-		"wasted_sec_total are left out"},
+		"wasted_sec_total are left out", true},
 }
 
 // Formats returns the names of the formats.
@@ -96,6 +102,17 @@ func Convert(name string, l *Log) (*Export, error) {
 		return nil, fmt.Errorf("the log has no requests, of which a file for %s could be made", name)
 	}
 	e := &Export{}
+	measured := l.measured()
+	if n := len(l.Requests) - len(measured.Requests); n > 0 {
+		e.note("the totals leave out %s of warm-up and cool-down", plural.Count(int64(n), "request", "requests"))
+	}
+	if len(measured.Requests) == 0 {
+		return nil, fmt.Errorf("all %d requests of the log belong to warm-up or cool-down, which files for %s do not count",
+			len(l.Requests), name)
+	}
+	if !formats[i].isWhole {
+		l = measured
+	}
 	if err := formats[i].write(l, e); err != nil {
 		return nil, fmt.Errorf("the files of %s: %w", name, err)
 	}
@@ -103,6 +120,21 @@ func Convert(name string, l *Log) (*Export, error) {
 		e.note(formats[i].repeats, plural.Count(int64(n), "repeated request counts", "repeated requests count"))
 	}
 	return e, nil
+}
+
+// measured returns the log without warm-up and cool-down.
+func (l *Log) measured() *Log {
+	if !slices.ContainsFunc(l.Requests, func(r Request) bool { return r.LeftOut }) {
+		return l
+	}
+	m := *l
+	m.Requests = nil
+	for i := range l.Requests {
+		if !l.Requests[i].LeftOut {
+			m.Requests = append(m.Requests, l.Requests[i])
+		}
+	}
+	return &m
 }
 
 // isRepeated reports whether a request had more than one attempt.

@@ -16,9 +16,13 @@ var vllmPercentiles = []float64{50, 90, 95, 99}
 // writeVLLM writes the result file of `vllm bench serve --save-result`: scalars in ms, rates per second of the time
 // from the first request's due time to the last answer, percentiles as numpy's (vllm/benchmarks/serve.py).
 func writeVLLM(l *Log, e *Export) error {
-	stage := l.Stages[0]
-	if len(l.Stages) > 1 {
-		e.note("the run has %d stages, and the file one request_rate: that of the first", len(l.Stages))
+	stages := map[int]bool{}
+	for i := range l.Requests {
+		stages[l.Requests[i].Stage] = true
+	}
+	stage := l.Stages[slices.Min(slices.Collect(maps.Keys(stages)))]
+	if len(stages) > 1 {
+		e.note("the run has %d stages, and the file one request_rate: that of the first", len(stages))
 	}
 	answered := l.which((*Request).ok)
 	endNS, dueNS := int64(0), int64(math.MaxInt64)

@@ -76,7 +76,7 @@ func (r *Record) describe(t *trial, o *engine.Outcome, traffic *backends.Traffic
 	for _, span := range o.Spans {
 		s := &t.Profile.Load.Stages[span.Stage]
 		r.Stages = append(r.Stages, Stage{Span: span, Name: s.Name, Arrival: s.Arrival, Rate: s.Rate,
-			Concurrency: s.Concurrency, Warmup: s.Warmup})
+			Concurrency: s.Concurrency, Warmup: s.Warmup, Probe: span.Stage < o.Probes})
 		if span.Stopped != "" && o.Ended == nil {
 			r.Notes = append(r.Notes, "a stage was ended early: "+span.Stopped)
 		}

@@ -6,7 +6,9 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/peers"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
+	"github.com/mlperf-go/mlperf-go/workload/measure"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 )
 
@@ -15,22 +17,46 @@ const mostExported = 5_000_000
 
 // Log returns the requests of a run for the formats of other clients.
 func Log(folder string, r *Record) (*peers.Log, error) {
+	p, err := profile.Read(filepath.Join(folder, ProfileName))
+	if err != nil {
+		return nil, exit.Usage(exit.CodeRunFolder, "", "the profile of the run: %w", err)
+	}
 	l := &peers.Log{Tool: "mlperf-go " + r.Tool.Version, ID: r.ID, Started: r.Started, Model: r.Model, Backend: r.Backend}
 	if len(r.Endpoints) > 0 {
 		l.Endpoint = r.Endpoints[0].URL
 	}
-	for _, s := range r.Stages {
-		l.Stages = append(l.Stages, peers.Stage{RatePerS: s.Rate, Concurrency: s.Concurrency,
-			Poisson: s.Arrival != profile.Constant})
+	for i := range r.Stages {
+		l.Stages = append(l.Stages, peerStage(&r.Stages[i]))
 	}
-	_, err := eventlog.Read(filepath.Join(folder, eventlog.FileName), func(_ *eventlog.Header, e *eventlog.Request) error {
+	scan := measure.NewScan(&p.Load)
+	_, err = eventlog.Read(filepath.Join(folder, eventlog.FileName), func(_ *eventlog.Header, e *eventlog.Request) error {
 		if len(l.Requests) == mostExported {
 			return fmt.Errorf("it has more than %d requests, and files of other clients are read as a whole", mostExported)
 		}
+		scan.Add(e)
 		l.Requests = append(l.Requests, peerRequest(e))
 		return nil
 	})
+	counts := scan.Counted()
+	for i := range l.Requests {
+		q := &l.Requests[i]
+		q.LeftOut = !counts(&eventlog.Request{Stage: q.Stage, DueNS: q.DueNS, SentNS: q.SentNS})
+	}
 	return l, err
+}
+
+// random are the arrivals at random times.
+var random = map[profile.Arrival]bool{profile.Poisson: true, profile.PoissonSeconds: true, profile.Gamma: true,
+	profile.Scattered: true}
+
+// peerStage returns the load of a stage. A sweep's stage keeps its name, by which other clients know it.
+func peerStage(s *Stage) peers.Stage {
+	p := peers.Stage{RatePerS: s.Rate, Concurrency: s.Concurrency, Poisson: random[s.Arrival],
+		Warmup: s.Warmup, Burst: s.Arrival == profile.Burst}
+	if s.Probe {
+		p.Probe = s.Name
+	}
+	return p
 }
 
 func peerRequest(e *eventlog.Request) peers.Request {

@@ -64,6 +64,7 @@ type Stage struct {
 	Rate        float64         `json:"asked_rate_per_s,omitempty"`
 	Concurrency int             `json:"concurrency,omitempty"`
 	Warmup      bool            `json:"warmup,omitempty"`
+	Probe       bool            `json:"probe,omitempty"` // it looked for the limits of a sweep; Warmup is set too
 }
 
 // Endpoint is one server.

@@ -369,6 +369,9 @@ func (d *director) drop() (n int64) {
 
 func (d *director) outcome() *Outcome {
 	o := &Outcome{Spans: d.spans, Stages: d.stages, Requests: d.live[liveEnded].Load(), Ended: context.Cause(d.ctx)}
+	if sweep := d.Profile.Load.Sweep; sweep != nil {
+		o.Probes = len(probes(sweep))
+	}
 	o.IsEmpty = d.Part.Of > 1 && !d.hasPart && o.Requests == 0
 	var report ledger.Histogram
 	for i, b := range d.Backends {

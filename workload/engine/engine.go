@@ -87,6 +87,7 @@ type Span struct {
 type Outcome struct {
 	Spans     []Span
 	Stages    []profile.Stage // the profile's, or those of its sweep
+	Probes    int             // how many of Stages, from the first, looked for the limits of a sweep
 	Ended     error           // why the run was ended early; nil: it was not
 	Loops     []backends.LoopStats
 	ReportLag *ledger.Stats // last token readable to completion; nil: unknown

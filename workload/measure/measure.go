@@ -290,8 +290,15 @@ func (m *Measured) windows(read reader, o *Options) (*windows, error) {
 			return nil, err
 		}
 	}
+	return s.windows(cmp.Or(o.most, Most)), nil
+}
+
+// Counted returns what reports whether a request of the log enters the total: not those of warm-up and cool-down.
+func (s *Scan) Counted() func(*eventlog.Request) bool { return s.windows(Most).counts }
+
+func (s *Scan) windows(most int) *windows {
 	w := &windows{load: s.load, requests: s.requests, stages: s.stages}
-	if most := cmp.Or(o.most, Most); w.requests <= int64(most) {
+	if w.requests <= int64(most) {
 		w.most = most
 	}
 	w.isOne = len(w.stages) == 1 && !s.hasParts
@@ -303,7 +310,7 @@ func (m *Measured) windows(read reader, o *Options) (*windows, error) {
 		}
 		w.isOne = w.isOne && !w.isWarmup(stage) && e.from == 0 && e.to == 0
 	}
-	return w, nil
+	return w
 }
 
 func (w *windows) isWarmup(stage int) bool {

@@ -1,0 +1,109 @@
+package bench_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/peers"
+	"github.com/mlperf-go/mlperf-go/workload/bench"
+	"github.com/mlperf-go/mlperf-go/workload/dialect"
+)
+
+// exportOf sends a profile of another tool to the simulator, and returns the files of a format by their order.
+func exportOf(t *testing.T, tool, text, format string) (*bench.Record, []peers.File) {
+	t.Helper()
+	p, err := dialect.Parse(tool, tool+".yaml", []byte(text), dialect.Options{})
+	require.NoError(t, err)
+	folder := t.TempDir()
+	r, err := bench.Run(t.Context(), bench.Options{Profile: p, Endpoints: []string{simulate(t)}, Folder: folder})
+	require.NoError(t, err)
+	l, err := bench.Log(folder, r)
+	require.NoError(t, err)
+	e, err := peers.Convert(format, l)
+	require.NoError(t, err)
+	return r, e.Files
+}
+
+// TestWarmupOfPeers: the file of each client has the requests and the load that the client would measure.
+func TestWarmupOfPeers(t *testing.T) {
+	r, files := exportOf(t, "vllm-benchmark", `
+backend: vllm
+dataset-name: random
+num-prompts: 20
+num-warmups: 2
+request-rate: 100
+burstiness: 4
+max-concurrency: 8
+random-input-len: 8
+random-output-len: 4
+`, "vllm")
+	var v struct {
+		Prompts     int     `json:"num_prompts"`
+		Rate        float64 `json:"request_rate"`
+		Concurrency int     `json:"max_concurrency"`
+	}
+	require.NoError(t, json.Unmarshal(files[0].Data, &v))
+	require.Equal(t, 20, v.Prompts)
+	require.EqualValues(t, v.Prompts, r.Measured.Total.Requests.Total)
+	require.EqualValues(t, 100, v.Rate)
+	require.Equal(t, 8, v.Concurrency)
+
+	r, files = exportOf(t, "guidellm", `
+spec:
+  backend: {kind: openai_http, target: "http://127.0.0.1"}
+  profile: {kind: constant, rate: [50], warmup: 0.2, cooldown: 0.1}
+  constraints: [{kind: max_requests, count: 50}]
+  data: [{kind: synthetic_text, prompt_tokens: 8, output_tokens: 4}]
+`, "guidellm")
+	require.Less(t, r.Measured.Total.Requests.Total, int64(50))
+	var g guideReport
+	require.NoError(t, json.Unmarshal(files[0].Data, &g))
+	require.Len(t, g.Benchmarks, 1)
+	require.Equal(t, r.Measured.Total.Requests.Total, g.Benchmarks[0].Metrics.Totals.Total)
+	require.Greater(t, g.Benchmarks[0].Warmup, 0.15)
+	require.Greater(t, g.Benchmarks[0].Cooldown, 0.05)
+}
+
+// guideReport is a part of benchmarks.json.
+type guideReport struct {
+	Benchmarks []struct {
+		Warmup   float64 `json:"warmup_duration"`
+		Cooldown float64 `json:"cooldown_duration"`
+		Config   struct {
+			Strategy struct {
+				Type string `json:"type_"`
+			}
+		}
+		Metrics struct {
+			Totals struct{ Total int64 } `json:"request_totals"`
+		}
+	}
+}
+
+// TestStrategiesOfGuideLLM: the strategy of each stage is that of the profile, and a sweep's probes are benchmarks.
+func TestStrategiesOfGuideLLM(t *testing.T) {
+	for profile, want := range map[string][]string{
+		"{kind: concurrent, streams: [2]}":          {"concurrent"},
+		"{kind: throughput, max_concurrency: 4}":    {"throughput"},
+		"{kind: poisson, rate: [100]}":              {"poisson"},
+		"{kind: sweep, sweep_size: 2}":              {"synchronous", "throughput", "constant", "constant"},
+		"{kind: constant, rate: [100], warmup: .2}": {"constant"},
+	} {
+		_, files := exportOf(t, "guidellm", `
+spec:
+  backend: {kind: openai_http, target: "http://127.0.0.1"}
+  profile: `+profile+`
+  constraints: [{kind: max_requests, count: 20}, {kind: max_duration, seconds: 0.2}]
+  data: [{kind: synthetic_text, prompt_tokens: 8, output_tokens: 4}]
+`, "guidellm")
+		var g guideReport
+		require.NoError(t, json.Unmarshal(files[0].Data, &g))
+		var got []string
+		for _, b := range g.Benchmarks {
+			got = append(got, b.Config.Strategy.Type)
+		}
+		require.Equal(t, want, got, profile)
+	}
+}
