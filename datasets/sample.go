@@ -11,7 +11,7 @@ type Sample struct {
 	Session           string          // shared by the records of one session; empty if no column was named for it
 	InputIDs          []int32         // prompt as token ids; nil if the file has none
 	Input             string          // prompt as text; empty if it was not kept
-	Plain             bool            // Input is known to be plain (IsPlain); false: unknown
+	Plain             bool            // Input is known to be plain (quote.IsPlain); false: unknown
 	InputLen          int             // number of tokens in the prompt; 0 if unknown
 	Target            string          // reference output as text; may be empty
 	Messages          json.RawMessage // chat messages without white space, from the file or composed from raw fields

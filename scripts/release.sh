@@ -78,7 +78,7 @@ for arch in $arches; do
     "$CC" -O2 -Wall -Wextra -Werror -c scripts/release/glibc/compat.c -o "$work/compat.o"
     # Code off the hot path is not inlined: 0.8 MB less. Packages after it keep the compiler's defaults.
     lean=(-gcflags=all=-l -gcflags=std= "-gcflags=github.com/klauspost/...=")
-    for package in loadgen-cgo sut qsl backends/... ledger internal/schedule run workload/engine workload/eventlog sim; do
+    for package in loadgen-cgo sut qsl backends/... ledger internal/schedule run internal/quote workload/engine workload/eventlog sim; do
       lean+=("-gcflags=github.com/mlperf-go/mlperf-go/$package=")
     done
     # Packages of the standard library that no request of the event loop uses.

@@ -19,7 +19,8 @@ var Layers = [][]string{
 		"metrics", "loadgen-cgo"},
 	{"internal/parcel", "internal/worker"},
 	{"internal/plot", "internal/spill", "internal/atomicfile", "internal/sandbox", "internal/pyrepr", "internal/foreign",
-		"internal/httpclient", "internal/alarm", "internal/secret", "internal/results", "internal/plural"},
+		"internal/httpclient", "internal/alarm", "internal/secret", "internal/results", "internal/plural",
+		"internal/quote"},
 	{"internal/earlylimit", "internal/crash", "internal/nvtx", "internal/ordering", "internal/realtime",
 		"configs/profiles"},
 }

@@ -23,6 +23,7 @@ type Encoder struct {
 
 	sample datasets.Sample // of the last request, as own is its configuration
 	own    backends.Config
+	list   []byte // its messages
 }
 
 // NewEncoder returns an encoder for a profile, a protocol and a server.
@@ -52,8 +53,9 @@ func (e *Encoder) Sample(r *prompts.Request, h *History) (*datasets.Sample, *bac
 	}
 	c.Sampling.MaxTokens, c.Sampling.IgnoreEOS = r.Output, e.eos && r.Output > 0
 	if e.IsChat() {
-		if list := h.chat(r); len(list) > 0 {
-			s.Messages = append(append([]byte{'['}, list...), ']')
+		if e.list = h.chat(append(e.list[:0], '['), r); len(e.list) > 1 {
+			e.list = append(e.list, ']')
+			s.Messages = e.list
 			s.MessageBytes = len(s.Messages) // they are valid and compact: the protocol need not check them
 		}
 	} else {

@@ -2,8 +2,8 @@ package engine
 
 import (
 	"bytes"
-	"encoding/json"
 
+	"github.com/mlperf-go/mlperf-go/internal/quote"
 	"github.com/mlperf-go/mlperf-go/workload/prompts"
 )
 
@@ -14,41 +14,41 @@ type History struct {
 	Messages []byte // of a chat, separated by commas
 }
 
-// message is one message of a chat.
-type message struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
-}
-
-// Messages returns the messages of a chat request after those of h, separated by commas.
-func (h *History) chat(r *prompts.Request) []byte {
-	var dst []byte
+// chat appends the messages of a chat request after those of h, separated by commas. dst ends where they may begin.
+func (h *History) chat(dst []byte, r *prompts.Request) []byte {
 	if h != nil {
 		dst = append(dst, h.Messages...)
 	}
 	if r.System != "" {
-		dst = appendMessage(dst, "system", r.System)
+		dst = appendMessage(dst, "system", r.System, false)
 	}
 	list := bytes.TrimPrefix(bytes.TrimSpace(r.Messages), []byte{'['})
 	if list = bytes.TrimSpace(bytes.TrimSuffix(list, []byte{']'})); len(list) > 0 {
 		dst = append(comma(dst), list...)
 	}
 	if r.Text != "" {
-		dst = appendMessage(dst, "user", r.Text)
+		dst = appendMessage(dst, "user", r.Text, r.Plain)
 	}
 	return dst
 }
 
+// comma separates a message from the one before it.
 func comma(dst []byte) []byte {
-	if len(dst) > 0 {
+	if n := len(dst); n > 0 && dst[n-1] != '[' {
 		dst = append(dst, ',')
 	}
 	return dst
 }
 
-func appendMessage(dst []byte, role, content string) []byte {
-	text, _ := json.Marshal(message{role, content}) // strings are always encoded
-	return append(comma(dst), text...)
+// appendMessage appends a message. isPlain is set if its content is known to be plain.
+func appendMessage(dst []byte, role, content string, isPlain bool) []byte {
+	dst = append(append(append(comma(dst), `{"role":"`...), role...), `","content":`...)
+	if isPlain {
+		dst = quote.Plain(dst, content)
+	} else {
+		dst = quote.HTML(dst, content)
+	}
+	return append(dst, '}')
 }
 
 // Prompt returns the ids and the text of a completion request after those of h.
@@ -69,7 +69,7 @@ func (h *History) after(r *prompts.Request, isChat bool, ids []int32, answer str
 	}
 	next := &History{}
 	if isChat {
-		next.Messages = appendMessage(h.chat(r), "assistant", answer)
+		next.Messages = appendMessage(h.chat(nil, r), "assistant", answer, false)
 		return next
 	}
 	next.IDs, next.Text = h.prompt(r)

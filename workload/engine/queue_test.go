@@ -258,7 +258,7 @@ func TestMessagesOfAChat(t *testing.T) {
 				if last != "" {
 					all = append(all, text)
 				}
-				got := h.chat(&prompts.Request{Messages: []byte(list), Text: last})
+				got := h.chat(nil, &prompts.Request{Messages: []byte(list), Text: last})
 				require.Equal(t, strings.Join(all, ","), string(got), "%q %q", list, last)
 			}
 		}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/json"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/quote"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
@@ -165,6 +167,31 @@ func TestTimesOfClients(t *testing.T) {
 	load := &profile.Load{Leave: &profile.Leave{Share: 1, Tokens: profile.FixedAt(0)}}
 	c := conduct(load, func(uint64) *rand.Rand { return rand.New(rand.NewPCG(1, 2)) })
 	require.Equal(t, backends.Conduct{LeaveTokens: 1}, c, "a client leaves after a token at the earliest")
+}
+
+// Messages have the bytes that encoding/json writes, whatever their text contains.
+func TestMessagesAreThoseOfMarshal(t *testing.T) {
+	type message struct {
+		Role    string `json:"role"`
+		Content string `json:"content"`
+	}
+	for _, text := range []string{"plain", "a \"b\"\n\tc", "<b> & 'c'", "caf\u00e9 \u4e16\u2028", "bad \xff\xe2\x80",
+		"\x00\x7f"} {
+		want, err := json.Marshal([]message{{"system", text}, {"user", text}})
+		require.NoError(t, err)
+		r := &prompts.Request{System: text, Text: text, Plain: quote.IsPlain(text)}
+		e := &Encoder{chat: true}
+		for range 2 { // the second one uses the memory of the first
+			s, _ := e.Sample(r, nil)
+			require.Equal(t, string(want), string(s.Messages))
+			require.Equal(t, len(want), s.MessageBytes)
+		}
+		want, err = json.Marshal([]message{{"system", text}, {"user", text}, {"assistant", text}, {"user", "x"}})
+		require.NoError(t, err)
+		var none *History
+		s, _ := e.Sample(&prompts.Request{Text: "x"}, none.after(r, true, nil, text))
+		require.Equal(t, string(want), string(s.Messages))
+	}
 }
 
 // prepared returns the request of a call, made by a maker of a profile.

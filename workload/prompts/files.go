@@ -13,8 +13,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
+	"github.com/mlperf-go/mlperf-go/internal/quote"
 	"github.com/mlperf-go/mlperf-go/tokenizer"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 )
@@ -57,7 +57,7 @@ func newFile(p *profile.Profile, o Options) (Source, error) {
 	}
 	isPlain := make([]bool, len(rows)) // most texts have left the caches when a request needs them
 	for i := range rows {
-		isPlain[i] = datasets.IsPlain(rows[i].prompt)
+		isPlain[i] = quote.IsPlain(rows[i].prompt)
 	}
 	return &single{rows: len(rows), fill: func(row int, r *Request) error {
 		r.Text, r.Plain = rows[row].prompt, isPlain[row]

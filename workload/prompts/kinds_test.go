@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/quote"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 	"github.com/mlperf-go/mlperf-go/workload/recording"
 )
@@ -302,7 +303,7 @@ func TestPlainTexts(t *testing.T) {
 		require.NoError(t, err)
 		rows = append(append(rows, row...), '\n')
 		list := all(t, with(profile.Fixed, func(p *profile.Profile) { p.Data.Text = text }), 2, 1)
-		require.Equal(t, []bool{datasets.IsPlain(text), datasets.IsPlain(text)}, []bool{list[0].Plain, list[1].Plain}, text)
+		require.Equal(t, []bool{quote.IsPlain(text), quote.IsPlain(text)}, []bool{list[0].Plain, list[1].Plain}, text)
 	}
 	for _, shuffle := range []bool{false, true} {
 		plain := 0
@@ -310,7 +311,7 @@ func TestPlainTexts(t *testing.T) {
 			p.Data.Path, p.Data.Shuffle = file(t, "p.jsonl", string(rows)), shuffle
 		}), 2*len(texts), 1) {
 			require.Contains(t, texts, r.Text)
-			require.Equal(t, datasets.IsPlain(r.Text), r.Plain, r.Text)
+			require.Equal(t, quote.IsPlain(r.Text), r.Plain, r.Text)
 			if r.Plain {
 				plain++
 			}

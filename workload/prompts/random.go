@@ -3,7 +3,7 @@ package prompts
 import (
 	"math/rand/v2"
 
-	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/quote"
 	"github.com/mlperf-go/mlperf-go/workload/lengths"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 )
@@ -56,7 +56,7 @@ func (r *Request) source(seed, stream uint64, row int) *rand.Rand {
 }
 
 func newFixed(p *profile.Profile, _ Options) (Source, error) {
-	isPlain := datasets.IsPlain(p.Data.Text)
+	isPlain := quote.IsPlain(p.Data.Text)
 	return &single{rows: p.Data.Rows, fill: func(row int, r *Request) error {
 		r.Text, r.Plain = p.Data.Text, isPlain
 		r.Output = output(p.Data.Output, r.source(p.Seed, lengthStream, row))

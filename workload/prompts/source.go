@@ -34,7 +34,7 @@ type Call struct {
 type Request struct {
 	IDs       []int32         // prompt as token ids
 	Text      string          // prompt; of a chat request the user's message
-	Plain     bool            // Text is known to be plain (datasets.IsPlain); false: unknown
+	Plain     bool            // Text is known to be plain (quote.IsPlain); false: unknown
 	System    string          // system prompt of a chat request, if it is not in Messages
 	Messages  json.RawMessage // of a chat request: a JSON array
 	Tools     json.RawMessage // functions of a chat request: a JSON array

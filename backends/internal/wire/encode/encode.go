@@ -1,39 +1,24 @@
 package encode
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
 
 	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/quote"
 )
 
 // Text appends a JSON string, without escapes for HTML.
-func Text(dst []byte, text string) []byte {
-	if datasets.IsPlain(text) {
-		return quoted(dst, text)
-	}
-	buf := bytes.NewBuffer(dst)
-	enc := json.NewEncoder(buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(text); err != nil {
-		panic("encode: a string has no JSON: " + err.Error()) // encoding a string into memory cannot fail
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
-}
+func Text(dst []byte, text string) []byte { return quote.Text(dst, text) }
 
 // Input appends the text of a sample as a JSON string.
 func Input(dst []byte, s *datasets.Sample) []byte {
 	if s.Plain {
-		return quoted(dst, s.Input)
+		return quote.Plain(dst, s.Input)
 	}
-	return Text(dst, s.Input)
+	return quote.Text(dst, s.Input)
 }
-
-// quoted appends a text that is its own JSON.
-func quoted(dst []byte, text string) []byte { return append(append(append(dst, '"'), text...), '"') }
 
 // Prompt appends the prompt of a sample as an array of ids. An id outside the vocabulary is an error, because it kills
 // some servers (docs/reference/wire-protocols.md#differences-between-servers). If vocabulary is 0, only negative ids

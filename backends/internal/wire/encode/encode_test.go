@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mlperf-go/mlperf-go/datasets"
+	"github.com/mlperf-go/mlperf-go/internal/quote"
 	"github.com/mlperf-go/mlperf-go/models"
 )
 
@@ -45,14 +46,13 @@ func TestText(t *testing.T) {
 			require.Equal(t, want.String(), string(Text(nil, string(text)))+"\n")
 		}
 	}
-	require.True(t, datasets.IsPlain(strings.Repeat(" ~a!#[]\x7f", 5)), "the tests above know only that a text is right")
 }
 
 // What is known about a text changes nothing of its JSON, as long as it is true.
 func TestInput(t *testing.T) {
-	for text, isPlain := range map[string]bool{"": true, "a <b> & 'c' [1]\x7f": true, `a "b"`: false, "a\n": false, "é": false,
+	for text, isPlain := range map[string]bool{"": true, "a (b) 'c' [1]\x7f": true, "<b>": false, `a "b"`: false, "a\n": false, "é": false,
 		strings.Repeat("word ", 100): true, strings.Repeat("word ", 100) + "\\": false} {
-		require.Equal(t, isPlain, datasets.IsPlain(text), text)
+		require.Equal(t, isPlain, quote.IsPlain(text), text)
 		want := string(Text([]byte("x"), text))
 		require.Equal(t, want, string(Input([]byte("x"), &datasets.Sample{Input: text})))
 		require.Equal(t, want, string(Input([]byte("x"), &datasets.Sample{Input: text, Plain: isPlain})))
