@@ -48,6 +48,10 @@ func printBench(out page, r *bench.Record, m *measure.Measured) {
 		fmt.Fprintf(w, "steady window\t%.2f s with %.1f in flight: %.2f output tokens/s, %.2f requests/s\n", s.DurationS,
 			s.InFlight, s.OutputTokenRate, s.RequestRate)
 	}
+	if c := m.MLPerf; c != nil {
+		fmt.Fprintf(w, "MLPerf window\t%.2f s to the end of the request due last: %.2f output tokens/s, %.2f requests/s\n",
+			c.DurationS, c.OutputTokenRate, c.RequestRate)
+	}
 	printDistributions(w, m)
 	printParts(w, "stage", m.Stages)
 	printParts(w, "turn", m.Turns)

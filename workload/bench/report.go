@@ -110,11 +110,7 @@ func (r *Record) workload() *report.Workload {
 	}
 	if s := m.Steady; s != nil {
 		w.SteadyFromNS, w.SteadyToNS = s.StartNS, s.EndNS
-		w.First = append(w.First, report.Table{Title: "Steady window and whole run",
-			Head: []string{"", "seconds", "requests/s", "output tokens/s", "in flight"}, Rows: [][]string{
-				{"steady window", digits(s.DurationS), digits(s.RequestRate), digits(s.OutputTokenRate), digits(s.InFlight)},
-				{"whole run", digits(m.Total.DurationS), digits(m.Total.Throughput.Requests),
-					digits(m.Total.Throughput.OutputTokens), "-"}}})
+		w.First = append(w.First, windowTable(m))
 	}
 	for _, of := range []struct {
 		name  string
@@ -130,6 +126,22 @@ func (r *Record) workload() *report.Workload {
 		w.Tables = append(w.Tables, t)
 	}
 	return w
+}
+
+// windowTable compares the windows of a run that has a steady one.
+func windowTable(m *measure.Measured) report.Table {
+	t := report.Table{Title: "Steady window and whole run",
+		Head: []string{"", "seconds", "requests/s", "output tokens/s", "in flight"}}
+	row := func(name, inFlight string, seconds, requests, tokens float64) {
+		t.Rows = append(t.Rows, []string{name, digits(seconds), digits(requests), digits(tokens), inFlight})
+	}
+	s, total := m.Steady, &m.Total
+	row("steady window", digits(s.InFlight), s.DurationS, s.RequestRate, s.OutputTokenRate)
+	if c := m.MLPerf; c != nil {
+		row("MLPerf window", "-", c.DurationS, c.RequestRate, c.OutputTokenRate)
+	}
+	row("whole run", "-", total.DurationS, total.Throughput.Requests, total.Throughput.OutputTokens)
+	return t
 }
 
 // ownFloor returns a calibration's table of the client's own limits.

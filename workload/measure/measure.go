@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"runtime"
 	"slices"
-	"time"
 
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
@@ -29,6 +28,7 @@ type Measured struct {
 	Turns      []Part          `json:"turns,omitempty"`  // of sessions
 	Groups     []Part          `json:"groups,omitempty"` // of prompts with a common prefix
 	Steady     *Steady         `json:"steady,omitempty"`
+	MLPerf     *Completed      `json:"mlperf,omitempty"`
 	LeftOut    int64           `json:"left_out"` // requests of warm-up and cool-down, which the total leaves out
 }
 
@@ -86,6 +86,7 @@ func measure(read reader, o Options) (*Measured, error) {
 			m.Stages = []Part{{number, m.Total}}
 		}
 	}
+	m.MLPerf = w.completed()
 	m.Steady, err = w.steady(read, d)
 	return m, err
 }
@@ -231,7 +232,9 @@ func (w *windows) passes(metrics []Metric) [][]Metric {
 // extent is the time of one stage.
 type extent struct {
 	start, end int64 // first sending, last end
+	lastSent   int64
 	requests   int64
+	due        dues
 	from, to   int64   // counted: sent within; 0: no limit
 	bins       []int64 // ns in flight, by bin; those of the longest stage only
 	width      int64
@@ -266,13 +269,14 @@ func (s *Scan) Add(r *eventlog.Request) {
 	e := s.last
 	if e == nil || r.Stage != s.lastStage {
 		if e = s.stages[r.Stage]; e == nil {
-			e = &extent{start: sent(r)}
+			e = &extent{start: sent(r), due: dues{first: r.DueNS, last: r.DueNS}}
 			s.stages[r.Stage] = e
 		}
 		s.last, s.lastStage = e, r.Stage
 	}
 	e.requests++
-	e.start, e.end = min(e.start, sent(r)), max(e.end, r.EndNS)
+	e.start, e.lastSent, e.end = min(e.start, sent(r)), max(e.lastSent, sent(r)), max(e.end, r.EndNS)
+	e.due.add(r)
 	if s.sends != nil {
 		s.sends[r.Stage] = append(s.sends[r.Stage], sent(r))
 	}
@@ -359,122 +363,4 @@ func (w *windows) counts(r *request) bool {
 	}
 	at := sent(r)
 	return (e.from == 0 || at >= e.from) && (e.to == 0 || at < e.to)
-}
-
-// Steady is the part of the run in which as many requests were in flight as usual.
-type Steady struct {
-	Stage     int     `json:"stage"` // the longest one
-	StartNS   int64   `json:"start_ns"`
-	EndNS     int64   `json:"end_ns"`
-	DurationS float64 `json:"duration_s"`
-	InFlight  float64 `json:"in_flight"` // mean within
-	// Each token counts at its arrival, so that answers across the window's edges count in part.
-	OutputTokenRate float64                  `json:"output_token_rate"`
-	RequestRate     float64                  `json:"request_rate"` // ends within
-	Latency         map[string]*Distribution `json:"latency_s"`    // of requests sent within
-}
-
-// The window: bins of the stage in which the mean number in flight is at least steadyShare of the median bin's.
-const (
-	steadyBins  = 200
-	steadyShare = 0.9
-)
-
-// steady finds the window and its figures; nil: there are too few requests, or no bin is steady.
-func (w *windows) steady(read reader, d *Definition) (*Steady, error) {
-	stage, e := w.longest()
-	if e == nil || e.requests < 10 || e.end-e.start < int64(steadyBins*time.Millisecond) {
-		return nil, nil
-	}
-	sorted := slices.Sorted(slices.Values(e.bins))
-	usual := int64(steadyShare * float64(sorted[len(sorted)/2]))
-	first := slices.IndexFunc(e.bins, func(ns int64) bool { return ns >= usual })
-	last := len(e.bins) - 1
-	for last > first && e.bins[last] < usual {
-		last--
-	}
-	if first < 0 || last <= first {
-		return nil, nil
-	}
-	s := &Steady{Stage: stage, StartNS: e.start + int64(first)*e.width, EndNS: min(e.start+int64(last+1)*e.width, e.end),
-		Latency: map[string]*Distribution{}}
-	sum := int64(0)
-	for _, ns := range e.bins[first : last+1] {
-		sum += ns
-	}
-	s.DurationS = sec(s.EndNS - s.StartNS)
-	s.InFlight = float64(sum) / float64(int64(last+1-first)*e.width)
-	return s, w.fill(s, read, d)
-}
-
-func (w *windows) longest() (stage int, of *extent) {
-	for n, e := range w.stages {
-		if !w.isWarmup(n) && (of == nil || e.end-e.start > of.end-of.start || e.end-e.start == of.end-of.start && n < stage) {
-			stage, of = n, e
-		}
-	}
-	return stage, of
-}
-
-// divide makes the bins of the stage.
-func (e *extent) divide() {
-	e.width, e.bins = (e.end-e.start)/steadyBins+1, make([]int64, steadyBins)
-}
-
-// fly adds a request's time in flight to the bins.
-func (e *extent) fly(from, to int64) {
-	for at := from; at < to; {
-		bin := (at - e.start) / e.width
-		if bin >= int64(len(e.bins)) {
-			return
-		}
-		next := min(to, e.start+(bin+1)*e.width)
-		e.bins[bin] += next - at
-		at = next
-	}
-}
-
-// fill computes the figures within the window.
-func (w *windows) fill(s *Steady, read reader, d *Definition) error {
-	last := w.stages[s.Stage].end // the end of the stage's last answer
-	within := func(at int64) bool { return at >= s.StartNS && (at < s.EndNS || at == s.EndNS && at == last) }
-	main := slices.DeleteFunc(slices.Clone(d.Metrics), func(m Metric) bool {
-		return m.Name != nameTTFT && m.Name != nameTPOT && m.Name != nameE2E
-	})
-	tokens, ends := 0, 0
-	visits := []visit{func(_ *eventlog.Header, r *eventlog.Request) error {
-		if r.Stage != s.Stage {
-			return nil
-		}
-		for i := range r.Events {
-			if e := &r.Events[i]; within(e.AtNS) {
-				tokens += e.Tokens
-			}
-		}
-		if len(r.Events) == 0 && r.OK() && within(r.EndNS) {
-			tokens += r.OutputTokens
-		}
-		if r.OK() && within(r.EndNS) {
-			ends++
-		}
-		return nil
-	}}
-	var pots []*pot
-	for _, share := range shares(main) {
-		p := newPot(share, nil, w.most/len(main), false, w.stages[s.Stage].requests)
-		pots = append(pots, p)
-		visits = append(visits, func(_ *eventlog.Header, r *eventlog.Request) error {
-			if r.Stage == s.Stage && within(sent(r)) {
-				p.add(r)
-			}
-			return nil
-		})
-	}
-	_, err := read(visits...)
-	f := Figures{Latency: s.Latency}
-	for _, p := range pots {
-		p.finish(&f, d.rule)
-	}
-	s.OutputTokenRate, s.RequestRate = float64(tokens)/s.DurationS, float64(ends)/s.DurationS
-	return err
 }

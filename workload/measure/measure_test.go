@@ -472,8 +472,8 @@ func TestScanSavesAPass(t *testing.T) {
 	require.Equal(t, before-1, passes)
 }
 
-// The last answer of a stage ends with it, and counts in a window that reaches to the end.
-func TestSteadyWindowHasTheLastAnswer(t *testing.T) {
+// What happens at the last sending counts in a window that reaches to it.
+func TestSteadyWindowHasTheLastSending(t *testing.T) {
 	var list []eventlog.Request
 	for i := range int64(40) {
 		at := int64(time.Second) + i*100*ms
@@ -482,7 +482,7 @@ func TestSteadyWindowHasTheLastAnswer(t *testing.T) {
 	}
 	s := measured(t, Options{}, list...).Steady
 	require.NotNil(t, s)
-	require.InDelta(t, 10, s.RequestRate, 1e-9, "40 in 4 s")
+	require.InDelta(t, 10, s.RequestRate, 1e-9, "39 in 3.9 s")
 	require.InDelta(t, 10, s.OutputTokenRate, 1e-9)
 }
 
