@@ -87,6 +87,65 @@ func TestEveryClientLeaves(t *testing.T) {
 	}
 }
 
+// TestEverythingIsWarmup: a run of which every answer belongs to the warm-up or the cool-down is not valid.
+func TestEverythingIsWarmup(t *testing.T) {
+	long := profile.Window{Requests: 1000, Duration: time.Hour}
+	for name, l := range map[string]profile.Load{"warm-up": {Warmup: long}, "cool-down": {Cooldown: long}} {
+		t.Run(name, func(t *testing.T) {
+			p := restless(2, nil, nil)
+			l.Stages = []profile.Stage{{Arrival: profile.Constant, Rate: 1000, Requests: 20}}
+			p.Load = l
+			require.NoError(t, p.Validate())
+			r, err := bench.Run(t.Context(), bench.Options{Profile: p, Endpoints: []string{simulate(t)}, Folder: t.TempDir()})
+			require.NoError(t, err)
+			require.Equal(t, record.Invalid, r.Verdict)
+			require.Equal(t, []record.Code{record.CodeFailedSamples}, []record.Code{r.Reasons[0].Code})
+			require.Contains(t, r.Reasons[0].Text, "all 20 answers belong to the warm-up or the cool-down")
+		})
+	}
+}
+
+// TestDefaultsOfProfiles: keys that may be absent have a value, in the run and in the profile of its folder.
+func TestDefaultsOfProfiles(t *testing.T) {
+	images := restless(2, nil, nil)
+	images.API.Kind = "chat"
+	images.Data = profile.Data{Kind: profile.Fixed, Text: "what is this?", Output: profile.FixedAt(2),
+		Images: &profile.Images{Count: profile.FixedAt(1), Resolutions: []profile.Resolution{{Width: 8, Height: 8}}}}
+	images.Load.Stages[0].Requests = 3
+	sweep := restless(2, nil, nil)
+	sweep.Load = profile.Load{Sweep: &profile.Sweep{Kind: "linear", Stages: 2, StageDuration: 300 * time.Millisecond,
+		Probe: "throughput", InFlight: 2}}
+	for name, p := range map[string]*profile.Profile{"images": images, "sweep": sweep} {
+		t.Run(name, func(t *testing.T) {
+			require.NoError(t, p.Validate())
+			folder := t.TempDir()
+			r, err := bench.Run(t.Context(), bench.Options{Profile: p, Endpoints: []string{simulate(t)}, Folder: folder})
+			require.NoError(t, err)
+			require.Positive(t, r.Measured.Total.Requests.Measured)
+			_, err = profile.Read(filepath.Join(folder, "profile.yaml"))
+			require.NoError(t, err)
+		})
+	}
+}
+
+// TestTokenizerOfTheProfile: a path that does not exist is an error, the name of a model is a note.
+func TestTokenizerOfTheProfile(t *testing.T) {
+	p := restless(2, nil, nil)
+	p.Load.Stages[0].Requests = 3
+	run := func() (*bench.Record, error) {
+		return bench.Run(t.Context(), bench.Options{Profile: p, Endpoints: []string{simulate(t)}, Folder: t.TempDir()})
+	}
+	for _, path := range []string{"/no/such/tokenizer", "./tokenizer", "missing.json"} {
+		p.API.Tokenizer = path
+		_, err := run()
+		require.ErrorContains(t, err, "api.tokenizer of the profile: stat "+path)
+	}
+	p.API.Tokenizer = "org/model"
+	r, err := run()
+	require.NoError(t, err)
+	require.Contains(t, r.Notes, `the tokenizer of the profile, "org/model", is a name and not read; give its file with --tokenizer`)
+}
+
 // TestHTTP2RejectsConducts: the client of HTTP/2 cannot leave or read slowly. The profile is rejected before a
 // measurement, and an earlier run that --force would replace is kept.
 func TestHTTP2RejectsConducts(t *testing.T) {

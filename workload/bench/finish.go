@@ -219,6 +219,24 @@ func total(m *measure.Measured) measure.Counts {
 	return sum
 }
 
+// unmeasured returns the cause of a run whose answers are all outside its figures; nil: some count, or no request was sent.
+func unmeasured(m *measure.Measured) *record.Cause {
+	n, all := m.Total.Requests, total(m)
+	switch {
+	case n.Measured > 0 || all.Total == 0:
+		return nil
+	case n.Leavers+n.Slow > 0:
+		return &record.Cause{Code: record.CodeFailedSamples, Value: n.Total, Text: fmt.Sprintf(
+			"no latency was measured: none of %d requests was answered to a client that reads at once until the end; "+
+				"lower load.leave.share or load.slow.share", n.Total)}
+	case all.OK > 0:
+		return &record.Cause{Code: record.CodeFailedSamples, Value: all.OK, Text: fmt.Sprintf(
+			"no latency was measured: all %d answers belong to the warm-up or the cool-down; shorten load.warmup and "+
+				"load.cooldown, or make the stages longer", all.OK)}
+	}
+	return nil // failures are causes of their own
+}
+
 func verdict(e *record.Evidence, r *Record) (record.Verdict, []record.Cause) {
 	_, e.Interrupted = e.Ended.(exit.Interrupt)
 	causes := e.JudgeProbe()
@@ -232,10 +250,8 @@ func verdict(e *record.Evidence, r *Record) (record.Verdict, []record.Cause) {
 				Text: "stage " + nameOf(&s) + " was ended early: " + s.Stopped, Value: s.Unsent})
 		}
 	}
-	if n := r.Measured.Total.Requests; n.Measured == 0 && n.Leavers+n.Slow > 0 {
-		causes = append(causes, record.Cause{Code: record.CodeFailedSamples, Value: n.Total, Text: fmt.Sprintf(
-			"no latency was measured: none of %d requests was answered to a client that reads at once until the end; "+
-				"lower load.leave.share or load.slow.share", n.Total)})
+	if c := unmeasured(r.Measured); c != nil {
+		causes = append(causes, *c)
 	}
 	if len(causes) > 0 {
 		return record.Invalid, causes

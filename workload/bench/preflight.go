@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -95,11 +96,26 @@ func find(ctx context.Context, o *Options) (*target, error) {
 	return t, err
 }
 
+// isPath reports whether the text can only be a path. Profiles of other tools often name a model of a hub.
+func isPath(text string) bool {
+	return filepath.IsAbs(text) || strings.HasPrefix(text, ".") || strings.HasPrefix(text, "~") ||
+		filepath.Ext(text) == ".json" || strings.Count(text, "/") > 1
+}
+
 // tokenizer opens the served model's tokenizer; nil: no file was given.
 func (t *target) tokenizer(o *Options) (*tokenizer.Tokenizer, error) {
-	path := o.Tokenizer
-	if _, err := os.Stat(o.Profile.API.Tokenizer); path == "" && err == nil {
-		path = o.Profile.API.Tokenizer
+	path, named := o.Tokenizer, o.Profile.API.Tokenizer
+	_, err := os.Stat(named)
+	switch {
+	case path != "" || named == "":
+	case err == nil:
+		path = named
+	case isPath(named):
+		return nil, exit.Usage(exit.CodeTokenizer, "Correct the profile, or give the file with --tokenizer",
+			"api.tokenizer of the profile: %w", err)
+	default:
+		t.notes = append(t.notes, fmt.Sprintf("the tokenizer of the profile, %q, is a name and not read; give its file with "+
+			"--tokenizer", named))
 	}
 	if path == "" {
 		if prompts.NeedsTokenizer(o.Profile) {

@@ -236,8 +236,8 @@ func TestShortForms(t *testing.T) {
 		require.NoError(t, err, text)
 		require.Equal(t, map[string]uint64{"7": 7, "0x10": 16}[text] == 0, p.Seed == 1<<64-1, text)
 	}
-	for text, want := range map[string]*profile.Window{"0": {}, "0.25": {Share: 0.25}, "0.999": {Share: 0.999},
-		"1": {Duration: time.Second}, "60": {Duration: time.Minute}, "-1": nil, "1e7": nil, "soon": nil, ".nan": nil} {
+	for text, want := range map[string]*profile.Window{"0": {}, "0.25": {Share: 0.25}, "0.85": {Share: 0.85},
+		"1": {Duration: time.Second}, "20": {Duration: 20 * time.Second}, "-1": nil, "1e7": nil, "soon": nil, ".nan": nil} {
 		for _, key := range []string{"warmup: 0.1", "cooldown: 5"} {
 			name, _, _ := strings.Cut(key, ":")
 			p, err := parse("guidellm", strings.Replace(specText, key, name+": "+text, 1))

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -62,7 +63,8 @@ func swept(s *profile.Sweep, low, high float64) []profile.Stage {
 		if s.Kind == "geometric" { // dense near the top
 			rate = low + high - math.Exp(math.Log(low)*share+math.Log(high)*(1-share))
 		}
-		stages[i] = profile.Stage{Arrival: s.Arrival, Rate: max(math.Round(rate*100)/100, 0.01), Duration: s.StageDuration}
+		stages[i] = profile.Stage{Arrival: cmp.Or(s.Arrival, profile.Constant),
+			Rate: max(math.Round(rate*100)/100, 0.01), Duration: s.StageDuration}
 	}
 	return stages
 }

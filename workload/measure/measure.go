@@ -336,12 +336,14 @@ func (e *extent) edge(w profile.Window, sends []int64, atEnd bool) int64 {
 	if w.Share > 0 {
 		shorter(int64(w.Share * float64(e.end-e.start)))
 	}
-	if n := min(w.Requests, len(sends)-1); n > 0 {
-		if atEnd {
-			shorter(e.end - sends[len(sends)-n])
-		} else {
-			shorter(sends[n] - e.start)
-		}
+	switch n := w.Requests; {
+	case n == 0:
+	case n >= len(sends):
+		shorter(e.end - e.start + 1) // all of the stage
+	case atEnd:
+		shorter(e.end - sends[len(sends)-n])
+	default:
+		shorter(sends[n] - e.start)
 	}
 	switch {
 	case long == 0:

@@ -240,7 +240,8 @@ func TestLimitsOfWindows(t *testing.T) {
 		{profile.Window{Requests: 1}, 1},
 		{profile.Window{Requests: 3}, 3},
 		{profile.Window{Requests: 19}, 19},
-		{profile.Window{Requests: 50}, 19}, // one request is left
+		{profile.Window{Requests: 20}, 20},
+		{profile.Window{Requests: 50}, 20},
 		{profile.Window{Duration: 95 * time.Millisecond}, 10},
 		{profile.Window{Share: .25}, 5},
 		{profile.Window{Requests: 8, Duration: 45 * time.Millisecond}, 5},

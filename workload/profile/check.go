@@ -179,6 +179,9 @@ func (l *Load) check(wrong errorf) error {
 			return err
 		}
 	}
+	if err := l.checkMeasured(wrong); err != nil {
+		return err
+	}
 	if err := l.checkClients(wrong); err != nil {
 		return err
 	}
@@ -188,6 +191,35 @@ func (l *Load) check(wrong errorf) error {
 		}
 	}
 	return nil
+}
+
+// checkMeasured rejects loads of which nothing can remain to be measured.
+func (l *Load) checkMeasured(wrong errorf) error {
+	if l.Warmup.Share+l.Cooldown.Share >= 1 {
+		return wrong("load.warmup.share", "warm-up and cool-down are the whole stage, so that nothing is measured; "+
+			"their shares must be less than 1 together")
+	}
+	if l.Sweep == nil && !slices.ContainsFunc(l.Stages, func(s Stage) bool { return !s.Warmup }) {
+		return wrong("load.stages", "all stages are warm-up, so that nothing is measured; remove warmup from one")
+	}
+	for i, s := range l.Stages {
+		long := s.Duration > 0 && l.Warmup.Duration >= s.Duration
+		many := s.Requests > 0 && l.Warmup.Requests >= s.Requests
+		if !s.Warmup && (long || many) && l.Warmup.limits() == 1 {
+			return wrong("load.warmup", "it is as long as stage %d, so that nothing is measured; shorten it", i)
+		}
+	}
+	return nil
+}
+
+// limits returns the number of limits, of which the first that is reached counts.
+func (w *Window) limits() (n int) {
+	for _, is := range []bool{w.Requests > 0, w.Duration > 0, w.Share > 0} {
+		if is {
+			n++
+		}
+	}
+	return n
 }
 
 // checkClients checks the clients that leave or read slowly.

@@ -110,8 +110,8 @@ type SessionFiles struct {
 type Images struct {
 	Count       *Distribution `yaml:"count" need:"yes" doc:"images per request"`
 	Resolutions []Resolution  `yaml:"resolutions" need:"yes" doc:"sizes, chosen by weight"`
-	Format      string        `yaml:"format" one:"png jpeg" doc:"encoding"`
-	At          float64       `yaml:"at" is:"0..1" doc:"place within the prompt: 0 before the text, 1 after it"`
+	Format      string        `yaml:"format,omitempty" one:"png jpeg" doc:"encoding; empty: png"`
+	At          float64       `yaml:"at,omitempty" is:"0..1" doc:"place within the prompt: 0 before the text, 1 after it"`
 }
 
 // Resolution is the size of an image.

@@ -93,11 +93,12 @@ type Ramp struct {
 
 // Sweep measures stages between the lowest load and saturation.
 type Sweep struct {
-	Kind          string        `yaml:"kind" one:"linear geometric" need:"yes" doc:"spacing; geometric: dense at the top"`
-	Stages        int           `yaml:"stages" is:"1..1000" doc:"number of rates"`
-	StageDuration time.Duration `yaml:"stage_duration" doc:"of each"`
-	Arrival       Arrival       `yaml:"arrival" one:"constant poisson scattered poisson-seconds" doc:"of the stages"`
-	Probe         string        `yaml:"probe" one:"drain throughput" doc:"how saturation is found"`
+	Kind string `yaml:"kind" one:"linear geometric" need:"yes" doc:"spacing; geometric: dense at the top"`
+	// Arrival is that of the stages.
+	Arrival       Arrival       `yaml:"arrival,omitempty" one:"constant poisson scattered poisson-seconds" doc:"empty: constant"`
+	Stages        int           `yaml:"stages,omitempty" is:"1..1000" doc:"number of rates; 0: 5"`
+	StageDuration time.Duration `yaml:"stage_duration" need:"yes" doc:"of each"`
+	Probe         string        `yaml:"probe,omitempty" one:"drain throughput" doc:"how saturation is found; empty: drain"`
 	Requests      int           `yaml:"requests,omitempty" is:">=0" doc:"of the probe's burst"`
 	Timeout       time.Duration `yaml:"timeout,omitempty" doc:"of the probe"`
 	Percentile    float64       `yaml:"percentile,omitempty" is:"0..100" doc:"of the drain rates: saturation"`

@@ -2,6 +2,7 @@ package prompts
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -130,5 +131,6 @@ func (x *pictures) draw(r *rand.Rand) (string, error) {
 	} else {
 		err = (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&file, picture)
 	}
-	return "data:image/" + x.p.Data.Images.Format + ";base64," + base64.StdEncoding.EncodeToString(file.Bytes()), err
+	format := cmp.Or(x.p.Data.Images.Format, "png")
+	return "data:image/" + format + ";base64," + base64.StdEncoding.EncodeToString(file.Bytes()), err
 }

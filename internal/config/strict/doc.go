@@ -5,7 +5,7 @@
 //	yaml:"rate,omitempty"   name of the key
 //	doc:"requests a second" one line for people
 //	is:">0"                 range of a number: >0, >=1, 0..1
-//	one:"chat completions"  accepted texts; a type may list them in a method Values() []string instead
+//	one:"chat completions"  accepted texts; without it, those of the type's method Values() []string
 //	need:"yes"              the key is required
 //	single:"yes"            a list that may be written as one value
 //	also:"num_groups"       other names of the key

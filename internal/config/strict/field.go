@@ -47,7 +47,7 @@ func Fields(t reflect.Type) []Field {
 			Was: strings.Fields(s.Tag.Get("was")), Need: s.Tag.Get("need") != "", Single: s.Tag.Get("single") != "",
 			Type: s.Type, index: s.Index,
 		}
-		if listed, ok := reflect.Zero(s.Type).Interface().(interface{ Values() []string }); ok {
+		if listed, ok := reflect.Zero(s.Type).Interface().(interface{ Values() []string }); ok && len(f.One) == 0 {
 			f.One = listed.Values()
 		}
 		f.bounds()
