@@ -62,7 +62,7 @@ func (m *llm) complete(prompt []int32, row int32, l limits) completion {
 		}
 		out = append(out, id)
 		if len(out) > l.minTokens && slices.Contains(l.stopIDs, id) {
-			return completion{out, "stop", id}
+			return completion{out, finishStop, id}
 		}
 	}
 	// The model would end here. A larger minimum suppresses EOS until it is reached; ignore_eos treats EOS as any other
@@ -73,16 +73,16 @@ func (m *llm) complete(prompt []int32, row int32, l limits) completion {
 	if len(out) < l.maxTokens {
 		out = append(out, m.cfg.EOS)
 		if !l.ignoreEOS {
-			return completion{out, "stop", -1}
+			return completion{out, finishStop, -1}
 		}
 	}
 	for len(out) < l.maxTokens {
 		out = append(out, next())
 		if slices.Contains(l.stopIDs, out[len(out)-1]) {
-			return completion{out, "stop", out[len(out)-1]}
+			return completion{out, finishStop, out[len(out)-1]}
 		}
 	}
-	return completion{out, "length", -1}
+	return completion{out, finishLength, -1}
 }
 
 // naturalAnswer returns the model's answer without EOS.

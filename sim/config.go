@@ -52,6 +52,7 @@ type Config struct {
 	KVTokens        int     // KV budget in tokens; 0: MaxNumSeqs x MaxModelLen / 4, at least MaxModelLen
 	TokensPerEvent  int     // tokens in one streamed event; the first event always has one
 	OutputTokens    int     // length of a random answer, its EOS included
+	ReasoningTokens int     // tokens at the start of an answer on OpenAI's chat route that are reasoning
 
 	Faults Faults
 	// OnDie is called from a separate goroutine when the fault "die" occurs; nil: Serve resets every connection and
@@ -138,6 +139,8 @@ func (c *Config) check() error {
 		return bad("tokens-per-event", c.TokensPerEvent, "1 or more")
 	case c.OutputTokens < 1 || c.OutputTokens > c.MaxModelLen:
 		return bad("output-tokens", c.OutputTokens, "between 1 and max-model-len")
+	case c.ReasoningTokens < 0:
+		return bad("reasoning-tokens", c.ReasoningTokens, "0 or more")
 	case c.Vocabulary < randomLow+randomSpan:
 		return bad("the vocabulary", c.Vocabulary, fmt.Sprintf("at least %d", randomLow+randomSpan))
 	case c.EOS < 0 || int(c.EOS) >= c.Vocabulary:

@@ -19,10 +19,12 @@ type sequence struct {
 	prompt   []int32
 	tokens   []int32 // the answer, EOS included
 	spelling spelling
-	calls    *wireCalls // set if the answer is function calls and the request has tools
-	finish   string     // finish_reason; empty: not sent
-	stopID   int32
-	garbleAt int // the event that ends behind this token is garbled; -1: none
+	// reasoning is the number of tokens at the start of a chat answer that are reasoning.
+	reasoning int
+	calls     *wireCalls // set if the answer is function calls and the request has tools
+	finish    string     // finish_reason; empty: not sent
+	stopID    int32
+	garbleAt  int // the event that ends behind this token is garbled; -1: none
 
 	// Owned by the engine thread. Times are the pacer's, in ns.
 	sent     int
@@ -38,19 +40,21 @@ func (q *sequence) kv() int { return len(q.prompt) + len(q.tokens) }
 
 // reply is one HTTP answer in progress.
 type reply struct {
-	conn    *conn
-	enc     encoder
-	fail    func(*apiError) []byte
-	plan    plan
-	seqs    []*sequence
-	stream  bool
-	plain   []byte // the whole answer if it is not streamed
-	closes  bool   // the connection ends with it
-	group   int    // tokens in one event
-	arrival int64
-	done    chan struct{} // closed when the engine has released it
-	id      string
-	writes  []Written // for Config.OnStreamed
+	conn   *conn
+	enc    encoder
+	fail   func(*apiError) []byte
+	plan   plan
+	seqs   []*sequence
+	stream bool
+	plain  []byte // the whole answer if it is not streamed
+	closes bool   // the connection ends with it
+	group  int    // tokens in one event
+	// reasoning is the number of tokens of reasoning at the start of an answer.
+	reasoning int
+	arrival   int64
+	done      chan struct{} // closed when the engine has released it
+	id        string
+	writes    []Written // for Config.OnStreamed
 
 	live  int // sequences that have not ended; the engine's
 	ended bool
@@ -211,6 +215,8 @@ func (q *sequence) eventEnd() int {
 		return len(q.tokens)
 	case q.sent == 0:
 		return min(1, len(q.tokens))
+	case q.sent < q.reasoning: // no event has both reasoning and content
+		return min(q.sent+q.reply.group, q.reasoning)
 	}
 	return min(q.sent+q.reply.group, len(q.tokens))
 }

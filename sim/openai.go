@@ -11,6 +11,8 @@ type openShape struct {
 	fingerprint          string // member behind the model; empty: none
 	role                 string // delta of a chat stream's first event; empty: each delta carries the role
 	deltaHead, deltaTail string // a chat delta around its text
+	thought              string // member with reasoning
+	thoughtHead          string // a chat delta of reasoning up to its text
 	noDelta              string // delta of a chat stream's last event
 	members              string // members of every choice of the completions route
 	matched              bool   // choices carry matched_stop
@@ -24,16 +26,19 @@ var (
 	sglangShape = openShape{
 		role:      `{"reasoning_content":null,"role":"assistant","content":""}`,
 		deltaHead: `{"reasoning_content":null,"content":"`, deltaTail: `"}`, noDelta: `{"reasoning_content":null}`,
+		thought: "reasoning_content", thoughtHead: `{"reasoning_content":"`,
 		members: `,"logprobs":null`, matched: true, ids: true, noUsage: `,"usage":null`,
 	}
 	llamaShape = openShape{
 		completionID: "chatcmpl-", chatID: "chatcmpl-", fingerprint: `,"system_fingerprint":"b0-sim"`,
 		role: `{"role":"assistant","content":null}`, deltaHead: `{"content":"`, deltaTail: `"}`, noDelta: `{}`,
+		thought: "reasoning_content", thoughtHead: `{"reasoning_content":"`,
 		members: `,"logprobs":null`, ownEnd: true, endUsage: true,
 	}
 	ollamaShape = openShape{
 		completionID: "cmpl-", chatID: "chatcmpl-", fingerprint: `,"system_fingerprint":"fp_ollama"`,
 		deltaHead: `{"role":"assistant","content":"`, deltaTail: `"}`, noDelta: `{"role":"assistant","content":""}`,
+		thought: "reasoning", thoughtHead: `{"role":"assistant","content":"","reasoning":"`,
 		ownEnd: true, noUsage: `,"usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}`,
 	}
 )
@@ -98,8 +103,11 @@ func (e *shapedOpenAI) appendEvent(dst []byte, q *sequence, delta string, from, 
 		dst = append(append(dst, '"'), e.members...)
 	case delta != "":
 		dst = append(append(dst, `,"delta":`...), delta...)
+	case from < q.reasoning:
+		dst = append(append(dst, `,"delta":`...), e.thoughtHead...)
+		dst = append(append(dst, q.spelling.between(from, to)...), `"}`...)
 	case q.calls != nil:
-		dst = append(q.calls.appendDelta(append(dst, `,"delta":{`...), from, to, len(q.tokens)), '}')
+		dst = append(q.appendCalls(append(dst, `,"delta":{`...), from, to), '}')
 	default:
 		dst = append(append(dst, `,"delta":`...), e.deltaHead...)
 		dst = append(append(dst, q.spelling.between(from, to)...), e.deltaTail...)
@@ -202,10 +210,11 @@ func (e *shapedOpenAI) wholeChoice(b []byte, q *sequence) []byte {
 		b = append(append(b, '"'), e.members...)
 	case q.calls != nil:
 		b = append(b, `,"message":{"role":"assistant","content":null,"tool_calls":`...)
-		b = append(append(b, q.calls.text...), '}')
+		b = append(e.appendThought(append(b, q.calls.text...), q), '}')
 	default:
 		b = append(b, `,"message":{"role":"assistant","content":"`...)
-		b = append(append(b, q.spelling.between(0, n)...), `"}`...)
+		b = append(append(b, q.spelling.between(q.reasoning, n)...), '"')
+		b = append(e.appendThought(b, q), '}')
 	}
 	b = e.appendEnd(b, q, q.finish != "")
 	if e.returnIDs && e.chat {
@@ -214,4 +223,12 @@ func (e *shapedOpenAI) wholeChoice(b []byte, q *sequence) []byte {
 		b = appendIDs(append(b, `,"token_ids":`...), q.tokens)
 	}
 	return append(b, '}')
+}
+
+// appendThought appends the member with the reasoning of a whole answer, if it has any.
+func (e *shapedOpenAI) appendThought(b []byte, q *sequence) []byte {
+	if q.reasoning == 0 {
+		return b
+	}
+	return q.appendReasoning(append(b, `,"`+e.thought+`":`...))
 }

@@ -7,11 +7,12 @@ func (s *Server) prepare(c *conn, r *request, p plan, arrival int64) *reply {
 	rp := &reply{conn: c, fail: r.protocol.fail, plan: p, stream: r.stream, group: r.interval, arrival: arrival,
 		closes: r.stream && s.dialect.closes, done: make(chan struct{}), id: r.id}
 	rp.enc = r.protocol.encoder(s, r, &p, s.engine.pace.wall(arrival)/1e9)
+	if r.protocol.chat {
+		rp.reasoning = s.cfg.ReasoningTokens
+	}
 	for i := range r.prompts {
 		rp.seqs = append(rp.seqs, s.sequence(rp, i, r.prompts[i], r.limits[i]))
-		if q := rp.seqs[i]; r.tools && q.finish == finishStop {
-			q.calls = q.spelling.callsIn()
-		}
+		rp.seqs[i].calls = r.callsOf(rp.seqs[i])
 	}
 	if !r.stream {
 		rp.plain = rp.plainAnswer()
@@ -34,6 +35,7 @@ func (s *Server) sequence(rp *reply, index int, p prompt, l limits) *sequence {
 	if n := len(q.tokens); plan.twoEnds && n > 1 && q.tokens[n-1] == s.cfg.EOS {
 		q.tokens[n-2] = s.cfg.EOS
 	}
+	q.reasoning = min(rp.reasoning, len(q.tokens))
 	q.spelling = s.speller.spell(q.tokens)
 	if n := len(q.tokens); plan.strayID && n > 0 {
 		q.tokens[n/2] = int32(s.cfg.Vocabulary) + 7

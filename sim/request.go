@@ -65,11 +65,12 @@ type request struct {
 	usage      bool // usage in an event of its own
 	everyUsage bool // and in every event
 	returnIDs  bool
-	interval   int      // tokens in one event
-	tools      bool     // answers may be function calls
-	documents  []string // of a ranking
-	topN       int      // results of a ranking; 0: all
-	list       bool     // the prompts came as a list
+	interval   int        // tokens in one event
+	tools      bool       // answers may be function calls
+	forced     []wireTool // functions of which the answer must call one; none: it may be text
+	documents  []string   // of a ranking
+	topN       int        // results of a ranking; 0: all
+	list       bool       // the prompts came as a list
 }
 
 type prompt struct {
@@ -96,6 +97,9 @@ func (s *Server) accept(q *wireRequest, d *protocol) (*request, *apiError) {
 		r.tools = len(q.Tools) > 2 && string(q.Tools) != "null" && string(q.ToolChoice) != `"none"`
 	} else {
 		r.prompts, e = s.textPrompts(q.Prompts)
+	}
+	if e == nil && d.chat {
+		r.forced, e = forcedTools(q)
 	}
 	if e != nil {
 		return nil, e

@@ -8,8 +8,9 @@ import (
 
 // The engine ends an answer of function calls like any other; the route reports it with another finish_reason.
 const (
-	finishStop  = "stop"
-	finishCalls = "tool_calls"
+	finishStop   = "stop"
+	finishLength = "length"
+	finishCalls  = "tool_calls"
 )
 
 // wireCall is a function call as it is streamed: first its head, then its arguments in pieces.
@@ -37,16 +38,27 @@ func (s *spelling) callsIn() *wireCalls {
 		len(list) == 0 {
 		return nil
 	}
-	w := &wireCalls{}
 	for _, c := range list {
 		if c.Function.Name == "" {
 			return nil
 		}
+	}
+	return newCalls(list)
+}
+
+func newCalls(list []toolCall) *wireCalls {
+	w := &wireCalls{}
+	for _, c := range list {
 		w.list = append(w.list, wireCall{c, []rune(c.Function.Arguments), w.parts})
 		w.parts += 1 + len(w.list[len(w.list)-1].arguments)
 	}
-	w.text, _ = json.Marshal(list) // it came from JSON
+	w.text, _ = json.Marshal(list) // texts
 	return w
+}
+
+// appendCalls appends the parts of the calls that tokens [from, to) carry. The reasoning comes before the calls.
+func (q *sequence) appendCalls(dst []byte, from, to int) []byte {
+	return q.calls.appendDelta(dst, from-q.reasoning, to-q.reasoning, len(q.tokens)-q.reasoning)
 }
 
 // appendDelta appends the parts of tokens [from, to) of n. The parts are spread over the tokens, and the first token

@@ -138,11 +138,13 @@ func (e *openAI) chatDelta(dst []byte, q *sequence, from, to int) []byte {
 	dst = append(dst, `{"index":`...)
 	dst = strconv.AppendInt(dst, int64(q.index), 10)
 	dst = append(dst, `,"delta":{`...)
-	if q.calls != nil {
-		dst = q.calls.appendDelta(dst, from, to, len(q.tokens))
-	} else {
-		dst = append(dst, `"content":"`...)
-		dst = append(append(dst, q.spelling.between(from, to)...), '"')
+	switch {
+	case from < q.reasoning:
+		dst = append(append(append(dst, `"reasoning":"`...), q.spelling.between(from, to)...), '"')
+	case q.calls != nil:
+		dst = q.appendCalls(dst, from, to)
+	default:
+		dst = append(append(append(dst, `"content":"`...), q.spelling.between(from, to)...), '"')
 	}
 	dst = append(dst, `},"logprobs":null,`...)
 	if to == len(q.tokens) && q.finish != "" {
@@ -252,14 +254,16 @@ func (e *openAI) choice(b []byte, q *sequence) []byte {
 	b = strconv.AppendInt(b, int64(q.index), 10)
 	if e.chat {
 		b = append(b, `,"message":{"role":"assistant","content":`...)
-		if q.calls != nil {
+		switch {
+		case q.calls != nil:
 			b = append(append(b, `null,"tool_calls":`...), q.calls.text...)
-		} else {
-			b = append(b, '"')
-			b = append(append(b, q.spelling.between(0, n)...), '"')
+		case q.reasoning > 0 && q.reasoning == n:
+			b = append(b, "null"...)
+		default:
+			b = append(append(append(b, '"'), q.spelling.between(q.reasoning, n)...), '"')
 		}
-		b = append(b, `,"refusal":null,"annotations":null,"audio":null,"function_call":null,"reasoning":null},`+
-			`"logprobs":null,`...)
+		b = append(b, `,"refusal":null,"annotations":null,"audio":null,"function_call":null,"reasoning":`...)
+		b = append(q.appendReasoning(b), `},"logprobs":null,`...)
 	} else {
 		b = append(b, `,"text":"`...)
 		b = append(b, q.spelling.between(0, n)...)
@@ -272,6 +276,14 @@ func (e *openAI) choice(b []byte, q *sequence) []byte {
 		b = e.promptIDs(b, q)
 	}
 	return append(b, `,"routed_experts":null}`...)
+}
+
+// appendReasoning appends the reasoning of a whole answer; null: none.
+func (q *sequence) appendReasoning(b []byte) []byte {
+	if q.reasoning == 0 {
+		return append(b, "null"...)
+	}
+	return append(append(append(b, '"'), q.spelling.between(0, q.reasoning)...), '"')
 }
 
 func (e *openAI) promptIDs(b []byte, q *sequence) []byte {

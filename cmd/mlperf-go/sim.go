@@ -62,6 +62,8 @@ func (cmd simCommand) command() *cli.Command {
 			&cli.IntFlag{Name: "kv-tokens", Value: d.KVTokens, Usage: "size of the KV cache in tokens; 0: derived"},
 			&cli.IntFlag{Name: "tokens-per-event", Value: d.TokensPerEvent, Usage: "tokens in each streamed event"},
 			&cli.IntFlag{Name: "output-tokens", Value: d.OutputTokens, Usage: "length of random answers"},
+			&cli.IntFlag{Name: "reasoning-tokens", Value: d.ReasoningTokens,
+				Usage: "tokens at the start of an answer on OpenAI's chat route that are reasoning"},
 			&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "seed of answers and faults"},
 			&cli.StringFlag{Name: "fault", Usage: "faults to inject as `NAME=RATE[,...]`, where RATE is the fraction of " +
 				"requests; " +
@@ -96,6 +98,7 @@ func (cmd simCommand) simulate(c *cli.Context, cfg sim.Config) error {
 	cfg.TPOTPerSequence = c.Duration("tpot-per-sequence")
 	cfg.MaxNumSeqs, cfg.MaxModelLen, cfg.KVTokens = c.Int("max-num-seqs"), c.Int("max-model-len"), c.Int("kv-tokens")
 	cfg.TokensPerEvent, cfg.OutputTokens = c.Int("tokens-per-event"), c.Int("output-tokens")
+	cfg.ReasoningTokens = c.Int("reasoning-tokens")
 	var err error
 	if cfg.Faults, err = sim.ParseFaults(c.String("fault")); err != nil {
 		hint, unknown := "", sim.UnknownFault("")

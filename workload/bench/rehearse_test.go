@@ -63,6 +63,23 @@ func TestEveryProfileRehearses(t *testing.T) {
 	}
 }
 
+// TestReasoningServer: TTFT is the time to the first token of reasoning, and TTFO the one to the first token after it.
+func TestReasoningServer(t *testing.T) {
+	const ttft, tpot, reasoning = 5 * time.Millisecond, 4 * time.Millisecond, 6
+	url, _ := runtest.Simulate(t, ttft, tpot, func(c *sim.Config) { c.ReasoningTokens = reasoning })
+	p := profile.Defaults()
+	p.API.Kind, p.API.IgnoreEOS = "chat", true
+	p.Data = profile.Data{Kind: profile.Synthetic, Input: profile.FixedAt(9), Output: profile.FixedAt(10)}
+	p.Load.Stages = []profile.Stage{{Arrival: profile.Closed, Concurrency: 1, Requests: 20}}
+	r, err := bench.Run(t.Context(), bench.Options{Profile: p, Endpoints: []string{url}, Folder: t.TempDir()})
+	require.NoError(t, err)
+	total := &r.Measured.Total
+	require.EqualValues(t, 20, total.Requests.OK, "%v", r.Reasons)
+	require.EqualValues(t, 200, total.Tokens.Output, "reasoning is output")
+	first, visible := total.Latency["ttft"], total.Latency["ttfo"]
+	require.InDelta(t, (reasoning * tpot).Seconds(), visible.Percentile["p50"]-first.Percentile["p50"], tpot.Seconds()/2)
+}
+
 // TestMessagesAndResponses sends conversations through the APIs whose streams have typed events. Later turns contain
 // the simulator's answers.
 func TestMessagesAndResponses(t *testing.T) {
