@@ -40,7 +40,7 @@ type Throughput struct {
 	InputTokens  float64 `json:"input_token_rate"`
 	OutputTokens float64 `json:"output_token_rate"`
 	TotalTokens  float64 `json:"total_token_rate"`
-	SendRate     float64 `json:"send_rate"` // requests from the first sending to the last
+	SendRate     float64 `json:"send_rate"` // all requests, by the time from the first sending to the last
 }
 
 // Figures are the results of some requests.
@@ -175,7 +175,7 @@ func (p *pot) finish(into *Figures, by rule) {
 		p.Throughput = Throughput{Requests: ratio(float64(c.OK), p.DurationS),
 			InputTokens: ratio(float64(t.Input), p.DurationS), OutputTokens: ratio(float64(t.Output), p.DurationS),
 			TotalTokens: ratio(float64(t.Input+t.Output), p.DurationS),
-			SendRate:    ratio(float64(c.Total-1), sec(p.lastSent-p.StartNS))}
+			SendRate:    ratio(float64(c.Total), sec(p.lastSent-p.StartNS))}
 		p.Goodput = p.goods.result(p.DurationS)
 		latency := into.Latency
 		*into = p.Figures

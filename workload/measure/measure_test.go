@@ -142,7 +142,7 @@ func TestCountsByHand(t *testing.T) {
 	require.InDelta(t, 3/.39, f.Throughput.Requests, 1e-9)
 	require.InDelta(t, 8/.39, f.Throughput.OutputTokens, 1e-9)
 	require.InDelta(t, 68/.39, f.Throughput.TotalTokens, 1e-9)
-	require.InDelta(t, 3/.29, f.Throughput.SendRate, 1e-9, "three gaps from 10 to 300")
+	require.InDelta(t, 4/.29, f.Throughput.SendRate, 1e-9, "four requests from 10 to 300")
 	require.Len(t, m.Stages, 2)
 	require.EqualValues(t, 2, m.Stages[0].Requests.Total)
 	require.EqualValues(t, 1, m.Stages[1].Requests.Failed)
