@@ -23,7 +23,7 @@ var guideStatus = []struct {
 // guideMetric is a distribution of each group.
 type guideMetric struct {
 	key         string
-	group, unit string // columns of the CSV
+	group, unit string // columns of the CSV; no group: it has none
 	of          func([]*Request) distribution
 	groups      [4]distribution // in the order of guideStatus
 }
@@ -58,7 +58,9 @@ func writeGuideLLM(l *Log, e *Export) error {
 	}
 	text, err := table.text()
 	e.Files = append(e.Files, File{"benchmarks.json", data}, File{"benchmarks.csv", text})
-	e.note("time_to_first_output_token_ms has no values: the log does not distinguish reasoning from answers")
+	if !l.HasVisible {
+		e.note("time_to_first_output_token_ms has no values: the log does not distinguish reasoning from answers")
+	}
 	e.note("the requests have no prompts and answers (sample_size 0): the log has none")
 	return err
 }
@@ -115,23 +117,36 @@ func (b *guideBenchmark) timed() []guideMetric {
 			guideMetric{key: "request_scheduled_latency", group: "Scheduled Latency", unit: "Sec",
 				of: each(func(r *Request) float64 { return seconds(r.endNS() - r.DueNS) })})
 	}
+	if b.log.HasVisible {
+		list = append(list, guideMetric{key: guideTTFO, unit: "ms", of: guideFirst(firstVisible)})
+	}
 	return append(list,
 		guideMetric{key: "request_streaming_iterations_count", group: "Streaming Iterations", unit: "Count",
 			of: each(func(r *Request) float64 { return float64(r.events()) })},
-		guideMetric{key: "time_to_first_token_ms", group: "Time to First Token", unit: "ms", of: guideTTFT},
+		guideMetric{key: "time_to_first_token_ms", group: "Time to First Token", unit: "ms", of: guideFirst(firstToken)},
 		guideMetric{key: "time_per_output_token_ms", group: "Time per Output Token", unit: "ms", of: guideTPOT},
 		guideMetric{key: "inter_token_latency_ms", group: "Inter Token Latency", unit: "ms", of: guideITL})
 }
 
-// guideTTFT omits requests whose first token is unknown.
-func guideTTFT(group []*Request) distribution {
-	var list []weighted
-	for _, r := range group {
-		if v, ok := firstToken(r); ok {
-			list = append(list, weighted{v * 1e3, 1})
+// guideFirst omits requests whose first token is unknown.
+func guideFirst(of func(*Request) (float64, bool)) func([]*Request) distribution {
+	return func(group []*Request) distribution {
+		var list []weighted
+		for _, r := range group {
+			if v, ok := of(r); ok {
+				list = append(list, weighted{v * 1e3, 1})
+			}
 		}
+		return fromValues(list, -1)
 	}
-	return fromValues(list, -1)
+}
+
+// firstVisible returns the time to the first token that is not reasoning, which is the first one without reasoning.
+func firstVisible(r *Request) (float64, bool) {
+	if r.VisibleNS != 0 {
+		return seconds(r.VisibleNS - r.startNS()), true
+	}
+	return firstToken(r)
 }
 
 // guideTPOT starts at the sending, so that it includes the first token, and is weighted by the number of tokens.

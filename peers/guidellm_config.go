@@ -2,6 +2,9 @@ package peers
 
 import "slices"
 
+// guideTTFO is the time to the first token that is not reasoning. Only some logs have it.
+const guideTTFO = "time_to_first_output_token_ms"
+
 // What guidellm's own loader requires (GenerativeBenchmarksReport.load_file), and a log does not have. The values are
 // those that guidellm writes where it has none.
 var (
@@ -9,7 +12,7 @@ var (
 	guideUntimed = []string{"queued_time_avg", "resolve_start_delay_avg", "resolve_targeted_start_delay_avg",
 		"request_start_delay_avg", "resolve_end_delay_avg", "resolve_time_avg", "finalized_delay_avg", "processed_delay_avg"}
 	// guideUnmeasured are distributions, which are written without values.
-	guideUnmeasured = []string{"time_to_first_output_token_ms", "time_to_last_round_trip_ms", "avg_round_trip_time_ms",
+	guideUnmeasured = []string{guideTTFO, "time_to_last_round_trip_ms", "avg_round_trip_time_ms",
 		"output_tokens_per_iteration", "iter_tokens_per_iteration"}
 	// guideMedia are the kinds of content, each with its summaries, which are null.
 	guideMedia = []struct {
@@ -120,8 +123,8 @@ func (b *guideBenchmark) state() object {
 
 // addUnmeasured adds the metrics that a log does not have, and those that were too many to compute.
 func (b *guideBenchmark) addUnmeasured(metrics *object) {
-	keys := slices.Clone(guideUnmeasured)
-	for _, key := range []string{"output_tokens_per_second", "tokens_per_second"} {
+	var keys []string
+	for _, key := range append(slices.Clone(guideUnmeasured), "output_tokens_per_second", "tokens_per_second") {
 		if !slices.ContainsFunc(b.metrics, func(m guideMetric) bool { return m.key == key }) {
 			keys = append(keys, key)
 		}

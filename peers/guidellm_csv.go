@@ -51,6 +51,9 @@ func (t *guideTable) add(b *guideBenchmark) {
 	}
 	for i := range b.metrics {
 		m := &b.metrics[i]
+		if m.group == "" {
+			continue
+		}
 		for _, k := range csvGroups {
 			d := &m.groups[k]
 			if d.mean() == 0 {

@@ -58,7 +58,9 @@ func (b *guideBenchmark) request(i int) object {
 	o.add("output_tokens_per_second", known(n/latency, n > 0 && latency > 0))
 	o.add("iter_tokens_per_iteration", known((n-1)/(events-1), n > 1 && events > 1))
 	o.add("output_tokens_per_iteration", known(n/events, n > 0 && events > 0))
-	for _, key := range []string{"cached_tokens", "time_to_first_output_token_ms", "time_to_last_round_trip_ms",
+	visible, isKnown := firstVisible(r)
+	o.add(guideTTFO, known(visible*1e3, isKnown && b.log.HasVisible))
+	for _, key := range []string{"cached_tokens", "time_to_last_round_trip_ms",
 		"avg_round_trip_time_ms"} {
 		o.add(key, nil)
 	}

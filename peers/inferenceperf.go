@@ -63,7 +63,7 @@ func perfReport(l *Log, requests []*Request, stage *Stage) object {
 	}
 	o := object{
 		{"benchmark_time_seconds", duration}, {"load_summary", perfLoad(requests, stage)},
-		{"successes", perfSuccesses(answered, duration, l.hasTokenTimes())},
+		{"successes", append(perfSuccesses(answered, duration, l.hasTokenTimes()), perfGoodput(l, answered)...)},
 		{"failures", object{
 			{"count", len(failed)}, {"request_latency", perfStats(newSample(failed, requestTime))},
 			{"prompt_len", perfStats(newSample(failed, inputTokens))},

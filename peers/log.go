@@ -16,6 +16,7 @@ type Request struct {
 	SentNS       int64   // an attempt wrote it for the first time
 	FirstByteNS  int64   // of the answer
 	FirstTokenNS int64   // of a stream
+	VisibleNS    int64   // first token that is not reasoning, if the server separates reasoning
 	LastTokenNS  int64   // last token of a stream
 	EndNS        int64   // end of the answer, or of the failed request
 	TokenNS      []int64 // arrival of each event with tokens; nil: not recorded
@@ -40,12 +41,22 @@ type Log struct {
 	// Stages are what was asked for, at least one.
 	Stages   []Stage
 	Requests []Request
+	// HasVisible is set if VisibleNS is recorded. An answer without it then has no separate reasoning.
+	HasVisible bool
+	Limits     []Limit // of a good request
+}
+
+// Limit is a limit of a figure of each request.
+type Limit struct {
+	Metric string // ttft, tpot, itl, ntpot or e2e
+	Below  time.Duration
 }
 
 // Stage is a part of a run with a load of its own.
 type Stage struct {
 	RatePerS    float64 // 0: as fast as Concurrency allows
 	Poisson     bool    // arrivals at RatePerS are random; otherwise they are equidistant
+	Burstiness  float64 // shape of the random gaps; 0: 1, those of a Poisson process
 	Concurrency int     // 0: not limited
 	Warmup      bool    // the whole stage is warm-up: all its requests are left out
 	Burst       bool    // all requests are due at the start

@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -39,7 +40,8 @@ func writeVLLM(l *Log, e *Export) error {
 		{"request_rate", rateText(stage)}, {"burstiness", burstiness(stage)}, {"max_concurrency", orNull(stage.Concurrency)},
 		{"duration", duration}, {"completed", len(answered)}, {"failed", len(l.Requests) - len(answered)},
 		{"total_input_tokens", input}, {"total_output_tokens", output},
-		{"request_throughput", ratio(float64(len(answered)), duration)}, {"request_goodput", nil},
+		{"request_throughput", ratio(float64(len(answered)), duration)},
+		{"request_goodput", vllmGoodput(l, e, answered, duration)},
 		{"output_throughput", ratio(float64(output), duration)},
 		{"total_token_throughput", ratio(float64(input+output), duration)},
 	}
@@ -129,10 +131,10 @@ func rateText(s Stage) any {
 	return s.RatePerS
 }
 
-// burstiness returns 1 for random arrivals.
+// burstiness returns the shape of random gaps, which is 1 for a Poisson process and without a rate.
 func burstiness(s Stage) any {
 	if s.Poisson || s.RatePerS == 0 {
-		return 1.0
+		return cmp.Or(s.Burstiness, 1)
 	}
 	return "inf"
 }

@@ -21,12 +21,18 @@ func Log(folder string, r *Record) (*peers.Log, error) {
 	if err != nil {
 		return nil, exit.Usage(exit.CodeRunFolder, "", "the profile of the run: %w", err)
 	}
-	l := &peers.Log{Tool: "mlperf-go " + r.Tool.Version, ID: r.ID, Started: r.Started, Model: r.Model, Backend: r.Backend}
+	l := &peers.Log{Tool: "mlperf-go " + r.Tool.Version, ID: r.ID, Started: r.Started, Model: r.Model, Backend: r.Backend,
+		HasVisible: true}
 	if len(r.Endpoints) > 0 {
 		l.Endpoint = r.Endpoints[0].URL
 	}
 	for i := range r.Stages {
-		l.Stages = append(l.Stages, peerStage(&r.Stages[i]))
+		l.Stages = append(l.Stages, peerStage(&r.Stages[i], &p.Load))
+	}
+	if g := r.Measured.Total.Goodput; g != nil {
+		for i := range g.Limits {
+			l.Limits = append(l.Limits, peers.Limit{Metric: g.Limits[i].Metric, Below: g.Limits[i].Below})
+		}
 	}
 	scan := measure.NewScan(&p.Load)
 	_, err = eventlog.Read(filepath.Join(folder, eventlog.FileName), func(_ *eventlog.Header, e *eventlog.Request) error {
@@ -50,9 +56,12 @@ var random = map[profile.Arrival]bool{profile.Poisson: true, profile.PoissonSeco
 	profile.Scattered: true}
 
 // peerStage returns the load of a stage. A sweep's stage keeps its name, by which other clients know it.
-func peerStage(s *Stage) peers.Stage {
+func peerStage(s *Stage, load *profile.Load) peers.Stage {
 	p := peers.Stage{RatePerS: s.Rate, Concurrency: s.Concurrency, Poisson: random[s.Arrival],
 		Warmup: s.Warmup, Burst: s.Arrival == profile.Burst}
+	if s.Arrival == profile.Gamma && s.Span.Stage < len(load.Stages) {
+		p.Burstiness = load.Stages[s.Span.Stage].Burstiness
+	}
 	if s.Probe {
 		p.Probe = s.Name
 	}
@@ -61,7 +70,7 @@ func peerStage(s *Stage) peers.Stage {
 
 func peerRequest(e *eventlog.Request) peers.Request {
 	p := peers.Request{DueNS: e.DueNS, SentNS: e.SentNS, FirstByteNS: e.FirstByteNS, FirstTokenNS: e.FirstNS(),
-		LastTokenNS: e.LastNS(), EndNS: e.EndNS, Events: len(e.Events), InputTokens: e.InputTokens,
+		VisibleNS: e.VisibleNS, LastTokenNS: e.LastNS(), EndNS: e.EndNS, Events: len(e.Events), InputTokens: e.InputTokens,
 		OutputTokens: e.OutputTokens, Failure: string(e.Reason), Stage: e.Stage, Retries: e.Retries,
 		Cancelled: e.Cancelled || e.Reason == ledger.FailCancelled}
 	for _, ev := range e.Events {

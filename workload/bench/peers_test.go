@@ -36,6 +36,7 @@ num-warmups: 2
 request-rate: 100
 burstiness: 4
 max-concurrency: 8
+goodput: "ttft:10000 e2el:20000"
 random-input-len: 8
 random-output-len: 4
 `, "vllm")
@@ -43,12 +44,18 @@ random-output-len: 4
 		Prompts     int     `json:"num_prompts"`
 		Rate        float64 `json:"request_rate"`
 		Concurrency int     `json:"max_concurrency"`
+		Burstiness  float64 `json:"burstiness"`
+		Throughput  float64 `json:"request_throughput"`
+		Goodput     float64 `json:"request_goodput"`
 	}
 	require.NoError(t, json.Unmarshal(files[0].Data, &v))
 	require.Equal(t, 20, v.Prompts)
 	require.EqualValues(t, v.Prompts, r.Measured.Total.Requests.Total)
 	require.EqualValues(t, 100, v.Rate)
 	require.Equal(t, 8, v.Concurrency)
+	require.EqualValues(t, 4, v.Burstiness)
+	require.Positive(t, v.Goodput)
+	require.InDelta(t, v.Throughput, v.Goodput, 1e-9, "every answer is within the limits")
 
 	r, files = exportOf(t, "guidellm", `
 spec:
