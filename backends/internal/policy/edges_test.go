@@ -67,7 +67,7 @@ func TestWordsOfFailures(t *testing.T) {
 	cause := errors.New("cause")
 	for reason, want := range map[backends.Reason]string{
 		backends.FailCancelled: "the test ended before the answer was complete",
-		backends.FailConnect:   "no connection: cause", backends.FailTLS: "no TLS connection: cause",
+		backends.FailConnect:   "no connection: cause", backends.FailTLS: "the TLS connection failed: cause",
 		backends.FailTruncated: "the connection ended inside the answer: cause",
 		backends.FailBadChunk:  "the answer is not valid HTTP: cause", backends.FailReset: "the connection broke: cause",
 	} {

@@ -54,7 +54,7 @@ func Explain(reason backends.Reason, err error) string {
 	case backends.FailConnect:
 		return fmt.Sprintf("no connection: %v", err)
 	case backends.FailTLS:
-		return fmt.Sprintf("no TLS connection: %v", err)
+		return fmt.Sprintf("the TLS connection failed: %v", err)
 	case backends.FailTruncated:
 		return fmt.Sprintf("the connection ended inside the answer: %v", err)
 	case backends.FailBadChunk:
