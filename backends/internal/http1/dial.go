@@ -63,11 +63,20 @@ func (d *dialer) try(c *conn) error {
 		err = d.pool.connect(c, a)
 	}
 	if err != nil {
-		return fmt.Errorf("connect to %s: %w", a.name, err)
+		return d.unconnected(c, err)
 	}
 	share := d.timeout / time.Duration(len(d.targets[c.endpoint].addresses)-c.tried+1)
 	d.limit(c, share, connectOver)
 	return nil
+}
+
+// unconnected adds the address that was tried last to an error, and whether it is that of the proxy.
+func (d *dialer) unconnected(c *conn, err error) error {
+	a, _ := d.address(c)
+	if t := &d.targets[c.endpoint]; t.peer != t.URL {
+		return fmt.Errorf("connect to the proxy %s: %w", a.name, err)
+	}
+	return fmt.Errorf("connect to %s: %w", a.name, err)
 }
 
 // limit sets the deadlines of a connection that has no request yet.
@@ -138,9 +147,9 @@ func (e *exchanges) connected(c *conn, events uint32) bool {
 
 // unreachable tries the next address.
 func (e *exchanges) unreachable(c *conn, err error) {
-	a, _ := e.dialer.address(c)
+	err = e.dialer.unconnected(c, err)
 	e.pool.remove(c)
-	e.connect(c, fmt.Errorf("connect to %s: %w", a.name, err))
+	e.connect(c, err)
 }
 
 // putBack returns a query to the line if this machine allows no more connections, and lowers the limit to the requests

@@ -70,7 +70,7 @@ func isTLS(err error) bool {
 func isDial(err error) bool {
 	var op *net.OpError
 	var dns *net.DNSError
-	return (errors.As(err, &op) && (op.Op == "dial" || op.Op == byProxy)) || errors.As(err, &dns)
+	return byTheProxy(err) || (errors.As(err, &op) && op.Op == "dial") || errors.As(err, &dns)
 }
 
 func isEOF(err error) bool {

@@ -2,6 +2,7 @@ package nethttp
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -90,6 +91,28 @@ func alerted(err error) bool {
 	return errors.As(err, &op) && op.Op == "remote error"
 }
 
+// remedyOfTLS returns what to do about a failed handshake.
+func remedyOfTLS(err error) string {
+	var invalid x509.CertificateInvalidError
+	var host x509.HostnameError
+	switch {
+	case alerted(err):
+		return "Check that the server uses TLS 1.2 or 1.3. If it requires a certificate of its clients, pass --client-cert"
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "Renew the server's certificate, or set the clock of this machine"
+	case errors.As(err, &host):
+		return "Use a host name that the certificate contains, or give the server a certificate for this one"
+	}
+	return "Check that the server uses TLS on this port and that this machine trusts its certificate. Pass a private or " +
+		"self-signed certificate with --ca-file; --insecure-skip-verify skips the check"
+}
+
+// byTheProxy reports whether the proxy, or the connection to it, failed.
+func byTheProxy(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == byProxy
+}
+
 func unreachable(ctx context.Context, method, url string, err error) error {
 	fault, try := backends.FaultUnreachable, "Check host and port, and that the server has finished loading"
 	reason := classify(ctx, err, false)
@@ -99,11 +122,9 @@ func unreachable(ctx context.Context, method, url string, err error) error {
 	case what != "":
 		err, try = fmt.Errorf("%s", what), check
 	case reason == backends.FailTLS:
-		fault, try = backends.FaultTLS, "Check that the server uses TLS on this port and that this machine trusts its "+
-			"certificate. Pass a private or self-signed certificate with --ca-file; --insecure-skip-verify skips the check"
-		if alerted(err) {
-			try = "Check that the server uses TLS 1.2 or 1.3. If it requires a certificate of its clients, pass --client-cert"
-		}
+		fault, try = backends.FaultTLS, remedyOfTLS(err)
+	case byTheProxy(err):
+		try = "Check --proxy: that the proxy runs there and can reach the endpoint"
 	case errors.As(context.Cause(ctx), &late):
 		err = late
 	case errors.Is(err, errNoHTTP), strings.Contains(err.Error(), "malformed HTTP"):
