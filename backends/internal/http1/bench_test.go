@@ -271,10 +271,12 @@ func (c *benchRow) wholeRun(t *testing.T, url string) float64 {
 	fmt.Printf("MEASURED %s/run-memory %.1f MB\n", c.name, memory/1e6)
 	fmt.Printf("MEASURED %s/process-memory %.1f MB\n", c.name,
 		float64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss<<10)/1e6)
-	fmt.Printf("MEASURED %s/process %.4f us\n", c.name, us(cmd)/runRequests)
+	samples := runRequests
 	if slices.Contains(c.kinds, "wrk") {
-		perSample, _, _ = c.runProgram(t, url, manyRequests[strings.HasPrefix(url, "https:")])
+		samples = manyRequests[strings.HasPrefix(url, "https:")]
+		perSample, _, cmd = c.runProgram(t, url, samples)
 	}
+	fmt.Printf("MEASURED %s/process %.4f us\n", c.name, us(cmd)/float64(samples))
 	return perSample
 }
 
