@@ -167,7 +167,7 @@ func tokenizerFlags() []cli.Flag {
 		&cli.StringFlag{Name: "client-cert", Usage: "PEM file of the certificate that identifies this client to --endpoint"},
 		&cli.StringFlag{Name: "client-key", Usage: "PEM file of the private key of --client-cert; default: the key is in " +
 			"the certificate's file"},
-		&cli.StringFlag{Name: "proxy", Usage: "HTTP proxy for --endpoint and the model hub, http://host:port; proxy " +
+		&cli.StringFlag{Name: "proxy", Usage: "HTTP proxy for --endpoint and the model hub, http(s)://host:port; proxy " +
 			"variables of the environment are ignored"},
 		&cli.BoolFlag{Name: "insecure-skip-verify", Usage: "do not verify the certificate of --endpoint"},
 	)

@@ -123,8 +123,8 @@ var serverSettings = []Setting{
 	{Name: "client-key", Kind: String,
 		Usage: "PEM file of the private key of --client-cert; default: the key is in the certificate's file"},
 	{Name: "proxy", Kind: String,
-		Usage: "HTTP proxy for the endpoints, http://host:port; proxy variables of the environment are ignored, and time " +
-			"spent in the proxy counts as latency"},
+		Usage: "HTTP proxy for the endpoints, http(s)://host:port; proxy variables of the environment are ignored, and " +
+			"time spent in the proxy counts as latency"},
 	{Name: "http2", Kind: Bool, Default: "false",
 		Usage: "use HTTP/2 for https endpoints that offer it, through a client that costs several times the processor time"},
 	{Name: "reset-cache", Kind: Enum, Enum: []string{"auto", "off", "require"}, Default: "auto",
