@@ -38,8 +38,9 @@ func (cmd datasetCommand) command() *cli.Command {
 				Flags: append(slices.Clone(reading),
 					&cli.IntFlag{Name: "most", Value: 50, Usage: "stop after this many different faults"}),
 				Action: cmd.check},
-			{Name: "get", Usage: "print the source of a benchmark's official files, or compare downloaded files with them",
-				ArgsUsage: "NAME [FILE...]", OnUsageError: usageError, Action: cmd.get},
+			{Name: "get", Usage: "print the source of a benchmark's official files or of a public data set, or compare " +
+				"downloaded files with the official ones",
+				ArgsUsage: "[NAME [FILE...]]", OnUsageError: usageError, Action: cmd.get},
 			{Name: "convert", Usage: "convert data sets to another format, with all columns; several files become one",
 				ArgsUsage: "IN... OUT", OnUsageError: usageError,
 				Flags: append(slices.Clone(reading), convertFlags()...), Action: cmd.convert},

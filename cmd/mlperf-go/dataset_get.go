@@ -9,18 +9,23 @@ import (
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/workload/catalog"
 )
 
-// get prints where a benchmark's official files come from, and compares files that were fetched. It downloads nothing:
-// the official downloader is a script from the network that logs in with a browser, so users start it themselves.
+// get prints where a benchmark's official files or a public data set come from, and compares official files that were
+// fetched. It downloads nothing: the official downloader is a script from the network that logs in with a browser, so
+// users start it themselves.
 func (cmd datasetCommand) get(c *cli.Context) error {
 	if c.NArg() == 0 {
-		return exit.Usage(exit.CodeArgument, "Write `mlperf-go dataset get NAME [FILE...]`; `mlperf-go models` lists the "+
-			"benchmarks", "this command requires the name of a benchmark")
+		cmd.listPublic()
+		return nil
 	}
 	m, err := models.Find(c.Args().First())
+	if set, ok := catalog.FindPublicSet(c.Args().First()); err != nil && ok {
+		return cmd.getPublic(c, &set)
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; `mlperf-go dataset get` lists the public data sets", err)
 	}
 	if len(m.Row.Data.Files) == 0 {
 		return exit.Usage(exit.CodeDataset, "Any file with its columns can be used; `mlperf-go models "+m.Row.Name+
@@ -64,16 +69,21 @@ func (cmd datasetCommand) printSource(row *models.Row) {
 			fmt.Fprintf(cmd.stdout, "sha256 %s (unpacked)\n", f.SHA256)
 		}
 	}
-	fmt.Fprintln(cmd.stdout, "\nFetch it with:")
-	for _, line := range append(append([]string{}, d.Fetch...), d.Prepare...) {
-		for _, l := range shellLines(line, cmd.out.width-2) {
-			fmt.Fprintln(cmd.stdout, "  "+l)
-		}
-	}
+	cmd.printFetch(append(append([]string{}, d.Fetch...), d.Prepare...))
 	if d.Stored() {
 		cmd.out.line("\nThe command asks you to log in with a browser, and checks the files against their MD5 sums.")
 	}
 	cmd.out.line("\nThen check the downloaded file: mlperf-go dataset get %s FILE", row.Name)
+}
+
+// printFetch prints the lines of a shell that download a data set.
+func (cmd datasetCommand) printFetch(lines []string) {
+	fmt.Fprintln(cmd.stdout, "\nFetch it with:")
+	for _, line := range lines {
+		for _, l := range shellLines(line, cmd.out.width-2) {
+			fmt.Fprintln(cmd.stdout, "  "+l)
+		}
+	}
 }
 
 func (cmd datasetCommand) printVerified(results []*official.Result) {

@@ -165,8 +165,8 @@ var helpTable = map[string]commandHelp{
 		{"draw them", "mlperf-go dataset stats cnn_eval.json --model llama3.1-8b --plot lengths.svg"},
 	}},
 	"dataset get": {examples: []example{
-		{"print the source of the official files", "mlperf-go dataset get llama3.1-8b"},
-		{"compare a fetched file with them", "mlperf-go dataset get llama3.1-8b cnn_eval.json"},
+		{"compare a fetched file with the official one", "mlperf-go dataset get llama3.1-8b cnn_eval.json"},
+		{"print the source of a public data set", "mlperf-go dataset get sharegpt"},
 	}},
 	"dataset check": {examples: []example{
 		{"list the faults of a file", "mlperf-go dataset check cnn_eval.json --model llama3.1-8b"},

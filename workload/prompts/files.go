@@ -83,7 +83,8 @@ func load(p *profile.Profile, o Options) ([]entry, error) {
 	}
 	f, err := os.Open(d.Path)
 	if err != nil {
-		return nil, fmt.Errorf("data.path: %w; `mlperf-go dataset get` shows where public data sets come from", err)
+		return nil, fmt.Errorf("data.path: %w; `mlperf-go dataset get%s` shows where public data sets come from", err,
+			publicName(d))
 	}
 	defer f.Close()
 	if s, err := f.Stat(); err != nil || s.IsDir() {
@@ -109,6 +110,18 @@ func load(p *profile.Profile, o Options) ([]entry, error) {
 		c.rows = c.rows[:min(len(c.rows), d.Rows)]
 	}
 	return c.rows, nil
+}
+
+// publicName returns the name of the public data set that a profile expects, after a blank; empty: it names none.
+func publicName(d *profile.Data) string {
+	switch d.Format {
+	case "cnn_dailymail", "billsum", "infinity_instruct", "sonnet":
+		return " " + string(d.Format)
+	}
+	if d.Kind == profile.ShareGPT {
+		return " sharegpt"
+	}
+	return ""
 }
 
 // keeper returns the filter of the profile's lengths.

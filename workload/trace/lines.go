@@ -25,6 +25,9 @@ type format struct {
 	block   int // tokens of a prefix block
 }
 
+// ownForm is the name of this program's own form.
+const ownForm = "jsonl"
+
 var formats = map[string]*format{
 	// AzurePublicDataset's LLM inference traces
 	"azure": {columns: [][]string{{"timestamp"}, {"contexttokens", "input_tokens"},
@@ -34,7 +37,7 @@ var formats = map[string]*format{
 	// milliseconds; 512 tokens of a block (kvcache-ai/Mooncake, FAST25-release)
 	"mooncake": {members: &mooncakeMembers, slow: parseMooncake, block: 512},
 	// this program's own form: {"seconds": 1.5, "input": 100, "output": 20}
-	"jsonl": {members: &ownMembers, slow: parseOwn},
+	ownForm: {members: &ownMembers, slow: parseOwn},
 }
 
 // parser reads lines into its row. The row's blocks are valid until the next line.

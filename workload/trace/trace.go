@@ -82,6 +82,9 @@ func appendBlocks(dst []byte, ids []uint32) []byte {
 func Read(f *profile.TraceFile) (*Trace, error) {
 	file, err := os.Open(f.Path)
 	if err != nil {
+		if f.Format != ownForm {
+			err = fmt.Errorf("%w; `mlperf-go dataset get %s` shows where public traces come from", err, f.Format)
+		}
 		return nil, fmt.Errorf("cannot read the trace: %w", err)
 	}
 	defer file.Close()
