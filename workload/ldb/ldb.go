@@ -108,11 +108,10 @@ func requests(f *measure.Figures) fields {
 func first(r *bench.Record, part *measure.Part) any {
 	f := &part.Figures
 	l := latency(f)
-	if l["time_to_first_token"] == nil { // mandatory: an answer that is not a stream has its first token at its end
-		l["time_to_first_token"] = statistics(seconds, f.Latency["e2e"])
-	}
-	if l["time_to_first_token"] == nil {
-		l["time_to_first_token"] = single(seconds, 0)
+	meta := fields{"tool": tool(r), "verdict": string(r.Verdict)}
+	if l["time_to_first_token"] == nil { // the format demands it, and any number would be false
+		l["time_to_first_token"] = single(seconds, math.NaN())
+		meta["note"] = "time_to_first_token is not a number: no answer with a token was streamed"
 	}
 	t := &f.Throughput
 	return fields{"version": "0.1",
@@ -126,7 +125,7 @@ func first(r *bench.Record, part *measure.Part) any {
 			"throughput": fields{"input_tokens_per_sec": single(tokensPerS, t.InputTokens),
 				"output_tokens_per_sec": single(tokensPerS, t.OutputTokens),
 				"total_tokens_per_sec":  single(tokensPerS, t.TotalTokens), "requests_per_sec": single(perS, t.Requests)}},
-		"metadata": fields{"tool": tool(r), "verdict": string(r.Verdict)}}
+		"metadata": meta}
 }
 
 func engines(r *bench.Record) (list []any) {
@@ -178,7 +177,7 @@ func second(version string, r *bench.Record, part *measure.Part, p *profile.Prof
 				"throughput": fields{"input_token_rate": single(tokensPerS, t.InputTokens),
 					"output_token_rate": single(tokensPerS, t.OutputTokens),
 					"total_token_rate":  single(tokensPerS, t.TotalTokens), "request_rate": single(perS, t.Requests)}}.with()},
-			"session_performance": sessions(r)}.with()}
+			"session_performance": sessions(f)}.with()}
 }
 
 func moment(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339Nano) }
@@ -262,17 +261,13 @@ func lengths(d *profile.Distribution, measured float64) any {
 	return l
 }
 
-// sessions counts the sessions of the run; nil for none. It reports only the number of calls, because the last turn of
-// each session is not known here.
-func sessions(r *bench.Record) any {
-	if len(r.Measured.Turns) == 0 {
+// sessions counts the sessions that began in a stage, and its calls; nil for none. Which sessions succeeded is not
+// reported, because the last turn of each is not known here.
+func sessions(f *measure.Figures) any {
+	s := f.Sessions
+	if s == nil {
 		return nil
 	}
-	first, calls, done := r.Measured.Turns[0].Requests, int64(0), int64(0)
-	for i := range r.Measured.Turns {
-		calls += r.Measured.Turns[i].Requests.Total
-		done += r.Measured.Turns[i].Requests.OK
-	}
-	return fields{"sessions": fields{"total": first.Total, "total_events": calls, "total_events_completed": done,
-		"total_events_cancelled": calls - done}}
+	return fields{"sessions": fields{"total": s.Begun, "total_events": s.Calls, "total_events_completed": s.Answered,
+		"total_events_cancelled": s.Calls - s.Answered}}
 }

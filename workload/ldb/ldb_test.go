@@ -24,7 +24,7 @@ func recorded(t *testing.T) *bench.Record {
 	path := filepath.Join(t.TempDir(), eventlog.FileName)
 	w, err := eventlog.Create(path, eventlog.Header{StartNS: 1e9, ID: "chat-1", Model: "m"})
 	require.NoError(t, err)
-	for i := range 2 {
+	for i := range 2 { // turns of a session
 		at := int64(2e9) + int64(i)*1e9
 		require.NoError(t, w.Add(&eventlog.Request{Seq: i, Session: 1, Turn: i, DueNS: at, ReadyNS: at, SentNS: at,
 			EndNS: at + 4e8, InputTokens: 10, OutputTokens: 3,
@@ -39,7 +39,7 @@ func recorded(t *testing.T) *bench.Record {
 		Stages: []bench.Stage{{Rate: 1, Arrival: profile.Constant}, {Arrival: profile.Burst}}}
 }
 
-// finite replaces an infinity, which JSON lacks.
+// finite replaces an infinity, and what is no number, which JSON lacks.
 func finite(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -53,6 +53,9 @@ func finite(v any) any {
 	case float64:
 		if math.IsInf(v, 1) {
 			return "+Inf"
+		}
+		if math.IsNaN(v) {
+			return "NaN"
 		}
 	}
 	return v
@@ -121,6 +124,30 @@ func TestFigures(t *testing.T) {
 	require.EqualValues(t, 1, at(failed, "results", "request_performance", "aggregate", "requests", "failures"))
 	require.Equal(t, "+Inf", at(failed, "scenario", "load", "standardized", "concurrency"))
 	require.NotEqual(t, at(failed, "run", "uid"), at(now, "run", "uid"))
+}
+
+// Each stage reports its own sessions and calls.
+func TestSessionsOfAStage(t *testing.T) {
+	r := recorded(t)
+	r.Measured.Stages[1].Sessions = &measure.Sessions{Begun: 3, Calls: 7, Answered: 5}
+	for i, want := range []map[string]any{
+		{"total": 1, "total_events": 2, "total_events_completed": 2, "total_events_cancelled": 0},
+		{"total": 3, "total_events": 7, "total_events_completed": 5, "total_events_cancelled": 2},
+	} {
+		results := decoded(t, "0.2.1", r)[i]["results"].(map[string]any)
+		require.Equal(t, map[string]any{"sessions": want}, results["session_performance"])
+	}
+	results := decoded(t, "0.2.1", recorded(t))[1]["results"].(map[string]any)
+	require.NotContains(t, results, "session_performance", "the stage has no session")
+}
+
+// Version 0.1 demands a time to the first token. Without a stream it is no number, and a note states this.
+func TestNoFirstTokenIsNoNumber(t *testing.T) {
+	list := decoded(t, "0.1", recorded(t))
+	require.NotContains(t, list[0]["metadata"], "note")
+	latency := list[1]["metrics"].(map[string]any)["latency"].(map[string]any)
+	require.Equal(t, map[string]any{"units": "s", "mean": "NaN"}, latency["time_to_first_token"])
+	require.Contains(t, list[1]["metadata"].(map[string]any)["note"], "not a number")
 }
 
 // RFC 4122's example of a name in DNS.

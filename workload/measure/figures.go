@@ -43,10 +43,28 @@ type Throughput struct {
 	SendRate     float64 `json:"send_rate"` // all requests, by the time from the first sending to the last
 }
 
+// Sessions are the counts of requests that belong to sessions.
+type Sessions struct {
+	Begun    int64 `json:"begun"` // first calls
+	Calls    int64 `json:"calls"`
+	Answered int64 `json:"answered"` // of the calls
+}
+
+func (s *Sessions) add(r *request) {
+	s.Calls++
+	if r.Turn == 0 {
+		s.Begun++
+	}
+	if r.OK() {
+		s.Answered++
+	}
+}
+
 // Figures are the results of some requests.
 type Figures struct {
 	Requests    Counts                   `json:"requests"`
 	Tokens      Tokens                   `json:"tokens"`
+	Sessions    *Sessions                `json:"sessions,omitempty"`
 	StartNS     int64                    `json:"start_ns"` // first sending, wall clock
 	EndNS       int64                    `json:"end_ns"`
 	DurationS   float64                  `json:"duration_s"`
@@ -127,6 +145,12 @@ func (p *pot) count(r *request) {
 		p.StartNS = at
 	}
 	p.lastSent, p.EndNS = max(p.lastSent, at), max(p.EndNS, r.EndNS, at)
+	if r.Session > 0 {
+		if p.Sessions == nil {
+			p.Sessions = &Sessions{}
+		}
+		p.Sessions.add(r)
+	}
 	if r.Leaver {
 		c.Leavers++
 	}

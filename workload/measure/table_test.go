@@ -386,3 +386,25 @@ func TestWhenTheTotalIsThePart(t *testing.T) {
 	require.EqualValues(t, 3, cooled.LeftOut)
 	require.EqualValues(t, 3, cooled.Stages[0].Requests.Total)
 }
+
+// Sessions are counted in the stage in which their calls took place.
+func TestSessionsByStage(t *testing.T) {
+	var list []eventlog.Request
+	for stage, sessions := range []int{2, 3} {
+		for session := range sessions {
+			for turn := range 2 {
+				r := whole()
+				r.Stage, r.Session, r.Turn = stage, 10*stage+session+1, turn
+				list = append(list, r)
+			}
+		}
+	}
+	list[1].Reason = "http_500"
+	plain := whole()
+	plain.Stage = 2
+	m := measured(t, Options{}, append(list, plain)...)
+	require.Equal(t, &Sessions{Begun: 2, Calls: 4, Answered: 3}, m.Stages[0].Sessions)
+	require.Equal(t, &Sessions{Begun: 3, Calls: 6, Answered: 6}, m.Stages[1].Sessions)
+	require.Nil(t, m.Stages[2].Sessions)
+	require.Equal(t, &Sessions{Begun: 5, Calls: 10, Answered: 9}, m.Total.Sessions)
+}
