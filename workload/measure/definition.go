@@ -2,6 +2,8 @@ package measure
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
@@ -105,6 +107,15 @@ func tokenGaps(r *request, each func(float64, int)) {
 		}
 		if e.Tokens > 1 {
 			each(0, e.Tokens-1)
+		}
+	}
+}
+
+// smoothGaps: the tokens of an event came evenly since the event before it, so that k tokens have k equal gaps.
+func smoothGaps(r *request, each func(float64, int)) {
+	for i := 1; i < len(r.Events); i++ {
+		if n := r.Events[i].Tokens; n > 0 {
+			each(sec(r.Events[i].AtNS-r.Events[i-1].AtNS)/float64(n), n)
 		}
 	}
 }
@@ -225,13 +236,45 @@ func DefinitionNames() (names []string) {
 	return names
 }
 
-// Define returns a definition by name; empty: this program's.
+// itlModes are the ways to count the gaps between tokens if an event contains several.
+var itlModes = []struct {
+	name string
+	gaps gaps
+}{{"burst", tokenGaps}, {"smooth", smoothGaps}, {"chunk", eventGaps}}
+
+const itlSwitch = ",itl.mode="
+
+// Define returns a definition by name; empty: this program's. A mode of itlModes may follow the name, as in
+// "mlperf-go,itl.mode=smooth".
 func Define(name string) (*Definition, error) {
+	base, mode, hasMode := strings.Cut(name, itlSwitch)
 	for _, d := range Definitions() {
-		if d.Name == name || name == "" {
-			d.Metrics = append(d.Metrics[:len(d.Metrics):len(d.Metrics)], delays...)
+		if d.Name != base && name != "" {
+			continue
+		}
+		d.Metrics = append(slices.Clone(d.Metrics), delays...)
+		if !hasMode {
 			return &d, nil
 		}
+		return d.countGaps(mode)
 	}
-	return nil, fmt.Errorf("--definitions %q %s", name, config.NotOneOf(name, DefinitionNames()))
+	return nil, fmt.Errorf("--definitions %q %s", name, config.NotOneOf(base, DefinitionNames()))
+}
+
+// countGaps changes how a definition counts the gaps between tokens.
+func (d *Definition) countGaps(mode string) (*Definition, error) {
+	at := slices.IndexFunc(d.Metrics, func(m Metric) bool { return m.Name == nameITL && m.gaps != nil })
+	if at < 0 {
+		return nil, fmt.Errorf("--definitions %s has no gaps between tokens that itl.mode could count", d.Name)
+	}
+	var names []string
+	for _, m := range itlModes {
+		if m.name == mode {
+			d.Name, d.Metrics[at].gaps = d.Name+itlSwitch+mode, m.gaps
+			d.Metrics[at].Help += ", itl.mode=" + mode
+			return d, nil
+		}
+		names = append(names, m.name)
+	}
+	return nil, fmt.Errorf("--definitions: itl.mode %q %s", mode, config.NotOneOf(mode, names))
 }

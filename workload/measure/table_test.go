@@ -408,3 +408,37 @@ func TestSessionsByStage(t *testing.T) {
 	require.Nil(t, m.Stages[2].Sessions)
 	require.Equal(t, &Sessions{Begun: 5, Calls: 10, Answered: 9}, m.Total.Sessions)
 }
+
+// TestGapsByMode computes the gaps of an answer with events of 2, 1 and 3 tokens.
+func TestGapsByMode(t *testing.T) {
+	r := whole()
+	r.OutputTokens, r.Events = 6, []eventlog.Event{{AtNS: 2e9, Tokens: 2}, {AtNS: 2e9 + 10*ms, Tokens: 1},
+		{AtNS: 2e9 + 40*ms, Tokens: 3}}
+	for name, want := range map[string]struct {
+		count int64
+		mean  float64
+	}{
+		"mlperf-go":                     {5, .008},
+		"mlperf-go,itl.mode=burst":      {5, .008},
+		"mlperf-go,itl.mode=smooth":     {4, .01},
+		"mlperf-go,itl.mode=chunk":      {2, .02},
+		"inference-perf,itl.mode=chunk": {2, .02},
+		"vllm":                          {2, .02},
+		"vllm,itl.mode=smooth":          {4, .01},
+	} {
+		m := measured(t, Options{Definition: name}, r)
+		require.Equal(t, name, m.Definition)
+		require.Equal(t, want.count, m.Total.Latency[nameITL].Count, name)
+		require.InDelta(t, want.mean, m.Total.Latency[nameITL].Mean, 1e-9, name)
+	}
+	for name, want := range map[string]string{
+		"guidellm,itl.mode=burst":  "no gaps between tokens",
+		"mlperf-go,itl.mode=smoth": "smooth",
+		"mlperf,itl.mode=smooth":   "mlperf-go",
+	} {
+		_, err := Define(name)
+		require.ErrorContains(t, err, want, name)
+	}
+	require.NotNil(t, ours.Metrics[3].gaps, "the table of definitions is not changed")
+	require.Equal(t, "mlperf-go", ours.Name)
+}
