@@ -219,7 +219,8 @@ func total(m *measure.Measured) measure.Counts {
 	return sum
 }
 
-// unmeasured returns the cause of a run whose answers are all outside its figures; nil: some count, or no request was sent.
+// unmeasured returns the cause of a run whose answers are all outside its figures; nil: some count, or no request was
+// sent.
 func unmeasured(m *measure.Measured) *record.Cause {
 	n, all := m.Total.Requests, total(m)
 	switch {

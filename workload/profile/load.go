@@ -95,7 +95,8 @@ type Ramp struct {
 type Sweep struct {
 	Kind string `yaml:"kind" one:"linear geometric" need:"yes" doc:"spacing; geometric: dense at the top"`
 	// Arrival is that of the stages.
-	Arrival       Arrival       `yaml:"arrival,omitempty" one:"constant poisson scattered poisson-seconds" doc:"empty: constant"`
+	Arrival Arrival `yaml:"arrival,omitempty" one:"constant poisson scattered poisson-seconds" doc:"empty: constant"`
+
 	Stages        int           `yaml:"stages,omitempty" is:"1..1000" doc:"number of rates; 0: 5"`
 	StageDuration time.Duration `yaml:"stage_duration" need:"yes" doc:"of each"`
 	Probe         string        `yaml:"probe,omitempty" one:"drain throughput" doc:"how saturation is found; empty: drain"`
