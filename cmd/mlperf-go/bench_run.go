@@ -413,26 +413,38 @@ func (cmd benchCommand) planCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			if cmd.json && len(list) == 1 {
-				cmd.writeJSON(bench.NewPlan(list[0].Profile))
-				return nil
-			}
-			if cmd.json {
-				plans := map[string]*bench.Plan{}
-				for _, r := range list {
-					plans[r.Folder()] = bench.NewPlan(r.Profile)
-				}
-				cmd.writeJSON(plans)
-				return nil
-			}
+			plans := make([]*bench.Plan, len(list))
 			for i, r := range list {
-				if len(list) > 1 {
-					cmd.out.line("%s%s", map[bool]string{true: "\n"}[i > 0], foreign.Line(r.Folder(), 100))
+				plans[i] = bench.NewPlan(r.Profile)
+				if err := plans[i].ReadTraces(r.Profile); err != nil {
+					return exit.Usage(exit.CodeProfile, "", "%w", err)
 				}
-				printPlan(cmd.out, r.Profile, bench.NewPlan(r.Profile))
 			}
+			cmd.printPlans(list, plans)
 			return nil
 		},
+	}
+}
+
+// printPlans prints the plans of profiles, by their folders if there are several.
+func (cmd benchCommand) printPlans(list []contract.Rendered, plans []*bench.Plan) {
+	if cmd.json && len(list) == 1 {
+		cmd.writeJSON(plans[0])
+		return
+	}
+	if cmd.json {
+		named := map[string]*bench.Plan{}
+		for i, r := range list {
+			named[r.Folder()] = plans[i]
+		}
+		cmd.writeJSON(named)
+		return
+	}
+	for i, r := range list {
+		if len(list) > 1 {
+			cmd.out.line("%s%s", map[bool]string{true: "\n"}[i > 0], foreign.Line(r.Folder(), 100))
+		}
+		printPlan(cmd.out, r.Profile, plans[i])
 	}
 }
 
@@ -447,22 +459,19 @@ func printPlan(out page, p *profile.Profile, plan *bench.Plan) {
 		if s.Warmup {
 			name += " (warm-up)"
 		}
-		w.row(name, s.Arrival, orDash(s.Rate), orDash(float64(s.Concurrency)), orDash(s.Requests), durationOrDash(s.Duration))
+		w.row(name, s.Arrival, orDash(s.Rate), wholeOrDash(float64(s.Concurrency)), wholeOrDash(s.Requests),
+			durationOrDash(s.Duration))
 	}
 	w.Flush()
 	w = out.table()
-	fmt.Fprintf(w, "\nrequests\t%s\n", orDash(plan.Requests))
-	input := fmt.Sprintf("%.0f", plan.Input)
-	if plan.Input == 0 {
-		input = orDash(0)
-	}
-	fmt.Fprintf(w, "input tokens\t%s\n", input)
-	fmt.Fprintf(w, "output tokens\t%s\n", orDash(plan.Output))
+	fmt.Fprintf(w, "\nrequests\t%s\n", wholeOrDash(plan.Requests))
+	fmt.Fprintf(w, "input tokens\t%s\n", wholeOrDash(plan.Input))
+	fmt.Fprintf(w, "output tokens\t%s\n", wholeOrDash(plan.Output))
 	if plan.Leavers > 0 {
-		fmt.Fprintf(w, "clients that leave\tabout %s\n", orDash(plan.Leavers))
+		fmt.Fprintf(w, "clients that leave\tabout %s\n", wholeOrDash(plan.Leavers))
 	}
 	if plan.Slow > 0 {
-		fmt.Fprintf(w, "slow readers\tabout %s\n", orDash(plan.Slow))
+		fmt.Fprintf(w, "slow readers\tabout %s\n", wholeOrDash(plan.Slow))
 	}
 	fmt.Fprintf(w, "duration\t%s\n", durationOrDash(plan.Duration))
 	if p.Load.Sweep != nil {
@@ -477,6 +486,14 @@ func orDash(v float64) string {
 		return "-"
 	}
 	return fmt.Sprintf("%.6g", v)
+}
+
+// wholeOrDash prints a number of requests or tokens.
+func wholeOrDash(v float64) string {
+	if v == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f", v)
 }
 
 func durationOrDash(d time.Duration) string {

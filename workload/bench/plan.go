@@ -33,9 +33,16 @@ type PlannedStage struct {
 	Warmup      bool            `json:"warmup,omitempty"`
 }
 
-// NewPlan computes the plan of a profile. It contacts no server and reads no file.
+// NewPlan computes the plan of a profile. It contacts no server and reads no file; see ReadTraces.
 func NewPlan(p *profile.Profile) *Plan {
 	plan := schedules(p)
+	plan.complete(p)
+	return plan
+}
+
+// complete computes what follows from the numbers of requests.
+func (plan *Plan) complete(p *profile.Profile) {
+	plan.Input, plan.Output = 0, 0
 	if x := p.Load.Leave; x != nil {
 		plan.Leavers = plan.Requests * x.Share
 	}
@@ -46,21 +53,27 @@ func NewPlan(p *profile.Profile) *Plan {
 		for i := range p.Load.Stages {
 			plan.addTurns(p, &p.Load.Stages[i], plan.Stages[i].Requests, outline)
 		}
-		return plan
+		return
 	}
 	in, out := p.Data.Input, p.Data.Output
 	if g := p.Data.Groups; g != nil {
 		in = g.Question
 		plan.Input = plan.Requests * mean(g.System, p.Seed)
 	}
-	plan.Input += plan.Requests * (mean(in, p.Seed) + float64(p.Data.Prefix) + pooled(p.Data.Buckets))
+	switch p.Data.Kind {
+	case profile.ShareGPT, profile.Prompts, profile.Recorded:
+		if out != nil && out.Kind == "uniform" { // bounds of recorded lengths, and not lengths
+			out = nil
+		}
+	default:
+		plan.Input += plan.Requests * (mean(in, p.Seed) + float64(p.Data.Prefix) + pooled(p.Data.Buckets))
+	}
 	plan.Input, plan.Output = math.Round(plan.Input), math.Round(plan.Requests*mean(out, p.Seed))
-	return plan
 }
 
 // schedules computes the part of a plan that has no tokens.
 func schedules(p *profile.Profile) *Plan {
-	plan, unknown := &Plan{}, false
+	plan := &Plan{}
 	for i := range p.Load.Stages {
 		s := &p.Load.Stages[i]
 		one := PlannedStage{Name: s.Name, Arrival: s.Arrival, Rate: s.Rate, Concurrency: s.Concurrency, Warmup: s.Warmup,
@@ -68,18 +81,28 @@ func schedules(p *profile.Profile) *Plan {
 		if one.Duration == 0 && s.Rate > 0 && one.Requests > 0 {
 			one.Duration = time.Duration(one.Requests / s.Rate * float64(time.Second))
 		}
+		plan.Stages = append(plan.Stages, one)
+	}
+	plan.add(p)
+	return plan
+}
+
+// add adds up the stages.
+func (plan *Plan) add(p *profile.Profile) {
+	plan.Requests, plan.Duration = 0, 0
+	unknown := false
+	for i := range plan.Stages {
+		one := &plan.Stages[i]
 		unknown = unknown || one.Duration == 0
 		plan.Requests += one.Requests
 		plan.Duration += one.Duration
 		if i > 0 {
 			plan.Duration += p.Load.Pause
 		}
-		plan.Stages = append(plan.Stages, one)
 	}
 	if unknown {
 		plan.Duration = 0
 	}
-	return plan
 }
 
 // addTurns adds the tokens of a stage whose requests go to its conversations in turn. One that has ended is followed
