@@ -34,6 +34,9 @@ func (cmd benchCommand) e2e() *cli.Command {
 }
 
 func (cmd benchCommand) doE2E(c *cli.Context) error {
+	if err := cmd.checkLoad(c); err != nil {
+		return err
+	}
 	v, list, err := cmd.profilesOf(c)
 	if err != nil {
 		return err

@@ -142,6 +142,14 @@ func (cmd benchCommand) profilesOf(c *cli.Context) (*contract.Invocation, []cont
 	return v, list, nil
 }
 
+// checkLoad rejects a run if the variables of llm-d-benchmark forbid its load.
+func (cmd benchCommand) checkLoad(c *cli.Context) error {
+	if err := contract.CheckLoad(contract.Given(c, contract.Bench), cmd.variable); err != nil {
+		return exit.Usage(exit.CodeEnvironment, "", "%w", err)
+	}
+	return nil
+}
+
 // checkNumbers rejects numbers of flags that no run can have.
 func checkNumbers(c *cli.Context) error {
 	for _, f := range []struct {
@@ -229,6 +237,9 @@ func partOf(text string) (engine.Part, error) {
 }
 
 func (cmd benchCommand) doRun(c *cli.Context) error {
+	if err := cmd.checkLoad(c); err != nil {
+		return err
+	}
 	v, list, err := cmd.profilesOf(c)
 	if err != nil {
 		return err
