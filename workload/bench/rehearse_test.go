@@ -63,6 +63,30 @@ func TestEveryProfileRehearses(t *testing.T) {
 	}
 }
 
+// TestRandomDataOfVLLM: the profiles of vllm whose data are passages to rank, or images, are sent as they ask.
+func TestRandomDataOfVLLM(t *testing.T) {
+	url := simulate(t)
+	for text, input := range map[string]int64{
+		"backend: vllm-rerank\ndataset-name: random-rerank\nrandom-batch-size: 4\n": 160, // four pairs of 40 tokens
+		"backend: vllm-rerank\n": 40,
+		"backend: openai-chat\nendpoint: /v1/chat/completions\ndataset-name: random-mm\n" +
+			"random-mm-bucket-config: '{(16, 32, 1): 1}'\n": 0,
+		"backend: openai-chat\nendpoint: /v1/chat/completions\n": 0,
+	} {
+		p, err := dialect.Parse("vllm-benchmark", "w.yaml", []byte(text+"model: \"\"\nnum-prompts: 12\nmax-concurrency: 2\n"+
+			"random-input-len: 40\nrandom-output-len: 3\n"), dialect.Options{})
+		require.NoError(t, err, text)
+		r, err := bench.Run(t.Context(), bench.Options{Profile: p, Endpoints: []string{url}, Folder: t.TempDir()})
+		require.NoError(t, err, text)
+		total := &r.Measured.Total
+		require.Zero(t, total.Requests.Failed, "%s: %v", text, r.Reasons)
+		require.EqualValues(t, p.Load.Stages[0].Requests, total.Requests.OK)
+		if input > 0 {
+			require.EqualValues(t, input*total.Requests.OK, total.Tokens.Input, text)
+		}
+	}
+}
+
 // TestReasoningServer: TTFT is the time to the first token of reasoning, and TTFO the one to the first token after it.
 func TestReasoningServer(t *testing.T) {
 	const ttft, tpot, reasoning = 5 * time.Millisecond, 4 * time.Millisecond, 6

@@ -39,11 +39,16 @@ var flatForms = []flatForm{
 			"no-gpu-telemetry", "workers-max", "ui", "output-artifact-dir", "slice-duration"}},
 	{"vllm-benchmark", vllmFile{}, "", "model: m\nbase-url: http://h:1\ndataset-name: random\nnum-prompts: 3\n", "",
 		map[string]string{"backend": "openai-chat", "endpoint": "/v1/embeddings", "extra-body": "'{\"a\": 1}'",
-			"header": "A=b", "goodput": "ttft:9", "dataset-name": "prefix_repetition"},
+			"header": "A=b", "goodput": "ttft:9", "dataset-name": "prefix_repetition",
+			"random-mm-base-items-per-request": "3", "random-mm-limit-mm-per-prompt": "'{\"image\": 0}'",
+			"random-mm-bucket-config": "'{(9, 9, 1): 1}'"},
 		map[string]string{"burstiness": "request-rate: 2\n",
-			"ramp-up-strategy":               "ramp-up-end-rps: 3\nramp-up-start-rps: 1\n",
-			"ramp-up-start-rps":              "ramp-up-strategy: linear\nramp-up-end-rps: 3\n",
-			"ramp-up-end-rps":                "ramp-up-strategy: linear\nramp-up-start-rps: 1\nramp-up-end-rps: 3\n",
+			"ramp-up-strategy":                 "ramp-up-end-rps: 3\nramp-up-start-rps: 1\n",
+			"ramp-up-start-rps":                "ramp-up-strategy: linear\nramp-up-end-rps: 3\n",
+			"ramp-up-end-rps":                  "ramp-up-strategy: linear\nramp-up-start-rps: 1\nramp-up-end-rps: 3\n",
+			"random-batch-size":                "dataset-name: random-rerank\n",
+			"random-mm-base-items-per-request": imageHead, "random-mm-num-mm-items-range-ratio": imageHead,
+			"random-mm-limit-mm-per-prompt": imageHead, "random-mm-bucket-config": imageHead,
 			"prefix-repetition-prefix-len":   "dataset-name: prefix_repetition\n",
 			"prefix-repetition-suffix-len":   "dataset-name: prefix_repetition\n",
 			"prefix-repetition-num-prefixes": "dataset-name: prefix_repetition\n",
@@ -99,6 +104,7 @@ var flatForms = []flatForm{
 }
 
 const (
+	imageHead   = "dataset-name: random-mm\nendpoint: /v1/chat/completions\n"
 	ipHead      = "load: {stages: [{rate: 5, duration: 60}]}\n"
 	sessionHead = "load: {type: trace_session_replay, stages: [{concurrent_sessions: 4}]}\napi: {type: chat}\n"
 	glHead      = "spec:\n  backend: {kind: openai_http, target: http://h:1}\n"

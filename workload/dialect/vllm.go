@@ -61,6 +61,12 @@ type vllmFile struct {
 	RepeatSuffix   *int     `yaml:"prefix-repetition-suffix-len" is:">=1"`
 	RepeatNumber   *int     `yaml:"prefix-repetition-num-prefixes" is:">=1"`
 	RepeatOutput   *int     `yaml:"prefix-repetition-output-len" is:">=1"`
+	MMItems        *int     `yaml:"random-mm-base-items-per-request" is:">=0"`
+	MMRange        float64  `yaml:"random-mm-num-mm-items-range-ratio" is:"0..1"`
+	MMLimit        any      `yaml:"random-mm-limit-mm-per-prompt"`
+	MMBuckets      any      `yaml:"random-mm-bucket-config"`
+	Batch          int      `yaml:"random-batch-size" is:"1..10000"`
+	NoReranker     bool     `yaml:"no-reranker" yet:"every query is sent with its passages, in one request"`
 	NoTemplate     bool     `yaml:"skip-chat-template"`
 	CustomSkip     bool     `yaml:"custom-skip-chat-template"`
 
@@ -100,7 +106,7 @@ type vllmData string
 // Values returns all data sets that can be translated.
 func (vllmData) Values() []string {
 	return []string{"random", "sharegpt", "burstgpt", "sonnet", "hf", "custom", "prefix_repetition", "spec_bench",
-		"txt-slices", "timed_trace"}
+		"txt-slices", "timed_trace", "random-mm", "random-rerank"}
 }
 
 // flags rewrites a flat file whose keys are flags: underscores become dashes, and a missing value, as of a flag,
@@ -139,7 +145,11 @@ func (f *vllmFile) translate(t *translation) {
 	t.Seed = f.Seed
 	t.API = profile.API{Kind: kindOf(f.Endpoint, f.Backend), Stream: true, Endpoint: url, Model: cmp.Or(f.Served, f.Model),
 		Tokenizer: f.Tokenizer, IgnoreEOS: f.IgnoreEOS || f.Dataset == "random" || f.Dataset == "" ||
-			f.Dataset == "timed_trace"}
+			f.Dataset == "timed_trace" || f.Dataset == "random-mm"}
+	if f.Dataset == "random-rerank" {
+		t.API.Kind = "rerank"
+	}
+	t.API.Stream = t.API.Generates()
 	f.body(t)
 	f.headers(t)
 	if f.HFSubset != "" || f.HFSplit != "" {
@@ -266,9 +276,8 @@ var vllmFormats = map[vllmData]profile.Format{"custom": "jsonl", "spec_bench": "
 func (f *vllmFile) data(t *translation) {
 	t.Data.Path, t.Data.Shuffle = f.Path, !f.NoShuffle
 	switch f.Dataset {
-	case "", "random":
-		t.Data = profile.Data{Kind: profile.Random, Input: spread(or(f.Input, 1024), f.Range),
-			Output: spread(or(f.Output, 128), f.Range), Prefix: f.Prefix}
+	case "", "random", "random-mm", "random-rerank":
+		f.random(t)
 	case "prefix_repetition":
 		groups := or(f.RepeatNumber, 10)
 		t.Data = profile.Data{Kind: profile.SharedPrefix, Output: fixed(f.RepeatOutput, 128), Groups: &profile.Groups{

@@ -49,6 +49,9 @@ func (p *Profile) check(wrong errorf) error {
 
 // checkKinds rejects prompts that an API without tokens cannot carry, and limits on figures that its answers lack.
 func (p *Profile) checkKinds(wrong errorf) error {
+	if p.Data.Passages != nil && p.API.Kind != "rerank" {
+		return wrong("data.passages", "only requests of API rerank have passages, not those of %s", p.API.Kind)
+	}
 	if p.API.Generates() {
 		return nil
 	}
@@ -329,6 +332,9 @@ func (d *Data) distributions() []named {
 	}
 	if i := d.Images; i != nil {
 		all = append(all, named{"data.images.count", i.Count})
+	}
+	if p := d.Passages; p != nil {
+		all = append(all, named{"data.passages.tokens", p.Tokens})
 	}
 	return slices.DeleteFunc(all, func(n named) bool { return n.of == nil })
 }

@@ -59,6 +59,7 @@ type Data struct {
 	Sessions      *SessionFiles `yaml:"sessions,omitempty" doc:"of kind recorded"`
 	Trace         *TraceFile    `yaml:"trace,omitempty" doc:"of kind trace"`
 	Images        *Images       `yaml:"images,omitempty" doc:"that each request carries"`
+	Passages      *Passages     `yaml:"passages,omitempty" doc:"of a rerank request; absent: 10 of 100 tokens"`
 	SampleColumns []string      `yaml:"columns,omitempty" doc:"names of the prompt's and the answer's column"`
 }
 
@@ -112,6 +113,12 @@ type Images struct {
 	Resolutions []Resolution  `yaml:"resolutions" need:"yes" doc:"sizes, chosen by weight"`
 	Format      string        `yaml:"format,omitempty" one:"png jpeg" doc:"encoding; empty: png"`
 	At          float64       `yaml:"at,omitempty" is:"0..1" doc:"place within the prompt: 0 before the text, 1 after it"`
+}
+
+// Passages defines what a rerank request ranks. Data.Prefix and Data.Input are the tokens of its query.
+type Passages struct {
+	Count  int           `yaml:"count" is:"1..10000" need:"yes" doc:"passages per request"`
+	Tokens *Distribution `yaml:"tokens" need:"yes" doc:"of a passage"`
 }
 
 // Resolution is the size of an image.

@@ -1,6 +1,7 @@
 package prompts
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 
@@ -87,19 +88,19 @@ func newSynthetic(p *profile.Profile, o Options) (Source, error) {
 		prefix, size, group := x.of(row)
 		r.Text, r.Input, r.Group = prefix+w.text(source(p.Seed, textStream, row), n), size+n, group
 		if p.API.Kind == "rerank" {
-			r.Documents = append(r.Documents[:0], documents(w, p.Seed, row)...)
+			r.Documents = append(r.Documents[:0], documents(w, p, row)...)
 		}
 		return nil
 	}}, nil
 }
 
 // documents returns the passages of a rerank request.
-func documents(w *writer, seed uint64, row int) []string {
-	const count, size = 10, 100 // passages of a request, and tokens of one
-	r := source(seed, systemStream, row)
-	texts := make([]string, count)
+func documents(w *writer, p *profile.Profile, row int) []string {
+	of := cmp.Or(p.Data.Passages, &profile.Passages{Count: 10, Tokens: profile.FixedAt(100)})
+	r := source(p.Seed, systemStream, row)
+	texts := make([]string, of.Count)
 	for i := range texts {
-		texts[i] = w.text(r, size)
+		texts[i] = w.text(r, tokens(of.Tokens, r))
 	}
 	return texts
 }
