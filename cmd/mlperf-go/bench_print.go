@@ -55,7 +55,7 @@ func printBench(out page, r *bench.Record, m *measure.Measured) {
 	printDistributions(w, m)
 	printParts(w, "stage", m.Stages)
 	printParts(w, "turn", m.Turns)
-	printParts(w, "prefix group", m.Groups)
+	printParts(w, "group", m.Groups)
 	c := r.Client
 	if c.RSSMaxBytes > 0 { // 0 if the run was killed
 		fmt.Fprintf(w, "\nclient\tp99 %.0f us from ready to sent, %.0f us CPU per request, %d MiB\n", c.ClientDelayUS.P99,

@@ -1,7 +1,14 @@
 package bench_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -9,6 +16,7 @@ import (
 
 	_ "github.com/mlperf-go/mlperf-go/backends/openai" // registers the protocols
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/simtest"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/run/runtest"
 	"github.com/mlperf-go/mlperf-go/schema/schematest"
@@ -84,6 +92,41 @@ func TestRandomDataOfVLLM(t *testing.T) {
 		if input > 0 {
 			require.EqualValues(t, input*total.Requests.OK, total.Tokens.Input, text)
 		}
+	}
+}
+
+// TestPriorityMix: each request carries the priority of its class, by the shares, and each class has its figures.
+func TestPriorityMix(t *testing.T) {
+	files := catalog.All()
+	at := slices.IndexFunc(files, func(f catalog.File) bool { return f.Name == "priority_mix" })
+	p, err := files[at].Read(dialect.Options{})
+	require.NoError(t, err)
+	p.Load.Stages = []profile.Stage{{Arrival: profile.Closed, Concurrency: 4, Requests: 400}}
+	p.Data.Input, p.Data.Output = profile.FixedAt(5), profile.FixedAt(2)
+	forward := simtest.Forward(t, simulate(t))
+	var mu sync.Mutex
+	sent := map[int64]int64{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		var members struct{ Priority *int64 }
+		if err == nil && json.Unmarshal(body, &members) == nil && members.Priority != nil {
+			mu.Lock()
+			sent[*members.Priority]++
+			mu.Unlock()
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		forward.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	r, err := bench.Run(t.Context(), bench.Options{Profile: p, Endpoints: []string{server.URL}, Folder: t.TempDir()})
+	require.NoError(t, err)
+	require.Len(t, r.Measured.Groups, 3)
+	for i, class := range p.API.Classes {
+		g := &r.Measured.Groups[i]
+		require.Equal(t, i+1, g.Number)
+		require.EqualValues(t, sent[int64(class.Priority)], g.Requests.OK, class.Name)
+		require.InDelta(t, class.Share, float64(g.Requests.OK)/400, .08, class.Name)
+		require.EqualValues(t, g.Requests.OK, g.Latency["ttft"].Count)
 	}
 }
 

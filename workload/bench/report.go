@@ -115,7 +115,7 @@ func (r *Record) workload() *report.Workload {
 	for _, of := range []struct {
 		name  string
 		parts []measure.Part
-	}{{"stage", m.Stages}, {"turn", m.Turns}, {"prefix group", m.Groups}} {
+	}{{"stage", m.Stages}, {"turn", m.Turns}, {"group", m.Groups}} {
 		if len(of.parts) < 2 {
 			continue
 		}
@@ -164,7 +164,7 @@ func digits(v float64) string { return fmt.Sprintf("%.2f", v) }
 var PartHead = []string{"requests", "failed", "requests/s", "output tokens/s", "TTFT p50 ms", "TTFT p99 ms",
 	"E2E p99 ms"}
 
-// PartCells returns the row of a stage, a turn or a prefix group in a table.
+// PartCells returns the row of a stage, a turn or a group in a table.
 func PartCells(p *measure.Part) []string {
 	at := func(metric, percentile string) string {
 		if d := p.Latency[metric]; d != nil {

@@ -70,9 +70,9 @@ func (e *Encoder) Sample(r *prompts.Request, h *History) (*datasets.Sample, *bac
 func (e *Encoder) Append(dst []byte, r *prompts.Request, h *History) ([]byte, error) {
 	s, c := e.Sample(r, h)
 	dst, err := e.driver.Encode(dst, s, c)
-	if err != nil || len(e.extra) == 0 {
+	if err != nil || len(e.extra)+len(r.Members) == 0 {
 		return dst, err
 	}
 	dst = append(bytes.TrimSuffix(dst, []byte("}")), e.extra...)
-	return append(dst, '}'), nil
+	return append(append(dst, r.Members...), '}'), nil
 }

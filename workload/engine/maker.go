@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 
 	"github.com/mlperf-go/mlperf-go/workload/prompts"
 )
@@ -22,6 +23,7 @@ type maker struct {
 const (
 	thinkStream   uint64 = 0x7468696e << 32
 	adapterStream uint64 = 0x61646170 << 32
+	classStream   uint64 = 0x636c6173 << 32
 )
 
 func (m *maker) random(stream uint64, number int) *rand.Rand {
@@ -39,6 +41,7 @@ func (m *maker) prepare(session, call, number int, h *History) (*slot, error) {
 	if m.req.Model == "" {
 		m.req.Model = m.adapter(session)
 	}
+	m.classify(session)
 	s := m.table.get()
 	if err := m.encode(s, h); err != nil {
 		m.table.put(s)
@@ -82,6 +85,19 @@ func (m *maker) adapter(number int) string {
 		}
 	}
 	return list[len(list)-1].Name
+}
+
+// classify draws the class of a request, and sets its priority. Figures by group are then figures by class.
+func (m *maker) classify(number int) {
+	list := m.Profile.API.Classes
+	if len(list) == 0 {
+		return
+	}
+	i, at := 0, m.random(classStream, number).Float64()-list[0].Share
+	for ; at >= 0 && i < len(list)-1; at -= list[i].Share {
+		i++
+	}
+	m.req.Group, m.req.Members = i+1, `,"priority":`+strconv.Itoa(list[i].Priority)
 }
 
 // behave sets how the client of a request behaves. That depends on the seed and on the call alone.

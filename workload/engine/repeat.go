@@ -8,8 +8,8 @@ import (
 
 // content is all that the body of a simple request depends on.
 type content struct {
-	text, system, model string
-	output              int
+	text, system, model, members string
+	output                       int
 }
 
 // contentOf returns the content of a request without a history, ids, messages, functions and documents. Other requests
@@ -18,7 +18,7 @@ func contentOf(r *prompts.Request, h *History) (c content, isSimple bool) {
 	if h != nil || r.Text == "" || len(r.IDs)+len(r.Messages)+len(r.Tools)+len(r.Documents) > 0 {
 		return content{}, false
 	}
-	return content{r.Text, r.System, r.Model, r.Output}, true
+	return content{r.Text, r.System, r.Model, r.Members, r.Output}, true
 }
 
 // repeat keeps the body of equal requests that follow each other, as those of a fixed text do. They share it: neither

@@ -26,7 +26,7 @@ type Request struct {
 	Stage   int
 	Session int // from 1; 0: none
 	Turn    int // within the session, from 0
-	Group   int // of prompts with a common prefix, from 1; 0: none
+	Group   int // of prompts with a common prefix, or the class of priority, from 1; 0: none
 
 	DueNS int64 // when it was to be sent by the schedule
 	// ReadyNS is when it was due and the limit of requests in flight had room. If the server refused its first

@@ -49,6 +49,9 @@ func (p *Profile) check(wrong errorf) error {
 
 // checkKinds rejects prompts that an API without tokens cannot carry, and limits on figures that its answers lack.
 func (p *Profile) checkKinds(wrong errorf) error {
+	if d := &p.Data; len(p.API.Classes) > 0 && (d.Prefix > 0 || len(d.Buckets) > 0 || d.Groups != nil || d.Turns != nil) {
+		return wrong("api.classes", "a request has figures by its class or by its prefix; remove the shared prefixes of data")
+	}
 	if p.Data.Passages != nil && p.API.Kind != "rerank" {
 		return wrong("data.passages", "only requests of API rerank have passages, not those of %s", p.API.Kind)
 	}
@@ -75,6 +78,16 @@ func (a *API) check(wrong errorf) error {
 	}
 	if len(a.Adapters) > 0 && math.Abs(total-1) > 1e-9 {
 		return wrong("api.adapters", "the shares add up to %g, not to 1", total)
+	}
+	total = 0
+	for _, x := range a.Classes {
+		total += x.Share
+	}
+	if len(a.Classes) > 0 && math.Abs(total-1) > 1e-9 {
+		return wrong("api.classes", "the shares add up to %g, not to 1", total)
+	}
+	if _, twice := a.Extra["priority"]; twice && len(a.Classes) > 0 {
+		return wrong("api.extra.priority", "api.classes set it too; remove one of them")
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Headers)) {
 		if err := checkHeader(wrong, "api.headers."+name, name, a.Headers[name]); err != nil {

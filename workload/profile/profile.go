@@ -31,6 +31,7 @@ type API struct {
 	Headers   map[string]string `yaml:"headers,omitempty" doc:"HTTP fields of every request"`
 	Extra     map[string]any    `yaml:"extra,omitempty" doc:"members of every request's JSON body, such as temperature"`
 	Adapters  []Adapter         `yaml:"adapters,omitempty" doc:"LoRA adapters and the share of requests of each"`
+	Classes   []Class           `yaml:"classes,omitempty" doc:"of priority, and the share of requests of each"`
 	// SessionHeader carries the session of a request, for routers that pin sessions.
 	SessionHeader  string        `yaml:"session_header,omitempty" doc:"HTTP field with the id of a request's session"`
 	RequestTimeout time.Duration `yaml:"request_timeout,omitempty" doc:"for a whole answer; 0: the program's default"`
@@ -46,6 +47,13 @@ func (a *API) IsChat() bool { return a.Kind == "chat" || a.Kind == "messages" ||
 type Adapter struct {
 	Name  string  `yaml:"name" need:"yes" doc:"model name in the request"`
 	Share float64 `yaml:"share" is:"0..1" doc:"of all requests; the shares add up to 1"`
+}
+
+// Class is a class of requests with a priority.
+type Class struct {
+	Name     string  `yaml:"name" need:"yes" doc:"for reports"`
+	Share    float64 `yaml:"share" is:"0..1" doc:"of all requests; the shares add up to 1"`
+	Priority int     `yaml:"priority" doc:"member of the requests' JSON body"`
 }
 
 // SLO is the limits of a good request. The limit of a metric is on that request's own figure.

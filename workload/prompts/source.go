@@ -43,7 +43,9 @@ type Request struct {
 	Input  int    // tokens of the prompt, without the history; 0: unknown
 	Output int    // limit of the answer in tokens; 0: the server's own
 	Model  string // that the request names; empty: the run's
-	Group  int    // of prompts with a common prefix, from 1; 0: none
+	// Members are further members of the JSON body, each behind a comma.
+	Members string
+	Group   int // of prompts with a common prefix, from 1; 0: none
 
 	// Continues is 1 + the call whose prompt and answer come before this prompt; 0: none. The runner adds them.
 	Continues int
