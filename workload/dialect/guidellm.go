@@ -366,6 +366,10 @@ func (s *glSpec) stages(t *translation) (stages []profile.Stage) {
 			Arrival: profile.Arrival(cmp.Or(p.Strategy, "constant")), InFlight: cmp.Or(p.MaxConcurrency, 512),
 			StageDuration: 30 * time.Second}
 	}
+	if p.Rampup > 0 && (t.Load.Sweep != nil || p.Kind == "throughput") {
+		t.fail("profile.rampup_duration", "this program has no ramp in a stage of kind %s; remove it, or use "+
+			"kind constant, poisson or concurrent", cmp.Or(p.Kind, "sweep"))
+	}
 	if len(stages) == 0 && t.Load.Sweep == nil {
 		t.fail("profile", "kind %s needs %s", p.Kind, map[bool]string{true: "streams", false: "rate"}[p.Kind == "concurrent"])
 	}
