@@ -71,7 +71,7 @@ func (cmd benchCommand) initCommand() *cli.Command {
 	return &cli.Command{
 		Name: "init", Usage: "write a workload profile in this program's own form", OnUsageError: usageError,
 		Description: "The profile is a copy of a predefined one, or the translation of another tool's file.",
-		Flags: append(profileFlags(),
+		Flags: append(placeholderFlags(),
 			&cli.StringFlag{Name: "output", Usage: "file to write; default: print it"},
 			&cli.BoolFlag{Name: "force", Usage: "overwrite an existing file"}),
 		Action: cmd.doInit,

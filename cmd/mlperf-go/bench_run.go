@@ -50,6 +50,15 @@ func profileFlags() []cli.Flag {
 	return append(flags, of.Flags(contract.Bench, contract.Model, contract.Endpoint)...)
 }
 
+// placeholderFlags are those of a command that reads a profile and sends nothing.
+func placeholderFlags() []cli.Flag {
+	return append(profileFlags(),
+		&cli.StringFlag{Name: contract.Model, Aliases: []string{"m"}, Category: workloadGroup,
+			Usage: "name of the model, for the placeholders of the profile"},
+		&cli.StringSliceFlag{Name: contract.Endpoint, Aliases: []string{"U"}, Category: workloadGroup,
+			Usage: "base URL of a server, for the placeholders of the profile"})
+}
+
 func (cmd benchCommand) run() *cli.Command {
 	return &cli.Command{
 		Name: "run", Usage: "send a workload to a server and judge the run", OnUsageError: usageError,
@@ -419,7 +428,7 @@ func benchLine(p *bench.Progress) string {
 func (cmd benchCommand) planCommand() *cli.Command {
 	return &cli.Command{
 		Name: "plan", Usage: "print what a workload sends, and how long it takes, without sending it",
-		OnUsageError: usageError, Flags: profileFlags(), Action: func(c *cli.Context) error {
+		OnUsageError: usageError, Flags: placeholderFlags(), Action: func(c *cli.Context) error {
 			_, list, err := cmd.profilesOf(c)
 			if err != nil {
 				return err
