@@ -13,6 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/workload/contract"
 )
 
 // globalFlags returns the flags that are accepted before and after the command's name.
@@ -210,6 +211,10 @@ func usageError(c *cli.Context, err error, _ bool) error {
 	}
 	if len(below) > 0 {
 		e.Hint = "It is a flag of " + strings.Join(below, " and ") + ": name the command before its flags"
+		return e
+	}
+	if strings.HasPrefix(c.Command.HelpName, "mlperf-go bench ") && contract.IsOfCluster(strings.TrimLeft(name, "-")) {
+		e.Hint = "It is a flag of `mlperf-go-kube run`, which sends a workload from a cluster"
 		return e
 	}
 	if near := config.Nearest(strings.TrimLeft(name, "-"), names); len(near) > 0 {

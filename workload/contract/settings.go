@@ -106,6 +106,13 @@ func Settings() []Setting {
 	}
 }
 
+// IsOfCluster reports whether a name, long or short, is that of a flag for runs in a cluster.
+func IsOfCluster(name string) bool {
+	return slices.ContainsFunc(Settings(), func(s Setting) bool {
+		return s.Place == Cluster && name != "" && (name == s.Flag || name == s.Short)
+	})
+}
+
 // Values reads flags of a parsed command line by their long names, as cli.Context does.
 type Values interface {
 	Bool(name string) bool

@@ -415,3 +415,12 @@ func TestRecordedSessions(t *testing.T) {
 	require.NotEqual(t, shared, strings.Join(strings.Fields(get(src, 1, 0).Text)[:48], " "))
 	require.NotEqual(t, first.System, get(src, 2, 0).System, "a repeated session has an id of its own")
 }
+
+// A profile about a server's start names what reports it.
+func TestAServersStartIsNotSent(t *testing.T) {
+	p := profile.Defaults()
+	p.Name, p.Data = "nop", profile.Data{Kind: profile.None}
+	_, err := Open(p, Options{})
+	require.ErrorContains(t, err, "profile nop measures a server's start and sends nothing")
+	require.ErrorContains(t, err, "mlperf-go nop LOG")
+}

@@ -92,6 +92,10 @@ func Open(p *profile.Profile, o Options) (Source, error) {
 	if o.Vocabulary == 0 {
 		o.Vocabulary = DefaultVocabulary
 	}
+	if p.Data.Kind == profile.None {
+		return nil, fmt.Errorf("profile %s measures a server's start and sends nothing. Give the server's log to "+
+			"`mlperf-go nop LOG`, or start one with `mlperf-go-kube nop`", p.Name)
+	}
 	open := kinds[p.Data.Kind]
 	if open == nil {
 		return nil, fmt.Errorf("profile %s: data.kind: this program cannot send data of kind %s", p.Name, p.Data.Kind)

@@ -83,10 +83,11 @@ type GPU struct {
 
 // Sleep is a change to or from sleep mode.
 type Sleep struct {
-	Type  string  `json:"type" yaml:"type"` // sleep or wake
-	Time  float64 `json:"time_s" yaml:"time"`
-	Freed float64 `json:"gpu_freed_gib,omitempty" yaml:"gpu_freed,omitempty"`
-	InUse float64 `json:"gpu_in_use_gib,omitempty" yaml:"gpu_in_use,omitempty"`
+	At    *time.Time `json:"timestamp,omitempty" yaml:"timestamp,omitempty"` // its end; nil: the log has no times
+	Type  string     `json:"type" yaml:"type"`                               // sleep or wake
+	Time  float64    `json:"time_s" yaml:"time"`
+	Freed float64    `json:"gpu_freed_gib,omitempty" yaml:"gpu_freed,omitempty"`
+	InUse float64    `json:"gpu_in_use_gib,omitempty" yaml:"gpu_in_use,omitempty"`
 }
 
 // Process is the categories of one process of the server.
@@ -216,7 +217,7 @@ func (p *parser) add(text string) {
 	}
 	at, hasTime := p.timeOf(text)
 	p.facts(text, at, hasTime)
-	p.sleep(text)
+	p.sleep(text, at, hasTime)
 	for _, q := range quantities {
 		if i := markEnd(text, q.marks); i >= 0 {
 			q.into(&p.report.Engine, measured(text[i:]))
@@ -334,7 +335,7 @@ func (p *parser) gpus(text string) {
 }
 
 // sleep reads the lines about sleep mode: the freed memory, and then the duration.
-func (p *parser) sleep(text string) {
+func (p *parser) sleep(text string, at time.Time, hasTime bool) {
 	if i := markEnd(text, []string{"Sleep mode freed"}); i >= 0 {
 		rest := measured(text[i:])
 		p.pending.Freed = rest.gib()
@@ -346,6 +347,9 @@ func (p *parser) sleep(text string) {
 			continue
 		}
 		s := Sleep{Type: kind}
+		if hasTime {
+			s.At = &at
+		}
 		if i := strings.LastIndex(text[:end], "took"); i >= 0 {
 			s.Time = measured(text[i:]).seconds()
 		}

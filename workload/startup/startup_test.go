@@ -64,7 +64,13 @@ func TestVLLM(t *testing.T) {
 	want.Memory.InitialFree, want.Memory.AfterFree, want.Memory.Time = 79.5, 60.25, 8.5
 	require.Equal(t, want, r.Engine)
 	require.Equal(t, []GPU{{"GPU-1", "H100", "9.0", "Enabled"}}, r.GPUs)
-	require.Equal(t, []Sleep{{Type: "sleep", Time: 2.5, Freed: 50.5, InUse: 1.5}, {Type: "wake", Time: 0.75}}, r.Sleeps)
+	asleep, awake := time.Date(2027, 1, 1, 0, 1, 0, 0, time.UTC), time.Date(2027, 1, 1, 0, 1, 9, 0, time.UTC)
+	require.Equal(t, []Sleep{{At: &asleep, Type: "sleep", Time: 2.5, Freed: 50.5, InUse: 1.5},
+		{At: &awake, Type: "wake", Time: 0.75}}, r.Sleeps)
+	var text strings.Builder
+	require.NoError(t, r.WriteText(&text))
+	require.Contains(t, text.String(), "2.500 s, 50.500 GiB freed, 1.500 GiB in use\n")
+	require.Contains(t, text.String(), "0.750 s\n")
 
 	gap := func(s float64) Category { return Category{Title: Uncategorized, Elapsed: s} }
 	require.Equal(t, []Process{
@@ -195,6 +201,7 @@ func TestReportOfNop(t *testing.T) {
 	figures := at(v, "metrics", "metadata", 0, "value", 0)
 	require.Equal(t, map[string]any{"units": "GiB/s", "value": 2.5}, at(figures, "load", "transfer_rate"))
 	require.Equal(t, map[string]any{"units": "s", "value": 2.5}, at(figures, "sleep_wake", 0, "time"))
+	require.NotNil(t, at(figures, "sleep_wake", 1, "timestamp"))
 	require.Equal(t, map[string]any{"units": "GiB", "value": 79.5}, at(figures, "memory_profiling", "initial_free"))
 	require.Equal(t, []any{"Detect Platform", map[string]any{"units": "s", "value": 1.5}, "APIServer"},
 		[]any{at(figures, "categories", 0, "title"), at(figures, "categories", 0, "elapsed"),

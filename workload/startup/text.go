@@ -29,7 +29,11 @@ func (r *Report) WriteText(w io.Writer) error {
 		}
 	}
 	for _, s := range r.Sleeps {
-		t.row(s.Type, "%.3f s, %.3f GiB freed, %.3f GiB in use", s.Time, s.Freed, s.InUse)
+		memory := ""
+		if s.Freed > 0 || s.InUse > 0 {
+			memory = fmt.Sprintf(", %.3f GiB freed, %.3f GiB in use", s.Freed, s.InUse)
+		}
+		t.row(s.Type, "%.3f s%s", s.Time, memory)
 	}
 	text := t.String()
 	for _, p := range r.Processes {
