@@ -175,7 +175,8 @@ func TestNopSleeps(t *testing.T) {
 `, "POST /wake_up": "(EngineCore pid=20) INFO 01-01 00:01:09 [a.py:3] It took 0.75 seconds to wake up.\n"})
 	require.NotContains(t, errs, "not measured")
 	require.Contains(t, out, "2.500 s, 50.500 GiB freed, 1.500 GiB in use\n")
-	require.Regexp(t, `sleep_wake:\n +- type: sleep\n +time: 2\.5\n(.+\n)+ +- type: wake\n +time: 0\.75`, result)
+	require.Regexp(t, `sleep_wake:\n +- timestamp: .+\n +type: sleep\n +time: 2\.5\n(.+\n)+ +type: wake\n +time: 0\.75`,
+		result)
 
 	_, errs, _ = nop(nil) // the log contains both already
 	require.NotContains(t, errs, "not measured")

@@ -232,7 +232,8 @@ func TestShardsThatCannotDivide(t *testing.T) {
 		"stage 0: 3 shards cannot divide 2 conversations": {data,
 			"kind: conversations, turns: {conversations: 2, count: {kind: fixed, mean: 2}}, "},
 		"stage 0: 3 shards cannot divide 2": {stage, "stages: [{arrival: closed, concurrency: 2, requests: 20}]"},
-		"a sweep cannot":                    {stage, "sweep: {kind: linear, stages: 2, arrival: constant}"},
+		"a sweep cannot": {stage,
+			"sweep: {kind: linear, stages: 2, arrival: constant, stage_duration: 1s}"},
 	} {
 		code, out, errs := dry("-w", write(t, strings.Replace(own, change[0], change[1], 1)), "-U", "http://h:1",
 			"--shards", "3")
