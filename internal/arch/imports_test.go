@@ -12,6 +12,7 @@ var importers = map[string][]string{
 	"sim":                         {"cmd", "run/rehearse", "run/runtest"},
 	"schema":                      {"cmd", "submission"},
 	"internal/sandbox":            {"accuracy", "cmd", "run"},
+	"internal/faulttest":          {},
 	"internal/golden":             {"backends/internal/wirecase"}, // this importer is for tests too
 	"internal/race":               {},
 	"backends/internal/wiretest":  {},

@@ -27,11 +27,12 @@ var Layers = [][]string{
 
 // Apart maps each package outside the layers to the packages that it may import.
 var Apart = map[string][]string{
-	"sim":              {"datasets", "models", "tokenizer", "internal/crash"},
-	"schema":           {},
-	"internal/golden":  {},
-	"internal/race":    {},
-	"internal/simtest": {},
-	"scripts":          {"internal/arch"},
-	"internal/arch":    {},
+	"sim":                {"datasets", "models", "tokenizer", "internal/crash"},
+	"schema":             {},
+	"internal/faulttest": {},
+	"internal/golden":    {},
+	"internal/race":      {},
+	"internal/simtest":   {},
+	"scripts":            {"internal/arch"},
+	"internal/arch":      {},
 }

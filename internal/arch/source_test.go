@@ -28,7 +28,8 @@ var theirPackages = []string{"flag", "log", "github.com/urfave/cli", "golang.org
 
 // forTests lists packages that read the environment variables of tests, and start servers for tests. No program imports
 // them.
-var forTests = []string{"internal/golden", "backends/internal/wiretest", "backends/internal/wirecase"}
+var forTests = []string{"internal/faulttest", "internal/golden", "backends/internal/wiretest",
+	"backends/internal/wirecase"}
 
 func TestNothingBelowCmdReadsFlagsEnvironmentOrTerminal(t *testing.T) {
 	for _, s := range sources(t) {

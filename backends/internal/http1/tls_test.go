@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,54 +19,10 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
+	"github.com/mlperf-go/mlperf-go/internal/faulttest"
 )
 
-// records is the connection below a server's TLS. change returns the pieces in which a record is written; nil: as it
-// is.
-type records struct {
-	net.Conn
-	mu     sync.Mutex // the end of a test closes the connection, which writes
-	change func(record []byte) [][]byte
-}
-
-func (r *records) set(change func(record []byte) [][]byte) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.change = change
-}
-
-func (r *records) Write(b []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	pieces := [][]byte{b}
-	if r.change != nil {
-		pieces = r.change(bytes.Clone(b))
-	}
-	for _, p := range pieces {
-		if _, err := r.Conn.Write(p); err != nil {
-			return 0, err
-		}
-	}
-	return len(b), nil
-}
-
-// below returns the connection below the TLS of a script's connection.
-func below(c net.Conn) *records { return c.(*tls.Conn).NetConn().(*records) }
-
-type recordListener struct {
-	net.Listener
-	config *tls.Config
-}
-
-func (l recordListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return tls.Server(&records{Conn: c}, l.config), nil
-}
-
-// secureURL starts a server whose connections run on records. A nil config is that of all test servers.
+// secureURL starts a server whose connections run on faulttest.Records. A nil config is that of all test servers.
 func secureURL(t testing.TB, config *tls.Config, script wiretest.Script) string {
 	return secureOn(t, "127.0.0.1", config, script)
 }
@@ -78,7 +33,7 @@ func secureOn(t testing.TB, host string, config *tls.Config, script wiretest.Scr
 	if config == nil {
 		config = wiretest.ServerTLS()
 	}
-	return strings.Replace(wiretest.RawOn(t, recordListener{l, config}, script), "http:", "https:", 1)
+	return strings.Replace(wiretest.RawOn(t, faulttest.OnRecords(l, config), script), "http:", "https:", 1)
 }
 
 // versions are settings of servers that use one version of TLS.
@@ -97,16 +52,14 @@ func TestFaultsOfRecords(t *testing.T) {
 	begun := wiretest.StreamHead + wiretest.Chunks(wiretest.Event("5", "null"))
 	last := wiretest.Chunked(wiretest.Event("6", `"stop"`), wiretest.Usage(2), wiretest.Done)
 	untilEnd := "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + wiretest.Event("5,6", `"length"`)
-	half := func(b []byte) [][]byte { return [][]byte{b[:len(b)/2]} }
-	flip := func(b []byte) [][]byte { b[len(b)-1] ^= 1; return [][]byte{b} }
 	// then writes the second part with changed records and closes the socket without an announcement
 	then := func(first, second string, change func([]byte) [][]byte) wiretest.Script {
 		return func(c net.Conn, _, _ int) bool {
 			c.Write([]byte(first))
 			time.Sleep(10 * time.Millisecond)
-			below(c).set(change)
+			faulttest.Below(c).Change(change)
 			c.Write([]byte(second))
-			below(c).Conn.Close()
+			faulttest.Below(c).Conn.Close()
 			return false
 		}
 	}
@@ -116,12 +69,12 @@ func TestFaultsOfRecords(t *testing.T) {
 		want   backends.Reason
 		text   string
 	}{
-		{"cut inside the first record", then("", begun, half), "reset", ""},
-		{"cut inside a record", then(begun, last, half), "truncated", ""},
+		{"cut inside the first record", then("", begun, faulttest.Halved), "reset", ""},
+		{"cut inside a record", then(begun, last, faulttest.Halved), "truncated", ""},
 		{"cut inside a record's header", then(begun, last, func(b []byte) [][]byte { return [][]byte{b[:3]} }), "truncated",
 			""},
-		{"a bad MAC first", then("", begun, flip), "tls", "bad record MAC"},
-		{"a bad MAC", then(begun, last, flip), "tls", ": the TLS connection failed: .*bad record MAC"},
+		{"a bad MAC first", then("", begun, faulttest.Damaged), "tls", "bad record MAC"},
+		{"a bad MAC", then(begun, last, faulttest.Damaged), "tls", ": the TLS connection failed: .*bad record MAC"},
 		{"a record twice", then(begun, last, func(b []byte) [][]byte { return [][]byte{b, b} }), backends.OK, ""},
 		{"a record missing", then(begun, last+last, func([]byte) [][]byte { return nil }), "truncated", ""},
 		{"plain bytes between records", then(begun, last,
@@ -210,18 +163,18 @@ func TestSameAsNetHTTPOverTLS(t *testing.T) {
 		stream := rapid.Bool().Draw(rt, "stream")
 		ask := func(k *wiretest.Contract) *wiretest.Recorder {
 			c := wiretest.Config(secureURL(t, config, func(c net.Conn, _, _ int) bool {
-				below(c).set(func(b []byte) [][]byte { return cut(b, pieces) })
+				faulttest.Below(c).Change(func(b []byte) [][]byte { return cut(b, pieces) })
 				parts := append(cut(text[:body], sizes), cut(text[body:], sizes)...)
 				for i, part := range parts { // net/http calls a header malformed if it is cut
 					if last := lastRecords[end]; last != nil && i == len(parts)-1 && len(text) > body {
-						below(c).set(func(b []byte) [][]byte { return cut(last(b), pieces) })
+						faulttest.Below(c).Change(func(b []byte) [][]byte { return cut(last(b), pieces) })
 					}
 					if _, err := c.Write(part); err != nil {
 						return false
 					}
 				}
 				if end != "announced" {
-					below(c).Conn.Close()
+					faulttest.Below(c).Conn.Close()
 				}
 				return false
 			}))
@@ -437,7 +390,8 @@ func TestAnswerBeforeTheRequest(t *testing.T) {
 	require.NoError(t, err)
 	early := make(chan struct{}, 1)
 	early <- struct{}{}
-	url := wiretest.RawOn(t, greeting{recordListener{l, versions()["1.2"]}, early}, wiretest.Answers(wiretest.Streamed))
+	url := wiretest.RawOn(t, greeting{faulttest.OnRecords(l, versions()["1.2"]), early},
+		wiretest.Answers(wiretest.Streamed))
 	k := wiretest.Config(strings.Replace(url, "http:", "https:", 1))
 	k.Concurrency, k.Retries = 1, 1
 	r, answers, _ := secured.Unasked(t, k, 3)
@@ -450,19 +404,19 @@ func TestAnswerBeforeTheRequest(t *testing.T) {
 
 // greeting sends an answer in the same segment as its last bytes of the handshake, on one connection.
 type greeting struct {
-	recordListener
+	net.Listener
 	early chan struct{}
 }
 
 func (l greeting) Accept() (net.Conn, error) {
-	c, err := l.recordListener.Accept()
+	c, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
 	select {
 	case <-l.early:
 		flights, last := 0, []byte(nil)
-		below(c).set(func(b []byte) [][]byte {
+		faulttest.Below(c).Change(func(b []byte) [][]byte {
 			if flights++; flights == 2 { // the server's end of the handshake, in TLS 1.2
 				last = b
 				return nil

@@ -1,4 +1,4 @@
-package http1_test
+package faulttest
 
 import (
 	"bytes"
@@ -14,17 +14,12 @@ import (
 	"io"
 	"net"
 	"strings"
-	"testing"
-
-	"github.com/stretchr/testify/require"
-
-	"github.com/mlperf-go/mlperf-go/backends/internal/wiretest"
 )
 
 // Types of records and of handshake messages (RFC 8446, sections 5.1 and 4; RFC 5246, section 7.4).
 const (
-	recordAlert, recordHandshake, recordData = 21, 22, 23
-	messageHelloRequest, messageKeyUpdate    = 0, 24
+	RecordAlert, RecordHandshake, RecordData = 21, 22, 23
+	MessageHelloRequest, MessageKeyUpdate    = 0, 24
 )
 
 // half is one direction of a session behind its handshake, with AES-128-GCM and SHA-256.
@@ -107,7 +102,7 @@ func (h *half) seal(kind byte, text []byte) []byte {
 		return h.aead.Seal(append(head, number...), h.nonce(number), text, bound)
 	}
 	size := len(text) + 1 + h.aead.Overhead()
-	head := []byte{recordData, 3, 3, byte(size >> 8), byte(size)}
+	head := []byte{RecordData, 3, 3, byte(size >> 8), byte(size)}
 	return h.aead.Seal(head, h.nonce(nil), append(bytes.Clone(text), kind), head)
 }
 
@@ -157,20 +152,22 @@ func (c *oneRecord) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// peer is the server's side of a session, record by record: it sends what crypto/tls would not send. Its handshake is
-// that of crypto/tls, which reveals the secrets.
-type peer struct {
+// Peer is the server's side of a TLS connection, record by record, so it can send what crypto/tls never sends. It
+// leaves the handshake to crypto/tls, which reveals the secrets. The first Read makes the handshake. Only one goroutine
+// may use a Peer.
+type Peer struct {
 	net.Conn
-	config   *tls.Config
-	met      func(p *peer) // is called when the first bytes of a request have come; nil: nothing is
-	in, out  half
-	unread   []byte
-	messages []byte // of the client's handshakes behind the first
-	alerts   [][]byte
+	Messages []byte   // the client's handshake messages after the handshake
+	Alerts   [][]byte // the client's alerts: level and description
+
+	config  *tls.Config
+	met     func(p *Peer) // called after the first bytes of a request; nil: not called
+	in, out half
+	unread  []byte
 }
 
 // open makes the handshake.
-func (p *peer) open() error {
+func (p *Peer) open() error {
 	var keys bytes.Buffer
 	config, below := p.config.Clone(), &oneRecord{Conn: p.Conn}
 	config.KeyLogWriter, config.SessionTicketsDisabled = &keys, true
@@ -199,7 +196,8 @@ func (p *peer) open() error {
 	return nil
 }
 
-func (p *peer) Read(b []byte) (int, error) {
+// Read returns the client's bytes. It collects messages and alerts, and follows the client's key updates.
+func (p *Peer) Read(b []byte) (int, error) {
 	if p.in.aead == nil {
 		if err := p.open(); err != nil {
 			return 0, err
@@ -210,17 +208,17 @@ func (p *peer) Read(b []byte) (int, error) {
 		switch {
 		case err != nil:
 			return 0, err
-		case kind == recordData:
+		case kind == RecordData:
 			p.unread = text
 			if p.met != nil {
 				p.met(p)
 				p.met = nil
 			}
-		case kind == recordAlert:
-			p.alerts = append(p.alerts, text)
-		case kind == recordHandshake:
-			p.messages = append(p.messages, text...)
-			if text[0] == messageKeyUpdate {
+		case kind == RecordAlert:
+			p.Alerts = append(p.Alerts, text)
+		case kind == RecordHandshake:
+			p.Messages = append(p.Messages, text...)
+			if text[0] == MessageKeyUpdate {
 				p.in = p.in.next()
 			}
 		}
@@ -231,7 +229,7 @@ func (p *peer) Read(b []byte) (int, error) {
 }
 
 // record reads a record.
-func (p *peer) record() (kind byte, text []byte, err error) {
+func (p *Peer) record() (kind byte, text []byte, err error) {
 	whole := make([]byte, 5)
 	if _, err := io.ReadFull(p.Conn, whole); err != nil {
 		return 0, nil, err
@@ -243,27 +241,35 @@ func (p *peer) record() (kind byte, text []byte, err error) {
 	return p.in.open(whole)
 }
 
-func (p *peer) Write(b []byte) (int, error) { return len(b), p.send(recordData, b) }
+// Write sends bytes as one record. It does not split what exceeds the 16 KB of a record.
+func (p *Peer) Write(b []byte) (int, error) { return len(b), p.Send(RecordData, b) }
 
-func (p *peer) send(kind byte, text []byte) error {
+// Send sends one record of any type, with any content.
+func (p *Peer) Send(kind byte, text []byte) error {
 	_, err := p.Conn.Write(p.out.seal(kind, text))
 	return err
 }
 
-// update makes the next keys count, and may ask the client for the same.
-func (p *peer) update(asks bool) error {
+// Update changes the keys of the server's direction (TLS 1.3), and may ask the client to change its own.
+func (p *Peer) Update(asks bool) error {
 	ask := map[bool]byte{true: 1}[asks]
-	if err := p.send(recordHandshake, []byte{messageKeyUpdate, 0, 0, 1, ask}); err != nil {
+	if err := p.Send(RecordHandshake, []byte{MessageKeyUpdate, 0, 0, 1, ask}); err != nil {
 		return err
 	}
 	p.out = p.out.next()
 	return nil
 }
 
+// Peers returns a listener whose connections are Peers. config has an ECDSA certificate, and allows one version of TLS.
+// met is called after the first bytes of each connection's first request; nil: it is not.
+func Peers(l net.Listener, config *tls.Config, met func(p *Peer)) net.Listener {
+	return peerListener{l, config, met}
+}
+
 type peerListener struct {
 	net.Listener
 	config *tls.Config
-	met    func(p *peer)
+	met    func(p *Peer)
 }
 
 func (l peerListener) Accept() (net.Conn, error) {
@@ -271,17 +277,5 @@ func (l peerListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &peer{Conn: c, config: l.config, met: l.met}, nil
-}
-
-// peers starts a server whose connections are peers.
-func peers(t *testing.T, config *tls.Config, script wiretest.Script) string {
-	return meeting(t, config, nil, script)
-}
-
-// meeting is peers, and calls a function when the first bytes of a connection have come.
-func meeting(t *testing.T, config *tls.Config, met func(p *peer), script wiretest.Script) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	return strings.Replace(wiretest.RawOn(t, peerListener{l, config, met}, script), "http:", "https:", 1)
+	return &Peer{Conn: c, config: l.config, met: l.met}, nil
 }
