@@ -98,7 +98,7 @@ func runFlags() []cli.Flag {
 			Usage: "Unix socket on which a coordinator starts the stages"},
 		sloFlag(),
 		&cli.StringFlag{Name: "definitions", Category: figuresGroup, Value: "mlperf-go",
-			Usage: "client whose definitions the printed figures follow: " + strings.Join(measure.DefinitionNames(), ", ")},
+			Usage: "client whose definitions the printed figures follow: " + definitionsUsage()},
 		&cli.StringFlag{Name: "output", Aliases: []string{"r"}, Category: figuresGroup,
 			DefaultText: "results/bench-NAME/TIME", Usage: "folder of the results; a destination such as s3://BUCKET/PATH " +
 				"means the same as --upload"},
@@ -338,6 +338,12 @@ func (cmd benchCommand) runOne(c *cli.Context, o *bench.Options, w *benchWatch) 
 		cmd.log.Warn("cannot write the printed result into the folder: " + err.Error())
 	}
 	return cmd.printBenchRecord(r, m, o.Folder)
+}
+
+// definitionsUsage describes the values of --definitions.
+func definitionsUsage() string {
+	return strings.Join(measure.DefinitionNames(), ", ") + "; behind it, how gaps between tokens count, as in " +
+		"vllm,itl.mode=burst: " + strings.Join(measure.GapModes(), ", ")
 }
 
 // figuresOf returns the figures of a run by the definitions of --definitions.

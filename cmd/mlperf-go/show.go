@@ -42,8 +42,7 @@ func (cmd showCommand) command() *cli.Command {
 				"finish reasons"},
 			percentilesFlag(), plotFlag(),
 			&cli.StringFlag{Name: "definitions", Usage: "for the run of a workload: client whose definitions the figures " +
-				"follow: " +
-				strings.Join(measure.DefinitionNames(), ", ")},
+				"follow: " + definitionsUsage()},
 			sloFlag(),
 		},
 		Action: cmd.show, OnUsageError: usageError,

@@ -33,7 +33,7 @@ func (t *trial) finish(o *engine.Outcome, process hostinfo.Process, drift time.D
 			}
 		}
 	}
-	m, err := measure.Log(t.path(eventlog.FileName), measure.Options{Load: &p.Load, Scan: t.scan,
+	m, err := measure.Log(t.path(eventlog.FileName), measure.Options{Load: &p.Load, Scan: t.scan, Classes: p.API.Classes,
 		Limits: append(measure.ProfileLimits(&p.SLO), t.Limits...)})
 	if err != nil {
 		return nil, err

@@ -58,7 +58,7 @@ func Merge(shards []Shard, output string, limits []measure.Limit) (*Record, erro
 	if _, err := shard.Merge(logs, log, scan.Add); err != nil {
 		return nil, exit.Usage(exit.CodeRunFolder, "", "merging the event logs: %w", err)
 	}
-	m, err := measure.Log(log, measure.Options{Load: &p.Load, Scan: scan,
+	m, err := measure.Log(log, measure.Options{Load: &p.Load, Scan: scan, Classes: p.API.Classes,
 		Limits: append(measure.ProfileLimits(&p.SLO), limits...)})
 	if err != nil {
 		return nil, err

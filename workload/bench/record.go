@@ -130,7 +130,7 @@ func recovered(folder string) (*Record, error) {
 	if err != nil {
 		return nil, exit.Usage(exit.CodeRunFolder, "", "the profile of the run: %w", err)
 	}
-	m, err := measure.Log(filepath.Join(folder, eventlog.FileName), measure.Options{Load: &p.Load,
+	m, err := measure.Log(filepath.Join(folder, eventlog.FileName), measure.Options{Load: &p.Load, Classes: p.API.Classes,
 		Limits: measure.ProfileLimits(&p.SLO)})
 	if err != nil {
 		return nil, exit.Usage(exit.CodeRunFolder, "", "the event log of the run: %w", err)
@@ -199,5 +199,5 @@ func Remeasure(folder string, r *Record, definition string, limits []measure.Lim
 		return nil, exit.Usage(exit.CodeRunFolder, "", "the profile of the run: %w", err)
 	}
 	return measure.Log(filepath.Join(folder, eventlog.FileName), measure.Options{Definition: definition, Load: &p.Load,
-		Limits: append(measure.ProfileLimits(&p.SLO), limits...)})
+		Classes: p.API.Classes, Limits: append(measure.ProfileLimits(&p.SLO), limits...)})
 }

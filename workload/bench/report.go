@@ -172,7 +172,7 @@ func PartCells(p *measure.Part) []string {
 		}
 		return "-"
 	}
-	return []string{fmt.Sprint(p.Number), fmt.Sprint(p.Requests.Total), fmt.Sprint(p.Requests.Failed),
+	return []string{cmp.Or(p.Name, fmt.Sprint(p.Number)), fmt.Sprint(p.Requests.Total), fmt.Sprint(p.Requests.Failed),
 		digits(p.Throughput.Requests), digits(p.Throughput.OutputTokens), at("ttft", "p50"), at("ttft", "p99"),
 		at("e2e", "p99")}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/report"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/workload/eventlog"
+	"github.com/mlperf-go/mlperf-go/workload/measure"
 )
 
 const ms = int64(1e6)
@@ -92,4 +93,10 @@ func TestReportMarksSteadyWindow(t *testing.T) {
 		}
 	}
 	require.Fail(t, "no chart of rates")
+}
+
+// The row of a group that is a class of priority begins with its name.
+func TestClassesAreNamed(t *testing.T) {
+	require.Equal(t, "7", PartCells(&measure.Part{Number: 7})[0])
+	require.Equal(t, "high", PartCells(&measure.Part{Number: 7, Name: "high"})[0])
 }

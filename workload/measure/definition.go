@@ -242,6 +242,14 @@ var itlModes = []struct {
 	gaps gaps
 }{{"burst", tokenGaps}, {"smooth", smoothGaps}, {"chunk", eventGaps}}
 
+// GapModes returns the values of itl.mode.
+func GapModes() (names []string) {
+	for _, m := range itlModes {
+		names = append(names, m.name)
+	}
+	return names
+}
+
 const itlSwitch = ",itl.mode="
 
 // Define returns a definition by name; empty: this program's. A mode of itlModes may follow the name, as in
@@ -267,14 +275,12 @@ func (d *Definition) countGaps(mode string) (*Definition, error) {
 	if at < 0 {
 		return nil, fmt.Errorf("--definitions %s has no gaps between tokens that itl.mode could count", d.Name)
 	}
-	var names []string
 	for _, m := range itlModes {
 		if m.name == mode {
 			d.Name, d.Metrics[at].gaps = d.Name+itlSwitch+mode, m.gaps
 			d.Metrics[at].Help += ", itl.mode=" + mode
 			return d, nil
 		}
-		names = append(names, m.name)
 	}
-	return nil, fmt.Errorf("--definitions: itl.mode %q %s", mode, config.NotOneOf(mode, names))
+	return nil, fmt.Errorf("--definitions: itl.mode %q %s", mode, config.NotOneOf(mode, GapModes()))
 }

@@ -14,8 +14,9 @@ type Options struct {
 	Definition string  // empty: this program's
 	Limits     []Limit // of a good request
 	Load       *profile.Load
-	Scan       *Scan // of the whole log, for the same Load; nil: Log makes one
-	most       int   // 0: Most
+	Classes    []profile.Class // of priority, which name the groups
+	Scan       *Scan           // of the whole log, for the same Load; nil: Log makes one
+	most       int             // 0: Most
 }
 
 // Measured are the figures of a run.
@@ -26,7 +27,7 @@ type Measured struct {
 	Total      Figures         `json:"total"`
 	Stages     []Part          `json:"stages"`
 	Turns      []Part          `json:"turns,omitempty"`  // of sessions
-	Groups     []Part          `json:"groups,omitempty"` // of prompts with a common prefix
+	Groups     []Part          `json:"groups,omitempty"` // of prompts with a common prefix, or classes of priority
 	Steady     *Steady         `json:"steady,omitempty"`
 	MLPerf     *Completed      `json:"mlperf,omitempty"`
 	LeftOut    int64           `json:"left_out"` // requests of warm-up and cool-down, which the total leaves out
@@ -34,7 +35,8 @@ type Measured struct {
 
 // Part is the figures of the requests with one number.
 type Part struct {
-	Number int `json:"number"`
+	Number int    `json:"number"`
+	Name   string `json:"name,omitempty"` // of a class of priority
 	Figures
 }
 
@@ -83,7 +85,7 @@ func measure(read reader, o Options) (*Measured, error) {
 	}
 	if w.isOne {
 		for number := range w.stages {
-			m.Stages = []Part{{number, m.Total}}
+			m.Stages = []Part{{Number: number, Figures: m.Total}}
 		}
 	}
 	m.MLPerf = w.completed()
@@ -187,6 +189,7 @@ func (m *Measured) parts(read reader, d *Definition, o *Options, w *windows, met
 		add(share, false)
 	}
 	_, err := read(visits...)
+	defer m.nameGroups(o.Classes)
 	for _, g := range groups {
 		for n, key := range g.keys() {
 			if n == len(*g.into) {
@@ -196,6 +199,15 @@ func (m *Measured) parts(read reader, d *Definition, o *Options, w *windows, met
 		}
 	}
 	return err
+}
+
+// nameGroups names the groups that are classes, whose numbers count from 1.
+func (m *Measured) nameGroups(classes []profile.Class) {
+	for i := range m.Groups {
+		if n := m.Groups[i].Number; n <= len(classes) {
+			m.Groups[i].Name = classes[n-1].Name
+		}
+	}
 }
 
 // windows are the limits in time that a first pass over the log finds.

@@ -149,6 +149,9 @@ func TestCountsByHand(t *testing.T) {
 	require.Equal(t, []int{0, 1}, []int{m.Turns[0].Number, m.Turns[1].Number})
 	require.Equal(t, 2, m.Groups[0].Number)
 	require.EqualValues(t, 1, m.Groups[0].Requests.OK)
+	require.Empty(t, m.Groups[0].Name, "of a prefix")
+	classes := []profile.Class{{Name: "low"}, {Name: "high"}}
+	require.Equal(t, "high", measured(t, Options{Classes: classes}, small()...).Groups[0].Name)
 	first, each, n := 160./3, (40./3+40)/2, 8./3
 	require.InDelta(t, 100-(first+each*n), f.Consistency.E2E*1e3, 1e-9)
 	require.InDelta(t, (37.5+50+100./3)/3-(first/n+each), f.Consistency.NTPOT*1e3, 1e-9)
