@@ -342,8 +342,7 @@ func (cmd benchCommand) runOne(c *cli.Context, o *bench.Options, w *benchWatch) 
 
 // definitionsUsage describes the values of --definitions.
 func definitionsUsage() string {
-	return strings.Join(measure.DefinitionNames(), ", ") + "; behind it, how gaps between tokens count, as in " +
-		"vllm,itl.mode=burst: " + strings.Join(measure.GapModes(), ", ")
+	return strings.Join(measure.DefinitionNames(), ", ") + "; also with ,itl.mode=" + strings.Join(measure.GapModes(), "|")
 }
 
 // figuresOf returns the figures of a run by the definitions of --definitions.
