@@ -159,6 +159,7 @@ type Outcome struct {
 	TokenSource  TokenSource
 	UsageTokens  int // usage.completion_tokens; -1: not sent
 	InputTokens  int // usage.prompt_tokens; -1: not sent
+	CachedTokens int // of InputTokens: those that the server had in its cache; -1: not sent
 	FinishReason string
 	Identified   bool       // every event carried the request's id
 	Model        string     // the model that the answer names; empty: not asked for, or not sent

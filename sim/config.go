@@ -50,9 +50,12 @@ type Config struct {
 	MaxNumSeqs      int     // sequences running at once
 	MaxModelLen     int     // prompt and output tokens of one sequence
 	KVTokens        int     // KV budget in tokens; 0: MaxNumSeqs x MaxModelLen / 4, at least MaxModelLen
-	TokensPerEvent  int     // tokens in one streamed event; the first event always has one
-	OutputTokens    int     // length of a random answer, its EOS included
-	ReasoningTokens int     // tokens at the start of an answer on OpenAI's chat route that are reasoning
+	// PrefixCache lets answers report how many tokens of the prompt are cached, in blocks of 16 tokens. These take no
+	// prefill time.
+	PrefixCache     bool
+	TokensPerEvent  int // tokens in one streamed event; the first event always has one
+	OutputTokens    int // length of a random answer, its EOS included
+	ReasoningTokens int // tokens at the start of an answer on OpenAI's chat route that are reasoning
 
 	Faults Faults
 	// OnDie is called from a separate goroutine when the fault "die" occurs; nil: Serve resets every connection and

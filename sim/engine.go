@@ -17,6 +17,7 @@ type sequence struct {
 	reply    *reply
 	index    int // of the choice
 	prompt   []int32
+	cached   int     // tokens at the start of the prompt that the prefix cache had; -1: there is no cache
 	tokens   []int32 // the answer, EOS included
 	spelling spelling
 	// reasoning is the number of tokens at the start of a chat answer that are reasoning.
@@ -60,13 +61,27 @@ type reply struct {
 	ended bool
 }
 
-func (r *reply) counts() (promptTokens, tokens int) {
-	for _, q := range r.seqs {
-		promptTokens += len(q.prompt)
-		tokens += len(q.tokens)
-	}
-	return promptTokens, tokens
+// counts are the numbers of tokens that an answer reports.
+type counts struct {
+	prompt, tokens int
+	cached         int // of the prompt; -1: not reported
 }
+
+// counts returns the tokens of all sequences.
+func (r *reply) counts() (n counts) {
+	for _, q := range r.seqs {
+		n.prompt += len(q.prompt)
+		n.tokens += len(q.tokens)
+		n.cached += q.cached
+	}
+	if n.cached < 0 {
+		n.cached = -1
+	}
+	return n
+}
+
+// counts returns the tokens of a sequence, of whose answer some were sent.
+func (q *sequence) counts(sent int) counts { return counts{len(q.prompt), sent, q.cached} }
 
 // engine models continuous batching. A sequence waits in order of arrival for a slot and for KV room (prompt plus whole
 // answer, so that nothing is preempted). Its prefill waits for the single prefill resource; its first token is due TTFT
@@ -191,7 +206,7 @@ func (e *engine) start(q *sequence, at int64) {
 	e.kvUsed += q.kv()
 	ready := at
 	if e.cfg.PrefillRate > 0 {
-		ready = max(at, e.prefillFree) + int64(float64(len(q.prompt))/e.cfg.PrefillRate*1e9)
+		ready = max(at, e.prefillFree) + int64(float64(len(q.prompt)-max(q.cached, 0))/e.cfg.PrefillRate*1e9)
 		e.prefillFree = ready
 	}
 	q.first = ready + int64(e.cfg.TTFT)*max(q.reply.plan.slowdown, 1)

@@ -122,7 +122,7 @@ func (e *shapedOpenAI) appendEvent(dst []byte, q *sequence, delta string, from, 
 	dst = append(dst, `}]`...)
 	switch {
 	case e.everyUsage, ends && e.endUsage && !e.chat && !e.noUsageAtAll():
-		dst = e.appendUsage(append(dst, ','), len(q.prompt), to)
+		dst = e.appendUsage(append(dst, ','), q.counts(to))
 	case !e.chat && (e.usage || e.matched):
 		dst = append(dst, e.openShape.noUsage...)
 	}
@@ -162,10 +162,9 @@ func (e *shapedOpenAI) tail(dst []byte, r *reply) []byte {
 	t := &r.plan.tail
 	var mark int
 	if t.usage && (e.usage && !(e.endUsage && !e.chat) || r.plan.noChoices) {
-		promptTokens, tokens := r.counts()
 		dst, mark = openEvent(dst)
 		dst = append(append(dst, e.stream...), `],`...)
-		dst = closeEvent(append(e.appendUsage(dst, promptTokens, tokens), '}'), mark)
+		dst = closeEvent(append(e.appendUsage(dst, r.counts()), '}'), mark)
 	}
 	if t.failure {
 		dst, mark = openEvent(dst)
@@ -189,8 +188,7 @@ func (e *shapedOpenAI) body(r *reply) []byte {
 	b = append(b, ']')
 	switch {
 	case !e.noUsageAtAll():
-		promptTokens, tokens := r.counts()
-		b = e.appendUsage(append(b, ','), promptTokens, tokens)
+		b = e.appendUsage(append(b, ','), r.counts())
 	default:
 		b = append(b, `,"usage":null`...)
 	}

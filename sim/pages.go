@@ -12,6 +12,8 @@ type pages struct {
 	cfg     *Config
 	dialect *dialect
 	meters  *meters
+
+	prefixes *prefixCache // nil: the server has none
 }
 
 // IdentityPath is the route where the simulator, whatever it plays, reports which answers it has.

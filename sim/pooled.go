@@ -89,8 +89,9 @@ func pooledFaults(p *plan) openAI {
 func (e *pooled) body(r *reply) []byte {
 	b := append(e.write([]byte(e.head), r, e), ']')
 	if !e.noUsage {
-		prompts, _ := r.counts()
-		b = e.appendUsage(append(b, ','), prompts, 0)
+		n := r.counts()
+		n.tokens = 0
+		b = e.appendUsage(append(b, ','), n)
 	}
 	b = append(b, '}')
 	if e.garble != nil {

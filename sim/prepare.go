@@ -22,8 +22,8 @@ func (s *Server) prepare(c *conn, r *request, p plan, arrival int64) *reply {
 
 func (s *Server) sequence(rp *reply, index int, p prompt, l limits) *sequence {
 	a := s.complete(p.ids, p.row, l)
-	q := &sequence{reply: rp, index: index, prompt: p.ids, tokens: a.tokens, finish: a.finish, stopID: a.stopID,
-		garbleAt: -1, slot: -1}
+	q := &sequence{reply: rp, index: index, prompt: p.ids, cached: s.prefixes.take(p.ids), tokens: a.tokens,
+		finish: a.finish, stopID: a.stopID, garbleAt: -1, slot: -1}
 	plan := &rp.plan
 	if plan.half {
 		q.tokens = q.tokens[:(len(q.tokens)+1)/2]

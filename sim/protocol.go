@@ -78,8 +78,12 @@ func limitOf(n *int) *int {
 	return n
 }
 
-// emptyCache implements vLLM's route to reset the prefix cache, as in development mode. The simulator has no cache: it
-// reports success unless requests are running, which would hold their blocks.
+// emptyCache implements vLLM's route to reset the prefix cache, as in development mode. It fails if requests are
+// running, which would hold their blocks.
 func (p *pages) emptyCache() []byte {
-	return fmt.Appendf(nil, `{"success":%t}`, p.meters.inFlight.Load() == 0)
+	isIdle := p.meters.inFlight.Load() == 0
+	if isIdle {
+		p.prefixes.empty()
+	}
+	return fmt.Appendf(nil, `{"success":%t}`, isIdle)
 }

@@ -46,7 +46,10 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{cfg: cfg, conns: map[*conn]struct{}{}}
 	s.llm = llm{&s.cfg, newLibrary(&cfg), newSpeller(cfg.Tokenizer, cfg.Vocabulary, cfg.EOS)}
-	s.pages = pages{&s.cfg, plays, newMeters()}
+	s.pages = pages{cfg: &s.cfg, dialect: plays, meters: newMeters()}
+	if cfg.PrefixCache {
+		s.prefixes = newPrefixCache(cfg.kvTokens())
+	}
 	return s, nil
 }
 

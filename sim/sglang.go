@@ -163,7 +163,8 @@ func (e *generateEncoder) document(dst []byte, q *sequence, from, to int) []byte
 	if e.counts {
 		dst = strconv.AppendInt(append(dst, `,"completion_tokens":`...), int64(to+e.usageError), 10)
 	}
-	dst = append(dst, `,"cached_tokens":0,"dp_rank":null`...)
+	dst = strconv.AppendInt(append(dst, `,"cached_tokens":`...), int64(max(q.cached, 0)), 10)
+	dst = append(dst, `,"dp_rank":null`...)
 	if ended {
 		dst = strconv.AppendFloat(append(dst, `,"e2e_latency":`...), e.latency(to), 'f', -1, 64)
 	}
@@ -253,5 +254,6 @@ func (s *Server) flushCache(c *conn, _ *http.Request, _ []byte, _ int64) after {
 	if s.meters.inFlight.Load() > 0 {
 		return c.reply(http.StatusBadRequest, []string{"content-type: " + plainText}, []byte("Flush cache failed.\n"))
 	}
+	s.prefixes.empty()
 	return c.reply(http.StatusOK, []string{"content-type: " + plainText}, []byte("Cache flushed.\n"))
 }

@@ -120,12 +120,12 @@ func (e *typed) broken(dst []byte, body int, q *sequence, to int) []byte {
 	return dst
 }
 
-func (e *typed) appendUsage(dst []byte, promptTokens, tokens int) []byte {
+func (e *typed) appendUsage(dst []byte, n counts) []byte {
 	if e.hideUsage {
 		return append(dst, `,"usage":null`...)
 	}
-	dst = strconv.AppendInt(append(dst, `,"usage":{"input_tokens":`...), int64(promptTokens), 10)
-	dst = strconv.AppendInt(append(dst, `,"output_tokens":`...), int64(tokens+e.usageError), 10)
+	dst = strconv.AppendInt(append(dst, `,"usage":{"input_tokens":`...), int64(n.prompt), 10)
+	dst = strconv.AppendInt(append(dst, `,"output_tokens":`...), int64(n.tokens+e.usageError), 10)
 	return append(dst, '}')
 }
 
@@ -186,16 +186,15 @@ func (e *messagesEncoder) appendReason(dst []byte, q *sequence) []byte {
 func (e *messagesEncoder) tail(dst []byte, r *reply) []byte {
 	t, q := &r.plan.tail, r.seqs[0]
 	var mark int
-	promptTokens, tokens := r.counts()
 	if r.plan.noChoices && t.usage {
-		dst = e.begin(dst, promptTokens)
+		dst = e.begin(dst, r.counts().prompt)
 	}
 	if t.usage {
 		dst, mark = openNamed(dst, "content_block_stop")
 		dst = closeEvent(append(dst, `{"type":"content_block_stop","index":0}`...), mark)
 		dst, mark = openNamed(dst, "message_delta")
 		dst = append(e.appendReason(append(dst, `{"type":"message_delta","delta":{`...), q), '}')
-		dst = closeEvent(append(e.appendUsage(dst, promptTokens, tokens), '}'), mark)
+		dst = closeEvent(append(e.appendUsage(dst, r.counts()), '}'), mark)
 	}
 	if t.done {
 		dst, mark = openNamed(dst, "message_stop")
@@ -213,8 +212,7 @@ func (e *messagesEncoder) body(r *reply) []byte {
 	}
 	b = append(append(append(b, `],"model":"`...), e.model...), `",`...)
 	b = append(e.appendReason(b, q), `,"stop_sequence":null`...)
-	promptTokens, tokens := r.counts()
-	b = append(e.appendUsage(b, promptTokens, tokens), '}')
+	b = append(e.appendUsage(b, r.counts()), '}')
 	if e.garble != nil {
 		b = e.garble(b)
 	}
@@ -285,8 +283,7 @@ func (e *responsesEncoder) response(dst []byte, r *reply, status string) []byte 
 		dst = append(dst, `{"id":"msg_0","type":"message","role":"assistant","status":"completed",`...)
 		dst = append(e.text(dst, q), '}')
 	}
-	promptTokens, tokens := r.counts()
-	return append(e.appendUsage(append(dst, ']'), promptTokens, tokens), '}')
+	return append(e.appendUsage(append(dst, ']'), r.counts()), '}')
 }
 
 func (e *responsesEncoder) text(dst []byte, q *sequence) []byte {

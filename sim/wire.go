@@ -104,7 +104,7 @@ func (e *openAI) event(dst []byte, q *sequence, from, to int) []byte {
 	dst = append(dst, "}]"...)
 	if e.everyUsage {
 		dst = append(dst, ',')
-		dst = e.appendUsage(dst, len(q.prompt), to)
+		dst = e.appendUsage(dst, q.counts(to))
 	}
 	if last && !e.usage && q.reply.live == 1 && q.finish != "" {
 		dst = append(append(dst, ','), fingerprint...)
@@ -163,7 +163,7 @@ func (e *openAI) roleEvent(dst []byte, q *sequence) []byte {
 	dst = append(dst, `,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]`...)
 	if e.everyUsage {
 		dst = append(dst, ',')
-		dst = e.appendUsage(dst, len(q.prompt), 0)
+		dst = e.appendUsage(dst, q.counts(0))
 	}
 	dst = append(dst, `,"prompt_token_ids":`...)
 	if e.returnIDs {
@@ -182,14 +182,18 @@ func (e *openAI) appendTokens(dst []byte, ids []int32) []byte {
 	return appendIDs(dst, ids)
 }
 
-func (e *openAI) appendUsage(dst []byte, promptTokens, tokens int) []byte {
-	tokens += e.usageError
+func (e *openAI) appendUsage(dst []byte, n counts) []byte {
+	tokens := n.tokens + e.usageError
 	dst = append(dst, `"usage":{"prompt_tokens":`...)
-	dst = strconv.AppendInt(dst, int64(promptTokens), 10)
+	dst = strconv.AppendInt(dst, int64(n.prompt), 10)
 	dst = append(dst, `,"total_tokens":`...)
-	dst = strconv.AppendInt(dst, int64(promptTokens+tokens), 10)
+	dst = strconv.AppendInt(dst, int64(n.prompt+tokens), 10)
 	dst = append(dst, `,"completion_tokens":`...)
 	dst = strconv.AppendInt(dst, int64(tokens), 10)
+	if n.cached >= 0 {
+		dst = append(dst, `,"prompt_tokens_details":{"cached_tokens":`...)
+		dst = append(strconv.AppendInt(dst, int64(n.cached), 10), '}')
+	}
 	return append(dst, '}')
 }
 
@@ -198,11 +202,10 @@ func (e *openAI) tail(dst []byte, r *reply) []byte {
 	t := &r.plan.tail
 	var mark int
 	if t.usage && (e.usage || r.plan.noChoices) {
-		promptTokens, tokens := r.counts()
 		dst, mark = openEvent(dst)
 		dst = append(dst, e.stream...)
 		dst = append(dst, `],`...)
-		dst = e.appendUsage(dst, promptTokens, tokens)
+		dst = e.appendUsage(dst, r.counts())
 		dst = append(append(dst, ','), fingerprint...)
 		dst = closeEvent(append(dst, '}'), mark)
 	}
@@ -232,9 +235,13 @@ func (e *openAI) body(r *reply) []byte {
 	if e.noUsage {
 		b = append(b, `"usage":null`...)
 	} else {
-		promptTokens, tokens := r.counts()
-		b = e.appendUsage(b, promptTokens, tokens)
-		b = append(b[:len(b)-1], `,"prompt_tokens_details":null,"completion_tokens_details":null}`...)
+		n := r.counts()
+		b = e.appendUsage(b, n)
+		b = b[:len(b)-1]
+		if n.cached < 0 {
+			b = append(b, `,"prompt_tokens_details":null`...)
+		}
+		b = append(b, `,"completion_tokens_details":null}`...)
 	}
 	if e.chat {
 		b = append(b, `,"prompt_logprobs":null,"prompt_token_ids":`...)

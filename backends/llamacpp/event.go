@@ -52,6 +52,7 @@ func (d decoder) answer(o reader.Object, e *reader.Event) {
 	if e.Produced < 0 {
 		e.Produced = produced
 	}
+	e.Cached = timings.Cached("cache_n")
 	if e.Prompt < 0 && read >= 0 { // the tokens that the server had in its cache are counted apart
 		e.Prompt = read + max(cached, 0)
 	}

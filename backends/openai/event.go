@@ -59,6 +59,8 @@ const (
 	keyToolCalls
 	keyPrompt
 	keyProduced
+	keyDetails
+	keyCached
 	keyID
 	keyModel
 	keyErrors
@@ -163,7 +165,21 @@ var usage = reader.NewTable(
 	reader.On("prompt_tokens", keyPrompt, noted(promptCount)),
 	reader.On("total_tokens", 0, noted(anything)),
 	reader.On("completion_tokens", keyProduced, noted(answerCount)),
-	reader.On("prompt_tokens_details", 0, (*walker).Pass),
+	reader.On("prompt_tokens_details", keyDetails, (*walker).promptDetails),
+)
+
+// promptDetails are the members of a usage about the prompt.
+var promptDetails = reader.NewTable(
+	reader.On("cached_tokens", keyCached, noted(cachedCount)),
 )
 
 func (w *walker) usageOf(e *reader.Event) bool { return usage.Value(&w.Scanner, w, e) }
+
+// promptDetails reads what the server reports about the prompt. Anything but an object is absent.
+func (w *walker) promptDetails(e *reader.Event) bool {
+	if !w.Open('{') {
+		return w.Skip()
+	}
+	_, ok := promptDetails.Walk(&w.Scanner, w, e)
+	return ok
+}

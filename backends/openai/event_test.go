@@ -44,6 +44,9 @@ var documents = []string{
 	`{"choices":[{"response_token_ids":[4],"token_ids":null}]}`,
 	`{"choices":[{"response_token_ids":[4],"token_ids":[5]}]}`,
 	`{"choices":[{"text":"a","finish_reason":"st\u006fp"}],"usage":{"prompt_tokens":1e2,"completion_tokens":"5"}}`,
+	`{"usage":{"prompt_tokens":9,"prompt_tokens_details":{"audio_tokens":null,"cached_tokens":8}}}`,
+	`{"usage":{"prompt_tokens":9,"prompt_tokens_details":{"cached_tokens":1.5,"cached_tokens":2}}}`,
+	`{"usage":{"prompt_tokens_details":[{"cached_tokens":2}]}}`,
 }
 
 func newWalker(keepText bool) walker { return walker{Scanner: reader.Scanner{KeepText: keepText}} }
@@ -59,7 +62,7 @@ func same(t *testing.T, doc string, a, b *reader.Event) {
 	require.Equal(t, string(a.Text), string(b.Text), doc)
 	require.Equal(t, string(a.Finish), string(b.Finish), doc)
 	require.Equal(t, string(a.Calls), string(b.Calls), doc)
-	require.Equal(t, []int64{a.Prompt, a.Produced}, []int64{b.Prompt, b.Produced}, doc)
+	require.Equal(t, []int64{a.Prompt, a.Cached, a.Produced}, []int64{b.Prompt, b.Cached, b.Produced}, doc)
 }
 
 // checkWalk compares the walk with encoding/json, with and without a learned prefix. It reports whether the walk read

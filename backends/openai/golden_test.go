@@ -295,6 +295,14 @@ func eventOf(d reader.Decoder, doc string) string {
 	return event(&e, err)
 }
 
+// cachedOf shows the tokens of the prompt that came from a cache, if they are reported.
+func cachedOf(e *reader.Event) string {
+	if e.Cached < 0 {
+		return ""
+	}
+	return fmt.Sprintf(", cached %d", e.Cached)
+}
+
 // event shows what was read.
 func event(e *reader.Event, err error) string {
 	if e.IsError {
@@ -321,5 +329,5 @@ func event(e *reader.Event, err error) string {
 		text += show("model", e.Model)
 	}
 	return text + fmt.Sprintf(" has text %v, aside %v, last %v, prompt %d, produced %d", e.HasText, e.Aside, e.Last,
-		e.Prompt, e.Produced) + show("calls", e.Calls) + show("finish", e.Finish)
+		e.Prompt, e.Produced) + cachedOf(e) + show("calls", e.Calls) + show("finish", e.Finish)
 }

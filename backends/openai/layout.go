@@ -37,6 +37,7 @@ const (
 	answerFinish
 	answerIDs
 	promptCount
+	cachedCount
 	answerCount
 )
 
@@ -89,6 +90,8 @@ func (w *walker) value(f field, e *reader.Event) bool {
 		return w.IDs(e)
 	case promptCount:
 		return w.Prompt(e)
+	case cachedCount:
+		return w.Cached(e)
 	case answerCount:
 		return w.Produced(e)
 	}
@@ -166,7 +169,8 @@ func equal(a, b *reader.Event) bool {
 		string(a.Text) == string(b.Text) && a.HasText == b.HasText && a.Aside == b.Aside &&
 		string(a.Calls) == string(b.Calls) && string(a.Finish) == string(b.Finish) &&
 		(a.Finish == nil) == (b.Finish == nil) && string(a.Why) == string(b.Why) && a.Prompt == b.Prompt &&
-		a.Produced == b.Produced && a.IsError == b.IsError && string(a.Message) == string(b.Message) && a.Last == b.Last &&
+		a.Cached == b.Cached && a.Produced == b.Produced && a.IsError == b.IsError &&
+		string(a.Message) == string(b.Message) && a.Last == b.Last &&
 		string(a.ID) == string(b.ID) && string(a.Model) == string(b.Model) && a.MayRepeat == b.MayRepeat &&
 		a.Known == b.Known
 }

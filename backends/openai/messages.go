@@ -111,6 +111,7 @@ func (d *messagesDecoder) usage(o reader.Object, e *reader.Event) {
 	e.Produced = o.Count("output_tokens")
 	if e.Prompt = o.Count("input_tokens"); e.Prompt >= 0 {
 		e.Prompt += max(o.Count("cache_read_input_tokens"), 0) + max(o.Count("cache_creation_input_tokens"), 0)
+		e.Cached = o.Cached("cache_read_input_tokens")
 	}
 }
 
@@ -186,6 +187,7 @@ func (d *responsesDecoder) end(o reader.Object, e *reader.Event) {
 	o.Error(e)
 	usage := o.Object("usage")
 	e.Prompt, e.Produced = usage.Count("input_tokens"), usage.Count("output_tokens")
+	e.Cached = usage.Inner("input_tokens_details").Cached("cached_tokens")
 	switch status := string(o.Name("status")); status {
 	case "completed":
 		e.Finish = finished

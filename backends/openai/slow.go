@@ -12,6 +12,7 @@ func decodeSlow(doc []byte, s *reader.Scanner, e *reader.Event, each func(*reade
 	e.Model = o.Name("model")
 	usage := o.Object("usage")
 	e.Prompt, e.Produced = usage.Count("prompt_tokens"), usage.Count("completion_tokens")
+	e.Cached = usage.Inner("prompt_tokens_details").Cached("cached_tokens")
 	choices := o.Objects("choices")
 	if e.Choices = len(choices); len(choices) == 0 || o.Err() != nil {
 		return o.Err()

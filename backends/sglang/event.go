@@ -26,6 +26,7 @@ const (
 	keyMessage
 	keyID
 	keyErrors
+	keyCached
 )
 
 // Decode reads one document.
@@ -92,6 +93,7 @@ var metaMembers = reader.NewTable(
 	reader.On("finish_reason", keyFinish, (*walker).finish),
 	reader.On("prompt_tokens", keyPrompt, (*walker).Prompt),
 	reader.On("completion_tokens", keyProduced, (*walker).Produced),
+	reader.On("cached_tokens", keyCached, (*walker).Cached),
 )
 
 // meta reads the counts and the finish reason.

@@ -33,6 +33,7 @@ func (w *walker) slowAnswer(o reader.Object, e *reader.Event) {
 	meta := o.Object("meta_info")
 	e.ID = meta.Name("id")
 	e.Prompt, e.Produced = meta.Count("prompt_tokens"), meta.Count("completion_tokens")
+	e.Cached = meta.Cached("cached_tokens")
 	if !meta.IsObject("finish_reason") { // null, or a word of old servers
 		e.Finish = meta.String("finish_reason")
 		return

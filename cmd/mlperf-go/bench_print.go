@@ -27,6 +27,9 @@ func printBench(out page, r *bench.Record, m *measure.Measured) {
 	fmt.Fprintf(w, "\nrequests/s\t%.2f\n", f.Throughput.Requests)
 	fmt.Fprintf(w, "output tokens/s\t%.2f\n", f.Throughput.OutputTokens)
 	fmt.Fprintf(w, "input tokens/s\t%.2f\n", f.Throughput.InputTokens)
+	if c := f.PrefixCache; c != nil {
+		fmt.Fprintf(w, "prefix cache\t%s\n", c)
+	}
 	fmt.Fprintf(w, "failures\t%d of %d (%.2f %%)%s\n", f.Requests.Failed, f.Requests.Total, 100*f.Requests.FailureRate,
 		causes(f.Requests.ByCause))
 	if n := f.Requests; n.Retried > 0 {
@@ -150,8 +153,9 @@ func printParts(w io.Writer, name string, parts []measure.Part) {
 	if len(parts) < 2 {
 		return
 	}
-	fmt.Fprintf(w, "\n%s\t%s\n", name, strings.Join(bench.PartHead, "\t"))
-	for i := range parts {
-		fmt.Fprintln(w, strings.Join(bench.PartCells(&parts[i]), "\t"))
+	head, rows := bench.PartTable(name, parts)
+	fmt.Fprintf(w, "\n%s\n", strings.Join(head, "\t"))
+	for _, row := range rows {
+		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
 }

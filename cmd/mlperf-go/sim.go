@@ -60,6 +60,8 @@ func (cmd simCommand) command() *cli.Command {
 			&cli.IntFlag{Name: "max-num-seqs", Value: d.MaxNumSeqs, Usage: "sequences that run at the same time"},
 			&cli.IntFlag{Name: "max-model-len", Value: d.MaxModelLen, Usage: "longest sequence, in prompt and output tokens"},
 			&cli.IntFlag{Name: "kv-tokens", Value: d.KVTokens, Usage: "size of the KV cache in tokens; 0: derived"},
+			&cli.BoolFlag{Name: "prefix-cache", Usage: "keep the prompts, and report how many tokens of a prompt are cached " +
+				"(cached_tokens), in blocks of 16; these take no prefill time"},
 			&cli.IntFlag{Name: "tokens-per-event", Value: d.TokensPerEvent, Usage: "tokens in each streamed event"},
 			&cli.IntFlag{Name: "output-tokens", Value: d.OutputTokens, Usage: "length of random answers"},
 			&cli.IntFlag{Name: "reasoning-tokens", Value: d.ReasoningTokens,
@@ -98,7 +100,7 @@ func (cmd simCommand) simulate(c *cli.Context, cfg sim.Config) error {
 	cfg.TPOTPerSequence = c.Duration("tpot-per-sequence")
 	cfg.MaxNumSeqs, cfg.MaxModelLen, cfg.KVTokens = c.Int("max-num-seqs"), c.Int("max-model-len"), c.Int("kv-tokens")
 	cfg.TokensPerEvent, cfg.OutputTokens = c.Int("tokens-per-event"), c.Int("output-tokens")
-	cfg.ReasoningTokens = c.Int("reasoning-tokens")
+	cfg.ReasoningTokens, cfg.PrefixCache = c.Int("reasoning-tokens"), c.Bool("prefix-cache")
 	var err error
 	if cfg.Faults, err = sim.ParseFaults(c.String("fault")); err != nil {
 		hint, unknown := "", sim.UnknownFault("")

@@ -99,6 +99,9 @@ func (r *Record) workload() *report.Workload {
 	for _, n := range r.Notes {
 		w.Facts = append(w.Facts, [2]string{"note", n})
 	}
+	if c := m.Total.PrefixCache; c != nil {
+		w.Facts = append(w.Facts, [2]string{"prefix cache", c.String()})
+	}
 	if g := m.Total.Goodput; g != nil {
 		limits := report.Table{Title: "Limits of the service", Head: []string{"limit", "requests within", ""}}
 		for _, l := range g.Limits {
@@ -119,11 +122,8 @@ func (r *Record) workload() *report.Workload {
 		if len(of.parts) < 2 {
 			continue
 		}
-		t := report.Table{Title: "By " + of.name, Head: append([]string{of.name}, PartHead...)}
-		for i := range min(len(of.parts), mostParts) {
-			t.Rows = append(t.Rows, PartCells(&of.parts[i]))
-		}
-		w.Tables = append(w.Tables, t)
+		head, rows := PartTable(of.name, of.parts[:min(len(of.parts), mostParts)])
+		w.Tables = append(w.Tables, report.Table{Title: "By " + of.name, Head: head, Rows: rows})
 	}
 	return w
 }
@@ -160,12 +160,28 @@ func ownFloor(c *floor.Use) report.Table {
 
 func digits(v float64) string { return fmt.Sprintf("%.2f", v) }
 
-// PartHead names the columns of PartCells behind the first, the part itself.
-var PartHead = []string{"requests", "failed", "requests/s", "output tokens/s", "TTFT p50 ms", "TTFT p99 ms",
-	"E2E p99 ms"}
+// PartTable returns the table of stages, turns or groups, with a row for each. It has a column for the prefix cache if
+// a server reported it.
+func PartTable(name string, parts []measure.Part) (head []string, rows [][]string) {
+	head = []string{name, "requests", "failed", "requests/s", "output tokens/s", "TTFT p50 ms", "TTFT p99 ms",
+		"E2E p99 ms"}
+	hasCache := slices.ContainsFunc(parts, func(p measure.Part) bool { return p.PrefixCache != nil })
+	if hasCache {
+		head = append(head, "cached %")
+	}
+	for i := range parts {
+		row := partCells(&parts[i])
+		if c := parts[i].PrefixCache; c != nil {
+			row = append(row, digits(100*c.HitRate))
+		} else if hasCache {
+			row = append(row, "-")
+		}
+		rows = append(rows, row)
+	}
+	return head, rows
+}
 
-// PartCells returns the row of a stage, a turn or a group in a table.
-func PartCells(p *measure.Part) []string {
+func partCells(p *measure.Part) []string {
 	at := func(metric, percentile string) string {
 		if d := p.Latency[metric]; d != nil {
 			return fmt.Sprintf("%.3f", d.Percentile[percentile]*1e3)

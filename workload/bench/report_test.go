@@ -97,6 +97,6 @@ func TestReportMarksSteadyWindow(t *testing.T) {
 
 // The row of a group that is a class of priority begins with its name.
 func TestClassesAreNamed(t *testing.T) {
-	require.Equal(t, "7", PartCells(&measure.Part{Number: 7})[0])
-	require.Equal(t, "high", PartCells(&measure.Part{Number: 7, Name: "high"})[0])
+	require.Equal(t, "7", partCells(&measure.Part{Number: 7})[0])
+	require.Equal(t, "high", partCells(&measure.Part{Number: 7, Name: "high"})[0])
 }

@@ -48,11 +48,11 @@ func each(f func(name string, bits uint64, r Request)) {
 	for i := range (&Request{}).times() {
 		var r Request
 		*r.times()[i] = start + 5
-		f(fmt.Sprintf("time %d", i), 1<<(10+i), r)
+		f(fmt.Sprintf("time %d", i), timeBit<<i, r)
 	}
 	for name, r := range map[string]Request{"reason": {Reason: "x"}, "finish": {Finish: "x"},
-		"cancelled": {Cancelled: true}, "leaver": {Leaver: true}, "slow": {Slow: true}} {
-		f(name, 1<<16, r)
+		"cancelled": {Cancelled: true}, "leaver": {Leaver: true}, "slow": {Slow: true}, "cached": {HasCached: true}} {
+		f(name, wordBit, r)
 	}
 	f("number in the plan", 0, Request{Seq: 5})
 	f("events", 0, Request{Events: []Event{{start + 7, 1}, {start + 9, 0}, {start + 2, 300}}})
@@ -86,13 +86,13 @@ func TestBytesOfRequests(t *testing.T) {
 	b := a
 	b.Seq, b.DueNS, b.FirstByteNS, b.Events = 2, start+6, start+100, []Event{{start + 101, 1}}
 	got := appendRequest(nil, &a, &Request{}, start)
-	want := binary.AppendUvarint(nil, 1|1<<10|1<<15|1<<16)
+	want := binary.AppendUvarint(nil, 1|timeBit|timeBit<<5|wordBit)
 	want = append(want, 6, 14, 4)                    // Seq +3, InputTokens +7, DueNS +2
 	want = binary.AppendVarint(want, 298)            // EndNS after DueNS
 	want = append(want, 2, 10<<1<<1, (4<<1|1)<<1, 2) // events: the first after the start, with a bit for a count
 	want = append(want, "\x00\x04stop\x04"...)       // reason, finish, flags
 	require.Equal(t, want, got)
-	want = append(binary.AppendUvarint(nil, 1<<13), 1, 8) // FirstByteNS; Seq -1; DueNS +4 after that of a
+	want = append(binary.AppendUvarint(nil, timeBit<<3), 1, 8) // FirstByteNS; Seq -1; DueNS +4 after that of a
 	want = binary.AppendVarint(want, 94)
 	want = binary.AppendVarint(want, 200)
 	want = append(want, 1, 1<<1<<1)
@@ -103,9 +103,10 @@ func TestBytesOfRequests(t *testing.T) {
 func TestRangesOfNumbers(t *testing.T) {
 	const largest, smallest = math.MaxInt32 * 1024, math.MinInt32
 	for v, ok := range map[int]bool{0: true, largest: true, smallest: true, largest + 1: false, smallest - 1: false} {
-		for i := range 11 {
+		all := len((&Request{}).numbers())
+		for i := range all + 1 {
 			r, got := Request{}, Request{}
-			if i == 10 {
+			if i == all {
 				r.Seq = v
 			} else {
 				*r.numbers()[i] = v
@@ -126,12 +127,12 @@ func TestRangesOfNumbers(t *testing.T) {
 		require.Equal(t, ok, err == nil, "%d tokens", tokens)
 		require.True(t, !ok || got.Events[0].Tokens == tokens && len(got.Events) == 2)
 	}
-	for bits, ok := range map[uint64]bool{1 << 16: true, 1<<17 - 1: true, 1 << 17: false} {
+	for bits, ok := range map[uint64]bool{wordBit: true, wordBit<<1 - 1: true, wordBit << 1: false} {
 		body := append(binary.AppendUvarint(nil, bits), make([]byte, 30)...)
 		require.Equal(t, ok, (&cursor{b: body}).request(&Request{}, &Request{}, start) == nil, "bits %x", bits)
 	}
-	for flags, ok := range map[byte]bool{7: true, 8: false} {
-		body := append(binary.AppendUvarint(nil, 1<<16), 0, 0, 0, 0, flags)
+	for flags, ok := range map[byte]bool{15: true, 16: false} {
+		body := append(binary.AppendUvarint(nil, wordBit), 0, 0, 0, 0, flags)
 		require.Equal(t, ok, (&cursor{b: body}).request(&Request{}, &Request{}, start) == nil, "flags %d", flags)
 	}
 	// A text, and a list of events, is no longer than the rest of its block.

@@ -41,10 +41,13 @@ type Request struct {
 
 	AskedInput, AskedOutput   int // tokens that the profile asked for; 0: unknown
 	InputTokens, OutputTokens int // by the server's or this program's count; 0: unknown, or none
-	Endpoint, Retries         int
-	Reason                    ledger.Reason // empty: success
-	Finish                    string        // the server's word for how the answer ended
-	Cancelled                 bool          // by the client, on purpose
+	// CachedTokens is how many of InputTokens the server had in its cache. HasCached is false if it did not report this.
+	CachedTokens      int
+	HasCached         bool
+	Endpoint, Retries int
+	Reason            ledger.Reason // empty: success
+	Finish            string        // the server's word for how the answer ended
+	Cancelled         bool          // by the client, on purpose
 	// Leaver is set if the client was to leave, even if the answer ended before; Slow is set if it was to read
 	// slowly. Their latencies depend on the client as much as on the server.
 	Leaver, Slow bool
@@ -97,9 +100,9 @@ type End struct {
 const mostEvents = 1 << 22 // of one request
 
 // numbers returns the counts of a request except Seq, those that change most often first.
-func (r *Request) numbers() [10]*int {
+func (r *Request) numbers() [11]*int {
 	return [...]*int{&r.InputTokens, &r.OutputTokens, &r.AskedInput, &r.AskedOutput, &r.Session, &r.Turn, &r.Group,
-		&r.Stage, &r.Endpoint, &r.Retries}
+		&r.CachedTokens, &r.Stage, &r.Endpoint, &r.Retries}
 }
 
 // times returns the stamps of a request in the order of the file.
@@ -110,7 +113,7 @@ func (r *Request) times() [6]*int64 {
 // The bytes of a request begin with what differs from the request before it: one bit for each of numbers, for each of
 // times that only one of them has, and for the words and flags.
 const (
-	timeBit = 1 << 10
+	timeBit = 1 << 11
 	wordBit = timeBit << 6
 )
 
@@ -188,10 +191,12 @@ const (
 	flagCancelled = 1 << iota
 	flagLeaver
 	flagSlow
+	flagHasCached
 )
 
 func (r *Request) flags() uint64 {
-	return bit(r.Cancelled, flagCancelled) | bit(r.Leaver, flagLeaver) | bit(r.Slow, flagSlow)
+	return bit(r.Cancelled, flagCancelled) | bit(r.Leaver, flagLeaver) | bit(r.Slow, flagSlow) |
+		bit(r.HasCached, flagHasCached)
 }
 
 func bit(is bool, flag uint64) uint64 {
@@ -294,8 +299,9 @@ func (c *cursor) request(r, last *Request, startNS int64) error {
 	r.Events = c.events(events, cmp.Or(r.FirstByteNS, startNS))
 	if bits&wordBit != 0 {
 		r.Reason, r.Finish = ledger.Reason(c.text(string(r.Reason))), c.text(r.Finish)
-		flags := c.atMost(flagCancelled | flagLeaver | flagSlow)
+		flags := c.atMost(flagHasCached<<1 - 1)
 		r.Cancelled, r.Leaver, r.Slow = flags&flagCancelled != 0, flags&flagLeaver != 0, flags&flagSlow != 0
+		r.HasCached = flags&flagHasCached != 0
 	}
 	if c.bad {
 		return errRecord

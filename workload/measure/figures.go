@@ -1,9 +1,11 @@
 package measure
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/ledger"
 )
 
@@ -32,6 +34,35 @@ type Tokens struct {
 	Unknown   int64   `json:"unknown_input"`    // requests whose server reports no length of the prompt
 	MeanInput float64 `json:"mean_input"`
 	MeanOut   float64 `json:"mean_output"`
+}
+
+// PrefixCache is how much of the prompts the server had in its cache, by its own count. It has the successful requests
+// for which the server reported this.
+type PrefixCache struct {
+	Requests int64   `json:"requests"`
+	Prompt   int64   `json:"prompt_tokens"`
+	Cached   int64   `json:"cached_tokens"` // of Prompt
+	HitRate  float64 `json:"hit_rate"`      // Cached / Prompt, 0 to 1
+}
+
+// String returns the sums in a line.
+func (c *PrefixCache) String() string {
+	return fmt.Sprintf("%.2f %% of %d prompt tokens were cached, as the server reports of %s", 100*c.HitRate, c.Prompt,
+		plural.Count(c.Requests, "request", "requests"))
+}
+
+// add counts a successful request. It returns the sums, which begin with the first request that has a count.
+func (c *PrefixCache) add(r *request) *PrefixCache {
+	if !r.HasCached {
+		return c
+	}
+	if c == nil {
+		c = &PrefixCache{}
+	}
+	c.Requests++
+	c.Prompt += int64(r.InputTokens)
+	c.Cached += int64(r.CachedTokens)
+	return c
 }
 
 // Throughput is per second, from the first sending to the last end of any request.
@@ -64,6 +95,7 @@ func (s *Sessions) add(r *request) {
 type Figures struct {
 	Requests    Counts                   `json:"requests"`
 	Tokens      Tokens                   `json:"tokens"`
+	PrefixCache *PrefixCache             `json:"prefix_cache,omitempty"` // nil: the server did not report it
 	Sessions    *Sessions                `json:"sessions,omitempty"`
 	StartNS     int64                    `json:"start_ns"` // first sending, wall clock
 	EndNS       int64                    `json:"end_ns"`
@@ -174,6 +206,7 @@ func (p *pot) count(r *request) {
 		c.OK++
 		t.Input += int64(r.InputTokens)
 		t.Output += int64(r.OutputTokens)
+		p.PrefixCache = p.PrefixCache.add(r)
 		if r.OutputTokens == 0 {
 			c.Empty++
 		}
@@ -200,6 +233,9 @@ func (p *pot) finish(into *Figures, by rule) {
 			InputTokens: ratio(float64(t.Input), p.DurationS), OutputTokens: ratio(float64(t.Output), p.DurationS),
 			TotalTokens: ratio(float64(t.Input+t.Output), p.DurationS),
 			SendRate:    ratio(float64(c.Total), sec(p.lastSent-p.StartNS))}
+		if c := p.PrefixCache; c != nil {
+			c.HitRate = ratio(float64(c.Cached), float64(c.Prompt))
+		}
 		p.Goodput = p.goods.result(p.DurationS)
 		latency := into.Latency
 		*into = p.Figures

@@ -291,6 +291,33 @@ func TestCountsOfAnAnswer(t *testing.T) {
 	}
 }
 
+// TestPrefixCache computes the hit rate by hand. Neither sum has requests of which the server reports nothing, or those
+// that failed.
+func TestPrefixCache(t *testing.T) {
+	r := func(stage, turn, group, input, cached int, change ...func(*eventlog.Request)) eventlog.Request {
+		r := eventlog.Request{Stage: stage, Session: 1, Turn: turn, Group: group, SentNS: 1e9, EndNS: 2e9,
+			InputTokens: input, OutputTokens: 3, CachedTokens: cached, HasCached: true}
+		for _, f := range change {
+			f(&r)
+		}
+		return r
+	}
+	silent := func(r *eventlog.Request) { r.HasCached = false }
+	m := measured(t, Options{},
+		r(0, 0, 1, 100, 0), r(0, 1, 1, 100, 64), r(1, 0, 2, 40, 0), r(1, 1, 2, 60, 32),
+		r(1, 1, 3, 500, 0, silent), r(1, 1, 2, 500, 480, func(r *eventlog.Request) { r.Reason = "x" }))
+	require.Equal(t, &PrefixCache{Requests: 4, Prompt: 300, Cached: 96, HitRate: 0.32}, m.Total.PrefixCache)
+	require.Equal(t, "32.00 % of 300 prompt tokens were cached, as the server reports of 4 requests",
+		m.Total.PrefixCache.String())
+	require.Equal(t, &PrefixCache{Requests: 2, Prompt: 200, Cached: 64, HitRate: 0.32}, m.Stages[0].PrefixCache)
+	require.Equal(t, &PrefixCache{Requests: 2, Prompt: 100, Cached: 32, HitRate: 0.32}, m.Stages[1].PrefixCache)
+	require.Equal(t, &PrefixCache{Requests: 2, Prompt: 140}, m.Turns[0].PrefixCache, "0 is a report")
+	require.Equal(t, &PrefixCache{Requests: 2, Prompt: 160, Cached: 96, HitRate: 0.6}, m.Turns[1].PrefixCache)
+	require.Equal(t, 0.32, m.Groups[0].PrefixCache.HitRate)
+	require.Nil(t, m.Groups[2].PrefixCache, "nothing is reported")
+	require.Nil(t, measured(t, Options{}, r(0, 0, 0, 100, 0, silent)).Total.PrefixCache)
+}
+
 // At most mostGroups groups have figures of their own.
 func TestManyGroups(t *testing.T) {
 	var list []eventlog.Request

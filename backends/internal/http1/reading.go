@@ -40,7 +40,7 @@ func (f *readings) open() *reading {
 
 func (r *reading) reset() {
 	r.parser.reset()
-	r.out = backends.Outcome{UsageTokens: -1, InputTokens: -1}
+	r.out = backends.Outcome{UsageTokens: -1, InputTokens: -1, CachedTokens: -1}
 	r.kept = r.kept[:0]
 }
 

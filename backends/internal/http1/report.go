@@ -124,7 +124,7 @@ func (r *reporter) lose(x *exchange, reason backends.Reason) {
 
 // unanswered is the outcome of a query without an answer.
 func unanswered(reason backends.Reason) backends.Outcome {
-	return backends.Outcome{UsageTokens: -1, InputTokens: -1, Reason: reason}
+	return backends.Outcome{UsageTokens: -1, InputTokens: -1, CachedTokens: -1, Reason: reason}
 }
 
 // refuse completes a query that is not sent.

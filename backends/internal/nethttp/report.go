@@ -27,7 +27,7 @@ type request struct {
 
 func (r *request) begin(q loadgen.Query, key uint64, dequeuedNS int64) {
 	r.query, r.key = q, key
-	r.out = backends.Outcome{UsageTokens: -1, InputTokens: -1, DequeuedNS: dequeuedNS}
+	r.out = backends.Outcome{UsageTokens: -1, InputTokens: -1, CachedTokens: -1, DequeuedNS: dequeuedNS}
 	r.body = r.body[:0]
 }
 

@@ -266,7 +266,7 @@ func (s *shard) end(q loadgen.Query, whole *backends.Outcome, detail string) {
 	o := *whole
 	o.FirstTokenNS, o.LastTokenNS, o.Events, o.Merged = 0, 0, 0, 0
 	o.Parts, o.Tokens, o.Text, o.NTokens, o.TokenSource = nil, nil, nil, 0, ""
-	o.UsageTokens, o.InputTokens = -1, -1
+	o.UsageTokens, o.InputTokens, o.CachedTokens = -1, -1, -1
 	if detail != "" { // otherwise the backend has recorded it
 		s.sink.Failed(backends.Attempt{Query: q, Endpoint: o.Endpoint, Reason: o.Reason, Detail: detail,
 			AtNS: time.Now().UnixNano()})

@@ -81,6 +81,7 @@ type Answer struct {
 	finish       string
 	explanation  string // of the finish reason
 	prompt       int64
+	cached       int64 // tokens of the prompt that the server had in its cache; -1: not sent
 	count        int64 // tokens of the answer as the server counts them; -1: not sent
 	hasIDs       bool
 	lacksIDs     bool // an event had text and no ids
@@ -143,7 +144,7 @@ func (a *Answer) Begin(contentType string) {
 	a.Decoder.Forget()
 	a.body, a.text = emptied(a.body), emptied(a.text)
 	a.tokens = a.tokens[:0]
-	a.read, a.finish, a.explanation, a.prompt, a.count = 0, "", "", -1, -1
+	a.read, a.finish, a.explanation, a.prompt, a.cached, a.count = 0, "", "", -1, -1, -1
 	a.pieces, a.merged = 0, 0
 	a.reported, a.hasIDs, a.lacksIDs, a.hasChoice, a.done = 0, false, false, false, false
 	a.mode.begin("")

@@ -78,7 +78,7 @@ func (b *Batch) Settled() bool { return b.whole.Settled() }
 // parts.
 func (b *Batch) Finish(o *backends.Outcome, cut backends.Reason) string {
 	w := b.whole
-	o.UsageTokens, o.InputTokens, o.Parts = -1, -1, nil
+	o.UsageTokens, o.InputTokens, o.CachedTokens, o.Parts = -1, -1, -1, nil
 	if b.Settled() {
 		cut = backends.OK
 	}

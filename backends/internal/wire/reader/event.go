@@ -15,6 +15,7 @@ type Event struct {
 	Finish   []byte  // finish reason; nil: null or absent
 	Why      []byte  // the server's explanation of the finish reason, escaped as in the JSON
 	Prompt   int64   // tokens of the prompt; -1: absent
+	Cached   int64   // tokens of the prompt that came from the server's cache; -1: absent. It belongs to Prompt
 	Produced int64   // tokens of the answer so far; -1: absent
 	IsError  bool    // an error object
 	Message  []byte  // the error, as JSON
@@ -31,7 +32,7 @@ type Event struct {
 func (e *Event) Reset() {
 	ids, text := e.IDs[:0], e.Text[:0]
 	*e = Event{}
-	e.IDs, e.Text, e.Prompt, e.Produced = ids, text, -1, -1
+	e.IDs, e.Text, e.Prompt, e.Cached, e.Produced = ids, text, -1, -1, -1
 }
 
 // ResetPiece empties the fields of text and ids.

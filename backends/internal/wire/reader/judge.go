@@ -59,7 +59,7 @@ func (a *Answer) Finish(o *backends.Outcome, cut backends.Reason) string {
 	a.tokenize(cut)
 	reason, detail := a.check(cut)
 	o.Reason, o.FinishReason = reason, a.finish
-	o.UsageTokens, o.InputTokens = int(a.count), int(a.prompt)
+	o.UsageTokens, o.InputTokens, o.CachedTokens = int(a.count), int(a.prompt), int(a.cachedOfPrompt())
 	o.Tokens, o.Text = nil, nil
 	o.NTokens, o.TokenSource = 0, ""
 	o.Events, o.Merged = a.pieces, a.merged
@@ -79,6 +79,15 @@ func (a *Answer) Finish(o *backends.Outcome, cut backends.Reason) string {
 		}
 	}
 	return detail
+}
+
+// cachedOfPrompt returns how many tokens of the prompt came from a cache; -1: unknown, also if a server counts more of
+// them than the prompt has.
+func (a *Answer) cachedOfPrompt() int64 {
+	if a.cached > a.prompt {
+		return -1
+	}
+	return a.cached
 }
 
 // answerText returns the text, which is never nil: an answer of nothing but reasoning has an empty text.

@@ -18,7 +18,7 @@ func (a *Answer) apply(e *Event) int {
 		return 0
 	}
 	if e.Prompt >= 0 {
-		a.prompt = e.Prompt
+		a.prompt, a.cached = e.Prompt, e.Cached
 	}
 	if e.Produced >= 0 {
 		a.count = e.Produced

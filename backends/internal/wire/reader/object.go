@@ -184,6 +184,24 @@ func (o Object) Count(key string) int64 {
 	return v
 }
 
+// Cached returns the number of tokens of the prompt that came from a cache. Any other value is not an error, because no
+// latency depends on it, and returns -1, as absent does.
+func (o Object) Cached(key string) int64 {
+	var v *float64
+	if json.Unmarshal(o.members[key], &v) != nil || v == nil || *v != math.Trunc(*v) || *v < 0 || *v > maxCount {
+		return -1
+	}
+	return int64(*v)
+}
+
+// Inner returns an object inside this one. Any other value is not an error, and returns an object without members.
+func (o Object) Inner(key string) Object {
+	if !o.IsObject(key) {
+		return Object{err: o.err}
+	}
+	return o.Object(key)
+}
+
 // IDs reads an array of token ids into e.
 func (o Object) IDs(key string, e *Event) {
 	var numbers *[]number

@@ -114,6 +114,22 @@ func (s *Scanner) Model(e *Event) bool { return s.Name(&e.Model) }
 // Prompt reads the number of tokens of the prompt.
 func (s *Scanner) Prompt(e *Event) bool { return s.Count(&e.Prompt) }
 
+// Cached reads the number of tokens of the prompt that came from a cache. Any other value is not an error, because no
+// latency depends on it, and counts as absent. A number in an unusual form is left to Object.Cached.
+func (s *Scanner) Cached(e *Event) bool {
+	if s.I >= len(s.B) || s.B[s.I] != '-' && s.B[s.I]-'0' > 9 {
+		e.Cached = -1
+		return s.Skip()
+	}
+	if !s.Integer(&e.Cached, -1) {
+		return false
+	}
+	if e.Cached < 0 || e.Cached > maxCount {
+		e.Cached = -1
+	}
+	return true
+}
+
 // Produced reads the number of tokens of the answer so far.
 func (s *Scanner) Produced(e *Event) bool { return s.Count(&e.Produced) }
 
