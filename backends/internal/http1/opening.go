@@ -22,15 +22,15 @@ type step struct {
 	do     func(c net.Conn) (net.Conn, error)
 }
 
-// handshake returns the step of a TLS handshake.
-func handshake(config *tls.Config) step {
+// handshake returns the step of a TLS handshake, with a proxy if that is not nil.
+func handshake(config *tls.Config, proxy *url.URL) step {
 	return step{backends.FailTLS, func(c net.Conn) (net.Conn, error) {
 		if outer, ok := c.(*tls.Conn); ok {
 			c = inner{outer}
 		}
 		secured := tls.Client(c, config)
 		if err := secured.Handshake(); err != nil {
-			return nil, fmt.Errorf("TLS handshake: %w", err)
+			return nil, policy.OfProxy(proxy, fmt.Errorf("TLS handshake: %w", err))
 		}
 		return secured, nil
 	}}
@@ -48,7 +48,7 @@ func tunnel(proxy *url.URL, address string) step {
 		answer, err := http.ReadResponse(in, request)
 		switch {
 		case err != nil:
-			return nil, fmt.Errorf("ask the proxy %s for a connection: %w", proxy, err)
+			return nil, policy.OfProxy(proxy, fmt.Errorf("ask the proxy %s for a connection: %w", proxy, err))
 		case answer.StatusCode != http.StatusOK:
 			return nil, fmt.Errorf("the proxy %s answered CONNECT with HTTP %s", proxy, answer.Status)
 		case in.Buffered() > 0:
@@ -119,7 +119,9 @@ func (o *opening) run(c net.Conn, steps []step) {
 	var err error
 	for _, s := range steps {
 		if c, err = s.do(c); err != nil {
-			reason = s.reason
+			if reason = s.reason; errors.As(err, new(*policy.ProxyTLSError)) {
+				reason = backends.FailTLS
+			}
 			break
 		}
 	}

@@ -103,6 +103,9 @@ func (e *exchanges) ended(c *conn, err error) {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		e.hungUp(c, false)
 	default:
+		if t := &e.dialer.targets[c.endpoint]; t.URL.Scheme == "http" { // the only TLS is that with the proxy
+			err = policy.OfProxy(t.peer, err)
+		}
 		e.cut(c, backends.FailTLS, policy.Explain(backends.FailTLS, err), false)
 	}
 }

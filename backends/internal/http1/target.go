@@ -64,12 +64,13 @@ func newNetwork(c *backends.Config) (n network, err error) {
 // certificate. The connections resume each other's sessions.
 func (n *network) handshake(server *url.URL, protocols ...string) step {
 	config := n.tls.Clone()
+	var proxy *url.URL
 	if server == n.proxy {
-		config.Certificates = nil
+		proxy, config.Certificates = n.proxy, nil
 	}
 	config.ServerName, config.NextProtos = server.Hostname(), protocols
 	config.ClientSessionCache = tls.NewLRUClientSessionCache(1)
-	return handshake(config)
+	return handshake(config, proxy)
 }
 
 // route returns what connections for a URL are made to, and the steps before their first request.

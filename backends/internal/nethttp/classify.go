@@ -2,8 +2,6 @@ package nethttp
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"io"
 	"net"
@@ -40,7 +38,7 @@ var rules = []struct {
 	reason backends.Reason
 	began  backends.Reason
 }{
-	{is: isTLS, reason: backends.FailTLS},
+	{is: policy.IsTLS, reason: backends.FailTLS},
 	{is: isDial, reason: backends.FailConnect},
 	{is: textOf("malformed chunked", "invalid byte in chunk length", "chunk length too large", "chunked encoding",
 		"chunked line", "too much overhead", "header line too long", "empty hex number"), reason: backends.FailBadChunk},
@@ -50,21 +48,6 @@ var rules = []struct {
 	{is: isEOF, reason: backends.FailReset, began: backends.FailTruncated},
 	{is: isErrno(syscall.ECONNREFUSED, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ETIMEDOUT, syscall.EADDRNOTAVAIL,
 		syscall.EMFILE, syscall.ENFILE), reason: backends.FailConnect, began: backends.FailReset},
-}
-
-func isTLS(err error) bool {
-	var (
-		record      tls.RecordHeaderError
-		certificate *tls.CertificateVerificationError
-		authority   x509.UnknownAuthorityError
-		host        x509.HostnameError
-		invalid     x509.CertificateInvalidError
-		alert       tls.AlertError
-	)
-	return errors.As(err, &record) || errors.As(err, &certificate) || errors.As(err, &authority) ||
-		errors.As(err, &host) ||
-		errors.As(err, &invalid) || errors.As(err, &alert) ||
-		textOf("tls: ", "TLS handshake", "server gave HTTP response to HTTPS client", "x509: ")(err)
 }
 
 func isDial(err error) bool {

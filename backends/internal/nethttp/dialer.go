@@ -46,12 +46,10 @@ func (d *dialer) secure(ctx context.Context, network, address string) (net.Conn,
 		protocols = []string{"h2", "http/1.1"}
 	}
 	reach := d.connect
-	if d.proxy != nil {
-		if address == d.proxyAddress() {
-			protocols = nil
-		} else {
-			reach = d.tunnel
-		}
+	if d.isProxy(address) {
+		protocols = nil
+	} else if d.proxy != nil {
+		reach = d.tunnel
 	}
 	c, err := reach(ctx, network, address)
 	if err != nil {
@@ -64,8 +62,14 @@ func (d *dialer) secure(ctx context.Context, network, address string) (net.Conn,
 	if secured.ConnectionState().NegotiatedProtocol == "h2" {
 		return secured, nil
 	}
+	if d.isProxy(address) {
+		return newGuard(proxyConn{secured, d.proxy}, d.counters), nil
+	}
 	return newGuard(secured, d.counters), nil
 }
+
+// isProxy reports whether an address is that of the proxy.
+func (d *dialer) isProxy(address string) bool { return d.proxy != nil && address == d.proxyAddress() }
 
 func (d *dialer) proxyAddress() string {
 	_, address := dial.Target(d.proxy)
@@ -79,7 +83,7 @@ func (d *dialer) handshake(ctx context.Context, c net.Conn, address string, prot
 		return nil, err
 	}
 	config := d.config.Clone()
-	if d.proxy != nil && address == d.proxyAddress() {
+	if d.isProxy(address) {
 		config.Certificates = nil // the certificate is for the server
 	}
 	config.ServerName, config.NextProtos = host, protocols
@@ -88,9 +92,25 @@ func (d *dialer) handshake(ctx context.Context, c net.Conn, address string, prot
 	secured := tls.Client(c, config)
 	if err := secured.HandshakeContext(ctx); err != nil {
 		_ = c.Close()
-		return nil, fmt.Errorf("TLS handshake: %w", err)
+		err = fmt.Errorf("TLS handshake: %w", err)
+		if d.isProxy(address) {
+			err = policy.OfProxy(d.proxy, err)
+		}
+		return nil, err
 	}
 	return secured, nil
+}
+
+// proxyConn is a connection to a proxy with TLS, whose errors name the proxy.
+type proxyConn struct {
+	net.Conn
+	proxy *url.URL
+}
+
+// Read is Read of the connection. Of TLS 1.3 the alerts of the proxy's side of the handshake come here.
+func (c proxyConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	return n, policy.OfProxy(c.proxy, err)
 }
 
 // tunnel asks the proxy for a connection to a server.
@@ -102,9 +122,11 @@ func (d *dialer) tunnel(ctx context.Context, network, address string) (net.Conn,
 		return fail(err)
 	}
 	if d.proxy.Scheme == "https" {
-		if c, err = d.handshake(ctx, c, proxy, nil); err != nil {
+		secured, err := d.handshake(ctx, c, proxy, nil)
+		if err != nil {
 			return nil, err
 		}
+		c = proxyConn{secured, d.proxy}
 	}
 	if err := d.ask(c, address); err != nil {
 		_ = c.Close()

@@ -2,7 +2,6 @@ package nethttp
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -85,28 +84,6 @@ func ask(ctx context.Context, c *backends.Config, e backends.Endpoint, method, p
 
 var errNoHTTP = errors.New("the server sent bytes that are not an HTTP answer")
 
-// alerted reports whether the peer ended TLS with an alert.
-func alerted(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "remote error"
-}
-
-// remedyOfTLS returns what to do about a failed handshake.
-func remedyOfTLS(err error) string {
-	var invalid x509.CertificateInvalidError
-	var host x509.HostnameError
-	switch {
-	case alerted(err):
-		return "Check that the server uses TLS 1.2 or 1.3. If it requires a certificate of its clients, pass --client-cert"
-	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return "Renew the server's certificate, or set the clock of this machine"
-	case errors.As(err, &host):
-		return "Use a host name that the certificate contains, or give the server a certificate for this one"
-	}
-	return "Check that the server uses TLS on this port and that this machine trusts its certificate. Pass a private or " +
-		"self-signed certificate with --ca-file; --insecure-skip-verify skips the check"
-}
-
 // byTheProxy reports whether the proxy, or the connection to it, failed.
 func byTheProxy(err error) bool {
 	var op *net.OpError
@@ -117,12 +94,15 @@ func unreachable(ctx context.Context, method, url string, err error) error {
 	fault, try := backends.FaultUnreachable, "Check host and port, and that the server has finished loading"
 	reason := classify(ctx, err, false)
 	var late *policy.Deadline
+	var proxy *policy.ProxyTLSError
 	what, check := dial.Unresolved(err)
 	switch {
 	case what != "":
 		err, try = fmt.Errorf("%s", what), check
+	case errors.As(err, &proxy):
+		fault, err, try = backends.FaultTLS, proxy, proxy.Remedy()
 	case reason == backends.FailTLS:
-		fault, try = backends.FaultTLS, remedyOfTLS(err)
+		fault, try = backends.FaultTLS, policy.EndpointTLSRemedy(err)
 	case byTheProxy(err):
 		try = "Check --proxy: that the proxy runs there and can reach the endpoint"
 	case errors.As(context.Cause(ctx), &late):

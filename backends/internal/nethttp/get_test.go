@@ -39,6 +39,8 @@ func TestRemedies(t *testing.T) {
 	good, authority := serve("127.0.0.1", time.Hour)
 	other, itself := serve("127.0.0.2", time.Hour)
 	expired, old := serve("127.0.0.1", -time.Hour)
+	plain := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(plain.Close)
 	for _, c := range []struct {
 		name, url, file, proxy string
 		want, not              string
@@ -49,6 +51,14 @@ func TestRemedies(t *testing.T) {
 		{"not trusted", good, old, "", "unknown authority.*--ca-file", "Renew"},
 		{"no proxy, a server with TLS", good, authority, "http://127.0.0.1:1", "refused.*Check --proxy", "host and port"},
 		{"no proxy", "http://127.0.0.1:2", "", "http://127.0.0.1:1", "refused.*Check --proxy", "host and port"},
+		{"a proxy that is not trusted", "http://127.0.0.1:2", "", good,
+			"TLS with the proxy " + good + ": .*unknown authority.*the proxy uses TLS.*--ca-file", "the server"},
+		{"the same, before a server with TLS", other, old, good,
+			"TLS with the proxy " + good + ": .*unknown authority.*the proxy uses TLS.*--ca-file", "the server"},
+		{"a proxy with another name", "http://127.0.0.1:2", itself, other, "127.0.0.2.*in --proxy", "the server"},
+		{"a proxy with an old certificate", "http://127.0.0.1:2", old, expired, "Renew the proxy's", "the server"},
+		{"a proxy without TLS", "http://127.0.0.1:2", "", "https" + plain.URL[4:],
+			"TLS with the proxy https.*write --proxy " + plain.URL, "the server"},
 		{"no server", "http://127.0.0.1:1", "", "", "refused.*Check host and port", "--proxy"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

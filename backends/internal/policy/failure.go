@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -54,6 +55,10 @@ func Explain(reason backends.Reason, err error) string {
 	case backends.FailConnect:
 		return fmt.Sprintf("no connection: %v", err)
 	case backends.FailTLS:
+		var proxy *ProxyTLSError
+		if errors.As(err, &proxy) {
+			return fmt.Sprintf("the TLS connection failed: %v. %s", err, proxy.Remedy())
+		}
 		return fmt.Sprintf("the TLS connection failed: %v", err)
 	case backends.FailTruncated:
 		return fmt.Sprintf("the connection ended inside the answer: %v", err)

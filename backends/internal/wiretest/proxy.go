@@ -3,10 +3,13 @@ package wiretest
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -155,9 +158,52 @@ func (k *Contract) proxyFaults(t *testing.T) {
 			require.Len(t, r.Attempts, 2)
 		})
 	}
+	k.proxyTLSFaults(t)
 	_, err := k.Open(&backends.Config{Endpoints: []backends.Endpoint{{URL: "http://h"}},
 		Transport: backends.Transport{Proxy: "ftp://p"}})
 	require.ErrorContains(t, err, `the proxy "ftp://p" has the unsupported scheme`)
+}
+
+// proxyTLSFaults requires that a failure of TLS with an https proxy names the proxy and what to do about it, not the
+// endpoint.
+func (k *Contract) proxyTLSFaults(t *testing.T) {
+	trusted, _, err := ClientFiles(t.TempDir(), time.Now().Add(time.Hour))
+	require.NoError(t, err)
+	demanding, err := Demanding(ServerTLS(), trusted)
+	require.NoError(t, err)
+	old := demanding.Clone()
+	old.MaxVersion = tls.VersionTLS12
+	serve := func(config *tls.Config) string {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		return strings.Replace(RawOn(t, tls.NewListener(l, config), Answers(Streamed)), "http:", "https:", 1)
+	}
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	for _, c := range []struct {
+		name, proxy, text string
+		verify            bool
+	}{
+		{"no TLS at the proxy", strings.Replace(plain.URL, "http:", "https:", 1),
+			"first record.*write --proxy http://127", false},
+		{"a proxy that wants a certificate", serve(demanding), "certificate required.*--client-cert is for the endpoints", false},
+		{"the same with TLS 1.2", serve(old), "(handshake failure|bad certificate).*--client-cert is for the endpoints", false},
+		{"a proxy that is not trusted", serve(ServerTLS()), "unknown authority.*trusts its certificate.*--ca-file", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			config := Config(k.url("http://192.0.2.1:1"))
+			config.Proxy, config.InsecureSkipVerify = c.proxy, !c.verify
+			backend, err := k.Open(config)
+			require.NoError(t, err)
+			r := NewRecorder()
+			require.NoError(t, backend.Serve(t.Context(), NewQueries(2).End(), r))
+			for _, a := range r.Attempts {
+				require.Equal(t, backends.FailTLS, a.Reason, a.Detail)
+				require.Regexp(t, "TLS with the proxy "+c.proxy+": .*"+c.text, a.Detail)
+			}
+			require.Len(t, r.Attempts, 2)
+		})
+	}
 }
 
 // answeredTwice requires that answers that come twice are noticed through a proxy and through a tunnel too. With ids no
