@@ -3,10 +3,19 @@ package backends
 import (
 	"errors"
 	"fmt"
-	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"net/url"
 	"strings"
+
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
+
+// ProxyNotes returns the note of a record about the proxy; without a proxy it returns nil.
+func (t *Transport) ProxyNotes() []string {
+	if t.Proxy == "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("requests go through the proxy %s, and its time counts as the server's", t.Proxy)}
+}
 
 // ParseProxy parses the URL of an HTTP proxy: http or https, a host and a port. It returns nil for an empty text.
 func ParseProxy(text string) (*url.URL, error) {

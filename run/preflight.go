@@ -83,10 +83,7 @@ func (b *prober) preflight(ctx context.Context, samples []datasets.Sample, folde
 	if note := foreignPrompts(p, samples); note != "" {
 		pre.Notes = append(pre.Notes, note)
 	}
-	if c.Proxy != "" {
-		pre.Notes = append(pre.Notes, fmt.Sprintf("requests go through the proxy %s, and its time counts as the server's",
-			c.Proxy))
-	}
+	pre.Notes = append(pre.Notes, c.ProxyNotes()...)
 	pre.adapt(c)
 	return pre, b.expectLatency(pre, latencies, generate)
 }

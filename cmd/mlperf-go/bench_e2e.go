@@ -8,7 +8,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/run/rehearse"
 	"github.com/mlperf-go/mlperf-go/workload/bench"
@@ -81,6 +83,9 @@ func (cmd benchCommand) checkE2E(c *cli.Context, v *contract.Invocation, list []
 	for _, r := range list {
 		o, err := cmd.options(c, v, r)
 		if err != nil {
+			return err
+		}
+		if err := plan.CheckTransport(&backends.Config{Transport: o.Transport}); err != nil {
 			return err
 		}
 		if len(list) == 1 {

@@ -12,12 +12,12 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/contract"
 )
 
-// testFlags are the flags of the servers' metrics, of the live page, of the counters, of who may read the results and
-// of the servers' prefix caches: those of a LoadGen test.
+// testFlags are the flags of a LoadGen test that workloads share: those of the servers' metrics, of the live page, of
+// the counters, of who may read the results, of the servers' prefix caches and of the connections.
 func testFlags() []cli.Flag {
 	var flags []cli.Flag
 	for _, name := range []string{"metrics", "metrics-interval", "metrics-url", "live", "live-control", "serve-metrics",
-		"shared-output", "reset-cache", "http2"} {
+		"shared-output", "reset-cache", "ca-file", "client-cert", "client-key", "proxy", "http2", "insecure-skip-verify"} {
 		flags = append(flags, runSetting(name))
 	}
 	return flags

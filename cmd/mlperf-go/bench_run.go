@@ -18,6 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/run"
 	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/workload/bench"
 	"github.com/mlperf-go/mlperf-go/workload/contract"
@@ -84,9 +85,6 @@ func runFlags() []cli.Flag {
 		&cli.StringFlag{Name: "api-key", Category: serversGroup, Usage: "API key, sent as a bearer token"},
 		&cli.StringFlag{Name: "lb", Category: serversGroup, Value: "round-robin",
 			Usage: "which of several endpoints gets a request: round-robin, random, least-inflight, hash"},
-		&cli.StringFlag{Name: "ca-file", Category: serversGroup, Usage: "PEM file of additional certificate authorities to " +
-			"trust"},
-		&cli.BoolFlag{Name: "insecure-skip-verify", Category: serversGroup, Usage: "do not verify certificates"},
 		durationFlag(cli.GenericFlag{Name: "request-timeout", Category: serversGroup,
 			Usage: "maximum time for one answer; the profile's value takes precedence"}, time.Hour),
 		&cli.IntFlag{Name: "retries", Category: serversGroup, Usage: "further attempts if a request fails before the first " +
@@ -200,8 +198,7 @@ func (cmd benchCommand) options(c *cli.Context, v *contract.Invocation, r contra
 	o := &bench.Options{Profile: p, Endpoints: v.Values(contract.Endpoint), Backend: c.String("backend"),
 		Model: r.Model, Tokenizer: c.String("tokenizer"), APIKey: c.String("api-key"),
 		Balance: c.String("lb"), Retries: c.Int("retries"),
-		Transport: backends.Transport{CAFile: c.String("ca-file"), InsecureSkipVerify: c.Bool("insecure-skip-verify")},
-		Timeouts:  backends.Deadlines{RequestTimeout: c.Duration("request-timeout")}, Shards: c.Int("shards"),
+		Timeouts: backends.Deadlines{RequestTimeout: c.Duration("request-timeout")}, Shards: c.Int("shards"),
 		Force: c.Bool("force"), Command: cmd.commandLine(),
 		Environ: cmd.environ, Secrets: cmd.secrets}
 	e, err := flagSettings(c, testFlags())
@@ -211,7 +208,7 @@ func (cmd benchCommand) options(c *cli.Context, v *contract.Invocation, r contra
 	if o.MetricsURLs = e.Strings("metrics-url"); e.Bool("metrics") || len(o.MetricsURLs) > 0 {
 		o.MetricsEvery = e.Duration("metrics-interval")
 	}
-	o.ResetCache, o.Transport.HTTP2 = e.String("reset-cache"), e.Bool("http2")
+	o.ResetCache, o.Transport = e.String("reset-cache"), plan.Transport(e)
 	if e.Bool("shared-output") {
 		o.Access = atomicfile.Shared
 	}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -23,9 +22,9 @@ import (
 )
 
 // cmdServe starts a server that is not an inference server, and stores its URL in a variable: serve NAME
-// html|escape|redirect|hub|proxy|closed|later|ssh|tls|tokens|hidden URL|double URL|foreign URL. A hub serves the files
-// in the folder published to clients with its token. Tokens is a server's tokenizer behind TLS, whose certificate is in
-// the file NAME.pem.
+// html|escape|redirect|hub|proxy|closed|later|ssh|tls|tokens|hidden URL|double URL|foreign URL|certified URL|tunnels URL|
+// secure-tunnels URL. A hub serves the files in the folder published to clients with its token. Tokens is a server's
+// tokenizer behind TLS, whose certificate is in the file NAME.pem.
 func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 	handlers := map[string]http.HandlerFunc{
 		"html": func(w http.ResponseWriter, _ *http.Request) {
@@ -79,12 +78,15 @@ func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Setenv(args[0], greeter(ts))
 		return
 	}
-	if args[1] == "tokens" {
-		s := httptest.NewTLSServer(http.HandlerFunc(tokenize))
-		ts.Defer(s.Close)
-		certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
-		ts.Check(os.WriteFile(ts.MkAbs(args[0]+".pem"), certificate, 0o644))
-		ts.Setenv(args[0], s.URL)
+	switch args[1] {
+	case "tokens":
+		serveTLS(ts, args[0], httptest.NewUnstartedServer(http.HandlerFunc(tokenize)))
+		return
+	case "certified":
+		serveCertified(ts, args)
+		return
+	case "tunnels", "secure-tunnels":
+		serveTunnels(ts, args)
 		return
 	}
 	s := httptest.NewServer(handlers[args[1]])

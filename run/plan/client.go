@@ -58,20 +58,25 @@ func (cl *Client) Reach() (*backends.Config, error) {
 	c := cl.Config
 	config := &backends.Config{Endpoints: endpoints, Transport: Transport(c)}
 	config.ConnectTimeout = c.Duration("connect-timeout")
-	if _, err := backends.Authorities(config.CAFile); err != nil {
-		return nil, exit.Usage(exit.CodeCAFile, "Give the PEM file of the authority that signed the server's certificate",
+	return config, CheckTransport(config)
+}
+
+// CheckTransport rejects files of certificates that cannot be used, an invalid proxy, and a proxy for endpoints on Unix
+// sockets.
+func CheckTransport(c *backends.Config) error {
+	if _, err := backends.Authorities(c.CAFile); err != nil {
+		return exit.Usage(exit.CodeCAFile, "Give the PEM file of the authority that signed the server's certificate",
 			"--ca-file: %w", err)
 	}
-	if _, err := backends.ClientCertificates(config.ClientCert, config.ClientKey); err != nil {
-		return nil, exit.Usage(exit.CodeClientCert, "Give a certificate and its private key as PEM files",
-			"--client-cert: %w",
-			err)
+	if _, err := backends.ClientCertificates(c.ClientCert, c.ClientKey); err != nil {
+		return exit.Usage(exit.CodeClientCert, "Give a certificate and its private key as PEM files",
+			"--client-cert: %w", err)
 	}
-	if err := checkProxy(config); err != nil {
-		return nil, exit.Usage(exit.CodeProxy, "Give it as http://host:port, and no endpoint on a Unix socket with it",
+	if err := checkProxy(c); err != nil {
+		return exit.Usage(exit.CodeProxy, "Give it as http://host:port, and no endpoint on a Unix socket with it",
 			"--proxy: %w", err)
 	}
-	return config, nil
+	return nil
 }
 
 // Transport returns how connections to the endpoints of a configuration are made.

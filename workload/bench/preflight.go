@@ -13,6 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends/identify"
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
 	"github.com/mlperf-go/mlperf-go/run/exit"
+	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/tokenizer"
 	"github.com/mlperf-go/mlperf-go/workload/engine"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
@@ -64,7 +65,10 @@ func find(ctx context.Context, o *Options) (*target, error) {
 	if len(c.Endpoints) == 0 {
 		return nil, exit.Usage(exit.CodeEndpoint, "Write --endpoint-url http://host:port", "no endpoint is given")
 	}
-	t := &target{name: o.Backend, config: c}
+	if err := plan.CheckTransport(c); err != nil {
+		return nil, err
+	}
+	t := &target{name: o.Backend, config: c, notes: c.ProxyNotes()}
 	if err := t.choose(ctx); err != nil {
 		return nil, err
 	}
