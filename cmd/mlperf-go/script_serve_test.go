@@ -22,9 +22,9 @@ import (
 )
 
 // cmdServe starts a server that is not an inference server, and stores its URL in a variable: serve NAME
-// html|escape|redirect|hub|proxy|closed|later|ssh|tls|tokens|hidden URL|double URL|foreign URL|certified URL|tunnels URL|
-// secure-tunnels URL. A hub serves the files in the folder published to clients with its token. Tokens is a server's
-// tokenizer behind TLS, whose certificate is in the file NAME.pem.
+// html|escape|redirect|hub|proxy|closed|later|ssh|tls|tokens|hidden URL|double URL|foreign URL|certified URL|
+// tunnels URL|secure-tunnels URL. A hub serves the files in the folder published to clients with its token. Tokens is a
+// server's tokenizer behind TLS, whose certificate is in the file NAME.pem.
 func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 	handlers := map[string]http.HandlerFunc{
 		"html": func(w http.ResponseWriter, _ *http.Request) {

@@ -58,15 +58,15 @@ func (e *ProxyTLSError) Remedy() string {
 	case errors.As(e.Err, &record):
 		return "The proxy does not seem to use TLS on this port: write --proxy http://" + e.Proxy.Host
 	case alerted(e.Err):
-		return "Check that the proxy uses TLS 1.2 or 1.3 and requires no certificate of its clients: that of --client-cert " +
-			"is for the endpoints only"
+		return "Check that the proxy uses TLS 1.2 or 1.3 and requires no certificate of its clients: that of " +
+			"--client-cert is for the endpoints only"
 	case expired(e.Err):
 		return "Renew the proxy's certificate, or set the clock of this machine"
 	case wrongHost(e.Err):
 		return "Use a host name that the proxy's certificate contains in --proxy"
 	}
-	return "Check that the proxy uses TLS on this port (otherwise write --proxy http://" + e.Proxy.Host + ") and that this " +
-		"machine trusts its certificate. Pass a private or self-signed certificate with --ca-file; " +
+	return "Check that the proxy uses TLS on this port (otherwise write --proxy http://" + e.Proxy.Host +
+		") and that this machine trusts its certificate. Pass a private or self-signed certificate with --ca-file; " +
 		"--insecure-skip-verify skips the check"
 }
 

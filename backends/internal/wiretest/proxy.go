@@ -186,8 +186,8 @@ func (k *Contract) proxyTLSFaults(t *testing.T) {
 	}{
 		{"no TLS at the proxy", strings.Replace(plain.URL, "http:", "https:", 1),
 			"first record.*write --proxy http://127", false},
-		{"a proxy that wants a certificate", serve(demanding), "certificate required.*--client-cert is for the endpoints", false},
-		{"the same with TLS 1.2", serve(old), "(handshake failure|bad certificate).*--client-cert is for the endpoints", false},
+		{"a proxy that requires a certificate", serve(demanding), "certificate required.*--client-cert is for the", false},
+		{"the same with TLS 1.2", serve(old), "(handshake failure|bad certificate).*--client-cert is for the", false},
 		{"a proxy that is not trusted", serve(ServerTLS()), "unknown authority.*trusts its certificate.*--ca-file", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
