@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
@@ -27,6 +28,9 @@ func (t *trial) finish(o *engine.Outcome, process hostinfo.Process, drift time.D
 	if p.Load.Sweep != nil { // the profile in the folder gets the stages that took place
 		own := *p
 		own.Load.Sweep, own.Load.Stages = nil, o.Stages
+		if o.Ended == nil { // over_saturation may have ended the sweep
+			own.Load.Stages = o.Stages[:len(o.Spans)]
+		}
 		if t.Profile, p = &own, &own; len(o.Stages) > 0 {
 			if err := t.keepProfile(); err != nil {
 				return nil, err
@@ -77,9 +81,10 @@ func (r *Record) describe(t *trial, o *engine.Outcome, traffic *backends.Traffic
 		s := &t.Profile.Load.Stages[span.Stage]
 		r.Stages = append(r.Stages, Stage{Span: span, Name: s.Name, Arrival: s.Arrival, Rate: s.Rate,
 			Concurrency: s.Concurrency, Warmup: s.Warmup, Probe: span.Stage < o.Probes})
-		if span.Stopped != "" && o.Ended == nil {
-			r.Notes = append(r.Notes, "a stage was ended early: "+span.Stopped)
-		}
+		r.noteEnd(o, &r.Stages[len(r.Stages)-1])
+	}
+	if n := len(o.Stages) - len(o.Spans); n > 0 && o.Ended == nil {
+		r.Notes = append(r.Notes, fmt.Sprintf("load.over_saturation.scope: all: %d further stages were not begun", n))
 	}
 	for i, probe := range t.probes {
 		e := Endpoint{URL: probe.URL, Server: probe.Server, Version: probe.Version, Connections: traffic.Connections[i]}
@@ -87,6 +92,17 @@ func (r *Record) describe(t *trial, o *engine.Outcome, traffic *backends.Traffic
 			e.PrefixCache = t.caches[i]
 		}
 		r.Endpoints = append(r.Endpoints, e)
+	}
+}
+
+// noteEnd adds a note about a stage that was ended early, or whose server was over-saturated.
+func (r *Record) noteEnd(o *engine.Outcome, s *Stage) {
+	switch {
+	case s.Stopped != "" && o.Ended == nil:
+		r.Notes = append(r.Notes, "stage "+nameOf(s)+" was ended early: "+s.Stopped)
+	case s.SaturatedNS > 0:
+		r.Notes = append(r.Notes, fmt.Sprintf("stage %s: the server was over-saturated from %.1f s on", nameOf(s),
+			time.Duration(s.SaturatedNS-s.StartNS).Seconds()))
 	}
 }
 
@@ -245,7 +261,11 @@ func verdict(e *record.Evidence, r *Record) (record.Verdict, []record.Cause) {
 		return record.Interrupted, append([]record.Cause{{Code: record.CodeInterrupted,
 			Text: "the run was ended early: " + e.Ended.Error()}}, causes...)
 	}
+	isSweep := slices.ContainsFunc(r.Stages, func(s Stage) bool { return s.Probe })
 	for _, s := range r.Stages {
+		if isSweep && s.BySaturation { // a sweep looks for the load that the server cannot take
+			continue
+		}
 		if s.Stopped != "" && e.Ended == nil {
 			causes = append(causes, record.Cause{Code: record.CodeFailedSamples,
 				Text: "stage " + nameOf(&s) + " was ended early: " + s.Stopped, Value: s.Unsent})

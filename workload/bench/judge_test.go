@@ -62,3 +62,29 @@ func TestRehearsedData(t *testing.T) {
 		Images: &profile.Images{Count: stages, Resolutions: []profile.Resolution{{Width: rehearsedPixels,
 			Height: rehearsedPixels}}}}, d)
 }
+
+// A stage that over-saturation ended makes a run INVALID, unless it belongs to a sweep, which looks for that load.
+func TestVerdictOfOverSaturation(t *testing.T) {
+	ended := Stage{Span: engine.Span{Stage: 1, Stopped: "too much", Unsent: 7, BySaturation: true, SaturatedNS: 5}}
+	failed := ended
+	failed.BySaturation = false
+	probe := Stage{Probe: true, Warmup: true}
+	for name, c := range map[string]struct {
+		stages []Stage
+		want   []string
+	}{
+		"stages":           {[]Stage{{}, ended}, []string{"stage 1 was ended early: too much"}},
+		"sweep":            {[]Stage{probe, ended}, nil},
+		"failure of sweep": {[]Stage{probe, failed}, []string{"stage 1 was ended early: too much"}},
+	} {
+		r := &Record{Measured: &measure.Measured{Stages: []measure.Part{{}}}, Stages: c.stages}
+		r.Measured.Stages[0].Requests = measure.Counts{Total: 1, OK: 1, Measured: 1}
+		r.Measured.Total.Requests = r.Measured.Stages[0].Requests
+		_, causes := verdict(evidence(r, profile.Defaults(), nil), r)
+		var texts []string
+		for _, cause := range causes {
+			texts = append(texts, cause.Text)
+		}
+		require.Equal(t, c.want, texts, name)
+	}
+}

@@ -168,6 +168,9 @@ func (r *Record) addStages(stages []Stage, aheadNS int64) {
 	for i, s := range stages {
 		s.StartNS -= aheadNS
 		s.EndNS -= aheadNS
+		if s.SaturatedNS > 0 {
+			s.SaturatedNS -= aheadNS
+		}
 		if i == len(r.Stages) {
 			r.Stages = append(r.Stages, s)
 			continue
@@ -177,6 +180,10 @@ func (r *Record) addStages(stages []Stage, aheadNS int64) {
 		to.Requests += s.Requests
 		to.Unsent += s.Unsent
 		to.Stopped = cmp.Or(to.Stopped, s.Stopped)
+		to.BySaturation = to.BySaturation || s.BySaturation
+		if to.SaturatedNS == 0 || s.SaturatedNS > 0 && s.SaturatedNS < to.SaturatedNS {
+			to.SaturatedNS = s.SaturatedNS
+		}
 	}
 }
 

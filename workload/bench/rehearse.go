@@ -60,7 +60,7 @@ func shrinkLoad(l *profile.Load) {
 	}
 	if s := l.Sweep; s != nil {
 		s.Stages, s.StageDuration, s.Requests = rehearsedStages, 200*time.Millisecond, rehearsedRequests
-		s.Timeout, s.InFlight = 0, rehearsedUsers
+		s.Timeout, s.InFlight, s.Ramp = 0, rehearsedUsers, 0
 	}
 	if l.Trace != nil {
 		l.Trace.Scale = 1e-3

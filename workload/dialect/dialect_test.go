@@ -202,7 +202,7 @@ func TestGuideLLM(t *testing.T) {
 	}
 	p, err = parse("guidellm", "target: http://h:1\ndata: {prompt_tokens: 9, output_tokens: 5, turns: 4, samples: 7}\n")
 	require.NoError(t, err)
-	require.Equal(t, 10, p.Load.Sweep.Stages)
+	require.Equal(t, 8, p.Load.Sweep.Stages)
 	require.Equal(t, profile.Conversations, p.Data.Kind)
 	require.Equal(t, 7, p.Data.Rows)
 }

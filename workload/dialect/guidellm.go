@@ -3,6 +3,7 @@ package dialect
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -138,14 +139,49 @@ type glConstraint struct {
 	Minimum int       `yaml:"minimum" is:">=0"`
 	Scope   string    `yaml:"stopping_scope" one:"current all"`
 
-	Mode       string  `yaml:"mode" one:"enforce monitor"`
-	MinSeconds float64 `yaml:"min_seconds"`
-	MaxWindow  float64 `yaml:"max_window_seconds"`
-	MoE        float64 `yaml:"moe_threshold"`
-	TTFT       float64 `yaml:"minimum_ttft"`
-	MaxRatio   float64 `yaml:"maximum_window_ratio"`
-	MinSize    int     `yaml:"minimum_window_size"`
-	Confidence float64 `yaml:"confidence"`
+	glSaturation `yaml:",inline"`
+}
+
+// glSaturation has the keys of the constraint over_saturation (guidellm 0.8.1, schemas/scheduler/constraints).
+type glSaturation struct {
+	Mode       string   `yaml:"mode" one:"enforce monitor"`
+	Enabled    *bool    `yaml:"enabled"` // of versions before 0.7
+	MinSeconds *float64 `yaml:"min_seconds" is:"0..1e7"`
+	MaxWindow  *float64 `yaml:"max_window_seconds" is:"0..1e7"`
+	MoE        *float64 `yaml:"moe_threshold" is:">=0"`
+	TTFT       *float64 `yaml:"minimum_ttft" is:"0..1e7"`
+	MaxRatio   *float64 `yaml:"maximum_window_ratio" is:"0..1"`
+	MinSize    *int     `yaml:"minimum_window_size" is:">=0"`
+	Confidence *float64 `yaml:"confidence" is:"0..1"`
+}
+
+// of returns the rule. A limit of 0, which the profile reads as its default, becomes the smallest value above it.
+func (s *glSaturation) of(scope string) *profile.Saturation {
+	duration := func(v *float64) time.Duration {
+		if v == nil {
+			return 0
+		}
+		return max(seconds(*v), 1)
+	}
+	number := func(v *float64) float64 {
+		if v == nil {
+			return 0
+		}
+		return max(*v, math.SmallestNonzeroFloat64)
+	}
+	rule := &profile.Saturation{Mode: s.Mode, MinTime: duration(s.MinSeconds), TTFT: duration(s.TTFT),
+		Window: duration(s.MaxWindow), WindowShare: number(s.MaxRatio), Margin: number(s.MoE),
+		Confidence: min(number(s.Confidence), 1-1e-9)}
+	if s.MinSize != nil {
+		rule.MinPoints = max(*s.MinSize, 1)
+	}
+	if s.Enabled != nil && !*s.Enabled {
+		rule.Mode = "monitor"
+	}
+	if scope == "all" {
+		rule.Scope = profile.AllStages
+	}
+	return rule
 }
 
 type glLimit string
@@ -334,46 +370,61 @@ func (s *glSpec) translate(t *translation) {
 	}
 }
 
+// defaultInFlight is how many requests guidellm has in flight at most (settings.py of 0.8.1).
+const defaultInFlight = 10240
+
 // stages returns a stage for each strategy of the profile.
 func (s *glSpec) stages(t *translation) (stages []profile.Stage) {
 	p := &s.Profile
-	stage := func(arrival profile.Arrival, rate float64, users int) {
-		one := profile.Stage{Arrival: arrival, Rate: rate, Concurrency: users}
-		if p.Rampup > 0 && arrival != profile.Burst {
-			one.Ramp = &profile.Ramp{Shape: "linear", Over: seconds(p.Rampup)}
-		}
-		stages = append(stages, one)
+	var ramp *profile.Ramp
+	if p.Rampup > 0 {
+		ramp = &profile.Ramp{Shape: "linear", Over: seconds(p.Rampup)}
 	}
 	t.Load.Sweep = nil
 	switch p.Kind {
 	case "synchronous":
-		stage(profile.Closed, 0, 1)
+		stages = append(stages, profile.Stage{Arrival: profile.Closed, Concurrency: 1})
 	case "concurrent":
 		for _, n := range p.Streams {
-			stage(profile.Closed, 0, n)
+			stages = append(stages, profile.Stage{Arrival: profile.Closed, Concurrency: n, Ramp: ramp})
 		}
 	case "throughput":
-		stage(profile.Burst, 0, p.MaxConcurrency)
+		stages = append(stages, profile.Stage{Arrival: profile.Burst, Concurrency: p.MaxConcurrency})
+		if p.MaxConcurrency > 0 { // guidellm has no ramp without it
+			stages[0].Ramp = ramp
+		}
 	case "replay":
-		stage(profile.Trace, 0, p.MaxConcurrency)
-	case "constant", "async", "poisson":
+		stages = append(stages, profile.Stage{Arrival: profile.Trace, Concurrency: p.MaxConcurrency})
+	case "constant", "async":
 		for _, r := range p.Rate {
-			stage(map[bool]profile.Arrival{true: profile.Poisson, false: profile.Constant}[p.Kind == "poisson"], r,
-				p.MaxConcurrency)
+			stages = append(stages, profile.Stage{Arrival: profile.Constant, Rate: r, Concurrency: p.MaxConcurrency,
+				Ramp: ramp})
+		}
+	case "poisson":
+		for _, r := range p.Rate {
+			stages = append(stages, profile.Stage{Arrival: profile.Poisson, Rate: r, Concurrency: p.MaxConcurrency})
 		}
 	default: // a sweep is guidellm's default
-		t.Load.Sweep = &profile.Sweep{Kind: "linear", Stages: or(p.SweepSize, 10), Probe: "throughput",
+		const probes = 2 // one request at a time, and as many as possible
+		t.Load.Sweep = &profile.Sweep{Kind: "linear", Stages: max(1, or(p.SweepSize, 10)-probes), Probe: "throughput",
 			Arrival: profile.Arrival(cmp.Or(p.Strategy, "constant")), InFlight: cmp.Or(p.MaxConcurrency, 512),
-			StageDuration: 30 * time.Second}
-	}
-	if p.Rampup > 0 && (t.Load.Sweep != nil || p.Kind == "throughput") {
-		t.fail("profile.rampup_duration", "this program has no ramp in a stage of kind %s; remove it, or use "+
-			"kind constant, poisson or concurrent", cmp.Or(p.Kind, "sweep"))
+			StageDuration: 30 * time.Second, Ramp: seconds(p.Rampup)}
 	}
 	if len(stages) == 0 && t.Load.Sweep == nil {
 		t.fail("profile", "kind %s needs %s", p.Kind, map[bool]string{true: "streams", false: "rate"}[p.Kind == "concurrent"])
 	}
+	if isUsed := p.Kind != "synchronous" && p.Kind != "replay" && p.Kind != "poisson" &&
+		(p.Kind != "throughput" || p.MaxConcurrency > 0); p.Rampup > 0 && !isUsed {
+		t.notes.add("profile.rampup_duration: not read; guidellm has no ramp in a stage of kind %s%s", p.Kind,
+			map[bool]string{true: " without max_concurrency"}[p.Kind == "throughput"])
+	}
 	s.limit(stages, t)
+	for i := range stages {
+		// With a duration, it is as if each of so many users sent the next request at once.
+		if one := &stages[i]; one.Arrival == profile.Burst && one.Duration > 0 {
+			one.Arrival, one.Concurrency = profile.Closed, cmp.Or(one.Concurrency, defaultInFlight)
+		}
+	}
 	return stages
 }
 
@@ -400,7 +451,11 @@ func (s *glSpec) limit(stages []profile.Stage, t *translation) {
 		case "max_error_rate", "max_global_error_rate":
 			t.Load.ErrorRate = c.Rate
 		case "over_saturation":
-			t.notes.add("constraints.over_saturation: not read; stages run to their end")
+			if !t.API.Stream {
+				t.notes.add("constraints.over_saturation: not read; answers come as a whole, without a first token")
+				continue
+			}
+			t.Load.Saturation = c.of(c.Scope)
 		}
 	}
 }

@@ -100,7 +100,11 @@ var flatForms = []flatForm{
 		"  constraints: [{kind: max_requests, count: 9}]\n  profile:\n", "kind: poisson\nrate: 2\n", "    ",
 		map[string]string{"warmup": "{percent: 0.2}", "cooldown": "{mode: requests, value: 3}", "kind": "constant"},
 		map[string]string{"streams": "kind: concurrent\nstreams: 2\n", "sweep_size": "kind: sweep\n",
-			"strategy_type": "kind: sweep\n"}, []string{"time_scale", "random_seed"}},
+			"strategy_type": "kind: sweep\n", "rampup_duration": "kind: concurrent\nstreams: 2\n"},
+		[]string{"time_scale", "random_seed"}},
+	{"guidellm", glSaturation{}, glHead + "  profile: {kind: constant, rate: 2}\n" +
+		"  data: [{prompt_tokens: 20, output_tokens: 30}]\n  constraints:\n  - {kind: max_requests, count: 9}\n  -\n",
+		"kind: over_saturation\n", "    ", map[string]string{"enabled": "false"}, nil, nil},
 }
 
 const (

@@ -109,7 +109,7 @@ func TestLoadsOfGuideLLM(t *testing.T) {
 		"synchronous": {{Arrival: profile.Closed, Concurrency: 1}},
 		"'concurrent', streams: [2, 3, 4]": {{Arrival: profile.Closed, Concurrency: 2},
 			{Arrival: profile.Closed, Concurrency: 3}, {Arrival: profile.Closed, Concurrency: 4}},
-		"throughput, max_concurrency: 9":         {{Arrival: profile.Burst, Concurrency: 9}},
+		"throughput, max_concurrency: 9":         {{Arrival: profile.Closed, Concurrency: 9}},
 		"constant, rate: 5":                      {{Arrival: profile.Constant, Rate: 5}},
 		"poisson, rate: [5], max_concurrency: 2": {{Arrival: profile.Poisson, Rate: 5, Concurrency: 2}},
 	} {
@@ -122,7 +122,7 @@ func TestLoadsOfGuideLLM(t *testing.T) {
 		require.Equal(t, 4, p.Load.MaxErrors)
 		require.EqualValues(t, .5, p.Load.ErrorRate)
 	}
-	sweep := profile.Sweep{Kind: "linear", Stages: 10, Probe: "throughput", Arrival: profile.Constant, InFlight: 512,
+	sweep := profile.Sweep{Kind: "linear", Stages: 8, Probe: "throughput", Arrival: profile.Constant, InFlight: 512,
 		StageDuration: 30 * time.Second}
 	require.Equal(t, &sweep, parsed("sweep", "").Load.Sweep)
 	sweep.StageDuration = 6 * time.Second

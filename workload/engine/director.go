@@ -28,15 +28,19 @@ type director struct {
 	active   queues // that this stage uses
 	kind     kind
 	breakers breakers
-	users    atomic.Bool // the stage is closed: users of a queue send the next requests by themselves
-	base     int64       // wall ns of the stage's start; 0: it has not started
-	pending  []*slot     // prepared before the start
-	spans    []Span
-	rows     int // number of the next stage's first prompt
-	seqs     int // number of the next stage's first request, if this is a part of a workload
-	ended    []*slot
-	hasPart  bool // a stage has a request for this part
-	stopping bool // the stage issues nothing more
+	// saturation is the rule of the present stage; nil: it has none. first collects what it needs.
+	saturation *saturation
+	first      *firstTokens
+	firsts     []firstToken
+	users      atomic.Bool // the stage is closed: users of a queue send the next requests by themselves
+	base       int64       // wall ns of the stage's start; 0: it has not started
+	pending    []*slot     // prepared before the start
+	spans      []Span
+	rows       int // number of the next stage's first prompt
+	seqs       int // number of the next stage's first request, if this is a part of a workload
+	ended      []*slot
+	hasPart    bool // a stage has a request for this part
+	stopping   bool // the stage issues nothing more
 
 	sessionIDs int   // so far
 	cancelled  int64 // when the director saw the end of its context; 0: not yet
@@ -74,13 +78,17 @@ const (
 )
 
 func (d *director) open() error {
+	if d.Profile.Load.Saturation != nil {
+		d.first = &firstTokens{}
+	}
 	for range d.Backends {
 		q, err := newQueue(d.now, d.notify)
 		if err != nil {
 			return err
 		}
 		d.queues = append(d.queues, q)
-		d.sinks = append(d.sinks, &sink{table: &d.table, queue: q, now: d.now, failed: d.Failed, isUsers: d.users.Load})
+		d.sinks = append(d.sinks, &sink{table: &d.table, queue: q, now: d.now, failed: d.Failed, isUsers: d.users.Load,
+			first: d.first})
 	}
 	return nil
 }
@@ -108,6 +116,9 @@ func (d *director) run() error {
 		if err := d.runStage(i); err != nil {
 			return fmt.Errorf("stage %d: %w", i, err)
 		}
+		if d.endsAll() {
+			return nil
+		}
 		if sweep != nil && i == len(d.stages)-1 && d.ctx.Err() == nil { // else the probes may have sent nothing
 			low, high := d.limits(sweep)
 			d.stages, sweep = append(d.stages, swept(sweep, low, high)...), nil
@@ -128,7 +139,7 @@ func (d *director) pause(long time.Duration) bool {
 func (d *director) runStage(i int) error {
 	d.stage, d.profile, d.base, d.stopping = i, &d.stages[i], 0, false
 	d.live[liveStage].Store(int64(i))
-	d.breakers = newBreakers(&d.Profile.Load, d.profile)
+	d.breakers, d.saturation = newBreakers(&d.Profile.Load, d.profile), newSaturation(&d.Profile.Load, d.profile)
 	if err := d.choose(); err != nil {
 		return err
 	}
@@ -138,15 +149,19 @@ func (d *director) runStage(i int) error {
 		if err := d.collect(); err != nil {
 			return err
 		}
-		why := d.breakers.open(d.now(), d.base)
+		why, bySaturation := d.breakers.open(d.now(), d.base), false
+		if why == "" {
+			why = d.saturated(!fed || d.hasUnsent())
+			bySaturation = why != ""
+		}
 		if d.ctx.Err() != nil {
-			why = context.Cause(d.ctx).Error()
+			why, bySaturation = context.Cause(d.ctx).Error(), false
 		}
 		if d.ctx.Err() != nil && d.abandoned() {
 			break
 		}
 		if why != "" && span.Stopped == "" {
-			span.Stopped, fed, d.stopping = why, true, true
+			span.Stopped, span.BySaturation, fed, d.stopping = why, bySaturation, true, true
 			span.Unsent = d.drop()
 		}
 		if !fed {
@@ -170,8 +185,16 @@ func (d *director) runStage(i int) error {
 	d.users.Store(false)
 	d.drop()
 	span.EndNS, span.Requests = d.now(), d.live[liveEnded].Load()-before
+	if d.saturation != nil {
+		span.SaturatedNS = d.saturation.atNS
+	}
 	d.spans = append(d.spans, span)
 	return nil
+}
+
+// endsAll reports whether the last stage was ended because its server was over-saturated, and the others with it.
+func (d *director) endsAll() bool {
+	return d.spans[len(d.spans)-1].BySaturation && d.saturation.Scope == profile.AllStages
 }
 
 // choose sets the kind of the stage, its queues and their limits.
@@ -355,6 +378,22 @@ func (d *director) sleep() {
 		time.Sleep(time.Millisecond) // the loops cancel what is in flight
 	case <-d.look.C:
 	}
+}
+
+// hasUnsent reports whether prepared requests are going to be sent.
+func (d *director) hasUnsent() bool {
+	if long := d.profile.Duration; d.users.Load() && long > 0 && d.now() >= d.base+int64(long) {
+		return false
+	}
+	for _, q := range d.active {
+		q.mu.Lock()
+		n := q.waiting()
+		q.mu.Unlock()
+		if n > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // drop removes queued requests that were not sent, and returns their number.

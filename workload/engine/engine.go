@@ -81,6 +81,11 @@ type Span struct {
 	Requests int64  `json:"requests"`
 	Unsent   int64  `json:"unsent,omitempty"`  // that were due and not sent, because the stage was ended
 	Stopped  string `json:"stopped,omitempty"` // why the stage was ended early; empty: it was not
+	// SaturatedNS is when the server was found to be over-saturated, in ns of the wall clock; 0: it was not, or the load
+	// has no over_saturation.
+	SaturatedNS int64 `json:"saturated_ns,omitempty"`
+	// BySaturation is true if the stage was ended early for that reason.
+	BySaturation bool `json:"stopped_by_saturation,omitempty"`
 }
 
 // Outcome is the result of a run, in addition to its event log.

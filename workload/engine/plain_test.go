@@ -439,6 +439,10 @@ func TestProbesOfASweep(t *testing.T) {
 	} {
 		require.Equal(t, c.want, probes(&c.sweep))
 	}
+	ramped := loops(9, long)
+	ramped[1].Ramp = &profile.Ramp{Shape: "linear", Over: time.Second}
+	require.Equal(t, ramped,
+		probes(&profile.Sweep{Probe: "throughput", InFlight: 9, StageDuration: long, Ramp: time.Second}))
 	require.Len(t, swept(&profile.Sweep{Kind: "linear"}, 1, 2), 5)
 	require.Equal(t, []float64{8}, rates(swept(&profile.Sweep{Kind: "linear", Stages: 1}, 1, 8)))
 }

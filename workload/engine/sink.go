@@ -1,5 +1,5 @@
 // HOT PATH: FirstToken and Tokens run once a token, Complete once a request. No allocation once the buffers have their
-// size, and no lock but that of the queue.
+// size, and no lock but that of the queue, and that of the first tokens if the load has over_saturation.
 
 package engine
 
@@ -17,6 +17,7 @@ type sink struct {
 	now     func() int64
 	failed  func(backends.Attempt)
 	isUsers func() bool // the stage is closed
+	first   *firstTokens
 	report  ledger.Batch
 }
 
@@ -27,6 +28,9 @@ func (k *sink) FirstToken(q loadgen.Query, tokens []int32, atNS int64) {
 	s := k.table.at(q.Seq)
 	s.rec.Events = append(s.rec.Events, eventlog.Event{AtNS: atNS, Tokens: 1})
 	s.more = max(len(tokens)-1, 0)
+	if k.first != nil {
+		k.first.add(firstToken{q.IssuedNS, atNS})
+	}
 }
 
 // Tokens adds an event.

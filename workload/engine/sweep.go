@@ -31,10 +31,13 @@ func probes(s *profile.Sweep) []profile.Stage {
 		if most == 0 {
 			most = sweepInFlight
 		}
-		return []profile.Stage{
-			{Name: "synchronous", Arrival: profile.Closed, Concurrency: 1, Duration: long, Warmup: true},
-			{Name: "throughput", Arrival: profile.Closed, Concurrency: most, Duration: long, Warmup: true},
+		throughput := profile.Stage{Name: "throughput", Arrival: profile.Closed, Concurrency: most, Duration: long,
+			Warmup: true}
+		if s.Ramp > 0 {
+			throughput.Ramp = &profile.Ramp{Shape: "linear", Over: s.Ramp}
 		}
+		return []profile.Stage{
+			{Name: "synchronous", Arrival: profile.Closed, Concurrency: 1, Duration: long, Warmup: true}, throughput}
 	}
 	n, timeout := s.Requests, s.Timeout
 	if n == 0 {
@@ -47,7 +50,8 @@ func probes(s *profile.Sweep) []profile.Stage {
 		Requests: n, Timeout: timeout, Warmup: true}}
 }
 
-// swept returns the stages of a sweep between the limits that its probes found.
+// swept returns the stages of a sweep between the limits that its probes found. The first stage after the probe
+// throughput is above the lower limit, at which its synchronous stage ran (guidellm 0.8.1, profiles/sweep.py).
 func swept(s *profile.Sweep, low, high float64) []profile.Stage {
 	n := s.Stages
 	if n == 0 {
@@ -56,7 +60,10 @@ func swept(s *profile.Sweep, low, high float64) []profile.Stage {
 	stages := make([]profile.Stage, n)
 	for i := range stages {
 		share := 1.0
-		if n > 1 {
+		switch {
+		case s.Probe == "throughput":
+			share = float64(i+1) / float64(n)
+		case n > 1:
 			share = float64(i) / float64(n-1)
 		}
 		rate := low + share*(high-low)
@@ -64,7 +71,7 @@ func swept(s *profile.Sweep, low, high float64) []profile.Stage {
 			rate = low + high - math.Exp(math.Log(low)*share+math.Log(high)*(1-share))
 		}
 		stages[i] = profile.Stage{Arrival: cmp.Or(s.Arrival, profile.Constant),
-			Rate: max(math.Round(rate*100)/100, 0.01), Duration: s.StageDuration}
+			Rate: max(math.Round(rate*100)/100, 0.01), Duration: s.StageDuration, Concurrency: s.InFlight}
 	}
 	return stages
 }

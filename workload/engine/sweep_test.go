@@ -20,6 +20,8 @@ func rates(stages []profile.Stage) (list []float64) {
 func TestSweptRates(t *testing.T) {
 	require.Equal(t, []float64{1, 25.75, 50.5, 75.25, 100},
 		rates(swept(&profile.Sweep{Kind: "linear", Stages: 5}, 1, 100)))
+	require.Equal(t, []float64{20.8, 40.6, 60.4, 80.2, 100}, // linspace(1, 100, 6)[1:]
+		rates(swept(&profile.Sweep{Kind: "linear", Stages: 5, Probe: "throughput"}, 1, 100)))
 	// 1 + 100 - geomspace(100, 1, 5)
 	require.Equal(t, []float64{1, 69.38, 91, 97.84, 100},
 		rates(swept(&profile.Sweep{Kind: "geometric", Stages: 5}, 1, 100)))
@@ -46,8 +48,9 @@ func TestSweep(t *testing.T) {
 	require.NotEmpty(t, all)
 	require.Len(t, o.Stages, 4)
 	require.Len(t, o.Spans, 4)
-	require.InDelta(t, 45, o.Stages[2].Rate, 20, "one request at a time")
+	require.InDelta(t, 112, o.Stages[2].Rate, 50, "halfway from 45, which is one request at a time")
 	require.InDelta(t, 180, o.Stages[3].Rate, 80, "four at a time")
+	require.Equal(t, 4, o.Stages[3].Concurrency)
 	require.True(t, o.Stages[1].Warmup)
 	require.False(t, o.Stages[3].Warmup)
 }

@@ -149,7 +149,7 @@ var arrivals = map[Arrival]struct{ needs, may []string }{
 	Gamma:          {[]string{rateKey, lengthKey, shapeKey}, []string{rampKey, usersKey}},
 	Scattered:      {[]string{rateKey, timeKey}, []string{usersKey}},
 	PoissonSeconds: {[]string{rateKey, timeKey}, []string{usersKey}},
-	Burst:          {[]string{lengthKey}, []string{usersKey}},
+	Burst:          {[]string{countKey}, []string{usersKey, rampKey}},
 	Closed:         {[]string{usersKey, lengthKey}, []string{thinkKey, rampKey}},
 	Trace:          {nil, []string{timeKey, countKey, usersKey}},
 	Sessions:       {[]string{usersKey}, []string{rateKey, countKey, timeKey}},
@@ -176,6 +176,9 @@ func (s *Stage) check(wrong errorf, key string) error {
 		if s.has(k) && !strings.Contains(" "+allowed+" ", " "+k+" ") {
 			return wrong(key+"."+k, "arrival %s has no use for %s; remove it", s.Arrival, k)
 		}
+	}
+	if s.Ramp != nil && s.Arrival == Burst && (s.Concurrency == 0 || s.Ramp.Over == 0) {
+		return wrong(key+".ramp", "the ramp of a burst needs concurrency and over")
 	}
 	if s.Ramp != nil && s.Ramp.Shape == "exponential" && s.Ramp.From <= 0 {
 		return wrong(key+".ramp.from", "an exponential ramp needs a start above 0")
@@ -205,6 +208,9 @@ func (l *Load) check(wrong errorf) error {
 		if (b.Consecutive > 0) == (b.Rate > 0) || b.Rate > 0 && b.Window <= 0 {
 			return wrong(at("load.breakers", i), "give either consecutive, or rate and window")
 		}
+	}
+	if s := l.Saturation; s != nil && s.Confidence == 1 {
+		return wrong("load.over_saturation.confidence", "it must be below 1")
 	}
 	return nil
 }
@@ -284,6 +290,9 @@ func (p *Profile) checkStreams(wrong errorf) error {
 	}
 	if p.Load.Slow != nil {
 		return wrong("load.slow", "answers come as a whole; set api.stream")
+	}
+	if p.Load.Saturation != nil {
+		return wrong("load.over_saturation", "answers come as a whole, without a first token; set api.stream")
 	}
 	return nil
 }

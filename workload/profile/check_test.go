@@ -99,6 +99,11 @@ func TestChecksOfLoads(t *testing.T) {
 		{Load{Stages: stages, Slow: &Slow{Rate: good}}, ""},
 		{Load{Stages: stages, Slow: &Slow{Rate: low}}, "load.slow.tokens_per_s"},
 		{Load{Stages: stages, Slow: &Slow{Pause: low}}, "load.slow.pause"},
+		{Load{Stages: stages, Saturation: &Saturation{}}, ""},
+		{Load{Stages: stages, Saturation: &Saturation{Confidence: 1}}, "load.over_saturation.confidence"},
+		{Load{Stages: []Stage{{Arrival: Burst, Requests: 1, Ramp: &Ramp{Over: 1}}}}, "load.stages.0.ramp"},
+		{Load{Stages: []Stage{{Arrival: Burst, Requests: 1, Concurrency: 2, Ramp: &Ramp{}}}}, "load.stages.0.ramp"},
+		{Load{Stages: []Stage{{Arrival: Burst, Requests: 1, Concurrency: 2, Ramp: &Ramp{Over: 1}}}}, ""},
 	} {
 		requireKey(t, c.key, c.load.check(keyed), c.load)
 	}
@@ -118,7 +123,7 @@ func TestChecksOfStages(t *testing.T) {
 		Gamma:          {[]string{rateKey, timeKey, shapeKey}, []string{countKey, rampKey, usersKey}},
 		Scattered:      {[]string{rateKey, timeKey}, []string{usersKey}},
 		PoissonSeconds: {[]string{rateKey, timeKey}, []string{usersKey}},
-		Burst:          {[]string{countKey}, []string{timeKey, usersKey}},
+		Burst:          {[]string{countKey}, []string{usersKey}},
 		Closed:         {[]string{usersKey, timeKey}, []string{countKey, thinkKey, rampKey}},
 		Trace:          {nil, []string{timeKey, countKey, usersKey}},
 		Sessions:       {[]string{usersKey}, []string{rateKey, countKey, timeKey}},
@@ -176,4 +181,13 @@ func TestChecksOfAPIs(t *testing.T) {
 	} {
 		requireKey(t, c.key, c.api.check(keyed), c.api)
 	}
+}
+
+// Answers that come as a whole have no first token whose time could grow.
+func TestOverSaturationNeedsStreams(t *testing.T) {
+	p := Defaults()
+	p.Load.Saturation = &Saturation{}
+	require.NoError(t, p.checkStreams(keyed))
+	p.API.Stream = false
+	requireKey(t, "load.over_saturation", p.checkStreams(keyed), p)
 }

@@ -12,6 +12,10 @@ func (p *Profile) Divide(parts int) error {
 	if l.Sweep != nil {
 		return fmt.Errorf("a sweep cannot be divided between shards: its rates follow from all answers")
 	}
+	if s := l.Saturation; s != nil && s.Scope == AllStages {
+		return fmt.Errorf("load.over_saturation.scope all cannot be divided between shards: each of them judges its own " +
+			"requests; use scope stage")
+	}
 	for i := range l.Stages {
 		if n := p.Data.conversations(); n > 0 && n < parts && l.Stages[i].Arrival != Closed {
 			return fmt.Errorf("stage %d: %d shards cannot divide %d conversations; use fewer shards", i, parts, n)

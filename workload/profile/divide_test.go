@@ -25,6 +25,9 @@ func TestDivide(t *testing.T) {
 		"2 in flight": {with(func(p *Profile) { p.Load.InFlight = 2 }), 2, "stage 0: 3 shards cannot divide 2"},
 		"9 in flight": {with(func(p *Profile) { p.Load.InFlight = 9 }), 4, "stage 1: 5 shards cannot divide 4"},
 		"sweep":       {with(func(p *Profile) { p.Load.Sweep = &Sweep{} }), 1, "a sweep cannot be divided"},
+		"over-saturation": {with(func(p *Profile) { p.Load.Saturation = &Saturation{Scope: AllStages} }), 1,
+			"load.over_saturation.scope all cannot be divided"},
+		"over-saturation of a stage": {with(func(p *Profile) { p.Load.Saturation = &Saturation{} }), 4, "stage 1: 5 shards"},
 		"conversations": {with(func(p *Profile) {
 			p.Data.Kind, p.Data.Turns = Conversations, &Turns{Conversations: 3}
 		}), 3, "stage 0: 4 shards cannot divide 3 conversations; use fewer shards"},

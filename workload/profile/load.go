@@ -20,7 +20,8 @@ const (
 	// PoissonSeconds draws a Poisson count for each second and scatters that many requests in it, until the stage's
 	// number of requests is reached. It is what inference-perf calls poisson.
 	PoissonSeconds Arrival = "poisson-seconds"
-	// Burst requests are all due when the stage starts; Concurrency, if positive, bounds how many are in flight.
+	// Burst requests are all due when the stage starts; Concurrency, if positive, bounds how many are in flight. With a
+	// ramp, the first Concurrency requests are due in equal gaps over its length, and all others at its end.
 	Burst Arrival = "burst"
 	// Closed keeps Concurrency requests in flight: each user sends its next one ThinkTime after the last answer.
 	Closed Arrival = "closed"
@@ -49,6 +50,8 @@ type Load struct {
 	MaxErrors int           `yaml:"max_errors,omitempty" is:">=0" doc:"failures that end a stage; 0: no limit"`
 	ErrorRate float64       `yaml:"max_error_rate,omitempty" is:"0..1" doc:"ratio of failures that ends a stage; 0: none"`
 	Breakers  []Breaker     `yaml:"breakers,omitempty" doc:"rules that end a stage early"`
+	// Saturation applies to each stage, but not to the probes of a sweep.
+	Saturation *Saturation `yaml:"over_saturation,omitempty" doc:"ends a stage whose requests pile up in the server"`
 }
 
 // Leave makes the clients of some requests close their connections before the end, at the first limit that is
@@ -78,12 +81,13 @@ type Stage struct {
 	Burstiness  float64       `yaml:"burstiness,omitempty" is:">=0" doc:"shape of the gaps of arrival gamma"`
 	Rescale     bool          `yaml:"rescale,omitempty" doc:"stretch random gaps to end at requests/rate"`
 	ThinkTime   *Distribution `yaml:"think_time,omitempty" doc:"seconds from an answer to the user's next request"`
-	Ramp        *Ramp         `yaml:"ramp,omitempty" doc:"rate, or users, that grow at the start of the stage"`
+	Ramp        *Ramp         `yaml:"ramp,omitempty" doc:"rate, users or requests that grow at the start"`
 	Timeout     time.Duration `yaml:"timeout,omitempty" doc:"after which the stage ends, failed; 0: none"`
 	Warmup      bool          `yaml:"warmup,omitempty" doc:"the whole stage is warm-up and enters no total"`
 }
 
-// Ramp grows the rate of an open stage, or the users of a closed one, from the stage's start.
+// Ramp grows the rate of an open stage, the users of a closed one, or the requests in flight of a burst, from the
+// stage's start.
 type Ramp struct {
 	Shape string        `yaml:"shape" one:"linear exponential" need:"yes" doc:"growth of the rate over time"`
 	From  float64       `yaml:"from,omitempty" is:">=0" doc:"rate at the start; a linear ramp may start at 0"`
@@ -100,10 +104,11 @@ type Sweep struct {
 	Stages        int           `yaml:"stages,omitempty" is:"1..1000" doc:"number of rates; 0: 5"`
 	StageDuration time.Duration `yaml:"stage_duration" need:"yes" doc:"of each"`
 	Probe         string        `yaml:"probe,omitempty" one:"drain throughput" doc:"how saturation is found; empty: drain"`
+	Ramp          time.Duration `yaml:"ramp,omitempty" doc:"in which the users of probe throughput start"`
 	Requests      int           `yaml:"requests,omitempty" is:">=0" doc:"of the probe's burst"`
 	Timeout       time.Duration `yaml:"timeout,omitempty" doc:"of the probe"`
 	Percentile    float64       `yaml:"percentile,omitempty" is:"0..100" doc:"of the drain rates: saturation"`
-	InFlight      int           `yaml:"max_in_flight,omitempty" is:">=0" doc:"of the throughput stage"`
+	InFlight      int           `yaml:"max_in_flight,omitempty" is:">=0" doc:"of probe throughput (0: 512) and stages"`
 }
 
 // Window is the part of a stage that its figures leave out. The first limit that is reached ends it.

@@ -46,7 +46,7 @@ func Due(s *profile.Stage, seed Seed, recorded []int64) ([]int64, error) {
 	case profile.PoissonSeconds:
 		return poissonSeconds(s, seed.source()), nil
 	case profile.Burst:
-		return make([]int64, int(Expected(s))), nil
+		return burst(s), nil
 	case profile.Trace:
 		return replayed(s, recorded)
 	}
@@ -55,24 +55,31 @@ func Due(s *profile.Stage, seed Seed, recorded []int64) ([]int64, error) {
 
 // Expected returns the expected number of requests of a stage; 0: it depends on answers, or on a trace.
 func Expected(s *profile.Stage) float64 {
-	n := 0.0
 	switch s.Arrival {
-	case profile.Trace, profile.Sessions:
+	case profile.Trace, profile.Sessions, profile.Closed, profile.Burst:
 		return float64(s.Requests)
-	case profile.Closed:
-		return float64(s.Requests)
-	case profile.Burst:
-		n = s.Rate * s.Duration.Seconds()
-		if n == 0 {
-			n = 1
-		}
-	default:
-		n = newGrowth(s).count(s.Duration.Seconds())
 	}
-	if s.Requests > 0 && (s.Duration == 0 || float64(s.Requests) < n || s.Arrival == profile.Burst) {
+	n := newGrowth(s).count(s.Duration.Seconds())
+	if s.Requests > 0 && (s.Duration == 0 || float64(s.Requests) < n) {
 		n = float64(s.Requests)
 	}
 	return n
+}
+
+// burst returns the times of requests that are due at once, or, except for the first ones, at the end of a ramp.
+func burst(s *profile.Stage) []int64 {
+	due := make([]int64, s.Requests)
+	if s.Ramp == nil {
+		return due
+	}
+	starts := Starts(s)
+	for i := range due {
+		due[i] = int64(s.Ramp.Over)
+		if i < len(starts) {
+			due[i] = starts[i]
+		}
+	}
+	return due
 }
 
 // gaps returns due times whose gaps, in requests' worth of load, are drawn by next. The first request is due after the

@@ -27,8 +27,7 @@ func TestExpected(t *testing.T) {
 		profile.Gamma:          {{profile.Stage{Duration: 5 * seconds}, 20}},
 		profile.Scattered:      {{profile.Stage{Duration: 5 * seconds}, 20}},
 		profile.PoissonSeconds: {{profile.Stage{Duration: 5 * seconds}, 20}},
-		profile.Burst: {{profile.Stage{Duration: 5 * seconds}, 20}, {profile.Stage{Requests: 30}, 30}, {profile.Stage{}, 1},
-			{profile.Stage{Duration: 5 * seconds, Requests: 30}, 30}, {profile.Stage{Duration: 5 * seconds, Requests: 2}, 2}},
+		profile.Burst:          {{profile.Stage{Requests: 30}, 30}},
 		profile.Closed: {{profile.Stage{Duration: 5 * seconds}, 0}, {profile.Stage{Requests: 30}, 30},
 			{profile.Stage{Duration: 5 * seconds, Requests: 30}, 30}},
 		profile.Trace:    {{profile.Stage{Duration: 5 * seconds}, 0}, {profile.Stage{Requests: 30}, 30}},
@@ -45,7 +44,9 @@ func TestExpected(t *testing.T) {
 	require.ErrorContains(t, err, "longer than the 100000000 that a run can hold")
 	burst := due(t, profile.Stage{Arrival: profile.Burst, Requests: 3})
 	require.Equal(t, []int64{0, 0, 0}, burst)
-	require.Equal(t, []int64{0}, due(t, profile.Stage{Arrival: profile.Burst, Rate: 9}), "at least one")
+	burst = due(t, profile.Stage{Arrival: profile.Burst, Requests: 6, Concurrency: 4,
+		Ramp: &profile.Ramp{Shape: "linear", Over: 8}})
+	require.Equal(t, []int64{0, 2, 4, 6, 8, 8}, burst)
 }
 
 // The first request of a random schedule is due after the first gap, and the last one within the duration.
