@@ -183,6 +183,9 @@ type Outcome struct {
 	ReadableNS int64
 }
 
+// EndsByLength reports whether a finish reason means that an answer reached a limit of its length.
+func EndsByLength(finish string) bool { return finish == "length" || finish == "max_tokens" }
+
 // Part is one answer of a batch.
 type Part struct {
 	Outcome

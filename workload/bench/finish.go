@@ -46,6 +46,7 @@ func (t *trial) finish(o *engine.Outcome, process hostinfo.Process, drift time.D
 		Command: t.Command, ID: t.id(), Profile: p.Name, UseCase: p.UseCase, Seed: p.Seed, Model: t.config.ServedModel,
 		Backend: t.name, API: p.API.Kind, Started: t.started, Notes: t.notes, Measured: m, Source: p.Source,
 		Metrics: metrics, Stack: t.variable(stackVariable)}
+	r.Notes = append(r.Notes, loadNotes(m, p)...)
 	metrics.Yield(m.Total.Tokens.Output)
 	traffic := t.traffic()
 	r.describe(t, o, &traffic)

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"cmp"
+	"strconv"
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/workload/profile"
@@ -75,6 +76,10 @@ func (f *aiperfFile) translate(t *translation) {
 		}
 		if key == "ignore_eos" {
 			t.API.IgnoreEOS = value == "true"
+			continue
+		}
+		if n, err := strconv.Atoi(value); err == nil && n > 0 && (key == "max_tokens" || key == "max_completion_tokens") {
+			f.OSL, f.OSLDev = &n, 0 // it takes precedence over osl in a request of aiperf
 			continue
 		}
 		if t.API.Extra == nil {

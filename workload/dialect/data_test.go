@@ -85,6 +85,11 @@ func TestDataOfAIPerf(t *testing.T) {
 	require.Equal(t, map[string]string{"A": "b"}, p.API.Headers)
 	require.Equal(t, profile.SLO{E2E: 5 * time.Millisecond}, p.SLO)
 	require.Equal(t, "rerank", p.API.Kind)
+	p = translated(t, "aiperf", "url: http://h:1\nmodel: m\nosl: 9\nosl-stddev: 2\n"+
+		"extra-inputs: [max_tokens:7, min_tokens:7]\n")
+	require.Equal(t, profile.FixedAt(7), p.Data.Output, "the request has this limit")
+	require.Equal(t, map[string]any{"min_tokens": 7}, p.API.Extra)
+
 	_, err := parse("aiperf", "url: http://h:1\nmodel: m\nextra-inputs: x\n")
 	require.ErrorContains(t, err, "NAME:VALUE")
 	_, err = parse("aiperf", "url: http://h:1\nmodel: m\ninput-file: f.jsonl\ncustom-dataset-type: multi_turn\n")

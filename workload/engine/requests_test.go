@@ -46,6 +46,39 @@ func TestRecordOfARequest(t *testing.T) {
 	}
 }
 
+// An answer that is longer than its limit has failed, and so has one that the server cut before.
+func TestLengthsOfAnswers(t *testing.T) {
+	ids, usage, text := backends.TokensFromIDs, backends.TokensFromUsage, backends.TokensFromTokenizer
+	for name, c := range map[string]struct {
+		asked int
+		o     backends.Outcome
+		want  ledger.Reason
+	}{
+		"as asked":          {5, backends.Outcome{NTokens: 5, FinishReason: "length", TokenSource: ids}, ""},
+		"longer":            {5, backends.Outcome{NTokens: 6, FinishReason: "length", TokenSource: usage}, "too_large"},
+		"longer, stopped":   {5, backends.Outcome{NTokens: 6, FinishReason: "stop", TokenSource: ids}, "too_large"},
+		"cut":               {5, backends.Outcome{NTokens: 4, FinishReason: "length", TokenSource: usage}, "too_short"},
+		"cut by Anthropic":  {5, backends.Outcome{NTokens: 4, FinishReason: "max_tokens", TokenSource: usage}, "too_short"},
+		"ended by itself":   {5, backends.Outcome{NTokens: 4, FinishReason: "stop", TokenSource: ids}, ""},
+		"counted in a text": {5, backends.Outcome{NTokens: 6, FinishReason: "length", TokenSource: text}, ""},
+		"no limit":          {0, backends.Outcome{NTokens: 6, FinishReason: "length", TokenSource: ids}, ""},
+		"failed already":    {5, backends.Outcome{NTokens: 6, Reason: "reset", TokenSource: ids}, "reset"},
+	} {
+		var failed []backends.Attempt
+		k := &sink{table: &table{}, queue: queueWith(t, 0, new(int)), now: func() int64 { return 100 },
+			isUsers: func() bool { return false }, failed: func(a backends.Attempt) { failed = append(failed, a) }}
+		s := k.table.get()
+		s.rec.AskedOutput = c.asked
+		k.Complete(loadgen.Query{Seq: s.index}, &c.o)
+		require.Equal(t, c.want, s.rec.Reason, name)
+		if c.o.Reason != c.want {
+			require.Len(t, failed, 1, name)
+			require.Equal(t, c.want, failed[0].Reason, name)
+			require.EqualValues(t, 100, failed[0].AtNS, name)
+		}
+	}
+}
+
 // A user sends the next request after his own answer, and none after that of a session.
 func TestAnswersOfUsers(t *testing.T) {
 	for _, c := range []struct {

@@ -4,6 +4,8 @@
 package engine
 
 import (
+	"fmt"
+
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
@@ -62,6 +64,7 @@ func (k *sink) Complete(q loadgen.Query, o *backends.Outcome) {
 		r.Reason, r.Cancelled = "", true
 		r.OutputTokens = r.Streamed()
 	}
+	k.checkLength(q, r, o)
 	if o.LastTokenNS != 0 && o.ReadableNS != 0 {
 		k.report.Record(r.EndNS - o.ReadableNS)
 	}
@@ -69,4 +72,26 @@ func (k *sink) Complete(q loadgen.Query, o *backends.Outcome) {
 		s.ids, s.text = append(s.ids[:0], o.Tokens...), append(s.text[:0], o.Text...)
 	}
 	k.queue.end(s, s.session == nil && k.isUsers())
+}
+
+// checkLength fails an answer whose length shows that the server did not use the limit of its request. The protocols
+// check answers in the same way if all requests have one limit.
+func (k *sink) checkLength(q loadgen.Query, r *eventlog.Request, o *backends.Outcome) {
+	exact := o.TokenSource == backends.TokensFromIDs || o.TokenSource == backends.TokensFromUsage
+	if r.AskedOutput == 0 || r.OutputTokens == r.AskedOutput || !exact || o.Reason != backends.OK {
+		return
+	}
+	a := backends.Attempt{Query: q, Endpoint: r.Endpoint, AtNS: r.EndNS}
+	switch {
+	case r.OutputTokens > r.AskedOutput:
+		a.Reason, a.Detail = backends.FailTooLarge, fmt.Sprintf("the answer has %d output tokens, but %d were allowed: "+
+			"the server ignores max_tokens", r.OutputTokens, r.AskedOutput)
+	case backends.EndsByLength(r.Finish):
+		a.Reason, a.Detail = backends.FailTooShort, fmt.Sprintf("the server cut the answer at %d output tokens, but %d "+
+			"were allowed: its context or another limit of the server is shorter", r.OutputTokens, r.AskedOutput)
+	default:
+		return
+	}
+	r.Reason = a.Reason
+	k.failed(a)
 }

@@ -86,6 +86,11 @@ func (a *API) check(wrong errorf) error {
 	if len(a.Classes) > 0 && math.Abs(total-1) > 1e-9 {
 		return wrong("api.classes", "the shares add up to %g, not to 1", total)
 	}
+	for _, limit := range []string{"max_tokens", "max_completion_tokens", "max_output_tokens"} {
+		if _, twice := a.Extra[limit]; twice {
+			return wrong("api.extra."+limit, "data.output sets the length of answers; remove one of them")
+		}
+	}
 	if _, twice := a.Extra["priority"]; twice && len(a.Classes) > 0 {
 		return wrong("api.extra.priority", "api.classes set it too; remove one of them")
 	}

@@ -170,6 +170,8 @@ func TestChecksOfAPIs(t *testing.T) {
 		{API{Kind: "chat", Adapters: []Adapter{{"a", .25}, {"b", .5}}}, "api.adapters"},
 		{API{Kind: "chat", Adapters: []Adapter{{"a", .75}, {"b", .5}}}, "api.adapters"},
 		{API{Kind: "chat", Headers: map[string]string{"X-09azAZ!#$%&'*+.^_`|~": " ~"}}, ""},
+		{API{Kind: "chat", Extra: map[string]any{"max_tokens": 5}}, "api.extra.max_tokens"},
+		{API{Kind: "responses", Extra: map[string]any{"max_output_tokens": 5}}, "api.extra.max_output_tokens"},
 		{API{Kind: "chat", Headers: map[string]string{"X": "\x1f"}}, "api.headers.X"},
 		{API{Kind: "chat", Headers: map[string]string{"X": "\x7f"}}, "api.headers.X"},
 		{API{Kind: "chat", Headers: map[string]string{"": "a"}}, "api.headers."},

@@ -35,9 +35,6 @@ func isAborted(reason string) bool { return reason != "" && slices.Contains(abor
 // Truncated is the finish reason of an answer, or of a prompt, that did not fit into the server's context.
 const Truncated = "truncated"
 
-// byLength are the finish reasons of answers that reached a limit of their length.
-var byLength = []string{"length", "max_tokens"}
-
 // Finish reads what is left and checks the answer.
 func (a *Answer) Finish(o *backends.Outcome, cut backends.Reason) string {
 	if cut == backends.OK && a.reason == backends.OK {
@@ -187,7 +184,7 @@ func (a *Answer) check(cut backends.Reason) (backends.Reason, string) {
 	case a.stream && a.reported == 0:
 		return backends.FailNoFirstToken, "a stream was requested, but the tokens came without one: the time of the first " +
 			"token is unknown"
-	case exact && n < a.maxTokens && slices.Contains(byLength, a.finish):
+	case exact && n < a.maxTokens && backends.EndsByLength(a.finish):
 		return backends.FailTooShort, fmt.Sprintf("the server cut the answer at %d output tokens, but %d were allowed: its "+
 			"context or another limit of the server is shorter", n, a.maxTokens)
 	case exact && a.maxTokens > 0 && n > a.maxTokens:
