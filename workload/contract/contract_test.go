@@ -102,6 +102,22 @@ func TestTreatments(t *testing.T) {
 	require.False(t, v.StopOnError())
 }
 
+// Each run needs a folder of its own, so that a second one of the same name is an error before anything is sent.
+func TestRunsOfOneName(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "e.yaml")
+	require.NoError(t, os.WriteFile(path, []byte("treatments: [{name: a/b, seed: 1}, {name: a-b, seed: 2}]\n"), 0o644))
+	flags := Flags{Harness: {"inference-perf"}, Workload: {"sanity_random"}, treatment: {path}}
+	v, _, err := Resolve(flags, nil)
+	require.NoError(t, err)
+	_, err = v.Render()
+	require.EqualError(t, err, `two runs have the name "sanity_random-a-b", and each needs a folder: give every treatment a `+
+		"name of its own, and name each model once")
+	v, _, err = Resolve(Flags{Harness: {"inference-perf"}, Workload: {"sanity_random"}, Model: {"m, m"}}, nil)
+	require.NoError(t, err)
+	_, err = v.Render()
+	require.ErrorContains(t, err, `two runs have the name "m-sanity_random"`)
+}
+
 func TestData(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "d.json")
 	require.NoError(t, os.WriteFile(data, nil, 0o644))

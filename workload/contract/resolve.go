@@ -263,6 +263,7 @@ func (v *Invocation) Render() ([]Rendered, error) {
 	}
 	models := strings.Split(v.Value(Model), ",")
 	var list []Rendered
+	folders := map[string]bool{}
 	for _, model := range models {
 		for _, t := range treatments {
 			p, err := v.render(t, strings.TrimSpace(model))
@@ -273,8 +274,13 @@ func (v *Invocation) Render() ([]Rendered, error) {
 			if t.Name != "" {
 				name += "-" + t.Name
 			}
-			list = append(list, Rendered{Name: plainName(name), Model: strings.TrimSpace(model), Profile: p,
-				several: len(models) > 1})
+			r := Rendered{Name: plainName(name), Model: strings.TrimSpace(model), Profile: p, several: len(models) > 1}
+			if folders[r.Folder()] {
+				return nil, fmt.Errorf("two runs have the name %q, and each needs a folder: give every treatment a name of its "+
+					"own, and name each model once", r.Folder())
+			}
+			folders[r.Folder()] = true
+			list = append(list, r)
 		}
 	}
 	return list, nil

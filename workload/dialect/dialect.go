@@ -40,7 +40,7 @@ var harnesses = map[string]harness{
 		func(f any, t *translation) { f.(*ipFile).translate(t) }},
 	"guidellm":       {&glFile{}, nil, func(f any, t *translation) { f.(*glFile).translate(t) }},
 	"vllm-benchmark": {&vllmFile{}, flags, func(f any, t *translation) { f.(*vllmFile).translate(t) }},
-	"inferencemax":   {&vllmFile{}, flags, func(f any, t *translation) { f.(*vllmFile).translate(t) }},
+	"inferencemax":   {&vllmFile{}, flags, inferenceMAX},
 	"aiperf":         {&aiperfFile{}, flags, func(f any, t *translation) { f.(*aiperfFile).translate(t) }},
 	"fmperf":         {&fmperfFile{}, nil, func(f any, t *translation) { f.(*fmperfFile).translate(t) }},
 	"nop":            {&nopFile{}, nil, func(f any, t *translation) { f.(*nopFile).translate(t) }},

@@ -226,7 +226,9 @@ func TestVLLM(t *testing.T) {
 			Requests: 5, Rescale: true},
 		"request-rate: 2\nburstiness: inf\nnum-prompts: 5\n": {Arrival: profile.Constant, Rate: 2, Requests: 5},
 		"num-prompts: 6\nramp-up-strategy: linear\nramp-up-start-rps: 1\nramp-up-end-rps: 3\n": {Arrival: profile.Poisson,
-			Rate: 3, Requests: 6, Ramp: &profile.Ramp{Shape: "linear", From: 1, To: 3, Over: 3 * time.Second}},
+			Rate: 3, Requests: 6, Ramp: &profile.Ramp{Shape: "exponential", From: 1, To: 3, Over: 3295836866}},
+		"num-prompts: 6\nramp-up-strategy: linear\nramp-up-start-rps: 0\nramp-up-end-rps: 3\n": {Arrival: profile.Poisson,
+			Rate: 3, Requests: 6, Ramp: &profile.Ramp{Shape: "linear", To: 3, Over: 4 * time.Second}},
 	} {
 		p, err := parse("vllm-benchmark", text+"random-range-ratio: 0.5\nrandom-input-len: 100\n")
 		require.NoError(t, err, text)

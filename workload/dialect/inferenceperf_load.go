@@ -14,7 +14,7 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 
 func (f *ipFile) translate(t *translation) {
 	f.translateAPI(t)
-	f.Load.translate(t)
+	f.Load.translate(&f.Data, t)
 	f.translateBreakers(t)
 	f.Data.translate(&f.Load, t)
 	f.translateSLO(t)
@@ -76,7 +76,7 @@ var arrivalOf = map[string]profile.Arrival{
 // allSessions is the concurrency of stages that start every session at once.
 const allSessions = 1 << 20
 
-func (l *ipLoad) translate(t *translation) {
+func (l *ipLoad) translate(data *ipData, t *translation) {
 	arrival := arrivalOf[l.Type]
 	t.Load.Pause = seconds(or(l.Interval, 1))
 	t.Seed = or(l.Seed, 0)
@@ -84,7 +84,11 @@ func (l *ipLoad) translate(t *translation) {
 		t.Load.Trace = &profile.TraceFile{Path: l.Trace.File, Format: "azure"}
 	}
 	for i := range l.Stages {
-		t.Load.Stages = append(t.Load.Stages, l.Stages[i].translate(arrival))
+		stage := l.Stages[i].translate(arrival)
+		if arrival == profile.Trace && data.Trace != nil { // all rows, whatever rate and duration are
+			stage.Requests = 0
+		}
+		t.Load.Stages = append(t.Load.Stages, stage)
 	}
 	if s := l.Sweep; s != nil && len(l.Stages) == 0 {
 		t.Load.Sweep = &profile.Sweep{

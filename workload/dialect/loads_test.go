@@ -201,6 +201,10 @@ func TestLoadsOfInferencePerf(t *testing.T) {
 	p := translated(t, "inference-perf", "load: {type: poisson, sweep: {type: linear}, "+
 		"stages: [{rate: 5, duration: 6}]}"+tail)
 	require.Nil(t, p.Load.Sweep)
+	both := translated(t, "inference-perf", "load: {type: trace_replay, trace: {file: f}, "+
+		"stages: [{rate: 5, duration: 6}]}\nserver: {base_url: 'http://h:1'}\ndata: {type: random, trace: {file: f}}\n")
+	require.Equal(t, []profile.Stage{{Arrival: profile.Trace}}, both.Load.Stages, "all rows of the lengths")
+
 	const replay = "\nserver: {base_url: 'http://h:1'}\napi: {type: chat}\ndata: {type: weka_trace_replay, " +
 		"weka_trace_replay: {trace_directory: d}}\n"
 	for text, want := range map[string]profile.Stage{

@@ -137,6 +137,14 @@ func kindOf(route, backend string) string {
 	return "completions"
 }
 
+// inferenceMAX reads a file of inferencemax: it has vllm's flags, and a pass of three prompts goes before each run
+// (workload/harnesses/inferencemax-llm-d-benchmark.sh of llm-d-benchmark).
+func inferenceMAX(file any, t *translation) {
+	f := file.(*vllmFile)
+	f.Warmups = cmp.Or(f.Warmups, 3)
+	f.translate(t)
+}
+
 func (f *vllmFile) translate(t *translation) {
 	url := f.BaseURL
 	if url == "" && (f.Host != "" || f.Port > 0) {
@@ -229,7 +237,6 @@ func (f *vllmFile) load(t *translation) {
 	if f.RampShape != "" {
 		rate = f.RampEnd
 		s.Ramp = &profile.Ramp{Shape: f.RampShape, From: f.RampStart, To: f.RampEnd}
-		t.notes.add("ramp-up-strategy: the rate grows with time; vllm lets it grow with the number of requests")
 	}
 	switch {
 	case f.Dataset == "timed_trace" && f.SelfTimed:
@@ -247,14 +254,28 @@ func (f *vllmFile) load(t *translation) {
 		s.Arrival, s.Rate, s.Burstiness, s.Rescale = profile.Gamma, rate, shape, s.Ramp == nil
 	}
 	if s.Ramp != nil && s.Rate > 0 {
-		mean := (f.RampStart + f.RampEnd) / 2 // a ramp over all requests lasts as long as a constant rate with its mean
-		s.Ramp.Over = seconds(min(float64(s.Requests)/max(mean, 1e-3), 1e7))
+		f.ramp(&s, t)
 	}
 	if f.Warmups > 0 {
 		t.Load.Stages = append(t.Load.Stages,
 			profile.Stage{Name: "warm-up", Arrival: profile.Closed, Concurrency: 1, Requests: f.Warmups, Warmup: true})
 	}
 	t.Load.Stages = append(t.Load.Stages, s)
+}
+
+// ramp translates a rate that grows with the number of requests into one that grows with time. A rate that grows
+// linearly with the number of requests sent is an exponential function of time (dn/dt = a + bn).
+func (f *vllmFile) ramp(s *profile.Stage, t *translation) {
+	mean := (f.RampStart + f.RampEnd) / 2
+	if rise := math.Log(f.RampEnd / f.RampStart); f.RampStart > 0 && rise != 0 {
+		mean = (f.RampEnd - f.RampStart) / rise
+		s.Ramp.Shape = "exponential"
+	}
+	s.Ramp.Over = seconds(min(float64(s.Requests)/max(mean, 1e-3), 1e7))
+	if f.RampStart == 0 || f.RampShape == "exponential" {
+		t.notes.add("ramp-up-strategy: the rate grows with time, from ramp-up-start-rps to ramp-up-end-rps over all " +
+			"requests; vllm lets it grow with their number, and stays longer at low rates")
+	}
 }
 
 func fixed(v *int, otherwise int) *profile.Distribution {

@@ -251,9 +251,13 @@ func lengths(d *profile.Distribution, measured float64) any {
 	if family == "" {
 		family = "other"
 	}
-	l := fields{"distribution": family, "value": d.Mean}
+	mean, deviation := d.Mean, d.StdDev
+	if d.Kind == "uniform" { // its mean and deviation follow from its bounds
+		mean, deviation = (d.Min+d.Max)/2, (d.Max-d.Min)/math.Sqrt(12)
+	}
+	l := fields{"distribution": family, "value": mean}
 	if d.Kind != "fixed" {
-		l["std_dev"], l["min"] = d.StdDev, d.Min
+		l["std_dev"], l["min"] = deviation, d.Min
 		if d.Max >= 1 {
 			l["max"] = d.Max
 		}

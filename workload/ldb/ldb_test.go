@@ -160,6 +160,9 @@ func TestLengths(t *testing.T) {
 	normal := &profile.Distribution{Kind: "normal", Mean: 50, StdDev: 7, Min: 10, Max: 90}
 	require.Equal(t, fields{"distribution": "gaussian", "value": 50.0, "std_dev": 7.0, "min": 10.0, "max": 90.0},
 		lengths(normal, 48))
+	uniform := &profile.Distribution{Kind: "uniform", Min: 10, Max: 22}
+	require.Equal(t, fields{"distribution": "uniform", "value": 16.0, "std_dev": 12 / math.Sqrt(12), "min": 10.0,
+		"max": 22.0}, lengths(uniform, 15))
 	require.Equal(t, fields{"distribution": "fixed", "value": 20.0}, lengths(profile.FixedAt(20), 19))
 	require.Equal(t, fields{"distribution": "other", "value": 19.0}, lengths(nil, 19))
 	s := statistics(seconds, &measure.Distribution{Percentile: map[string]float64{"p25": 0.25}}).(fields)

@@ -25,6 +25,7 @@ var (
 func Scenario(name string, r io.Reader, lookup Lookup) (values map[string]string, notes []string, err error) {
 	values = map[string]string{}
 	lookup = First(Map(values), lookup)
+	var inside block
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, longestLine)
 	for n := 1; lines.Scan(); n++ {
@@ -32,10 +33,15 @@ func Scenario(name string, r io.Reader, lookup Lookup) (values map[string]string
 			return nil, nil, fmt.Errorf("scenario %s has more than %d lines", name, mostLines)
 		}
 		text := strings.TrimSpace(lines.Text())
-		if text == "" || strings.HasPrefix(text, "#") {
+		if inside.skips(text) || text == "" || strings.HasPrefix(text, "#") {
 			continue
 		}
 		m := assignment.FindStringSubmatch(text)
+		if m != nil && inside.depth > 0 {
+			notes = append(notes, fmt.Sprintf("scenario %s line %d: %s is left out: whether it is set depends on commands",
+				name, n, m[1]))
+			continue
+		}
 		if m == nil {
 			notes = append(notes, fmt.Sprintf("scenario %s line %d: not an assignment, ignored: %.60q", name, n, text))
 			continue
@@ -54,6 +60,41 @@ func Scenario(name string, r io.Reader, lookup Lookup) (values map[string]string
 		return nil, nil, fmt.Errorf("scenario %s: %w", name, err)
 	}
 	return values, notes, nil
+}
+
+// block is the part of a shell file that a line belongs to.
+type block struct {
+	depth int    // conditions, loops and functions around the line
+	until string // last line of the here-document
+}
+
+var (
+	heredoc = regexp.MustCompile(`(?:^|[^<])<<-?\s*["']?(\w+)`)
+	opens   = regexp.MustCompile(`^(?:if|for|while|until|case|select|function)\b|^[\w-]+\s*\(\)|^[{(]`)
+	closes  = regexp.MustCompile(`(?:^|[;\s])(?:fi|done|esac|[})])\s*(?:[;|&<>].*)?$`)
+)
+
+// skips moves on to a line and reports whether it is part of a here-document.
+func (b *block) skips(line string) bool {
+	switch {
+	case b.until != "":
+		if line == b.until {
+			b.until = ""
+		}
+		return true
+	case strings.HasPrefix(line, "#"):
+		return false
+	}
+	if m := heredoc.FindStringSubmatch(line); m != nil {
+		b.until = m[1]
+	}
+	if opens.MatchString(line) {
+		b.depth++
+	}
+	if b.depth > 0 && closes.MatchString(line) {
+		b.depth--
+	}
+	return false
 }
 
 // shellValue returns the text of a shell word, or why it has none.

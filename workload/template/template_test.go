@@ -1,6 +1,7 @@
 package template
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -139,6 +140,40 @@ E="open
 		"scenario s.sh line 7: D is left out: it would run a command",
 		`scenario s.sh line 8: not an assignment, ignored: "touch /tmp/evil"`,
 		"scenario s.sh line 9: E is left out: its quote does not end on the line"}, notes)
+}
+
+// What a file sets under a condition, in a function or in a here-document is left out, because nothing is executed.
+func TestScenarioHasNoConditions(t *testing.T) {
+	values, notes, err := Scenario("s.sh", strings.NewReader(`A=1
+if [[ $X == 1 ]]; then
+  export A=2
+  for i in 1 2; do B=$i; done
+  case $X in
+  a) C=1 ;;
+  esac
+elif true; then
+  A=3
+fi
+if true; then A=4; fi
+[[ $A ]] && A=5
+f() {
+  A=6
+}
+cat <<EOF > file
+A=7
+EOF
+cat <<< "B=8"
+while read -r line; do
+  A=9
+done < <(ls)
+D=4
+`), Map(nil))
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"A": "1", "D": "4"}, values)
+	all := strings.Join(notes, "\n")
+	for _, line := range []int{3, 9, 14, 21} {
+		require.Contains(t, all, fmt.Sprintf("line %d: A is left out: whether it is set depends on commands", line))
+	}
 }
 
 func TestReadExperiment(t *testing.T) {
