@@ -129,7 +129,7 @@ func (e *Engine) Run(ctx context.Context) (*Outcome, error) {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	d := &director{maker: maker{Engine: e}, ctx: ctx, now: wallClock(), wake: make(chan struct{}, 1),
+	d := &director{maker: newMaker(e), ctx: ctx, now: wallClock(), wake: make(chan struct{}, 1),
 		look: time.NewTimer(lookEvery)}
 	defer func() { d.queues.close() }() // open makes them
 	if err := d.open(); err != nil {

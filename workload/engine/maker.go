@@ -15,9 +15,11 @@ type maker struct {
 	planned  int // requests so far
 	firstSeq int // number of the stage's first request, if this is a part of a workload
 	req      prompts.Request
-	repeat   repeat
+	rows     rows
 	bodies   int64 // bytes of all so far
 }
+
+func newMaker(e *Engine) maker { return maker{Engine: e, rows: newRows(e)} }
 
 // Streams separate the random numbers of different uses.
 const (
@@ -32,8 +34,29 @@ func (m *maker) random(stream uint64, number int) *rand.Rand {
 
 // prepare fills a slot with a call of a session. number distributes requests to queues.
 func (m *maker) prepare(session, call, number int, h *History) (*slot, error) {
+	s, row := m.table.get(), m.rows.of(session)
+	if !row.fill(s) {
+		if err := m.make(s, session, call, h); err != nil {
+			m.table.put(s)
+			return nil, err
+		}
+		m.rows.learn(row, s)
+	}
+	m.bodies += int64(len(s.body))
+	s.number, s.call = number, call
+	s.rec.Seq, s.rec.Stage = m.planned, m.stage
+	if m.Part.Of > 1 {
+		s.rec.Seq = m.firstSeq + number
+	}
+	m.behave(s, session, call)
+	m.planned++
+	return s, nil
+}
+
+// make sets what a slot has from its request: the body, and what it asks for.
+func (m *maker) make(s *slot, session, call int, h *History) error {
 	if err := m.Source.Request(session, call, &m.req); err != nil {
-		return nil, err
+		return err
 	}
 	if !m.Profile.API.Generates() {
 		m.req.Output = 0 // recorded data have one
@@ -42,33 +65,12 @@ func (m *maker) prepare(session, call, number int, h *History) (*slot, error) {
 		m.req.Model = m.adapter(session)
 	}
 	m.classify(session)
-	s := m.table.get()
-	if err := m.encode(s, h); err != nil {
-		m.table.put(s)
-		return nil, fmt.Errorf("request %d cannot be built: %w", m.planned, err)
-	}
-	m.bodies += int64(len(s.body))
-	s.number, s.call = number, call
-	s.rec.Seq, s.rec.Stage, s.rec.Group = m.planned, m.stage, m.req.Group
-	if m.Part.Of > 1 {
-		s.rec.Seq = m.firstSeq + number
-	}
-	s.rec.AskedInput, s.rec.AskedOutput = m.req.Input, m.req.Output
-	m.behave(s, session, call)
-	m.planned++
-	return s, nil
-}
-
-// encode sets the body of a slot.
-func (m *maker) encode(s *slot, h *History) (err error) {
-	if s.body = m.repeat.known(&m.req, h); s.body != nil {
-		return nil
-	}
+	var err error
 	if s.own, err = m.Encoder.Append(s.own, &m.req, h); err != nil {
-		return err
+		return fmt.Errorf("request %d cannot be built: %w", m.planned, err)
 	}
 	s.body = s.own
-	m.repeat.learn(s.body)
+	s.rec.AskedInput, s.rec.AskedOutput, s.rec.Group = m.req.Input, m.req.Output, m.req.Group
 	return nil
 }
 

@@ -241,7 +241,9 @@ func makerOf(t *testing.T, p *profile.Profile, src prompts.Source, part Part) *m
 	e, _ := engineOf(t, serve(t, 0, nil), p, src, 0)
 	require.NoError(t, e.Log.Close(eventlog.End{}))
 	e.Part = part
-	return &maker{Engine: e, stage: 2, firstSeq: 100}
+	m := newMaker(e)
+	m.stage, m.firstSeq = 2, 100
+	return &m
 }
 
 // Requests are numbered as they are planned, and in a part as in the whole.

@@ -10,15 +10,26 @@ import (
 
 // single is a Source of requests that belong to no session.
 type single struct {
-	rows int // different requests; 0: no end
-	fill func(row int, r *Request) error
+	rows  int  // different requests; 0: no end
+	equal bool // all requests are one
+	fill  func(row int, r *Request) error
 }
+
+var _ Repeating = (*single)(nil)
 
 var oneCall = []Call{{}}
 
 func (s *single) Sessions() int             { return s.rows }
 func (s *single) Conversations() int        { return 0 }
 func (s *single) Calls(int) ([]Call, error) { return oneCall, nil }
+
+// Rows returns the number of different requests.
+func (s *single) Rows() int {
+	if s.equal {
+		return 1
+	}
+	return s.rows
+}
 
 func (s *single) Request(session, _ int, r *Request) error {
 	r.Reset()
@@ -57,7 +68,8 @@ func (r *Request) source(seed, stream uint64, row int) *rand.Rand {
 
 func newFixed(p *profile.Profile, _ Options) (Source, error) {
 	isPlain := quote.IsPlain(p.Data.Text)
-	return &single{rows: p.Data.Rows, fill: func(row int, r *Request) error {
+	isEqual := p.Data.Output == nil || p.Data.Output.Kind == "fixed"
+	return &single{rows: p.Data.Rows, equal: isEqual, fill: func(row int, r *Request) error {
 		r.Text, r.Plain = p.Data.Text, isPlain
 		r.Output = output(p.Data.Output, r.source(p.Seed, lengthStream, row))
 		return nil

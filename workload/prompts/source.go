@@ -24,6 +24,14 @@ type Source interface {
 	Request(session, call int, r *Request) error
 }
 
+// Repeating is a Source whose sessions have one call each, and repeat each other after a number of rows.
+type Repeating interface {
+	Source
+	// Rows returns the number of rows: the request of session n+Rows() equals that of session n in everything. 0: no
+	// request is known to repeat another.
+	Rows() int
+}
+
 // Call is a request of a session and what it waits for.
 type Call struct {
 	After []int         // calls whose answers must have come; nil: the session's start
