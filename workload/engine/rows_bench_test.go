@@ -14,8 +14,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/prompts"
 )
 
-// BenchmarkBodies prepares requests of 1.2 KB, and copies each body when 1,024 others are prepared, as the loop of users
-// does that sends it.
+// BenchmarkBodies prepares requests of 1.2 KB, and copies each body after 1,024 others were prepared. The loop that
+// sends the requests of users does the same.
 func BenchmarkBodies(b *testing.B) {
 	text := strings.Repeat("some text ", 120)
 	var rows strings.Builder

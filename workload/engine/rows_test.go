@@ -21,7 +21,8 @@ func repeatedData(t *testing.T) map[string]profile.Data {
 	path := filepath.Join(t.TempDir(), "texts.jsonl")
 	var lines strings.Builder
 	for i := range 5 {
-		fmt.Fprintf(&lines, "{\"prompt\":\"text %d with \\\"quotes\\\"\",\"answer\":\"%s\"}\n", i, strings.Repeat("word ", i+1))
+		answer := strings.Repeat("word ", i+1)
+		fmt.Fprintf(&lines, "{\"prompt\":\"text %d with \\\"quotes\\\"\",\"answer\":\"%s\"}\n", i, answer)
 	}
 	require.NoError(t, os.WriteFile(path, []byte(lines.String()), 0o600))
 	varied := &profile.Distribution{Kind: "uniform", Min: 1, Max: 100}
@@ -38,8 +39,8 @@ func repeatedData(t *testing.T) map[string]profile.Data {
 	}
 }
 
-// Each request has the body that an encoder makes of it alone, whichever requests were before it, and while the memory
-// of those is used again.
+// Each request has the body that an encoder makes of it alone, no matter which requests came before it. The memory of
+// those is used again meanwhile.
 func TestRowsHaveTheirBodies(t *testing.T) {
 	for name, data := range repeatedData(t) {
 		t.Run(name, func(t *testing.T) {
