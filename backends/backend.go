@@ -176,6 +176,9 @@ type Outcome struct {
 	// TriedNS is when the first attempt wrote the request, or began if it got no connection. Until then the client
 	// itself delays a request. 0: unknown, or SentNS.
 	TriedNS int64
+	// ChoiceNS is the time of the first event of a stream that has a choice, such as one with the role and without text;
+	// 0: it came with the first token, or not at all.
+	ChoiceNS int64
 	// VisibleNS is the time of the first token that is part of the text, and not of reasoning; 0: unknown, or there
 	// was no such token.
 	VisibleNS int64

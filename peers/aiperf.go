@@ -53,6 +53,8 @@ var aiperfMetrics = []aiperfMetric{
 	{"input_sequence_length", "Input Sequence Length", aiperfTokens, 1, func(r *Request) (float64, bool) {
 		return float64(r.InputTokens), r.InputTokens > 0
 	}},
+	{"usage_prompt_cache_read_tokens", "Usage Prompt Cache Read Tokens", aiperfTokens, 1,
+		func(r *Request) (float64, bool) { return float64(r.CachedTokens), r.HasCached }},
 	{"e2e_output_token_throughput", "E2E Output Token Throughput", aiperfPerUser, 1, func(r *Request) (float64, bool) {
 		latency, _ := aiperfLatency(r)
 		return ratio(float64(r.OutputTokens), latency), latency > 0
@@ -134,6 +136,12 @@ func aiperfRun(results map[string]aiperfResult, answered, failed []*Request) {
 	one("total_isl", "Total Input Sequence Length", aiperfTokens, float64(input))
 	one("total_osl", "Total Output Sequence Length", aiperfTokens, float64(output))
 	one("total_output_tokens", "Total Output Tokens", aiperfTokens, float64(output))
+	if _, ok := results["usage_prompt_cache_read_tokens"]; ok {
+		cached := float64(cachedTokens(answered))
+		one("total_usage_prompt_cache_read_tokens", "Total Usage Prompt Cache Read Tokens", aiperfTokens, cached)
+		one("overall_usage_prompt_cache_read_pct", "Overall Usage Prompt Cache Read %", "%",
+			100*ratio(cached, float64(input)))
+	}
 	if len(failed) > 0 {
 		lost, _ := tokens(failed)
 		one("error_request_count", "Error Request Count", "requests", float64(len(failed)))

@@ -36,7 +36,7 @@ func (b *guideBenchmark) request(i int) object {
 	latency := seconds(r.endNS() - r.startNS())
 	o := object{{"type_", "generative_request_stats"}, {"request_id", id}, {"response_id", nil}, {"request_args", nil},
 		{"output", nil}, {"reasoning_output", nil}, {"tool_calls", nil}, {"info", guideInfo(r, id)},
-		{"input_metrics", guideUsage(r.InputTokens)}, {"response_metrics", nil},
+		{"input_metrics", guidePrompt(r)}, {"response_metrics", nil},
 		{"output_metrics", guideUsage(r.OutputTokens)}, {"request_start_time", start}, {"request_end_time", end},
 		{"request_latency", latency}}
 	late := known(seconds(r.startNS()-r.DueNS), r.DueNS != 0)
@@ -60,8 +60,8 @@ func (b *guideBenchmark) request(i int) object {
 	o.add("output_tokens_per_iteration", known(n/events, n > 0 && events > 0))
 	visible, isKnown := firstVisible(r)
 	o.add(guideTTFO, known(visible*1e3, isKnown && b.log.HasVisible))
-	for _, key := range []string{"cached_tokens", "time_to_last_round_trip_ms",
-		"avg_round_trip_time_ms"} {
+	o.add("cached_tokens", guideCached(r))
+	for _, key := range []string{"time_to_last_round_trip_ms", "avg_round_trip_time_ms"} {
 		o.add(key, nil)
 	}
 	return o
@@ -81,6 +81,19 @@ func guideInfo(r *Request, id string) object {
 		{"request_start", seconds(r.startNS())}, {"first_token_iteration", at(r.FirstTokenNS)},
 		{"last_token_iteration", at(r.LastTokenNS)}, {"token_iterations", r.events()}, {"request_end", seconds(r.endNS())},
 		{"resolve_end", seconds(r.endNS())}}}, {"error", failure}}
+}
+
+// guidePrompt returns the tokens of a prompt, and how many of them came from the server's cache.
+func guidePrompt(r *Request) object {
+	return append(guideUsage(r.InputTokens), object{{"cached_tokens", guideCached(r)}}...)
+}
+
+// guideCached returns the cached tokens of a prompt, or null if the server did not report them.
+func guideCached(r *Request) any {
+	if !r.HasCached {
+		return nil
+	}
+	return r.CachedTokens
 }
 
 // guideUsage returns the tokens of a prompt or of an answer.

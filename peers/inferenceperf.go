@@ -45,8 +45,11 @@ func writeInferencePerf(l *Log, e *Export) error {
 		e.Files = append(e.Files, File{report.name + "_lifecycle_metrics.json", data})
 	}
 	e.noteTokenTimes(l, "inter_token_latency is null")
-	e.note("the log has no sizes of requests, no cached tokens and no second count of tokens: request_size_bytes is " +
-		"null, and cached, uncached, token_count_mismatches and client_fallback_requests are left out")
+	e.note("the log has no sizes of requests and no second count of tokens: request_size_bytes is null, and " +
+		"token_count_mismatches and client_fallback_requests are left out")
+	if !l.hasCached() {
+		e.note("the server reported no cached tokens: cached and uncached are left out")
+	}
 	return nil
 }
 
@@ -63,11 +66,11 @@ func perfReport(l *Log, requests []*Request, stage *Stage) object {
 	}
 	o := object{
 		{"benchmark_time_seconds", duration}, {"load_summary", perfLoad(requests, stage)},
-		{"successes", append(perfSuccesses(answered, duration, l.hasTokenTimes()), perfGoodput(l, answered)...)},
+		{"successes", append(perfSuccesses(l, answered, duration), perfGoodput(l, answered)...)},
 		{"failures", object{
 			{"count", len(failed)}, {"request_latency", perfStats(newSample(failed, requestTime))},
 			{"prompt_len", perfStats(newSample(failed, inputTokens))},
-			{"prompt_tokens", perfTokens(failed, inputTokens)}, {"by_label", perfLabels(failed)},
+			{"prompt_tokens", perfPrompts(l, failed)}, {"by_label", perfLabels(failed)},
 		}},
 	}
 	if repeats := perfRepeats(requests); repeats != nil {
@@ -117,10 +120,10 @@ func perfLoad(requests []*Request, stage *Stage) object {
 	return o
 }
 
-func perfSuccesses(answered []*Request, duration float64, tokenTimes bool) object {
+func perfSuccesses(l *Log, answered []*Request, duration float64) object {
 	input, output := tokens(answered)
 	var itl sample
-	if tokenTimes {
+	if l.hasTokenTimes() {
 		itl = gaps(answered)
 	}
 	perS := func(n int) float64 { return ratio(float64(n), duration) }
@@ -152,7 +155,7 @@ func perfSuccesses(answered []*Request, duration float64, tokenTimes bool) objec
 		// Readers of files up to version 0.6.1, such as llm-d-benchmark's converter, use prompt_len; newer ones use
 		// prompt_tokens.
 		{"prompt_len", perfStats(newSample(answered, inputTokens))},
-		{"prompt_tokens", perfTokens(answered, inputTokens)},
+		{"prompt_tokens", perfPrompts(l, answered)},
 		{"output_len", perfStats(newSample(answered, outputTokens))},
 		{"output_tokens", perfTokens(answered, outputTokens)},
 	}
@@ -203,6 +206,26 @@ func perfTokens(requests []*Request, of func(*Request) (float64, bool)) object {
 		o = append(o, stats...)
 	}
 	return o
+}
+
+// perfPrompts returns the tokens of prompts, and how many the server had in its cache, if it reported this for any
+// request. As in inference-perf, requests without such a report count as not cached.
+func perfPrompts(l *Log, requests []*Request) object {
+	o := perfTokens(requests, inputTokens)
+	if !l.hasCached() {
+		return o
+	}
+	input, _ := tokens(requests)
+	cached := cachedTokens(requests)
+	return append(object{o[0], {"cached", float64(cached)}, {"uncached", float64(input - cached)}}, o[1:]...)
+}
+
+// cachedTokens returns how many prompt tokens the server had in its cache.
+func cachedTokens(requests []*Request) (n int) {
+	for _, r := range requests {
+		n += r.CachedTokens
+	}
+	return n
 }
 
 // perfStatus are the labels of HTTP statuses.

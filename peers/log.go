@@ -15,6 +15,7 @@ type Request struct {
 	DueNS        int64   // when it was due
 	SentNS       int64   // an attempt wrote it for the first time
 	FirstByteNS  int64   // of the answer
+	ChoiceNS     int64   // first event of a stream that has a choice, if it came before the first token
 	FirstTokenNS int64   // of a stream
 	VisibleNS    int64   // first token that is not reasoning, if the server separates reasoning
 	LastTokenNS  int64   // last token of a stream
@@ -22,6 +23,8 @@ type Request struct {
 	TokenNS      []int64 // arrival of each event with tokens; nil: not recorded
 	Events       int     // events of a stream that contained tokens; 0: not recorded
 	InputTokens  int     // 0: unknown
+	CachedTokens int     // of InputTokens, in the server's prefix cache; see HasCached
+	HasCached    bool    // the server reported CachedTokens
 	OutputTokens int
 	Failure      string // cause; empty: success
 	Cancelled    bool   // whether the client ended it, which is not an error of the server
@@ -200,6 +203,11 @@ func (l *Log) hasTokenTimes() bool {
 		}
 	}
 	return streams
+}
+
+// hasCached reports whether the server reported cached tokens of a request.
+func (l *Log) hasCached() bool {
+	return slices.ContainsFunc(l.Requests, func(r Request) bool { return r.HasCached })
 }
 
 // isStream reports whether an answer came as a stream.

@@ -17,6 +17,7 @@ var vllmPercentiles = []float64{50, 90, 95, 99}
 // writeVLLM writes the result file of `vllm bench serve --save-result`: scalars in ms, rates per second of the time
 // from the first request's due time to the last answer, percentiles as numpy's (vllm/benchmarks/serve.py).
 func writeVLLM(l *Log, e *Export) error {
+	l = l.fromChoices()
 	stages := map[int]bool{}
 	for i := range l.Requests {
 		stages[l.Requests[i].Stage] = true
@@ -71,6 +72,24 @@ func vllmMetric(o *object, name string, s sample) {
 	for _, p := range vllmPercentiles {
 		o.add(fmt.Sprintf("p%g_%s_ms", p, name), s.percentile(p)*1e3)
 	}
+}
+
+// fromChoices returns the log as vLLM's client counts: the first event that has a choice is the first token, even if it
+// has no text (vllm/benchmarks/lib/endpoint_request_func.py).
+func (l *Log) fromChoices() *Log {
+	own := *l
+	own.Requests = slices.Clone(l.Requests)
+	for i := range own.Requests {
+		r := &own.Requests[i]
+		if r.ChoiceNS == 0 {
+			continue
+		}
+		r.FirstTokenNS = r.ChoiceNS
+		if r.TokenNS != nil {
+			r.TokenNS = append([]int64{r.ChoiceNS}, r.TokenNS...)
+		}
+	}
+	return &own
 }
 
 // firstToken returns the time from the sending to the first token.

@@ -9,8 +9,8 @@ import (
 // prefixBlock is the number of tokens of a block of the prefix cache, that of vLLM.
 const prefixBlock = 16
 
-// prefixCache contains the blocks of earlier prompts. Like vLLM, it finds whole blocks only, and never the last token of
-// a prompt, whose logits the first output token needs. Answers are not kept. If it is full, it drops everything.
+// prefixCache contains the blocks of earlier prompts. Like vLLM, it finds whole blocks only, and never the last token
+// of a prompt, whose logits the first output token needs. Answers are not kept. If it is full, it drops everything.
 type prefixCache struct {
 	seed maphash.Seed
 	most int // blocks

@@ -69,9 +69,10 @@ func peerStage(s *Stage, load *profile.Load) peers.Stage {
 }
 
 func peerRequest(e *eventlog.Request) peers.Request {
-	p := peers.Request{DueNS: e.DueNS, SentNS: e.SentNS, FirstByteNS: e.FirstByteNS, FirstTokenNS: e.FirstNS(),
-		VisibleNS: e.VisibleNS, LastTokenNS: e.LastNS(), EndNS: e.EndNS, Events: len(e.Events), InputTokens: e.InputTokens,
-		OutputTokens: e.OutputTokens, Failure: string(e.Reason), Stage: e.Stage, Retries: e.Retries,
+	p := peers.Request{DueNS: e.DueNS, SentNS: e.SentNS, FirstByteNS: e.FirstByteNS, ChoiceNS: e.ChoiceNS,
+		FirstTokenNS: e.FirstNS(), VisibleNS: e.VisibleNS, LastTokenNS: e.LastNS(), EndNS: e.EndNS, Events: len(e.Events),
+		InputTokens: e.InputTokens, CachedTokens: e.CachedTokens, HasCached: e.HasCached, OutputTokens: e.OutputTokens,
+		Failure: string(e.Reason), Stage: e.Stage, Retries: e.Retries,
 		Cancelled: e.Cancelled || e.Reason == ledger.FailCancelled}
 	for _, ev := range e.Events {
 		p.TokenNS = append(p.TokenNS, ev.AtNS)

@@ -52,7 +52,7 @@ func (k *sink) Failed(a backends.Attempt) { k.failed(a) }
 // Complete ends a request.
 func (k *sink) Complete(q loadgen.Query, o *backends.Outcome) {
 	s, r := k.table.at(q.Seq), &k.table.at(q.Seq).rec
-	r.SentNS, r.FirstByteNS, r.VisibleNS, r.EndNS = o.SentNS, o.FirstByteNS, o.VisibleNS, k.now()
+	r.SentNS, r.FirstByteNS, r.ChoiceNS, r.VisibleNS, r.EndNS = o.SentNS, o.FirstByteNS, o.ChoiceNS, o.VisibleNS, k.now()
 	if o.TriedNS != 0 { // a wait for a server that refused connections is no delay of this client
 		r.ReadyNS += o.SentNS - o.TriedNS
 	}

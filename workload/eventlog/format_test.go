@@ -86,7 +86,7 @@ func TestBytesOfRequests(t *testing.T) {
 	b := a
 	b.Seq, b.DueNS, b.FirstByteNS, b.Events = 2, start+6, start+100, []Event{{start + 101, 1}}
 	got := appendRequest(nil, &a, &Request{}, start)
-	want := binary.AppendUvarint(nil, 1|timeBit|timeBit<<5|wordBit)
+	want := binary.AppendUvarint(nil, 1|timeBit|timeBit<<6|wordBit)
 	want = append(want, 6, 14, 4)                    // Seq +3, InputTokens +7, DueNS +2
 	want = binary.AppendVarint(want, 298)            // EndNS after DueNS
 	want = append(want, 2, 10<<1<<1, (4<<1|1)<<1, 2) // events: the first after the start, with a bit for a count

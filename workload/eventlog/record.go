@@ -34,6 +34,7 @@ type Request struct {
 	ReadyNS     int64
 	SentNS      int64 // an attempt wrote it for the first time
 	FirstByteNS int64 // of the answer
+	ChoiceNS    int64 // first event that has a choice, if it came before the first token
 	VisibleNS   int64 // first token that is not reasoning, if the server separates reasoning
 	EndNS       int64 // the answer ended, or failed
 
@@ -106,15 +107,15 @@ func (r *Request) numbers() [11]*int {
 }
 
 // times returns the stamps of a request in the order of the file.
-func (r *Request) times() [6]*int64 {
-	return [...]*int64{&r.DueNS, &r.ReadyNS, &r.SentNS, &r.FirstByteNS, &r.VisibleNS, &r.EndNS}
+func (r *Request) times() [7]*int64 {
+	return [...]*int64{&r.DueNS, &r.ReadyNS, &r.SentNS, &r.FirstByteNS, &r.ChoiceNS, &r.VisibleNS, &r.EndNS}
 }
 
 // The bytes of a request begin with what differs from the request before it: one bit for each of numbers, for each of
 // times that only one of them has, and for the words and flags.
 const (
 	timeBit = 1 << 11
-	wordBit = timeBit << 6
+	wordBit = timeBit << 7
 )
 
 // differs returns the bits of a request after another one.

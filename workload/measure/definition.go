@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -77,12 +78,21 @@ func ttfo(r *request) (float64, float64, bool) {
 }
 
 // tpot returns the mean time of a token after the first one.
-func tpot(r *request) (float64, float64, bool) {
-	if r.OutputTokens < 2 || r.FirstNS() == 0 {
+func tpot(r *request) (float64, float64, bool) { return tpotFrom(r, r.FirstNS()) }
+
+func tpotFrom(r *request, first int64) (float64, float64, bool) {
+	if r.OutputTokens < 2 || first == 0 {
 		return 0, 0, false
 	}
-	return sec(last(r)-r.FirstNS()) / float64(r.OutputTokens-1), 1, true
+	return sec(last(r)-first) / float64(r.OutputTokens-1), 1, true
 }
+
+// firstChoice returns the time of the first event that has a choice: vLLM's client counts it as the first token, even
+// if it has no text (vllm/benchmarks/lib/endpoint_request_func.py).
+func firstChoice(r *request) int64 { return cmp.Or(r.ChoiceNS, r.FirstNS()) }
+
+func choiceTTFT(r *request) (float64, float64, bool) { return since(sent(r), firstChoice(r)) }
+func choiceTPOT(r *request) (float64, float64, bool) { return tpotFrom(r, firstChoice(r)) }
 
 // perToken divides a latency by the number of tokens.
 func perToken(of formula) formula {
@@ -125,6 +135,14 @@ func eventGaps(r *request, each func(float64, int)) {
 	for i := 1; i < len(r.Events); i++ {
 		each(sec(r.Events[i].AtNS-r.Events[i-1].AtNS), 1)
 	}
+}
+
+// choiceGaps are the gaps between events, the first of which may have no text.
+func choiceGaps(r *request, each func(float64, int)) {
+	if r.ChoiceNS != 0 && len(r.Events) > 0 {
+		each(sec(r.FirstNS()-r.ChoiceNS), 1)
+	}
+	eventGaps(r, each)
 }
 
 // Names of metrics that several definitions have.
@@ -173,9 +191,9 @@ var peers = []Definition{
 		{Name: nameE2E, Help: "sent to the end of the answer", of: e2e},
 	}},
 	{Name: "vllm", rule: linear, Metrics: []Metric{
-		{Name: nameTTFT, Help: "sent to first event", of: ttft},
-		{Name: nameTPOT, Help: "(last - first event) / (n - 1)", of: tpot},
-		{Name: nameITL, Help: "between events", gaps: eventGaps},
+		{Name: nameTTFT, Help: "sent to first event, with text or without", of: choiceTTFT},
+		{Name: nameTPOT, Help: "(last - first event) / (n - 1)", of: choiceTPOT},
+		{Name: nameITL, Help: "between events", gaps: choiceGaps},
 		{Name: nameE2E, Help: "sent to last event", of: tokenEnd},
 	}},
 	{Name: "aiperf", rule: linear, Metrics: []Metric{

@@ -36,6 +36,7 @@ func (a *jsonAnswer) Begin(kind string) {
 }
 func (a *jsonAnswer) News() []wire.News    { return nil }
 func (a *jsonAnswer) Visible() bool        { return true }
+func (a *jsonAnswer) Begun() bool          { return true }
 func (a *jsonAnswer) Expect(wire.Expected) {}
 func (a *jsonAnswer) Tokens() []int32      { return a.tokens }
 func (a *jsonAnswer) Settled() bool        { return a.done }

@@ -128,6 +128,7 @@ func (a *letters) Tokens() []int32   { return a.ids }
 func (a *letters) News() []wire.News { return nil }
 func (a *letters) Settled() bool     { return false }
 func (a *letters) Visible() bool     { return true }
+func (a *letters) Begun() bool       { return true }
 func (a *letters) Finish(o *backends.Outcome, cut backends.Reason) string {
 	o.NTokens, o.Reason = len(a.ids), cut
 	return ""

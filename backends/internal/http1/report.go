@@ -41,6 +41,9 @@ func (r *reporter) tokens(x *exchange, from *reading, b []byte) (total int) {
 	o := &from.out
 	at := max(r.times.came, x.sentNS, o.LastTokenNS)
 	n, rest := from.answer.Feed(b)
+	if n == 0 && o.FirstTokenNS == 0 && o.ChoiceNS == 0 && from.answer.Begun() {
+		o.ChoiceNS = at
+	}
 	for n > 0 {
 		total += n
 		switch first := o.FirstTokenNS == 0; {

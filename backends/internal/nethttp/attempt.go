@@ -308,6 +308,9 @@ func (w *worker) feed(r *request, p []byte, now time.Time) {
 	for {
 		var n int
 		if n, p = r.answer.Feed(p); n == 0 {
+			if r.out.FirstTokenNS == 0 && r.out.ChoiceNS == 0 && r.answer.Begun() {
+				r.out.ChoiceNS = at
+			}
 			break
 		}
 		switch first := r.out.FirstTokenNS == 0; {

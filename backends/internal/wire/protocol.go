@@ -46,6 +46,8 @@ type Answer interface {
 	Feed(p []byte) (n int, rest []byte)
 	// Tokens returns the output ids so far. The returned ids do not change until the next Begin.
 	Tokens() []int32
+	// Begun reports whether an event came that has a choice, with or without output.
+	Begun() bool
 	// Visible reports whether output came that is part of the text: neither reasoning nor a function call.
 	Visible() bool
 	// News returns the parts of a streamed batch for which the last Feed found tokens; nil for an answer to one prompt.

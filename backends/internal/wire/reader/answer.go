@@ -170,6 +170,9 @@ func (a *Answer) Expect(want wire.Expected) {
 // Tokens returns the ids so far.
 func (a *Answer) Tokens() []int32 { return a.tokens }
 
+// Begun reports whether an event had a choice.
+func (a *Answer) Begun() bool { return a.hasChoice }
+
 // Visible reports whether an event had output that is part of the text.
 func (a *Answer) Visible() bool { return a.visible }
 

@@ -29,6 +29,9 @@ func (b *Batch) Feed(p []byte) (int, []byte) {
 	return n, rest
 }
 
+// Begun returns false: the events of a batch belong to several answers.
+func (b *Batch) Begun() bool { return false }
+
 // Visible returns false: the parts of a batch are not told apart.
 func (b *Batch) Visible() bool { return false }
 
