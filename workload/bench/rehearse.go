@@ -157,6 +157,9 @@ func (r *rehearsal) supply(p *profile.Profile) error {
 		if len(d.SampleColumns) > 0 || d.Format != "csv" {
 			d.SampleColumns = nil
 		}
+		if _, err := os.Stat(d.Path); err != nil {
+			d.Category = ""
+		}
 		return r.file(&d.Path, "prompts."+rowSuffix(d.Format), lines(func(i int) string {
 			if d.Format == "csv" {
 				return map[bool]string{true: "prompt\n"}[i == 0] + `"` + words(i) + `"`

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -71,12 +72,17 @@ func TestEveryProfileRehearses(t *testing.T) {
 	}
 }
 
-// TestRandomDataOfVLLM: the profiles of vllm whose data are passages to rank, or images, are sent as they ask.
+// TestRandomDataOfVLLM: the profiles of vllm whose data are passages, images, or questions are sent as they ask.
 func TestRandomDataOfVLLM(t *testing.T) {
-	url := simulate(t)
+	url, speed := simulate(t), t.TempDir()
+	rows := `{"category": "qa", "messages": [{"role": "user", "content": "Why?"}]}` + "\n" + `{"category": "math"}` + "\n"
+	require.NoError(t, os.WriteFile(filepath.Join(speed, "qualitative.jsonl"), []byte(rows), 0o600))
 	for text, input := range map[string]int64{
 		"backend: vllm-rerank\ndataset-name: random-rerank\nrandom-batch-size: 4\n": 160, // four pairs of 40 tokens
 		"backend: vllm-rerank\n": 40,
+		"backend: vllm-rerank\ndataset-name: random-rerank\nno-reranker: none\nrandom-batch-size: 4\n": 3 * 81,
+		"backend: openai-chat\nendpoint: /v1/chat/completions\ndataset-name: speed_bench\nspeed-bench-category: qa\n" +
+			"speed-bench-output-len: 3\ndataset-path: " + speed + "\n": 0,
 		"backend: openai-chat\nendpoint: /v1/chat/completions\ndataset-name: random-mm\n" +
 			"random-mm-bucket-config: '{(16, 32, 1): 1}'\n": 0,
 		"backend: openai-chat\nendpoint: /v1/chat/completions\n": 0,
@@ -92,6 +98,31 @@ func TestRandomDataOfVLLM(t *testing.T) {
 		if input > 0 {
 			require.EqualValues(t, input*total.Requests.OK, total.Tokens.Input, text)
 		}
+	}
+}
+
+// TestFlagsOfAIPerf: ramps, warm-up, rankings, images, sessions and cancelled requests of aiperf reach the server.
+func TestFlagsOfAIPerf(t *testing.T) {
+	url := simulate(t)
+	for text, left := range map[string]bool{
+		"endpoint-type: rankings\nrankings-passages-mean: 3\nrankings-passages-prompt-token-mean: 9\n":  false,
+		"concurrency: 2\nconcurrency-ramp-duration: 0.1\nimage-width-mean: 8\nimage-height-mean: 8\n":   false,
+		"user-centric-rate: 100\nnum-users: 3\nsession-turns-mean: 2\nshared-system-prompt-length: 5\n": false,
+		"request-rate: 100\nrequest-rate-ramp-duration: 0.1\nwarmup-duration: 0.1\n":                    false,
+		"concurrency: 2\nstreaming: none\nosl: 5000\nextra-inputs: ignore_eos:true\nrequest-cancellation-rate: 100\n" +
+			"request-cancellation-delay: 0.01\n": true,
+	} {
+		if !left {
+			text += "isl: 20\nosl: 3\n"
+		}
+		p, err := dialect.Parse("aiperf", "w.yaml", []byte("model: \"\"\nrequest-count: 12\n"+text), dialect.Options{})
+		require.NoError(t, err, text)
+		r, err := bench.Run(t.Context(), bench.Options{Profile: p, Endpoints: []string{url}, Folder: t.TempDir()})
+		require.NoError(t, err, text)
+		total := &r.Measured.Total.Requests
+		require.Zero(t, total.Failed, "%s: %v", text, r.Reasons)
+		require.EqualValues(t, 12, total.Total, text)
+		require.Equal(t, left, total.Leavers == 12, text)
 	}
 }
 

@@ -14,7 +14,7 @@ type fmperfFile struct {
 	Image     string  `yaml:"image"`
 	Account   string  `yaml:"service_account"`
 	PVC       string  `yaml:"pvc_name"`
-	Scenarios string  `yaml:"scenarios" one:"all sharegpt long-input short-input"`
+	Scenarios string  `yaml:"scenarios" one:"all sharegpt long-input short-input long-long"`
 	QPS       string  `yaml:"qps_values" need:"yes"`
 	Warmup    int     `yaml:"num_users_warmup" is:">=0"`
 	Users     *int    `yaml:"num_users" is:">=1"`
@@ -44,6 +44,10 @@ func (f *fmperfFile) translate(t *translation) {
 			profile.Stage{Arrival: profile.Constant, Rate: qps, Duration: seconds(duration)})
 	}
 	answer := fixed(f.Answer, 32)
+	if f.Scenarios == "all" {
+		t.notes.add("scenarios: all: only the synthetic conversations are sent; make a profile with scenarios: sharegpt " +
+			"for the others")
+	}
 	if f.Scenarios == "sharegpt" {
 		t.Data = profile.Data{Kind: profile.ShareGPT, Output: answer}
 		t.path("data.path", shareGPTFile)

@@ -17,18 +17,26 @@ type ipFile struct {
 	Server    ipServer    `yaml:"server"`
 	Tokenizer ipTokenizer `yaml:"tokenizer"`
 	Breakers  []ipBreaker `yaml:"circuit_breakers"`
+	Observed  any         `yaml:"observability"` // metrics about the tool itself
 }
 
 type ipAPI struct {
-	Type           string            `yaml:"type" one:"completion chat anthropic_messages"`
+	Type           string            `yaml:"type" one:"completion chat anthropic_messages embeddings"`
 	Streaming      bool              `yaml:"streaming"`
 	Headers        map[string]string `yaml:"headers"`
 	SLOUnit        string            `yaml:"slo_unit" one:"s ms us"`
 	SLOTTFT        string            `yaml:"slo_ttft_header"`
 	SLOTPOT        string            `yaml:"slo_tpot_header"`
 	ResponseFormat *ipResponseFormat `yaml:"response_format"`
+	Embeddings     ipEmbeddings      `yaml:"embeddings"`
 	SessionID      string            `yaml:"session_id_header_key"`
 	SessionToken   string            `yaml:"session_token_header_key" yet:"this program sends no session tokens"`
+}
+
+type ipEmbeddings struct {
+	Batch      int    `yaml:"batch_size" is:"1..1"`
+	Dimensions int    `yaml:"dimensions" is:">=1"`
+	Encoding   string `yaml:"encoding_format" one:"float"`
 }
 
 type ipResponseFormat struct {
@@ -51,6 +59,7 @@ type ipTokenizer struct {
 	Path  string `yaml:"pretrained_model_name_or_path"`
 	Trust bool   `yaml:"trust_remote_code"`
 	Token string `yaml:"token" yet:"this program downloads no tokenizer; give a local path"`
+	Limit any    `yaml:"load_timeout"`
 }
 
 // ipMetrics, ipReport and ipStorage select the written files. Here the command line does that, except for goodput and
@@ -62,6 +71,9 @@ type ipMetrics struct {
 		URL      string   `yaml:"url"`
 		Managed  bool     `yaml:"google_managed"`
 		Filters  []string `yaml:"filters"`
+		Token    any      `yaml:"bearer_token" yet:"a key does not belong in a profile"`
+		Verify   any      `yaml:"verify_ssl"`
+		Headers  any      `yaml:"headers"`
 	} `yaml:"prometheus"`
 }
 
@@ -70,6 +82,7 @@ type ipReport struct {
 		Summary         bool      `yaml:"summary"`
 		PerStage        bool      `yaml:"per_stage"`
 		PerRequest      bool      `yaml:"per_request"`
+		Fields          any       `yaml:"per_request_fields"`
 		PerAdapter      bool      `yaml:"per_adapter"`
 		PerAdapterStage bool      `yaml:"per_adapter_stage"`
 		Percentiles     []float64 `yaml:"percentiles"`
@@ -133,6 +146,9 @@ type ipLoad struct {
 	Concurrency    int         `yaml:"worker_max_concurrency" is:">=0"`
 	Connections    int         `yaml:"worker_max_tcp_connections" is:">=0"`
 	RequestTimeout float64     `yaml:"request_timeout" is:"0..1e7"`
+	Retries        any         `yaml:"request_retries" yet:"a request that failed is not sent again"`
+	Backoff        any         `yaml:"request_retry_backoff_sec" yet:"a request that failed is not sent again"`
+	Grace          any         `yaml:"stage_teardown_grace_seconds" yet:"stages wait for all answers; set request_timeout"`
 	Trace          *ipTrace    `yaml:"trace"`
 	Breakers       []string    `yaml:"circuit_breakers"`
 	Adapters       []ipAdapter `yaml:"lora_traffic_split"`

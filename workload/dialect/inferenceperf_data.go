@@ -93,6 +93,7 @@ type ipPrefix struct {
 	Outputs   *ipDistribution `yaml:"output_distribution"`
 	Seed      *uint64         `yaml:"seed"`
 	MultiTurn bool            `yaml:"enable_multi_turn_chat"`
+	MaxLen    int             `yaml:"max_model_len" is:">=0"`
 	Media     *ipMedia        `yaml:"multimodal"`
 }
 
@@ -246,6 +247,9 @@ func (g *ipPrefix) translate(t *translation) {
 		Question: length(g.Question, g.Questions, 50), MultiTurn: g.MultiTurn,
 	}
 	t.Data.Output = length(g.Output, g.Outputs, 50)
+	if g.MultiTurn && g.MaxLen > 0 {
+		t.notes.add("data.shared_prefix.max_model_len: not read; contexts grow without a limit")
+	}
 	t.Seed = or(g.Seed, t.Seed)
 	g.Media.translate(t)
 }

@@ -44,7 +44,7 @@ func (s *ipStorage) translate(t *translation) {
 }
 
 var ipKinds = map[string]string{"": "completions", "completion": "completions", "chat": "chat",
-	"anthropic_messages": "messages"}
+	"anthropic_messages": "messages", "embeddings": "embeddings"}
 
 func (f *ipFile) translateAPI(t *translation) {
 	t.API = profile.API{
@@ -58,6 +58,9 @@ func (f *ipFile) translateAPI(t *translation) {
 			format["json_schema"] = map[string]any{"name": cmp.Or(r.Name, "structured_output"), "schema": r.Schema}
 		}
 		t.API.Extra = map[string]any{"response_format": format}
+	}
+	if n := f.API.Embeddings.Dimensions; n > 0 && t.API.Kind == "embeddings" {
+		t.API.Extra = map[string]any{"dimensions": n}
 	}
 	for _, a := range f.Load.Adapters {
 		t.API.Adapters = append(t.API.Adapters, profile.Adapter{Name: a.Name, Share: a.Split})

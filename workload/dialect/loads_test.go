@@ -54,8 +54,17 @@ func TestDataOfVLLM(t *testing.T) {
 		"dataset-name: custom\ndataset-path: f\nbackend: openai-chat\ncustom-output-len: 1\n": prompts("jsonl", "f",
 			profile.FixedAt(1)),
 		"dataset-name: custom\ndataset-path: f\nbackend: openai-chat\ncustom-output-len: -1\n": prompts("jsonl", "f", nil),
-		"dataset-name: spec_bench\ndataset-path: f\n":                                          prompts("jsonl", "f", nil),
-		"dataset-name: txt-slices\ndataset-path: f\ndisable-shuffle: none\n":                   inOrder,
+		"dataset-name: spec_bench\ndataset-path: f\n":                                          template,
+		"dataset-name: spec_bench\ndataset-path: f\nspec-bench-output-len: 3\nspec-bench-category: qa\n" +
+			"backend: openai-chat\n": category(prompts("jsonl", "f", profile.FixedAt(3)), "qa"),
+		"dataset-name: speed_bench\ndataset-path: d\nbackend: openai-chat\n": prompts("jsonl", "d/qualitative.jsonl",
+			profile.FixedAt(4096)),
+		"dataset-name: speed_bench\ndataset-path: d/\nbackend: openai-chat\nspeed-bench-dataset-subset: throughput_8k\n" +
+			"speed-bench-output-len: 9\nspeed-bench-category: mixed\n": category(prompts("jsonl", "d/throughput_8k.jsonl",
+			profile.FixedAt(9)), "mixed"),
+		"dataset-name: speed_bench\ndataset-path: d/a.jsonl\nskip-chat-template: none\n": prompts("jsonl", "d/a.jsonl",
+			profile.FixedAt(4096)),
+		"dataset-name: txt-slices\ndataset-path: f\ndisable-shuffle: none\n": inOrder,
 		"dataset-name: hf\ndataset-path: f\nhf-output-len: 1\n": prompts("", "f",
 			profile.FixedAt(1)),
 	} {
@@ -70,6 +79,11 @@ func TestDataOfVLLM(t *testing.T) {
 // with returns data of another file.
 func with(d profile.Data, path string) profile.Data {
 	d.Path = path
+	return d
+}
+
+func category(d profile.Data, name string) profile.Data {
+	d.Category = name
 	return d
 }
 

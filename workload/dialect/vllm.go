@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +31,7 @@ type vllmFile struct {
 	Trust      bool     `yaml:"trust-remote-code"`
 	Insecure   bool     `yaml:"insecure" yet:"certificates are always verified"`
 	NumPrompts *int     `yaml:"num-prompts" is:">=1"`
+	NoRepeat   bool     `yaml:"no-oversample"`
 	Seed       uint64   `yaml:"seed"`
 	Rate       *float64 `yaml:"request-rate" is:">0"`
 	Burstiness *float64 `yaml:"burstiness" is:">0"`
@@ -54,6 +56,11 @@ type vllmFile struct {
 	SonnetPrefix   *int     `yaml:"sonnet-prefix-len" is:">=0"`
 	ShareGPTOutput int      `yaml:"sharegpt-output-len" is:">=1"`
 	CustomOutput   *int     `yaml:"custom-output-len" is:">=-1"`
+	SpecOutput     *int     `yaml:"spec-bench-output-len" is:">=1"`
+	SpecCategory   string   `yaml:"spec-bench-category"`
+	SpeedSubset    speedSet `yaml:"speed-bench-dataset-subset"`
+	SpeedOutput    *int     `yaml:"speed-bench-output-len" is:">=1"`
+	SpeedCategory  string   `yaml:"speed-bench-category"`
 	HFOutput       int      `yaml:"hf-output-len" is:">=1"`
 	HFSubset       string   `yaml:"hf-subset"`
 	HFSplit        string   `yaml:"hf-split"`
@@ -66,7 +73,7 @@ type vllmFile struct {
 	MMLimit        any      `yaml:"random-mm-limit-mm-per-prompt"`
 	MMBuckets      any      `yaml:"random-mm-bucket-config"`
 	Batch          int      `yaml:"random-batch-size" is:"1..10000"`
-	NoReranker     bool     `yaml:"no-reranker" yet:"every query is sent with its passages, in one request"`
+	NoReranker     bool     `yaml:"no-reranker"`
 	NoTemplate     bool     `yaml:"skip-chat-template"`
 	CustomSkip     bool     `yaml:"custom-skip-chat-template"`
 
@@ -106,7 +113,15 @@ type vllmData string
 // Values returns all data sets that can be translated.
 func (vllmData) Values() []string {
 	return []string{"random", "sharegpt", "burstgpt", "sonnet", "hf", "custom", "prefix_repetition", "spec_bench",
-		"txt-slices", "timed_trace", "random-mm", "random-rerank"}
+		"speed_bench", "txt-slices", "timed_trace", "random-mm", "random-rerank"}
+}
+
+// speedSet is a subset of SPEED-Bench.
+type speedSet string
+
+// Values returns all subsets (vllm/benchmarks/datasets).
+func (speedSet) Values() []string {
+	return []string{"qualitative", "throughput_1k", "throughput_2k", "throughput_8k", "throughput_16k", "throughput_32k"}
 }
 
 // flags rewrites a flat file whose keys are flags: underscores become dashes, and a missing value, as of a flag,
@@ -162,6 +177,9 @@ func (f *vllmFile) translate(t *translation) {
 	f.headers(t)
 	if f.HFSubset != "" || f.HFSplit != "" {
 		t.notes.add("hf-subset, hf-split: not read; all rows of the file are used")
+	}
+	if f.NoRepeat {
+		t.notes.add("no-oversample: not read; rows are repeated if there are fewer than num-prompts")
 	}
 	if f.Assignment == "round-robin" {
 		t.notes.add("lora-assignment: round-robin is not read; each request draws its adapter")
@@ -292,7 +310,8 @@ func spread(mean int, ratio float64) *profile.Distribution {
 }
 
 // vllmFormats are the data sets that are files.
-var vllmFormats = map[vllmData]profile.Format{"custom": "jsonl", "spec_bench": "jsonl", "txt-slices": "text", "hf": ""}
+var vllmFormats = map[vllmData]profile.Format{"custom": "jsonl", "spec_bench": "jsonl", "speed_bench": "jsonl",
+	"txt-slices": "text", "hf": ""}
 
 func (f *vllmFile) data(t *translation) {
 	t.Data.Path, t.Data.Shuffle = f.Path, !f.NoShuffle
@@ -319,14 +338,29 @@ func (f *vllmFile) data(t *translation) {
 		t.Data = profile.Data{Kind: profile.TraceLengths, Trace: &profile.TraceFile{Path: f.Path, Format: format}}
 	default:
 		t.Data.Kind, t.Data.Format, t.Data.Template = profile.Prompts, vllmFormats[f.Dataset], !f.CustomSkip && !f.NoTemplate
-		t.Data.Template = t.Data.Template && t.API.Kind == "completions" && f.Dataset == "custom"
+		t.Data.Template = t.Data.Template && t.API.Kind == "completions" && f.Dataset != "txt-slices" && f.Dataset != "hf"
 		if n := or(f.CustomOutput, 256); f.Dataset == "custom" && n > 0 {
 			t.Data.Output = profile.FixedAt(float64(n))
 		}
+		f.speculative(t)
 		if f.HFOutput > 0 {
 			t.Data.Output = fixed(&f.HFOutput, 0)
 		}
 		t.path("dataset-path", string(f.Dataset))
+	}
+}
+
+// speculative reads the data sets for speculative decoding, whose rows have a category. SPEED-Bench is a folder with a
+// file for each of its subsets.
+func (f *vllmFile) speculative(t *translation) {
+	switch f.Dataset {
+	case "spec_bench":
+		t.Data.Output, t.Data.Category = fixed(f.SpecOutput, 256), f.SpecCategory
+	case "speed_bench":
+		t.Data.Output, t.Data.Category = fixed(f.SpeedOutput, 4096), f.SpeedCategory
+		if t.Data.Path != "" && !strings.HasSuffix(t.Data.Path, ".jsonl") {
+			t.Data.Path = path.Join(t.Data.Path, string(cmp.Or(f.SpeedSubset, "qualitative"))+".jsonl")
+		}
 	}
 }
 

@@ -29,13 +29,21 @@ func (f *vllmFile) random(t *translation) {
 }
 
 // passages translates random-rerank: pairs of one query and a passage, of --random-input-len tokens with one token
-// between them and one at the end. A request has --random-batch-size passages.
+// between them and one at the end. A request has --random-batch-size passages. With --no-reranker, the query and each
+// passage have --random-input-len tokens, and the query counts as one of the batch and of --num-prompts.
 func (f *vllmFile) passages(t *translation) {
 	whole, batch := or(f.Input, 1024), max(f.Batch, 1)
-	query := max(whole/2-1, 1)
-	t.Data.Kind, t.Data.Prefix, t.Data.Input = profile.Synthetic, query-1, profile.FixedAt(1)
-	t.Data.Passages = &profile.Passages{Count: batch, Tokens: spread(max(whole-query-1, 1), f.Range)}
 	last := &t.Load.Stages[len(t.Load.Stages)-1]
+	query, passage := max(whole/2-1, 1), 0
+	if passage = max(whole-query-1, 1); f.NoReranker {
+		if batch < 2 || last.Requests < 2 {
+			t.fail("no-reranker", "random-batch-size and num-prompts must be at least 2, because the query is one of them")
+			return
+		}
+		query, passage, batch, last.Requests = whole, whole, batch-1, last.Requests-1
+	}
+	t.Data.Kind, t.Data.Prefix, t.Data.Input = profile.Synthetic, query-1, profile.FixedAt(1)
+	t.Data.Passages = &profile.Passages{Count: batch, Tokens: spread(passage, f.Range)}
 	last.Requests = (last.Requests + batch - 1) / batch
 	t.notes.add("random-rerank: queries have %d tokens, and differ in the last one only; vllm repeats one query", query)
 }

@@ -21,7 +21,16 @@ func TestRerankOfVLLM(t *testing.T) {
 		require.Equal(t, &profile.Passages{Count: 4, Tokens: profile.FixedAt(50)}, p.Data.Passages)
 		require.Equal(t, 3, p.Load.Stages[0].Requests, "four passages each, the last two")
 	}
-	p := translated(t, "vllm-benchmark", "backend: openai-embeddings\nendpoint: /v1/embeddings\n")
+	const pairs = "dataset-name: random-rerank\nrandom-input-len: 100\nno-reranker: none\n"
+	p := translated(t, "vllm-benchmark", pairs+"random-batch-size: 4\nnum-prompts: 10\n")
+	require.Equal(t, 99, p.Data.Prefix, "a query as long as a passage")
+	require.Equal(t, &profile.Passages{Count: 3, Tokens: profile.FixedAt(100)}, p.Data.Passages)
+	require.Equal(t, 3, p.Load.Stages[0].Requests, "nine passages, three each")
+	for _, few := range []string{"num-prompts: 10\n", "random-batch-size: 4\nnum-prompts: 1\n"} {
+		_, err := parse("vllm-benchmark", pairs+few)
+		require.ErrorContains(t, err, "no-reranker: random-batch-size and num-prompts must be at least 2", few)
+	}
+	p = translated(t, "vllm-benchmark", "backend: openai-embeddings\nendpoint: /v1/embeddings\n")
 	require.False(t, p.API.Stream)
 	require.Nil(t, p.Data.Output)
 }

@@ -193,3 +193,11 @@ func TestOverSaturationNeedsStreams(t *testing.T) {
 	p.API.Stream = false
 	requireKey(t, "load.over_saturation", p.checkStreams(keyed), p)
 }
+
+// Only rows of a file have a category.
+func TestCategoriesNeedAFile(t *testing.T) {
+	d := Data{Kind: Prompts, Path: "f.jsonl", Category: "qa"}
+	require.NoError(t, d.check(keyed, true))
+	d = Data{Kind: ShareGPT, Path: "f.json", Category: "qa"}
+	requireKey(t, "data.category", d.check(keyed, true), d)
+}

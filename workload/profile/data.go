@@ -44,6 +44,7 @@ type Data struct {
 	Kind     DataKind      `yaml:"kind" need:"yes" doc:"where prompts come from"`
 	Path     string        `yaml:"path,omitempty" doc:"file or folder with the data"`
 	Format   Format        `yaml:"format,omitempty" doc:"form of the file; empty: by its name"`
+	Category string        `yaml:"category,omitempty" doc:"only rows of a JSON file whose member category has this value"`
 	Rows     int           `yaml:"rows,omitempty" is:">=0" doc:"distinct prompts to make or read; 0: as many as requests"`
 	Text     string        `yaml:"text,omitempty" doc:"prompt of kind fixed"`
 	Input    *Distribution `yaml:"input,omitempty" doc:"tokens of a prompt"`

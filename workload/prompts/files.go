@@ -325,6 +325,10 @@ func (c *collector) json(form profile.Format, r *bufio.Reader) error {
 			return fmt.Errorf("row %d: %w", n, err)
 		}
 		bound.row = 0
+		if want := c.d.Category; want != "" && text(raw, []string{"category"}) != want {
+			c.seen++
+			continue
+		}
 		if err := c.add(entryOf(raw, l)); err != nil {
 			return err
 		}
@@ -361,20 +365,27 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// entryOf returns the prompt and the answer of a row: from its columns, or from the first two turns of its
-// conversation.
-func entryOf(raw map[string]json.RawMessage, l layout) entry {
-	text := func(names []string) (s string) {
-		for _, name := range names {
-			if json.Unmarshal(raw[name], &s) == nil && s != "" {
-				return s
-			}
+// text returns the first text that a row has under one of the names.
+func text(raw map[string]json.RawMessage, names []string) (s string) {
+	for _, name := range names {
+		if json.Unmarshal(raw[name], &s) == nil && s != "" {
+			return s
 		}
-		return ""
 	}
-	e := entry{text(l.prompt), text(l.answer)}
+	return ""
+}
+
+// entryOf returns the prompt and the answer of a row: from its columns, or from the first two turns of its
+// conversation. The turns of Spec-Bench and SPEED-Bench are the user's alone, so that only the first is sent (vllm's
+// SpecBench and SpeedBench do the same).
+func entryOf(raw map[string]json.RawMessage, l layout) entry {
+	e := entry{text(raw, l.prompt), text(raw, l.answer)}
 	if e.prompt != "" {
 		return e
+	}
+	var questions []string
+	if json.Unmarshal(raw["turns"], &questions) == nil && len(questions) > 0 {
+		return entry{prompt: questions[0]}
 	}
 	var turns []struct {
 		From    string `json:"from"`
@@ -384,8 +395,15 @@ func entryOf(raw map[string]json.RawMessage, l layout) entry {
 	}
 	for _, name := range []string{"conversations", "conversation", "messages"} {
 		if json.Unmarshal(raw[name], &turns) == nil && len(turns) >= 2 {
-			return entry{turns[0].Value + turns[0].Content, turns[1].Value + turns[1].Content}
+			e := entry{prompt: turns[0].Value + turns[0].Content}
+			if turns[1].Role != "user" {
+				e.answer = turns[1].Value + turns[1].Content
+			}
+			return e
 		}
+	}
+	if len(turns) == 1 && turns[0].Role == "user" {
+		return entry{prompt: turns[0].Content}
 	}
 	return entry{}
 }

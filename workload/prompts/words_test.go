@@ -1,6 +1,7 @@
 package prompts
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -101,4 +102,37 @@ func TestRowsOfAFile(t *testing.T) {
 		}
 		require.Equal(t, shuffled, late > 0, "%d of 10 rows are not among the first ten", late)
 	}
+}
+
+// Rows of Spec-Bench and SPEED-Bench have a list of the user's turns, of which the first is sent; a category chooses
+// rows.
+func TestRowsOfSpeculativeBenchmarks(t *testing.T) {
+	for name, rows := range map[string][3]string{
+		"Spec-Bench":  {`"turns": ["one", "two"]`, `"turns": ["three"]`, `"turns": ["four", "five"]`},
+		"SPEED-Bench": {turnsOf("one", "two"), turnsOf("three"), turnsOf("four", "five")},
+	} {
+		text := `{"question_id": "1", "category": "qa", ` + rows[0] + "}\n" + `{"question_id": "2", "category": "math", ` +
+			rows[1] + "}\n" + `{"question_id": "3", "category": "qa", ` + rows[2] + "}\n"
+		for category, want := range map[string][]string{"": {"one", "three", "four"}, "qa": {"one", "four", "one"},
+			"math": {"three", "three", "three"}} {
+			p := with(profile.Prompts, func(p *profile.Profile) {
+				p.Data = profile.Data{Kind: profile.Prompts, Category: category, Path: file(t, "q.jsonl", text)}
+			})
+			var got []string
+			for _, r := range all(t, p, 3, 1) {
+				got = append(got, r.Text)
+			}
+			require.Equal(t, want, got, "%s: %s", name, category)
+		}
+	}
+	require.Equal(t, entry{prompt: "a", answer: "b"}, entryOf(map[string]json.RawMessage{
+		"messages": json.RawMessage(`[{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]`)}, layout{}))
+}
+
+func turnsOf(texts ...string) string {
+	var messages []string
+	for _, text := range texts {
+		messages = append(messages, `{"role": "user", "content": "`+text+`"}`)
+	}
+	return `"messages": [` + strings.Join(messages, ", ") + "]"
 }
