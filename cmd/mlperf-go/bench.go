@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -34,13 +35,14 @@ func (cmd benchCommand) command() *cli.Command {
 
 func (cmd benchCommand) convert() *cli.Command {
 	return &cli.Command{
-		Name: "convert", Usage: "write a finished run as the files of another benchmark client", ArgsUsage: "RUN",
+		Name: "convert", Usage: "write finished runs as the files of another benchmark client", ArgsUsage: "RUN",
 		OnUsageError: usageError,
 		Description: "Every figure follows that client's definition. Figures that the run did not record are left out, " +
-			"with a note.",
+			"with a note.\nOf a folder of several runs, such as treatments, each run is converted.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "format", Usage: "client whose files to write: " + strings.Join(benchFormats(), ", ")},
-			&cli.StringFlag{Name: "output", Usage: "folder to write; default: convert/FORMAT in the folder of the run"},
+			&cli.StringFlag{Name: "output", Usage: "folder to write; default: convert/FORMAT in the folder of the " +
+				"run. Each of several runs gets a folder below it"},
 		},
 		Action: cmd.runConvert,
 	}
@@ -55,13 +57,22 @@ func (cmd benchCommand) runConvert(c *cli.Context) error {
 	if err := checkFormat(format); err != nil {
 		return err
 	}
+	if runs := runsBelow(folder); len(runs) > 0 {
+		return cmd.convertAll(format, folder, c.String("output"), runs)
+	}
 	paths, notes, err := convertRun(format, folder, c.String("output"))
 	if err != nil {
 		return err
 	}
+	cmd.printConverted(format, paths, notes)
+	return nil
+}
+
+func (cmd benchCommand) printConverted(format string, paths, notes []string) {
 	if cmd.json {
-		cmd.writeJSON(map[string]any{"format": format, "files": paths, "notes": append([]string{}, notes...)})
-		return nil
+		cmd.writeJSON(map[string]any{"format": format, "files": append([]string{}, paths...),
+			"notes": append([]string{}, notes...)})
+		return
 	}
 	for _, n := range notes {
 		cmd.notice("note: " + n)
@@ -69,6 +80,54 @@ func (cmd benchCommand) runConvert(c *cli.Context) error {
 	for _, path := range paths {
 		cmd.out.line("%s", path)
 	}
+}
+
+// mostConverted bounds the runs that one command converts.
+const mostConverted = 10_000
+
+// runsBelow returns the runs in a folder that holds no result itself, such as that of a command's treatments, by name.
+// A killed run counts if its folder is directly in that one.
+func runsBelow(folder string) []string {
+	if bench.Holds(folder) || results.Holds(folder, "") != "" {
+		return nil
+	}
+	runs := results.FindRuns(folder, mostConverted)
+	entries, _ := os.ReadDir(folder) // the message about the folder itself explains an error
+	for _, e := range entries {
+		if path := filepath.Join(folder, e.Name()); e.IsDir() && bench.Holds(path) && !slices.Contains(runs, path) {
+			runs = append(runs, path)
+		}
+	}
+	slices.Sort(runs)
+	return runs
+}
+
+// convertAll converts the runs below a folder, each into its own folder or into the one of the same name below output.
+// A run that cannot be converted does not keep the others from it.
+func (cmd benchCommand) convertAll(format, folder, output string, runs []string) error {
+	var paths, notes []string
+	for _, run := range runs {
+		name, err := filepath.Rel(folder, run)
+		if err != nil {
+			return err
+		}
+		to := output
+		if output != "" {
+			to = filepath.Join(output, name)
+		}
+		files, remarks, err := convertRun(format, run, to)
+		if err != nil {
+			e := exit.Classify(err)
+			e.Err = fmt.Errorf("%s: %w", run, e.Err)
+			cmd.complain(e)
+			cmd.exit = max(cmd.exit, e.Exit)
+		}
+		paths = append(paths, files...)
+		for _, n := range remarks {
+			notes = append(notes, name+": "+n)
+		}
+	}
+	cmd.printConverted(format, paths, notes)
 	return nil
 }
 
