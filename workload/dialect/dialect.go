@@ -17,6 +17,9 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/template"
 )
 
+// priorityMix is a tool whose mix is a program of its own, without a file.
+const priorityMix = "priority-mix"
+
 // Own is the name of this program's own form.
 const Own = "mlperf-go"
 
@@ -98,6 +101,11 @@ func Parse(tool, name string, text []byte, o Options) (*profile.Profile, error) 
 		}
 	}
 	h, ok := harnesses[tool]
+	if tool == priorityMix {
+		return nil, fmt.Errorf("profile %s: %s has no form of files that could be read; write the file in this program's "+
+			"form (schema: %s), with api.classes: `mlperf-go bench init -w priority_mix --output mix.yaml` writes one to change. "+
+			"There are readers for files of %s", name, tool, profile.Schema, strings.Join(Harnesses(), ", "))
+	}
 	if !ok {
 		return nil, fmt.Errorf("profile %s: no reader for files of %.40q; there are readers for %s%s", name, tool,
 			strings.Join(Harnesses(), ", "), config.DidYouMean(tool, Harnesses()))

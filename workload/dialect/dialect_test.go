@@ -306,6 +306,7 @@ func TestBadFiles(t *testing.T) {
 		{"aiperf", aiperfText + "api-key: x\n", "set MLPERF_GO_API_KEY"},
 		{"fmperf", "qps_values: a b\n", "expected rates separated by spaces"},
 		{"nop", "model: x\n", "did you mean model_name?"},
+		{"priority-mix", "qps: 6\nclasses: []\n", "write the file in this program's form (schema: mlperf-go/profile/1)"},
 		{"locust", randomText, "no reader for files of"},
 		{"guidelm", randomText, "did you mean guidellm?"},
 		{"", "a: 1\n", "no key of a known form"},
