@@ -250,7 +250,7 @@ func TestLoadYAMLRejects(t *testing.T) {
 		{"- a\n- b", `config file f line 1: the file is not a map of "setting: value"`},
 		{"just text", "the file is not a map"},
 		{"samples: 5\n---\nsamples: 6", "more than one document"},
-		{"samples: \"5", "config file f is not valid YAML: yaml: "},
+		{"samples: \"5", "config file f line 1 is not valid YAML: a quote opens here"},
 		{"a: &x 5\nsamples: *x", `unknown setting "a"`},
 		{strings.Repeat("#", largestFile+1), "is larger than 1048576 bytes"},
 	} {

@@ -64,7 +64,7 @@ func parseYAML(name string, text []byte) (*yaml.Node, error) {
 	case errors.Is(err, io.EOF):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("%s is not valid YAML: %w", name, err)
+		return nil, invalid(name, text, err)
 	}
 	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s has more than one document, or an error after the first: %v", name, err)

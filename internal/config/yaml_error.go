@@ -42,7 +42,7 @@ func jsonError(text []byte) (line int, problem string) {
 // numbered is the form of errors of the package yaml.
 var numbered = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 
-// opened maps errors of the package yaml about something that has no end to a message. They refer to the line in which
+// opened maps errors of the package yaml about something without an end to a message. They refer to the line in which
 // it begins.
 var opened = map[string]string{
 	"did not find expected ',' or ']'": "a bracket [ opens here and is not closed, or a comma is missing after an item",
@@ -50,9 +50,9 @@ var opened = map[string]string{
 	"found unexpected end of stream":   "a quote opens here and is not closed",
 }
 
-// yamlLine returns the line of an error of the package yaml, and what is wrong there; 0: unknown. The package counts the
-// lines of some errors from 0 and of others from 1, and names the place of the opening bracket or quote unless that is
-// in the first line. An empty line in front therefore leads to it in each case.
+// yamlLine returns the line of an error of the package yaml, and what is wrong there; 0: unknown. The package counts
+// the lines of some errors from 0 and of others from 1, and names the place of the opening bracket or quote unless that
+// is in the first line. An empty line in front therefore leads to it in each case.
 func yamlLine(text []byte, err error) (line int, problem string) {
 	m := numbered.FindStringSubmatch(err.Error())
 	if m == nil {
