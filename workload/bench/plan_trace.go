@@ -24,6 +24,9 @@ func (plan *Plan) ReadTraces(p *profile.Profile) error {
 	}
 	if f := p.Data.Trace; f != nil && p.Data.Kind == profile.TraceLengths {
 		recorded, err := t.trace(f)
+		if err == nil {
+			err = recorded.CheckLengths(f, p.Data.Output == nil)
+		}
 		if err != nil {
 			return fmt.Errorf("data.trace: %w", err)
 		}

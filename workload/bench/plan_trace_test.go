@@ -27,7 +27,7 @@ func TestPlanOfATrace(t *testing.T) {
 		{`{"seconds": 5, "input": 7, "output": 2}` + "\n" + `{"seconds": 7.5, "input": 10, "output": 3}`, 0, 2, 17, 5, 2500e6},
 		{`{"seconds": 0, "input": 7, "output": 2}` + "\n" + `{"seconds": 1, "input": 9, "output": 3}` + "\n" +
 			`{"seconds": 9, "input": 10, "output": 3}`, 2, 2, 16, 5, time.Second},
-		{`{"seconds": 0, "input": 7, "output": 2}` + "\n" + `{"seconds": 1, "input": 9}`, 0, 2, 16, 0, time.Second},
+		{`{"seconds": 0, "input": 7, "output": 2}` + "\n" + `{"seconds": 1, "input": 9, "output": 0}`, 0, 2, 16, 0, time.Second},
 	} {
 		require.NoError(t, os.WriteFile(path, []byte(c.rows), 0o644))
 		p.Load.Stages[0].Requests = c.limit
@@ -36,6 +36,9 @@ func TestPlanOfATrace(t *testing.T) {
 		require.Equal(t, []float64{c.requests, c.input, c.output}, []float64{plan.Requests, plan.Input, plan.Output}, c.rows)
 		require.Equal(t, c.duration, plan.Duration)
 	}
+	require.NoError(t, os.WriteFile(path, []byte(`{"seconds": 0, "input": 7}`), 0o644))
+	require.EqualError(t, NewPlan(p).ReadTraces(p), "data.trace: trace "+path+
+		" line 1: the object lacks output; add it, or set data.output")
 	require.NoError(t, os.Remove(path))
 	require.ErrorContains(t, NewPlan(p).ReadTraces(p), "load.trace: cannot read the trace")
 }

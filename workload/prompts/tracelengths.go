@@ -17,6 +17,9 @@ func newTrace(p *profile.Profile, o Options) (Source, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := t.CheckLengths(p.Data.Trace, p.Data.Output == nil); err != nil {
+		return nil, err
+	}
 	w, err := newWriter(o.Tokenizer, p.Data.Corpus)
 	if err != nil {
 		return nil, err

@@ -28,8 +28,8 @@ var (
 func parseMooncake(line []byte) (row, error) {
 	var l struct {
 		Timestamp *float64 `json:"timestamp"`
-		Input     int      `json:"input_length"`
-		Output    int      `json:"output_length"`
+		Input     *int     `json:"input_length"`
+		Output    *int     `json:"output_length"`
 		Hashes    []uint32 `json:"hash_ids"`
 	}
 	if err := json.Unmarshal(line, &l); err != nil {
@@ -38,7 +38,7 @@ func parseMooncake(line []byte) (row, error) {
 	if l.Timestamp == nil {
 		return row{}, fmt.Errorf("the object lacks timestamp")
 	}
-	return row{*l.Timestamp / mooncakeMembers.perSecond, l.Input, l.Output, l.Hashes}, nil
+	return lengthsOf(row{seconds: *l.Timestamp / mooncakeMembers.perSecond, blocks: l.Hashes}, l.Input, l.Output), nil
 }
 
 // parseOwn reads this program's own form.
@@ -46,8 +46,8 @@ func parseOwn(line []byte) (row, error) {
 	var l struct {
 		Seconds   *float64 `json:"seconds"`
 		Timestamp *float64 `json:"timestamp"` // other name of the time
-		Input     int      `json:"input"`
-		Output    int      `json:"output"`
+		Input     *int     `json:"input"`
+		Output    *int     `json:"output"`
 	}
 	if err := json.Unmarshal(line, &l); err != nil {
 		return row{}, fmt.Errorf("expected an object with seconds, input and output: %w", err)
@@ -58,7 +58,18 @@ func parseOwn(line []byte) (row, error) {
 	if l.Seconds == nil {
 		return row{}, fmt.Errorf("the object lacks seconds")
 	}
-	return row{*l.Seconds, l.Input, l.Output, nil}, nil
+	return lengthsOf(row{seconds: *l.Seconds}, l.Input, l.Output), nil
+}
+
+// lengthsOf adds the lengths that an object has to its row.
+func lengthsOf(r row, input, output *int) row {
+	if r.hasInput = input != nil; r.hasInput {
+		r.input = *input
+	}
+	if r.hasOutput = output != nil; r.hasOutput {
+		r.output = *output
+	}
+	return r
 }
 
 // quick reads an object in these traces' usual form: names without escapes, numbers without signs and exponents, and
@@ -91,10 +102,11 @@ func (p *parser) member(name, b []byte, found *int) (rest []byte, ok bool) {
 	m, r := p.members, &p.row
 	switch {
 	case string(name) == m.input, string(name) == m.output:
-		to := &r.input
+		to, has := &r.input, &r.hasInput
 		if string(name) == m.output {
-			to = &r.output
+			to, has = &r.output, &r.hasOutput
 		}
+		*has = true
 		n, rest, ok := number(b)
 		v, isWhole := digits(n)
 		*to = int(v)

@@ -15,6 +15,8 @@ type row struct {
 	seconds       float64
 	input, output int
 	blocks        []uint32
+	// hasInput and hasOutput are set if the line has these lengths.
+	hasInput, hasOutput bool
 }
 
 // format is one kind of trace.
@@ -46,26 +48,25 @@ type parser struct {
 	row     row
 	columns map[string]int // of the heading; nil: there was no line yet
 	at      [3]int         // positions of time, input and output
-	found   bool           // at is set
 	day     []byte         // of the last time stamp
 	dayS    float64        // its start, seconds since 1970
 }
 
 // isHeading reports whether a line names the columns of a CSV file; only the first line can. Files without a heading
-// have the columns time, input and output.
-func (p *parser) isHeading(line []byte) bool {
+// have the columns time, input and output. A heading that lacks one of them is an error.
+func (p *parser) isHeading(line []byte) (bool, error) {
 	if p.format.columns == nil || p.columns != nil {
-		return false
+		return false, nil
 	}
 	p.columns = map[string]int{}
 	first, _, _ := bytes.Cut(line, []byte(","))
 	if _, err := p.timeOf(bare(first)); err == nil {
-		return false
+		return false, p.findColumns()
 	}
 	for i, name := range strings.Split(strings.ToLower(string(line)), ",") {
 		p.columns[strings.Trim(strings.TrimSpace(name), `"`)] = i
 	}
-	return true
+	return true, p.findColumns()
 }
 
 func (p *parser) parse(line []byte) (err error) {
@@ -87,20 +88,14 @@ func (p *parser) findColumns() error {
 		}
 		k := slices.IndexFunc(spellings, func(s string) bool { _, ok := p.columns[s]; return ok })
 		if k < 0 {
-			return fmt.Errorf("the heading lacks the column %s", spellings[0])
+			return fmt.Errorf("the heading lacks the column %s", strings.Join(spellings, " or "))
 		}
 		p.at[i] = p.columns[spellings[k]]
 	}
-	p.found = true
 	return nil
 }
 
 func (p *parser) parseCSV(line []byte) (err error) {
-	if !p.found {
-		if err := p.findColumns(); err != nil {
-			return err
-		}
-	}
 	var cells [3][]byte
 	rest, n, more := line, 0, true
 	for last := max(p.at[0], p.at[1], p.at[2]); more && n <= last; n++ {
@@ -112,11 +107,12 @@ func (p *parser) parseCSV(line []byte) (err error) {
 			}
 		}
 	}
-	for _, at := range p.at {
+	for i, at := range p.at {
 		if at >= n {
-			return fmt.Errorf("expected %d columns, not %d", at+1, n)
+			return fmt.Errorf("the line lacks the column %s: expected %d columns, not %d", p.format.columns[i][0], at+1, n)
 		}
 	}
+	p.row.hasInput, p.row.hasOutput = true, true
 	if p.row.seconds, err = p.timeOf(cells[0]); err != nil {
 		return err
 	}

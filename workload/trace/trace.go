@@ -32,6 +32,9 @@ type Trace struct {
 
 	BlockTokens int // tokens of a prefix block; 0: the format has none
 
+	form              *format
+	noInput, noOutput int // first line without that length; 0: all have it
+
 	// The prefix blocks of the rows in the order of the file: runs of consecutive ids, each the difference of its first
 	// id to the end of the run before, and its length. The runs of row i begin at starts[i].
 	blocks []byte
@@ -104,7 +107,7 @@ func parse(f *profile.TraceFile, r io.Reader, size int64) (*Trace, error) {
 	if !ok {
 		return nil, fmt.Errorf("trace %s: no reader for format %q", f.Path, f.Format)
 	}
-	t := &Trace{BlockTokens: form.block}
+	t := &Trace{BlockTokens: form.block, form: form}
 	b, p := builder{t: t, size: size}, parser{format: form}
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, 64<<10), longestLine)
@@ -117,12 +120,15 @@ func parse(f *profile.TraceFile, r io.Reader, size int64) (*Trace, error) {
 				return nil, fmt.Errorf("trace %s: found %s, expected a trace of format %s; %s", f.Path, what, f.Format, remedy)
 			}
 		}
-		if len(line) == 0 || p.isHeading(line) {
+		if len(line) == 0 {
 			continue
 		}
-		err := p.parse(line)
-		if err == nil {
-			err = b.add(&p.row)
+		isHeading, err := p.isHeading(line)
+		if err == nil && !isHeading {
+			if err = p.parse(line); err == nil {
+				err = b.add(&p.row)
+				t.note(&p.row, n)
+			}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("trace %s line %d: %w", f.Path, n, err)
@@ -136,6 +142,29 @@ func parse(f *profile.TraceFile, r io.Reader, size int64) (*Trace, error) {
 	}
 	b.finish(f.Scale)
 	return t, nil
+}
+
+// note remembers the first lines that lack a length.
+func (t *Trace) note(r *row, line int) {
+	if !r.hasInput && t.noInput == 0 {
+		t.noInput = line
+	}
+	if !r.hasOutput && t.noOutput == 0 {
+		t.noOutput = line
+	}
+}
+
+// CheckLengths rejects a trace as the lengths of requests if a line lacks them: the arrivals alone need only times.
+// Lengths of answers are not needed if needsOutput is false.
+func (t *Trace) CheckLengths(f *profile.TraceFile, needsOutput bool) error {
+	switch {
+	case t.noInput > 0:
+		return fmt.Errorf("trace %s line %d: the object lacks %s", f.Path, t.noInput, t.form.members.input)
+	case t.noOutput > 0 && needsOutput:
+		return fmt.Errorf("trace %s line %d: the object lacks %s; add it, or set data.output", f.Path, t.noOutput,
+			t.form.members.output)
+	}
+	return nil
 }
 
 type builder struct {

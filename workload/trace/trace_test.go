@@ -54,10 +54,14 @@ func TestFormats(t *testing.T) {
 
 func TestBadTraces(t *testing.T) {
 	for _, c := range []struct{ format, text, want string }{
-		{"azure", "TIMESTAMP,ContextTokens\n1,2\n", "line 2: the heading lacks the column generatedtokens"},
+		{"azure", "TIMESTAMP,ContextTokens\n1,2\n",
+			"trace t line 1: the heading lacks the column generatedtokens or output_tokens"},
+		{"burstgpt", "Timestamp,Model,Response tokens\n", "trace t line 1: the heading lacks the column request tokens"},
+		{"burstgpt", "Timestamp,Model,Request tokens,Response tokens\n5,ChatGPT,10\n",
+			"trace t line 2: the line lacks the column response tokens: expected 4 columns, not 3"},
 		{"azure", "1,2,x\n", `line 1: column generatedtokens: expected a whole number of tokens, not "x"`},
 		{"azure", "1,2,3\nyesterday,2,3\n", "line 2: expected seconds or a time"},
-		{"azure", "1,2\n", "expected 3 columns, not 2"},
+		{"azure", "1,2\n", "line 1: the line lacks the column generatedtokens: expected 3 columns, not 2"},
 		{"azure", "1,2,-3\n", "expected from 0 to"},
 		{"azure", "1,2,3\n1e12,2,3\n", "more than a year from the first row"},
 		{"azure", "", "has no rows"},
@@ -75,6 +79,32 @@ func TestBadTraces(t *testing.T) {
 	}
 	_, err := Read(&profile.TraceFile{Path: t.TempDir() + "/absent", Format: "azure"})
 	require.ErrorContains(t, err, "cannot read the trace")
+}
+
+// TestLinesWithoutLengths: arrivals need only times, but requests without lengths would be one token long.
+func TestLinesWithoutLengths(t *testing.T) {
+	for _, c := range []struct {
+		format, text, input, output string // errors
+	}{
+		{"jsonl", `{"seconds": 1, "input": 5, "output": 0}` + "\n" + `{"seconds": 2, "Input": 3, "output": 2}`, "", ""},
+		{"jsonl", `{"seconds": 1, "input": 5, "output": 4}` + "\n\n" + `{"seconds": 2, "output": 2}`,
+			"trace t line 3: the object lacks input", "trace t line 3: the object lacks input"},
+		{"jsonl", `{"seconds": 1, "input": 5}`, "", "trace t line 1: the object lacks output; add it, or set data.output"},
+		{"jsonl", `{"seconds": 1e0, "input": 5}`, "", "trace t line 1: the object lacks output; add it, or set data.output"},
+		{"mooncake", `{"timestamp": 1, "output_length": 5}`, "trace t line 1: the object lacks input_length",
+			"trace t line 1: the object lacks input_length"},
+		{"azure", "1,2,3\n", "", ""},
+	} {
+		got, err := parsed(c.format, c.text)
+		require.NoError(t, err)
+		for needsOutput, want := range map[bool]string{false: c.input, true: c.output} {
+			if err := got.CheckLengths(&profile.TraceFile{Path: "t"}, needsOutput); want == "" {
+				require.NoError(t, err, c.text)
+			} else {
+				require.EqualError(t, err, want)
+			}
+		}
+	}
 }
 
 // lines writes a long, unsorted trace, without storing it.
