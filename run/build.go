@@ -75,7 +75,7 @@ func (t *test) build() error {
 		Name: p.SUTName(t.config.ServedModel), Backends: t.backends, Ledger: t.ledger,
 		FirstTokens: p.FirstTokens(), Bulk: p.Scenario.Scenario == models.Offline, Failed: t.failures.add,
 		Unusual: t.finishes.add, MaxErrors: maxErrors, DrainTimeout: p.Config.Duration("drain-timeout"),
-		Settled: func() { t.sampler.Mark() },
+		Settled: t.settle,
 	})
 	return err
 }

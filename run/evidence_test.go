@@ -60,7 +60,8 @@ func (o *observed) end(seq, index int, c ledger.Completion) {
 }
 
 func (o *observed) judged() *record.Record {
-	return o.record(o.timed(), o.logs, o.process, o.drift, nil, nil, "")
+	data := o.timed()
+	return o.record(data, data.Metrics(), o.logs, o.process, o.drift, nil, nil, "")
 }
 
 // askless is a backend that reads answers which no request asked for.

@@ -7,14 +7,12 @@ import (
 	"maps"
 	"math"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/accuracy"
 	"github.com/mlperf-go/mlperf-go/backends"
-	"github.com/mlperf-go/mlperf-go/internal/crash"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
 	"github.com/mlperf-go/mlperf-go/internal/schedule"
 	"github.com/mlperf-go/mlperf-go/ledger"
@@ -51,19 +49,16 @@ func (t *test) finish(ctx context.Context) (*record.Record, error) {
 	lost = errors.Join(t.unsaved, lost)
 	result, score, unwritten := t.score(ctx, logs)
 	lost = errors.Join(lost, unwritten, t.scorer.close())
-	data := t.timed() // once, because after an early end LoadGen may continue to issue
-	written := make(chan error, 1)
-	go func() { // this takes half of the time between the last answer and the end of a run with a million samples
-		defer crash.Catch()
-		written <- t.writeRequests(data)
-	}()
-	r := t.record(data, logs, process, drift, result, score, t.accuracyLog())
+	requests := t.requestLog(gone)
+	<-requests.ready
+	data := requests.data // once, because after an early end LoadGen may continue to issue
+	r := t.record(data, <-requests.figures, logs, process, drift, result, score, t.accuracyLog())
 	r.Metrics = metrics
 	metrics.Yield(r.Tokens.Output)
 	r.Notes = append(r.Notes, t.writeSpans(data)...)
 	r.Profile, notes = t.endProfile()
 	r.Notes = append(r.Notes, notes...)
-	if lost = errors.Join(lost, <-written); lost != nil {
+	if lost = errors.Join(lost, t.result(requests)); lost != nil {
 		r.Lose(lost)
 	}
 	if err := hideLogs(t.path(record.LogFolder), t.plan.Access()); err != nil {
@@ -116,10 +111,9 @@ func (t *test) readLogs(gone *lostFolder) (logs *mllog.Result, states []string, 
 }
 
 // record creates run.json from the ledger, the logs and the process's own figures.
-func (e *evidence) record(data *ledger.Test, logs *mllog.Result, process hostinfo.Process, drift time.Duration,
-	result *accuracy.Result, score *record.Score, log string) *record.Record {
+func (e *evidence) record(data *ledger.Test, m ledger.Metrics, logs *mllog.Result, process hostinfo.Process,
+	drift time.Duration, result *accuracy.Result, score *record.Score, log string) *record.Record {
 	p := e.plan
-	m := data.Metrics()
 	r := &record.Record{
 		Schema: record.Schema, Rehearsal: len(p.Rehearsal) > 0, RehearsalReasons: p.Rehearsal,
 		Tool: record.ThisTool(), Host: hostinfo.Collect(), Command: p.Command,
@@ -170,7 +164,6 @@ func wallTime(ns int64) time.Time {
 
 // timed joins the entries with LoadGen's schedule, which LoadGen does not log.
 func (e *evidence) timed() *ledger.Test {
-	runtime.GC() // free the connections' buffers before the entries and their figures are allocated
 	data := &ledger.Test{Entries: e.ledger.Entries(), Names: e.ledger.Names(), Origin: ledger.FromIssue}
 	switch e.plan.Scenario.LoadGen {
 	case models.Offline:
@@ -187,11 +180,11 @@ func (e *evidence) timed() *ledger.Test {
 	return data
 }
 
-func (t *test) writeRequests(data *ledger.Test) error {
+func (t *test) writeRequests(path string, data *ledger.Test) error {
 	if !t.plan.Config.Bool("request-log") {
 		return nil
 	}
-	return ledger.WriteRequests(t.plan.Access(), t.path(record.RequestsName), data)
+	return ledger.WriteRequests(t.plan.Access(), path, data)
 }
 
 // writeSpans writes the file of --trace-spans, and returns what the user should know about it. The file is not part of

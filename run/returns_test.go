@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/schema/schematest"
 )
@@ -46,13 +47,16 @@ func runClogged(settings string) error {
 	defer stop()
 	c := &clogged{}
 	c.test = newTest(p.inner(), c, p.Folder())
-	c.returnBound = 2 * time.Second
+	c.returnBound, c.earlyFrom = 2*time.Second, 1
 	if err := c.prepare(context.Background()); err != nil {
 		return err
 	}
 	r, err := c.run(context.Background())
 	if err != nil || c.err != nil {
 		return fmt.Errorf("%w; %w", err, c.err)
+	}
+	if early := c.early != nil; early != (c.plan.Mode == models.Performance) {
+		return fmt.Errorf("the request log was started while LoadGen was stuck: %t", early)
 	}
 	os.Exit(r.ExitCode())
 	return nil

@@ -37,13 +37,17 @@ type test struct {
 	scorer  *scorer
 	profile *profile.Control // nil: no --profile-window
 
+	final     chan struct{} // receives when no sample will change any more
+	early     *requestLog   // started before LoadGen returned; nil: not started
+	earlyFrom int64         // number of samples from which it is
+
 	returnBound time.Duration // how long LoadGen has to end a test whose samples have all ended
 }
 
 // newTest returns the test of a plan that writes into folder.
 func newTest(p *plan.Plan, o Observer, folder string) *test {
 	return &test{evidence: evidence{inputs: inputs{plan: p, observer: o}}, output: output{folder: folder},
-		returnBound: returnBound}
+		final: make(chan struct{}, 1), earlyFrom: earlyFrom, returnBound: returnBound}
 }
 
 // Run runs one test and leaves its folder. A process can call it once, because LoadGen keeps state. An error means that

@@ -115,13 +115,15 @@ func quiet(shards int) {
 func (t *test) wait(returned <-chan error) error {
 	look := time.NewTicker(returnEvery)
 	defer look.Stop()
-	overdue := returnWatch{bound: t.returnBound}
+	overdue, final := returnWatch{bound: t.returnBound}, t.final
 	for stopped := false; !stopped; {
 		select {
 		case err := <-returned:
 			return t.join(err)
 		case <-t.sut.Stopped():
 			stopped = true
+		case <-final:
+			t.early, final = t.startRequestLog(nil), nil
 		case <-look.C:
 			if overdue.look(t.sut.Settled() && !t.requests.inLibrary(), t.activity()) {
 				t.sut.Stop(t.notReturned())

@@ -46,7 +46,7 @@ func (a Access) CreateLines(path string) (*Lines, error) {
 // keeps four (docs/reference/measurements.md#after-the-last-answer).
 const (
 	bulkProcessors = 4
-	bulkWindow     = 256 << 10
+	bulkWindow     = 64 << 10
 )
 
 // CreateBulk is like CreateLines, for many lines that are already known. It compresses a .zst file on several

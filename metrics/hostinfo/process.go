@@ -51,6 +51,7 @@ type Sampler struct {
 // usage is a reading of the counters, which only grow.
 type usage struct {
 	self, children syscall.Rusage
+	rss, anon      int64                                          // largest so far, in bytes
 	runtime        [len(runtimeMetrics)]*metrics.Float64Histogram // nil: the runtime of this version of Go lacks it
 }
 
@@ -96,13 +97,15 @@ func (s *Sampler) sample() {
 	s.mu.Unlock()
 }
 
-// Mark ends the work whose CPU time counts: that of Read ends with the last Mark. Without one it ends with Read.
+// Mark ends the work whose CPU time and memory count: those of Read end with the last Mark. Without one they end with
+// Read.
 func (s *Sampler) Mark() {
 	now := &usage{}
 	if err := now.readTimes(); err != nil {
 		return // Read reports the same error
 	}
 	s.mu.Lock()
+	now.anon = s.anon
 	s.work = now
 	s.mu.Unlock()
 }
@@ -115,7 +118,8 @@ func (s *Sampler) Read() (Process, error) {
 		return Process{}, err
 	}
 	s.mu.Lock()
-	threads, anon, work := s.threads, s.anon, s.work
+	now.anon = s.anon
+	threads, work := s.threads, s.work
 	s.mu.Unlock()
 	if work == nil {
 		work = &now
@@ -125,8 +129,8 @@ func (s *Sampler) Read() (Process, error) {
 		CPUSystemS: since(work.self.Stime, s.start.self.Stime),
 		ChildrenCPUS: since(work.children.Utime, s.start.children.Utime) + since(work.children.Stime,
 			s.start.children.Stime),
-		RSSMaxBytes:      peakRSS(now.self),
-		RSSAnonMaxBytes:  anon,
+		RSSMaxBytes:      work.rss,
+		RSSAnonMaxBytes:  work.anon,
 		ThreadsMax:       threads,
 		VoluntarySwitch:  now.self.Nvcsw - s.start.self.Nvcsw,
 		PreemptiveSwitch: now.self.Nivcsw - s.start.self.Nivcsw,
@@ -155,13 +159,14 @@ func (s *Sampler) Stop() (Process, error) {
 	return s.Read()
 }
 
-// readTimes reads what the operating system counts.
+// readTimes reads what the operating system counts, except the anonymous memory, which only samples show.
 func (u *usage) readTimes() error {
 	for who, into := range map[int]*syscall.Rusage{syscall.RUSAGE_SELF: &u.self, syscall.RUSAGE_CHILDREN: &u.children} {
 		if err := syscall.Getrusage(who, into); err != nil {
 			return fmt.Errorf("reading the resource usage of process %d: %w", os.Getpid(), err)
 		}
 	}
+	u.rss = peakRSS(u.self)
 	return nil
 }
 

@@ -27,12 +27,12 @@ http {
 }
 `
 
-// nginxServer is one of nginx's servers: where it listens, its settings, and its answer.
+// nginxServer is one of nginx's servers: where it listens, its settings, and the type and body of its answer.
 const nginxServer = `server {
 		listen %s backlog=4096; %s
 		location = /v1/models { return 200 '{"object":"list","data":[{"id":"m","max_model_len":8192}]}'; }
 		location = /version { return 200 '{"version":"0.32.0"}'; }
-		location / { return 200 '%s'; }
+		location / { default_type %s; return 200 '%s'; }
 	}
 	`
 
@@ -56,8 +56,8 @@ var nginxServers = map[string]struct{ listen, settings string }{
 	NginxResumed: {" ssl", "keepalive_timeout 0; ssl_session_tickets on;"},
 }
 
-// Nginx starts nginx, pinned to a processor, and returns the URLs of its servers, which send the body of a whole answer
-// to every POST. Without nginx it prints a line and returns nil.
+// Nginx starts nginx, pinned to a processor, and returns the URLs of its servers, which send the body of an answer
+// without chunks, and its Content-Type, to every POST. Without nginx it prints a line and returns nil.
 func Nginx(t testing.TB, cpu int, answer string) map[string]string {
 	program, err := exec.LookPath("nginx")
 	if err != nil {
@@ -65,7 +65,9 @@ func Nginx(t testing.TB, cpu int, answer string) map[string]string {
 			"apt-get install nginx-light)")
 		return nil
 	}
-	_, body, ok := strings.Cut(answer, "\r\n\r\n")
+	head, body, ok := strings.Cut(answer, "\r\n\r\n")
+	_, kind, _ := strings.Cut(head, "Content-Type: ")
+	kind, _, _ = strings.Cut(kind, "\r\n")
 	fixed := strings.ReplaceAll(body, NginxID, "")
 	require.True(t, ok && !strings.ContainsAny(fixed, "'$\\"), "nginx would read the answer as its own language")
 	urls, servers, address := map[string]string{}, "", ""
@@ -74,7 +76,7 @@ func Nginx(t testing.TB, cpu int, answer string) map[string]string {
 		require.NoError(t, err)
 		address = l.Addr().String()
 		require.NoError(t, l.Close())
-		servers += fmt.Sprintf(nginxServer, address+server.listen, server.settings, body)
+		servers += fmt.Sprintf(nginxServer, address+server.listen, server.settings, kind, body)
 		urls[name] = map[bool]string{true: "https://", false: "http://"}[server.listen != ""] + address
 	}
 	dir := t.TempDir()
