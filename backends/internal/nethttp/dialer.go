@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends/internal/dial"
@@ -60,7 +61,7 @@ func (d *dialer) secure(ctx context.Context, network, address string) (net.Conn,
 		return nil, err
 	}
 	if secured.ConnectionState().NegotiatedProtocol == "h2" {
-		return secured, nil
+		return secured.Conn, nil // net/http looks for this type; each answer of HTTP/2 has its own end
 	}
 	if d.isProxy(address) {
 		return newGuard(proxyConn{secured, d.proxy}, d.counters), nil
@@ -76,7 +77,7 @@ func (d *dialer) proxyAddress() string {
 	return address
 }
 
-func (d *dialer) handshake(ctx context.Context, c net.Conn, address string, protocols []string) (*tls.Conn, error) {
+func (d *dialer) handshake(ctx context.Context, c net.Conn, address string, protocols []string) (*tlsConn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		_ = c.Close()
@@ -89,7 +90,8 @@ func (d *dialer) handshake(ctx context.Context, c net.Conn, address string, prot
 	config.ServerName, config.NextProtos = host, protocols
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
-	secured := tls.Client(c, config)
+	below := &ending{Conn: c}
+	secured := tls.Client(below, config)
 	if err := secured.HandshakeContext(ctx); err != nil {
 		_ = c.Close()
 		err = fmt.Errorf("TLS handshake: %w", err)
@@ -98,7 +100,37 @@ func (d *dialer) handshake(ctx context.Context, c net.Conn, address string, prot
 		}
 		return nil, err
 	}
-	return secured, nil
+	return &tlsConn{secured, below}, nil
+}
+
+// ending is a connection that remembers whether its peer has ended it.
+type ending struct {
+	net.Conn
+	over atomic.Bool
+}
+
+func (c *ending) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if err == io.EOF {
+		c.over.Store(true)
+	}
+	return n, err
+}
+
+// tlsConn is a TLS connection that distinguishes its announced end, io.EOF, from an end of the connection below without
+// close_notify, io.ErrUnexpectedEOF. crypto/tls reports io.EOF for both between two records, and an answer without
+// length and chunks ends with the connection.
+type tlsConn struct {
+	*tls.Conn
+	below *ending
+}
+
+func (c *tlsConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if err == io.EOF && c.below.over.Load() {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
 }
 
 // proxyConn is a connection to a proxy with TLS, whose errors name the proxy.
