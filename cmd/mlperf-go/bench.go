@@ -14,6 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/ledger"
+	"github.com/mlperf-go/mlperf-go/metrics/series"
 	"github.com/mlperf-go/mlperf-go/peers"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/record"
@@ -211,8 +212,15 @@ func ldbReports(version, folder string) (*peers.Export, error) {
 	if err != nil {
 		return nil, exit.Usage(exit.CodeRunFolder, "", "the profile of the run: %w", err)
 	}
-	files, err := ldb.Reports(version, r, p)
-	return &peers.Export{Files: files}, err
+	e := &peers.Export{}
+	var signals *series.Set
+	if r.Metrics != nil {
+		if signals, err = series.Read(filepath.Join(folder, r.Metrics.File), series.IsSignal); err != nil {
+			e.Notes = append(e.Notes, "the servers' metrics are not in the reports: "+err.Error())
+		}
+	}
+	e.Files, err = ldb.Reports(version, r, p, signals)
+	return e, err
 }
 
 // readLog reads the requests of a finished run, of LoadGen or of a workload.

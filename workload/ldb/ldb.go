@@ -1,7 +1,6 @@
 package ldb
 
 import (
-	"cmp"
 	"crypto/sha1"
 	"fmt"
 	"math"
@@ -9,6 +8,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/mlperf-go/mlperf-go/metrics/series"
 	"github.com/mlperf-go/mlperf-go/peers"
 	"github.com/mlperf-go/mlperf-go/workload/bench"
 	"github.com/mlperf-go/mlperf-go/workload/measure"
@@ -34,17 +34,18 @@ func (f fields) with() any {
 	return f
 }
 
-// Reports returns one report for each stage of a run, as YAML.
-func Reports(version string, r *bench.Record, p *profile.Profile) ([]peers.File, error) {
+// Reports returns one report for each stage of a run, as YAML. set has the signals of the servers' metrics; nil: they
+// were not recorded.
+func Reports(version string, r *bench.Record, p *profile.Profile, set *series.Set) ([]peers.File, error) {
 	var files []peers.File
 	for i := range r.Measured.Stages {
 		part := &r.Measured.Stages[i]
 		report, name := any(nil), fmt.Sprintf("benchmark_report_v0.2,_stage_%d.yaml", part.Number)
 		switch version {
 		case "0.1":
-			report, name = first(r, part), fmt.Sprintf("benchmark_report,_stage_%d.yaml", part.Number)
+			report, name = first(r, part, set), fmt.Sprintf("benchmark_report,_stage_%d.yaml", part.Number)
 		case "0.2", "0.2.1":
-			report = second(version, r, part, p)
+			report = second(version, r, part, p, set)
 		default:
 			return nil, fmt.Errorf("%q is no version of the report: there are %v", version, Versions)
 		}
@@ -105,7 +106,7 @@ func requests(f *measure.Figures) fields {
 }
 
 // first returns a report of version 0.1.
-func first(r *bench.Record, part *measure.Part) any {
+func first(r *bench.Record, part *measure.Part, set *series.Set) any {
 	f := &part.Figures
 	l := latency(f)
 	meta := fields{"tool": tool(r), "verdict": string(r.Verdict)}
@@ -124,7 +125,8 @@ func first(r *bench.Record, part *measure.Part) any {
 			"requests": requests(f), "latency": l.with(),
 			"throughput": fields{"input_tokens_per_sec": single(tokensPerS, t.InputTokens),
 				"output_tokens_per_sec": single(tokensPerS, t.OutputTokens),
-				"total_tokens_per_sec":  single(tokensPerS, t.TotalTokens), "requests_per_sec": single(perS, t.Requests)}},
+				"total_tokens_per_sec":  single(tokensPerS, t.TotalTokens), "requests_per_sec": single(perS, t.Requests)},
+			"service": service(part, set)}.with(),
 		"metadata": meta}
 }
 
@@ -158,7 +160,7 @@ func uuid(name string) string {
 }
 
 // second returns a report of version 0.2 or 0.2.1, which do not differ in these parts.
-func second(version string, r *bench.Record, part *measure.Part, p *profile.Profile) any {
+func second(version string, r *bench.Record, part *measure.Part, p *profile.Profile, set *series.Set) any {
 	f := &part.Figures
 	t := &f.Throughput
 	place := ""
@@ -177,7 +179,7 @@ func second(version string, r *bench.Record, part *measure.Part, p *profile.Prof
 				"throughput": fields{"input_token_rate": single(tokensPerS, t.InputTokens),
 					"output_token_rate": single(tokensPerS, t.OutputTokens),
 					"total_token_rate":  single(tokensPerS, t.TotalTokens), "request_rate": single(perS, t.Requests)}}.with()},
-			"session_performance": sessions(f)}.with()}
+			"session_performance": sessions(f), "observability": observability(version, r, part, set)}.with()}
 }
 
 func moment(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339Nano) }
@@ -185,7 +187,7 @@ func moment(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339
 func stack(r *bench.Record) (list []any) {
 	for i, e := range r.Endpoints {
 		list = append(list, fields{
-			"metadata": fields{"schema_version": "0.0.1", "label": fmt.Sprintf("%s-%d", cmp.Or(r.Stack, "server"), i),
+			"metadata": fields{"schema_version": "0.0.1", "label": labelOf(r, i),
 				"cfg_id": uuid(e.URL)},
 			"standardized": fields{"kind": "generic", "tool": orUnknown(e.Server), "tool_version": orUnknown(e.Version),
 				"model": r.Model, "endpoint": e.URL},

@@ -65,7 +65,7 @@ func decoded(t *testing.T, version string, r *bench.Record) (list []map[string]a
 	t.Helper()
 	p := &profile.Profile{Data: profile.Data{Kind: profile.Conversations, Turns: &profile.Turns{},
 		Input: &profile.Distribution{Kind: "lognormal", Mean: 10, Max: 20}}}
-	files, err := Reports(version, r, p)
+	files, err := Reports(version, r, p, nil)
 	require.NoError(t, err)
 	for _, f := range files {
 		var v map[string]any
@@ -95,7 +95,7 @@ func TestReportsFitTheSchema(t *testing.T) {
 			require.Error(t, s.Validate(v), "%s: %s", version, what)
 		}
 	}
-	_, err := Reports("1.0", r, &profile.Profile{})
+	_, err := Reports("1.0", r, &profile.Profile{}, nil)
 	require.ErrorContains(t, err, "0.2.1")
 }
 
