@@ -199,6 +199,9 @@ func usageError(c *cli.Context, err error, _ bool) error {
 		e.Err = wrongValue(c.Command.Flags, err)
 		return e
 	}
+	if name = strings.TrimLeft(name, "-"); len(name) > 1 {
+		name = "-" + name
+	}
 	e.Code, e.Err = exit.CodeUnknownFlag, fmt.Errorf("unknown flag -%s", name)
 	var names, below []string
 	for _, f := range c.Command.Flags {
@@ -213,8 +216,8 @@ func usageError(c *cli.Context, err error, _ bool) error {
 		e.Hint = "It is a flag of " + strings.Join(below, " and ") + ": name the command before its flags"
 		return e
 	}
-	if strings.HasPrefix(c.Command.HelpName, "mlperf-go bench ") && contract.IsOfCluster(strings.TrimLeft(name, "-")) {
-		e.Hint = "It is a flag of `mlperf-go-kube run`, which sends a workload from a cluster"
+	if remedy := contract.Remedy(name); remedy != "" && strings.HasPrefix(c.Command.HelpName, "mlperf-go bench ") {
+		e.Hint = remedy
 		return e
 	}
 	if near := config.Nearest(strings.TrimLeft(name, "-"), names); len(near) > 0 {

@@ -54,7 +54,7 @@ func profileFlags() []cli.Flag {
 // placeholderFlags are those of a command that reads a profile and sends nothing.
 func placeholderFlags() []cli.Flag {
 	return append(profileFlags(),
-		&cli.StringFlag{Name: contract.Model, Aliases: []string{"m"}, Category: workloadGroup,
+		&cli.StringFlag{Name: contract.Model, Aliases: []string{"m", "models"}, Category: workloadGroup,
 			Usage: "name of the model, for the placeholders of the profile"},
 		&cli.StringSliceFlag{Name: contract.Endpoint, Aliases: []string{"U"}, Category: workloadGroup,
 			Usage: "base URL of a server, for the placeholders of the profile"})
@@ -76,7 +76,7 @@ func (cmd benchCommand) run() *cli.Command {
 // runFlags are the flags of every command that runs a workload.
 func runFlags() []cli.Flag {
 	return append(append(profileFlags(), testFlags()...),
-		&cli.StringFlag{Name: "model", Aliases: []string{"m"}, Category: serversGroup,
+		&cli.StringFlag{Name: "model", Aliases: []string{"m", "models"}, Category: serversGroup,
 			Usage: "name of the model in requests; default: the profile's, or the first that the server lists"},
 		&cli.StringFlag{Name: "backend", Category: serversGroup, Value: "auto",
 			Usage: "protocol of the servers: auto, vllm, sglang, trtllm, llamacpp, ollama, openai, sim"},

@@ -200,3 +200,21 @@ func TestConstructors(t *testing.T) {
 	require.NotContains(t, flags, "text model m")
 	require.NotContains(t, flags, "text cpu")
 }
+
+// A flag of llm-d-benchmark that bench does not have is rejected with what does its work.
+func TestRemedies(t *testing.T) {
+	for flag, want := range map[string]string{
+		"-monitoring": "--metrics", "g": "--set-env", "-v": "--log-level", "-t": "`mlperf-go-kube run`",
+		"--methods": "`mlperf-go-kube run`", "wait": "`mlperf-go-kube run`", "kubeconfig": "`mlperf-go-kube run`",
+		"generate-config": "`mlperf-go bench init`", "treatment-max-attempts": "treatment_max_attempts: N",
+	} {
+		require.Contains(t, Remedy(flag), want, flag)
+	}
+	for _, flag := range []string{"", "-", "workload", "w", "nonsense"} {
+		require.Empty(t, Remedy(flag), flag)
+	}
+	for _, s := range Settings() {
+		require.NotContains(t, elsewhere, s.Flag)
+		require.NotContains(t, shorts, s.Short)
+	}
+}

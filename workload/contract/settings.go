@@ -41,6 +41,8 @@ const (
 	dataset   = "dataset"
 	namespace = "namespace"
 	methods   = "methods"
+
+	waitTimeout = "wait-timeout"
 )
 
 // Settings returns the table. The variables are those of llm-d-benchmark, both of its current program and of its
@@ -73,7 +75,7 @@ func Settings() []Setting {
 			"llmdbench", Cluster, false, false, "namespaces of the stack and of the launcher"},
 		{methods, "t", []string{"LLMDBENCH_METHODS", "LLMDBENCH_DEPLOY_METHODS"}, "modelservice", Cluster, false, false,
 			"how the stack was deployed"},
-		{"wait-timeout", "s", []string{"LLMDBENCH_WAIT_TIMEOUT", "LLMDBENCH_HARNESS_WAIT_TIMEOUT"}, "3600", Cluster, false,
+		{waitTimeout, "s", []string{"LLMDBENCH_WAIT_TIMEOUT", "LLMDBENCH_HARNESS_WAIT_TIMEOUT"}, "3600", Cluster, false,
 			false, "seconds to wait for the launcher"},
 		{"pvc", "k", []string{"LLMDBENCH_HARNESS_PVC_NAME"}, "workload-pvc", Cluster, false, false, "volume of the results"},
 		{"serviceaccount", "q", []string{"LLMDBENCH_HARNESS_SERVICE_ACCOUNT"}, "", Cluster, false, false,
@@ -104,13 +106,6 @@ func Settings() []Setting {
 		{"", "", []string{"LLMDBENCH_CONTROL_WORK_DIR"}, "", Ignored, false, false, "folder of the results; see --output"},
 		{"", "", []string{"LLMDBENCH_CONTROL_VERBOSE"}, "0", Ignored, false, false, "see --log-level"},
 	}
-}
-
-// IsOfCluster reports whether a name, long or short, is that of a flag for runs in a cluster.
-func IsOfCluster(name string) bool {
-	return slices.ContainsFunc(Settings(), func(s Setting) bool {
-		return s.Place == Cluster && name != "" && (name == s.Flag || name == s.Short)
-	})
 }
 
 // Values reads flags of a parsed command line by their long names, as cli.Context does.
@@ -148,6 +143,9 @@ func (c Constructors[F]) Flag(s Setting) F {
 	var aliases []string
 	if s.Short != "" {
 		aliases = []string{s.Short}
+	}
+	if former := formerNames[s.Flag]; former != "" {
+		aliases = append(aliases, former)
 	}
 	switch {
 	case s.Switch:
