@@ -68,6 +68,17 @@ var aiperfMetrics = []aiperfMetric{
 	}},
 }
 
+// aiperfTTFO is a metric of logs that record the first token that is not reasoning.
+var aiperfTTFO = aiperfMetric{"time_to_first_output_token", "Time to First Output Token", aiperfMS, 1e3, firstVisible}
+
+// aiperfMetrics returns the metrics of requests that the log has.
+func (l *Log) aiperfMetrics() []aiperfMetric {
+	if l.HasVisible {
+		return append(slices.Clone(aiperfMetrics), aiperfTTFO)
+	}
+	return aiperfMetrics
+}
+
 // aiperfLatency ends with the last event that contained tokens.
 func aiperfLatency(r *Request) (float64, bool) { return seconds(r.lastNS() - r.startNS()), true }
 
@@ -86,7 +97,7 @@ func writeAIPerf(l *Log, e *Export) error {
 	answered := l.which((*Request).ok)
 	failed := l.which(func(r *Request) bool { return !r.ok() && !r.incomplete() })
 	results := map[string]aiperfResult{}
-	for _, m := range aiperfMetrics {
+	for _, m := range l.aiperfMetrics() {
 		s := newSample(answered, m.of)
 		for i := range s {
 			s[i] *= m.scale
@@ -115,12 +126,10 @@ func writeAIPerf(l *Log, e *Export) error {
 	if err != nil {
 		return err
 	}
-	e.Files = append(e.Files, File{"profile_export_aiperf.json", data}, File{"profile_export_aiperf.csv", text})
-	records, err := aiperfRecords(l, e)
-	if records != nil {
-		e.Files = append(e.Files, File{"profile_export.jsonl", records})
-	}
-	return err
+	e.Files = append(e.Files, File{Name: "profile_export_aiperf.json", Data: data},
+		File{Name: "profile_export_aiperf.csv", Data: text},
+		File{Name: "profile_export.jsonl", stream: aiperfRecords(l)})
+	return nil
 }
 
 // aiperfRun adds the metrics of the whole run.

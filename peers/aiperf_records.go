@@ -1,55 +1,56 @@
 package peers
 
 import (
-	"bytes"
+	"bufio"
 	"encoding/json"
 	"strconv"
 	"strings"
 )
 
-// mostAIPerfRecords is how many requests a log may have to get a file of records: about 100 MB. Rates over time, which
-// aiperf computes from the records, would be wrong if a part were left out.
-const mostAIPerfRecords = 100_000
+// aiperfRecords writes profile_export.jsonl: a line per request (aiperf/common/models, MetricRecordInfo), which aiperf
+// plot requires.
+func aiperfRecords(l *Log) func(*bufio.Writer) error {
+	metrics := l.aiperfMetrics()
+	return func(w *bufio.Writer) error {
+		out := json.NewEncoder(w)
+		for i := range l.Requests {
+			if err := out.Encode(aiperfRecord(l, metrics, i)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
 
-// aiperfRecords returns profile_export.jsonl: a line per request (aiperf/common/models, MetricRecordInfo), which aiperf
-// plot requires; nil: there are too many.
-func aiperfRecords(l *Log, e *Export) ([]byte, error) {
-	if len(l.Requests) > mostAIPerfRecords {
-		e.note("profile_export.jsonl is left out: the log has %d requests, more than %d", len(l.Requests),
-			mostAIPerfRecords)
-		return nil, nil
-	}
-	var b bytes.Buffer
-	out := json.NewEncoder(&b)
-	for i := range l.Requests {
-		r := &l.Requests[i]
-		metrics := object{}
-		if r.ok() {
-			for _, m := range aiperfMetrics {
-				if v, has := m.of(r); has {
-					metrics.add(m.tag, object{{"value", m.scale * v}, {"unit", m.unit}})
-				}
-			}
-			if list := gapsOf(r); len(list) > 0 {
-				metrics.add("inter_chunk_latency", object{{"value", list}, {"unit", aiperfMS}})
+// aiperfRecord returns a request with its figures, if it was answered.
+func aiperfRecord(l *Log, list []aiperfMetric, i int) object {
+	r := &l.Requests[i]
+	metrics := object{}
+	if r.ok() {
+		for _, m := range list {
+			if v, has := m.of(r); has {
+				metrics.add(m.tag, object{{"value", m.scale * v}, {"unit", m.unit}})
 			}
 		}
-		failure := any(nil)
-		if !r.ok() && !r.incomplete() {
-			failure = aiperfError(r.Failure)
-		}
-		line := object{{"metadata", aiperfMetadata(l, i)}, {"metrics", metrics}, {"error", failure}}
-		if err := out.Encode(line); err != nil {
-			return nil, err
+		if list := gapsOf(r, 1e3); len(list) > 0 {
+			metrics.add("inter_chunk_latency", object{{"value", list}, {"unit", aiperfMS}})
 		}
 	}
-	return b.Bytes(), nil
+	failure := any(nil)
+	if !r.ok() && !r.incomplete() {
+		failure = aiperfError(r.Failure)
+	}
+	return object{{"metadata", aiperfMetadata(l, i)}, {"metrics", metrics}, {"error", failure}}
 }
 
 // aiperfMetadata returns when a request was sent and ended. Everything was done by one worker and in one phase.
 func aiperfMetadata(l *Log, i int) object {
 	r := &l.Requests[i]
-	o := object{{"session_num", i}, {"x_request_id", l.ID + "-" + strconv.Itoa(i)}, {"turn_index", 0},
+	session, turn := i, 0
+	if r.Session > 0 {
+		session, turn = r.Session-1, r.Turn
+	}
+	o := object{{"session_num", session}, {"x_request_id", l.ID + "-" + strconv.Itoa(i)}, {"turn_index", turn},
 		{"request_start_ns", r.startNS()}, {"request_end_ns", r.endNS()}, {"worker_id", "mlperf-go"},
 		{"record_processor_id", "mlperf-go"}, {"benchmark_phase", "profiling"}, {"was_cancelled", r.incomplete()}}
 	if r.DueNS != 0 {
@@ -61,11 +62,11 @@ func aiperfMetadata(l *Log, i int) object {
 	return o
 }
 
-// gapsOf returns the times in ms between the events of a stream; none if they were not recorded.
-func gapsOf(r *Request) []float64 {
-	var list []float64
+// gapsOf returns the times between the events of a stream, in s times a scale; none if they were not recorded.
+func gapsOf(r *Request, scale float64) []float64 {
+	list := []float64{}
 	for k := 1; k < len(r.TokenNS); k++ {
-		list = append(list, 1e3*seconds(r.TokenNS[k]-r.TokenNS[k-1]))
+		list = append(list, scale*seconds(r.TokenNS[k]-r.TokenNS[k-1]))
 	}
 	return list
 }

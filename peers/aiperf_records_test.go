@@ -30,13 +30,23 @@ func TestRecordsOfAIPerf(t *testing.T) {
 	require.NotContains(t, files["profile_export.jsonl"], "inter_chunk_latency")
 }
 
-// A log of too many requests has no records, as a part of them would show wrong rates.
-func TestRecordsOfAIPerfAreBounded(t *testing.T) {
+// Logs that distinguish reasoning have the time to the first token of the answer, in all files.
+func TestFirstOutputTokenOfAIPerf(t *testing.T) {
 	l := hand()
-	l.Requests = make([]Request, mostAIPerfRecords+1)
-	e := &Export{}
-	records, err := aiperfRecords(l, e)
-	require.NoError(t, err)
-	require.Nil(t, records)
-	require.Equal(t, []string{"profile_export.jsonl is left out: the log has 100001 requests, more than 100000"}, e.Notes)
+	l.HasVisible = true
+	l.Requests[0].VisibleNS = l.Requests[0].TokenNS[2]
+	l.Requests[2].Session, l.Requests[2].Turn = 7, 3
+	files, _ := convert(t, "aiperf", l)
+	got := values(t, files["profile_export_aiperf.json"])
+	requireValues(t, got, "time_to_first_output_token", map[string]float64{"avg": 200, "max": 300, "count": 3})
+	require.Contains(t, files["profile_export_aiperf.csv"], "Time to First Output Token (ms),200.00,100.00,300.00,600.00,")
+	lines := strings.Split(files["profile_export.jsonl"], "\n")
+	requireValues(t, values(t, lines[0]), "metrics/time_to_first_output_token", map[string]float64{"value": 300})
+	requireValues(t, values(t, lines[2]), "metadata", map[string]float64{"session_num": 6, "turn_index": 3})
+	requireValues(t, values(t, lines[3]), "metadata", map[string]float64{"session_num": 3, "turn_index": 0})
+	l.HasVisible = false
+	files, _ = convert(t, "aiperf", l)
+	for _, text := range files {
+		require.NotContains(t, strings.ToLower(text), "first_output_token")
+	}
 }

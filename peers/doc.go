@@ -3,7 +3,7 @@
 //
 //	log, err := peers.FromRun(record, requests) // or a Log of another engine
 //	e, err := peers.Convert("guidellm", log)
-//	for _, f := range e.Files { ... f.Name, f.Data ... }
+//	for _, f := range e.Files { ... f.Name, f.Write(w) ... }
 //
 // A Log contains the events of requests in ns, independent of any client. Figures that need other data, such as the
 // time of each token, are left out of the files, as the client itself does if it is not asked for them;

@@ -57,7 +57,7 @@ func writeGuideLLM(l *Log, e *Export) error {
 		return err
 	}
 	text, err := table.text()
-	e.Files = append(e.Files, File{"benchmarks.json", data}, File{"benchmarks.csv", text})
+	e.Files = append(e.Files, File{Name: "benchmarks.json", Data: data}, File{Name: "benchmarks.csv", Data: text})
 	if !l.HasVisible {
 		e.note("time_to_first_output_token_ms has no values: the log does not distinguish reasoning from answers")
 	}
@@ -112,21 +112,31 @@ func (b *guideBenchmark) timed() []guideMetric {
 	latency := func(r *Request) float64 { return seconds(r.endNS() - r.startNS()) }
 	list := []guideMetric{{key: "request_latency", group: "Request Latency", unit: "Sec", of: each(latency)}}
 	if b.stage.RatePerS > 0 {
-		list = append(list, guideMetric{key: "request_dispatch_delay", group: "Dispatch Delay", unit: "Sec",
-			of: each(func(r *Request) float64 { return seconds(r.startNS() - r.DueNS) })},
-			guideMetric{key: "request_scheduled_latency", group: "Scheduled Latency", unit: "Sec",
-				of: each(func(r *Request) float64 { return seconds(r.endNS() - r.DueNS) })})
+		late := each(func(r *Request) float64 { return seconds(r.startNS() - r.DueNS) })
+		list = append(list, guideMetric{key: "request_dispatch_delay", group: "Dispatch Delay", unit: "Sec", of: late})
+		if !slices.ContainsFunc(b.requests, (*Request).follows) {
+			list = append(list, guideMetric{key: "turn_predecessor_delay", group: "Turn Predecessor Delay", unit: "Sec",
+				of: each(func(*Request) float64 { return 0 })},
+				guideMetric{key: "turn_scheduling_delay", group: "Turn Scheduling Delay", unit: "Sec", of: late})
+		}
+		list = append(list, guideMetric{key: "request_scheduled_latency", group: "Scheduled Latency", unit: "Sec",
+			of: each(func(r *Request) float64 { return seconds(r.endNS() - r.DueNS) })})
 	}
-	if b.log.HasVisible {
-		list = append(list, guideMetric{key: guideTTFO, unit: "ms", of: guideFirst(firstVisible)})
-	}
-	return append(list,
+	list = append(list,
 		guideMetric{key: "request_streaming_iterations_count", group: "Streaming Iterations", unit: "Count",
 			of: each(func(r *Request) float64 { return float64(r.events()) })},
-		guideMetric{key: "time_to_first_token_ms", group: "Time to First Token", unit: "ms", of: guideFirst(firstToken)},
+		guideMetric{key: "time_to_first_token_ms", group: "Time to First Token", unit: "ms", of: guideFirst(firstToken)})
+	if b.log.HasVisible {
+		list = append(list, guideMetric{key: guideTTFO, group: "Time to First Output Token", unit: "ms",
+			of: guideFirst(firstVisible)})
+	}
+	return append(list,
 		guideMetric{key: "time_per_output_token_ms", group: "Time per Output Token", unit: "ms", of: guideTPOT},
 		guideMetric{key: "inter_token_latency_ms", group: "Inter Token Latency", unit: "ms", of: guideITL})
 }
+
+// follows reports whether the request may have waited for an earlier one of its session.
+func (r *Request) follows() bool { return r.Turn > 0 }
 
 // guideFirst omits requests whose first token is unknown.
 func guideFirst(of func(*Request) (float64, bool)) func([]*Request) distribution {
@@ -208,7 +218,11 @@ func (b *guideBenchmark) rates(e *Export) []guideMetric {
 		guideMetric{key: "output_tokens_per_second", group: "Token Throughput", unit: "Output Tokens/Sec",
 			of: over(outputTimings)},
 		guideMetric{key: "tokens_per_second", group: "Token Throughput", unit: "Total Tokens/Sec",
-			of: over(func(r *Request, list []weighted) []weighted { return outputTimings(r, promptTiming(r, list)) })})
+			of: over(func(r *Request, list []weighted) []weighted { return outputTimings(r, promptTiming(r, list)) })},
+		guideMetric{key: "output_tokens_per_iteration", group: "Token Streaming", unit: "Output Tokens/Iter",
+			of: perIteration(0)},
+		guideMetric{key: "iter_tokens_per_iteration", group: "Token Streaming", unit: "Iter Tokens/Iter",
+			of: perIteration(1)})
 }
 
 func (b *guideBenchmark) concurrency(group []*Request) distribution {
@@ -217,6 +231,26 @@ func (b *guideBenchmark) concurrency(group []*Request) distribution {
 		intervals[i] = [2]float64{seconds(r.startNS()), seconds(r.endNS())}
 	}
 	return concurrencyOf(intervals, b.start, b.end)
+}
+
+// perIteration returns how many tokens the events of streams contained, from the event at a position on: the first
+// event has one token, and the others the same number of each request, as in outputTimings.
+func perIteration(from int) func([]*Request) distribution {
+	return func(group []*Request) distribution {
+		var list []weighted
+		for _, r := range group {
+			events, n := r.events(), float64(r.OutputTokens)
+			switch isSpread := events > 1 && n > 1; {
+			case isSpread && from == 0:
+				list = append(list, weighted{1, 1}, weighted{(n - 1) / float64(events-1), float64(events - 1)})
+			case isSpread:
+				list = append(list, weighted{(n - 1) / float64(events-1), float64(events - 1)})
+			case from == 0:
+				list = append(list, weighted{n, 1})
+			}
+		}
+		return fromValues(list, -1)
+	}
 }
 
 // promptTiming counts a prompt at its first token.

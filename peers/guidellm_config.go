@@ -12,8 +12,7 @@ var (
 	guideUntimed = []string{"queued_time_avg", "resolve_start_delay_avg", "resolve_targeted_start_delay_avg",
 		"request_start_delay_avg", "resolve_end_delay_avg", "resolve_time_avg", "finalized_delay_avg", "processed_delay_avg"}
 	// guideUnmeasured are distributions, which are written without values.
-	guideUnmeasured = []string{guideTTFO, "time_to_last_round_trip_ms", "avg_round_trip_time_ms",
-		"output_tokens_per_iteration", "iter_tokens_per_iteration"}
+	guideUnmeasured = []string{guideTTFO, "time_to_last_round_trip_ms", "avg_round_trip_time_ms"}
 	// guideMedia are the kinds of content, each with its summaries, which are null.
 	guideMedia = []struct {
 		kind      string
@@ -124,7 +123,8 @@ func (b *guideBenchmark) state() object {
 // addUnmeasured adds the metrics that a log does not have, and those that were too many to compute.
 func (b *guideBenchmark) addUnmeasured(metrics *object) {
 	var keys []string
-	for _, key := range append(slices.Clone(guideUnmeasured), "output_tokens_per_second", "tokens_per_second") {
+	for _, key := range append(slices.Clone(guideUnmeasured), "output_tokens_per_second", "tokens_per_second",
+		"output_tokens_per_iteration", "iter_tokens_per_iteration") {
 		if !slices.ContainsFunc(b.metrics, func(m guideMetric) bool { return m.key == key }) {
 			keys = append(keys, key)
 		}

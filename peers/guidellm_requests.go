@@ -1,6 +1,9 @@
 package peers
 
-import "strconv"
+import (
+	"cmp"
+	"strconv"
+)
 
 // mostGuideRequests is how many requests of a group are listed: about 20 MB.
 const mostGuideRequests = 10_000
@@ -41,8 +44,8 @@ func (b *guideBenchmark) request(i int) object {
 		{"request_latency", latency}}
 	late := known(seconds(r.startNS()-r.DueNS), r.DueNS != 0)
 	o.add("request_dispatch_delay", late)
-	o.add("turn_predecessor_delay", known(0, r.DueNS != 0)) // every request is the first of its conversation
-	o.add("turn_scheduling_delay", late)
+	o.add("turn_predecessor_delay", known(0, r.DueNS != 0 && !r.follows()))
+	o.add("turn_scheduling_delay", known(seconds(r.startNS()-r.DueNS), r.DueNS != 0 && !r.follows()))
 	o.add("request_scheduled_latency", known(seconds(r.endNS()-r.DueNS), r.DueNS != 0))
 	o.add("prompt_tokens", tokenCount(r.InputTokens))
 	o.add("output_tokens", tokenCount(r.OutputTokens))
@@ -79,6 +82,7 @@ func guideInfo(r *Request, id string) object {
 	at := func(ns int64) any { return known(seconds(ns), ns != 0) }
 	return object{{"request_id", id}, {"status", status}, {"timings", object{{"targeted_start", at(r.DueNS)},
 		{"request_start", seconds(r.startNS())}, {"first_token_iteration", at(r.FirstTokenNS)},
+		{"first_output_token_iteration", at(cmp.Or(r.VisibleNS, r.FirstTokenNS))},
 		{"last_token_iteration", at(r.LastTokenNS)}, {"token_iterations", r.events()}, {"request_end", seconds(r.endNS())},
 		{"resolve_end", seconds(r.endNS())}}}, {"error", failure}}
 }

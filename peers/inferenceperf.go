@@ -13,37 +13,40 @@ import (
 // perfPercentiles are the default percentiles of inference-perf's reports.
 var perfPercentiles = []float64{0.1, 1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9}
 
+// perf is a log with the percentiles of its reports.
+type perf struct {
+	*Log
+	percentiles []float64
+}
+
+// perfPart is a part of a run that has a report.
+type perfPart struct {
+	name     string
+	requests []*Request
+	load     *Stage // nil: the whole run
+}
+
 // writeInferencePerf writes the summary and the report of each stage: seconds, rates per second of the time from the
 // first sending to the last end of all requests, percentiles as numpy's (inference_perf/reportgen/base.py).
 func writeInferencePerf(l *Log, e *Export) error {
-	reports := []struct {
-		name string
-		is   func(*Request) bool
-		load *Stage
-	}{{"summary", func(r *Request) bool { return !r.LeftOut }, nil}}
-	number := 0
-	for i := range l.Stages {
-		if l.Stages[i].Probe != "" { // inference-perf reports no preprocessing, and counts stages after it
-			continue
-		}
-		reports = append(reports, struct {
-			name string
-			is   func(*Request) bool
-			load *Stage
-		}{fmt.Sprintf("stage_%d", number), func(r *Request) bool { return r.Stage == i }, &l.Stages[i]})
-		number++
+	p := &perf{l, l.Asked.Percentiles}
+	if len(p.percentiles) == 0 {
+		p.percentiles = perfPercentiles
 	}
-	for _, report := range reports {
-		requests := l.which(report.is)
-		if len(requests) == 0 {
+	for _, part := range p.parts() {
+		if len(part.requests) == 0 {
 			continue
 		}
-		data, err := indented(perfReport(l, requests, report.load))
-		if err != nil {
+		if err := e.indent(part.name+"_lifecycle_metrics.json", p.report(part.requests, part.load)); err != nil {
 			return err
 		}
-		e.Files = append(e.Files, File{report.name + "_lifecycle_metrics.json", data})
+		if sessions := sessionsOf(part.requests); len(sessions) > 0 {
+			if err := e.indent(part.name+"_session_lifecycle_metrics.json", p.sessions(sessions, &part)); err != nil {
+				return err
+			}
+		}
 	}
+	p.writeRequests(e)
 	e.noteTokenTimes(l, "inter_token_latency is null")
 	e.note("the log has no sizes of requests and no second count of tokens: request_size_bytes is null, and " +
 		"token_count_mismatches and client_fallback_requests are left out")
@@ -53,7 +56,36 @@ func writeInferencePerf(l *Log, e *Export) error {
 	return nil
 }
 
-func perfReport(l *Log, requests []*Request, stage *Stage) object {
+// parts returns the whole run and its stages. inference-perf reports no preprocessing, and counts stages after it.
+func (p *perf) parts() []perfPart {
+	parts := []perfPart{{"summary", p.which(func(r *Request) bool { return !r.LeftOut }), nil}}
+	for i := range p.Stages {
+		if p.Stages[i].Probe == "" {
+			parts = append(parts, perfPart{fmt.Sprintf("stage_%d", p.number(i)),
+				p.which(func(r *Request) bool { return r.Stage == i }), &p.Stages[i]})
+		}
+	}
+	return parts
+}
+
+// number returns inference-perf's number of a stage.
+func (p *perf) number(stage int) (n int) {
+	for i := range stage {
+		if p.Stages[i].Probe == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// indent adds a file of JSON.
+func (e *Export) indent(name string, v any) error {
+	data, err := indented(v)
+	e.Files = append(e.Files, File{Name: name, Data: data})
+	return err
+}
+
+func (p *perf) report(requests []*Request, stage *Stage) object {
 	start, end := extent(requests)
 	duration := seconds(end - start)
 	var answered, failed []*Request
@@ -65,12 +97,12 @@ func perfReport(l *Log, requests []*Request, stage *Stage) object {
 		}
 	}
 	o := object{
-		{"benchmark_time_seconds", duration}, {"load_summary", perfLoad(requests, stage)},
-		{"successes", append(perfSuccesses(l, answered, duration), perfGoodput(l, answered)...)},
+		{"benchmark_time_seconds", duration}, {"load_summary", p.load(requests, stage)},
+		{"successes", append(p.successes(answered, duration), perfGoodput(p.Log, answered)...)},
 		{"failures", object{
-			{"count", len(failed)}, {"request_latency", perfStats(newSample(failed, requestTime))},
-			{"prompt_len", perfStats(newSample(failed, inputTokens))},
-			{"prompt_tokens", perfPrompts(l, failed)}, {"by_label", perfLabels(failed)},
+			{"count", len(failed)}, {"request_latency", p.stats(newSample(failed, requestTime))},
+			{"prompt_len", p.stats(newSample(failed, inputTokens))},
+			{"prompt_tokens", p.promptTokens(failed)}, {"by_label", perfLabels(failed)},
 		}},
 	}
 	if repeats := perfRepeats(requests); repeats != nil {
@@ -99,10 +131,10 @@ func perfRepeats(requests []*Request) object {
 		{"failed_after_retry", repeated - recovered}}
 }
 
-// perfLoad compares the sending with the schedule.
-func perfLoad(requests []*Request, stage *Stage) object {
+// load compares the sending with the schedule.
+func (p *perf) load(requests []*Request, stage *Stage) object {
 	delays := newSample(requests, func(r *Request) (float64, bool) { return seconds(r.startNS() - r.DueNS), true })
-	o := object{{"count", len(requests)}, {"schedule_delay", perfStats(delays)}}
+	o := object{{"count", len(requests)}, {"schedule_delay", p.stats(delays)}}
 	if stage == nil {
 		return o
 	}
@@ -120,10 +152,10 @@ func perfLoad(requests []*Request, stage *Stage) object {
 	return o
 }
 
-func perfSuccesses(l *Log, answered []*Request, duration float64) object {
+func (p *perf) successes(answered []*Request, duration float64) object {
 	input, output := tokens(answered)
 	var itl sample
-	if l.hasTokenTimes() {
+	if p.hasTokenTimes() {
 		itl = gaps(answered)
 	}
 	perS := func(n int) float64 { return ratio(float64(n), duration) }
@@ -137,11 +169,11 @@ func perfSuccesses(l *Log, answered []*Request, duration float64) object {
 	return object{
 		{"count", len(answered)},
 		{"latency", object{
-			{"request_latency", perfStats(newSample(answered, requestTime))},
-			{"normalized_time_per_output_token", perfStats(newSample(answered, perfNTPOT))},
-			{"time_per_output_token", perfStats(newSample(answered, perfTPOT))},
-			{"time_to_first_token", perfStats(newSample(answered, perfTTFT))},
-			{"inter_token_latency", perfStats(itl)},
+			{"request_latency", p.stats(newSample(answered, requestTime))},
+			{"normalized_time_per_output_token", p.stats(newSample(answered, perfNTPOT))},
+			{"time_per_output_token", p.stats(newSample(answered, perfTPOT))},
+			{"time_to_first_token", p.stats(newSample(answered, perfTTFT))},
+			{"inter_token_latency", p.stats(itl)},
 		}},
 		{"throughput", object{
 			{"input_tokens_per_sec", perS(input)}, {"output_tokens_per_sec", perS(output)},
@@ -154,10 +186,10 @@ func perfSuccesses(l *Log, answered []*Request, duration float64) object {
 		{"audio", none("count", "seconds", "bytes")},
 		// Readers of files up to version 0.6.1, such as llm-d-benchmark's converter, use prompt_len; newer ones use
 		// prompt_tokens.
-		{"prompt_len", perfStats(newSample(answered, inputTokens))},
-		{"prompt_tokens", perfPrompts(l, answered)},
-		{"output_len", perfStats(newSample(answered, outputTokens))},
-		{"output_tokens", perfTokens(answered, outputTokens)},
+		{"prompt_len", p.stats(newSample(answered, inputTokens))},
+		{"prompt_tokens", p.promptTokens(answered)},
+		{"output_len", p.stats(newSample(answered, outputTokens))},
+		{"output_tokens", p.tokens(answered, outputTokens)},
 	}
 }
 
@@ -183,36 +215,36 @@ func perfTPOT(r *Request) (float64, bool) {
 	return v, ok && r.events() > 1
 }
 
-// perfStats returns null for an empty sample.
-func perfStats(s sample) any {
+// stats returns null for an empty sample.
+func (p *perf) stats(s sample) any {
 	if len(s) == 0 {
 		return nil
 	}
 	o := object{{"mean", s.mean()}, {"min", s[0]}, {"max", s[len(s)-1]}}
-	for _, p := range perfPercentiles {
-		key := fmt.Sprintf("p%g", p)
-		if p == 50 {
+	for _, percent := range p.percentiles {
+		key := fmt.Sprintf("p%g", percent)
+		if percent == 50 {
 			key = "median"
 		}
-		o.add(key, s.percentile(p))
+		o.add(key, s.percentile(percent))
 	}
 	return o
 }
 
-func perfTokens(requests []*Request, of func(*Request) (float64, bool)) object {
+func (p *perf) tokens(requests []*Request, of func(*Request) (float64, bool)) object {
 	s := newSample(requests, of)
 	o := object{{"total", s.sum()}}
-	if stats, ok := perfStats(s).(object); ok {
+	if stats, ok := p.stats(s).(object); ok {
 		o = append(o, stats...)
 	}
 	return o
 }
 
-// perfPrompts returns the tokens of prompts, and how many the server had in its cache, if it reported this for any
+// promptTokens returns the tokens of prompts, and how many the server had in its cache, if it reported this for any
 // request. As in inference-perf, requests without such a report count as not cached.
-func perfPrompts(l *Log, requests []*Request) object {
-	o := perfTokens(requests, inputTokens)
-	if !l.hasCached() {
+func (p *perf) promptTokens(requests []*Request) object {
+	o := p.tokens(requests, inputTokens)
+	if !p.hasCached() {
 		return o
 	}
 	input, _ := tokens(requests)
@@ -243,7 +275,7 @@ func perfLabel(failure string) string {
 	case strings.HasPrefix(failure, "connect"):
 		return "Connection Error"
 	}
-	return strings.ToLower(cmp.Or(failure, "cancelled"))
+	return strings.ToLower(cmp.Or(failure, cancelled))
 }
 
 func perfLabels(failed []*Request) object {

@@ -1,7 +1,9 @@
 package peers
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -29,6 +31,8 @@ type Request struct {
 	Failure      string // cause; empty: success
 	Cancelled    bool   // whether the client ended it, which is not an error of the server
 	Stage        int    // index in Log.Stages
+	Session      int    // from 1; 0: none
+	Turn         int    // within the session, from 0
 	LeftOut      bool   // sent in a warm-up or a cool-down, which no total counts
 	Retries      int    // attempts after the first one
 }
@@ -47,6 +51,14 @@ type Log struct {
 	// HasVisible is set if VisibleNS is recorded. An answer without it then has no separate reasoning.
 	HasVisible bool
 	Limits     []Limit // of a good request
+	Asked      Asked
+}
+
+// Asked is what a client was asked to write.
+type Asked struct {
+	Percentiles []float64 // of each metric of vllm and inference-perf; nil: those that these formats have otherwise
+	Metrics     []string  // of vllm, in its words; nil: those that a request has
+	Requests    bool      // the data of each request too, which vllm and inference-perf do not write otherwise
 }
 
 // Limit is a limit of a figure of each request.
@@ -63,6 +75,8 @@ type Stage struct {
 	Concurrency int     // 0: not limited
 	Warmup      bool    // the whole stage is warm-up: all its requests are left out
 	Burst       bool    // all requests are due at the start
+	Stopped     bool    // it ended early
+	Unsent      int     // requests that it did not send because it ended early
 	Probe       string  // name of a stage that looked for the limits of a sweep, and is left out of every total
 }
 
@@ -72,10 +86,24 @@ type Export struct {
 	Notes []string // what the log did not contain
 }
 
-// File is a file of an export.
+// File is a file of an export. A file with a part for each request has no Data and is written piece by piece.
 type File struct {
-	Name string
-	Data []byte
+	Name   string
+	Data   []byte
+	stream func(*bufio.Writer) error // nil: Data is the file
+}
+
+// Write writes the file.
+func (f *File) Write(w io.Writer) error {
+	if f.stream == nil {
+		_, err := w.Write(f.Data)
+		return err
+	}
+	out := bufio.NewWriterSize(w, 1<<16)
+	if err := f.stream(out); err != nil {
+		return err
+	}
+	return out.Flush()
 }
 
 // format writes a log. repeats is a note for logs with repeated requests, whose number it contains.
@@ -238,6 +266,9 @@ func (l *Log) which(is func(*Request) bool) []*Request {
 }
 
 func all(*Request) bool { return true }
+
+// cancelled is the cause of a request that the client ended, in the words of several clients.
+const cancelled = "cancelled"
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 

@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -58,7 +59,9 @@ func convert(t *testing.T, format string, l *Log) (files map[string]string, note
 	require.NoError(t, err)
 	files = map[string]string{}
 	for _, f := range e.Files {
-		files[f.Name] = string(f.Data)
+		var b bytes.Buffer
+		require.NoError(t, f.Write(&b))
+		files[f.Name] = b.String()
 	}
 	return files, strings.Join(e.Notes, "\n")
 }
@@ -115,6 +118,44 @@ func TestVLLM(t *testing.T) {
 	require.Equal(t, "org/model", got["model_id"])
 	require.Contains(t, got, "request_goodput")
 	require.Nil(t, got["request_goodput"])
+	requireValues(t, got, "", map[string]float64{"latencies/0": .4, "latencies/1": .2, "latencies/2": .7, "latencies/3": 0,
+		"queue_times/1": .05, "queue_times/2": 0})
+	require.NotContains(t, got, "ttfts/0")
+}
+
+// TestVLLMInDetail: the arrays of save-detailed have a value for each request in the order in which they were due, and
+// the metrics are those that were asked for.
+func TestVLLMInDetail(t *testing.T) {
+	l := hand()
+	l.Stages[0].Concurrency = 8
+	l.Requests[0], l.Requests[2] = l.Requests[2], l.Requests[0] // the log is in the order of the ends
+	l.Asked = Asked{Requests: true, Percentiles: []float64{25, 99.9}, Metrics: []string{"tpot", "client_queue_time",
+		"e2el_including_client_queue"}}
+	files, notes := convert(t, "vllm", l)
+	require.Equal(t, "the log has no answers: generated_texts is left out", notes)
+	text := files["openai-10.0qps-concurrency8-model-20261123-090000.json"]
+	got := values(t, text)
+	requireValues(t, got, "", map[string]float64{
+		"input_lens/0": 10, "input_lens/3": 5, "output_lens/0": 4, "output_lens/2": 3, "output_lens/3": 0,
+		"ttfts/0": .1, "ttfts/1": .2, "ttfts/2": .1, "ttfts/3": 0,
+		"itls/0/0": .1, "itls/0/2": .1, "itls/2/0": .6,
+		"p25_tpot_ms": 150, "p99.9_tpot_ms": 299.8, "mean_client_queue_time_ms": 50. / 3,
+		"mean_e2el_including_client_queue_ms": 1350. / 3, // 400, 250 and 700 from the due time
+	})
+	require.InDelta(t, .15, got["start_times/1"].(float64)-got["start_times/0"].(float64), 1e-6)
+	require.Equal(t, []any{"", "http_500"}, []any{got["errors/2"], got["errors/3"]})
+	require.Contains(t, text, "[],\n[0.6],\n[]", "one event and a failure have no gaps")
+	for _, key := range []string{"mean_ttft_ms", "mean_itl_ms", "mean_e2el_ms", "p50_tpot_ms", "generated_texts"} {
+		require.NotContains(t, got, key)
+	}
+	l.Stages[0].Concurrency = 0 // nothing waits for room
+	files, _ = convert(t, "vllm", l)
+	require.NotContains(t, files["openai-10.0qps-model-20261123-090000.json"], "client_queue_time_ms")
+	for i := range l.Requests {
+		l.Requests[i].TokenNS = nil
+	}
+	files, _ = convert(t, "vllm", l)
+	require.NotContains(t, files["openai-10.0qps-model-20261123-090000.json"], "itls")
 }
 
 func TestVLLMWithoutTokenTimes(t *testing.T) {
@@ -280,6 +321,9 @@ func TestGuideLLM(t *testing.T) {
 			"request_concurrency/successful/mean":  1.42, "request_concurrency/successful/median": 1,
 			"request_concurrency/successful/percentiles/p90": 3,
 			"prompt_tokens_per_second/successful/mean":       60, "output_tokens_per_second/successful/mean": 8,
+			"output_tokens_per_iteration/successful/mean": 8. / 7, "output_tokens_per_iteration/successful/count": 7,
+			"iter_tokens_per_iteration/successful/mean": 1.25, "iter_tokens_per_iteration/successful/max": 2,
+			"turn_predecessor_delay/total/max": 0, "turn_scheduling_delay/total/max": .05,
 			"tokens_per_second/successful/mean": 68, "request_streaming_iterations_count/successful/max": 4,
 		})
 		require.Equal(t, "poisson", got["benchmarks/0/config/strategy/type_"])

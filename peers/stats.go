@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"bufio"
 	"encoding/json"
 	"math"
 	"slices"
@@ -31,6 +32,61 @@ func (o object) MarshalJSON() ([]byte, error) {
 		b = append(append(append(b, key...), ':'), value...)
 	}
 	return append(b, '}'), nil
+}
+
+// array is a JSON array whose values are made one by one.
+type array struct {
+	n     int
+	value func(i int) any
+}
+
+// stream writes the array, with a line for each value.
+func (a array) stream(w *bufio.Writer) error {
+	for i := range a.n {
+		w.WriteString(map[bool]string{true: "[\n", false: ",\n"}[i == 0])
+		text, err := json.Marshal(a.value(i))
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(text); err != nil {
+			return err
+		}
+	}
+	_, err := w.WriteString(map[bool]string{true: "[]", false: "\n]"}[a.n == 0])
+	return err
+}
+
+// file returns the array as a file.
+func (a array) file(name string) File {
+	return File{Name: name, stream: func(w *bufio.Writer) error {
+		if err := a.stream(w); err != nil {
+			return err
+		}
+		return w.WriteByte('\n')
+	}}
+}
+
+// stream writes the object, and each member that is an array piece by piece.
+func (o object) stream(w *bufio.Writer) error {
+	for i, m := range o {
+		key, _ := json.Marshal(m.key) // a string is always encoded
+		w.WriteString(map[bool]string{true: "{", false: ","}[i == 0])
+		w.Write(key)
+		w.WriteByte(':')
+		if values, ok := m.value.(array); ok {
+			if err := values.stream(w); err != nil {
+				return err
+			}
+			continue
+		}
+		value, err := json.Marshal(m.value)
+		if err != nil {
+			return err
+		}
+		w.Write(value)
+	}
+	_, err := w.WriteString("}\n")
+	return err
 }
 
 // indented returns a value as JSON with two spaces per level.

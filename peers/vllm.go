@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// vllmPercentiles are written for each metric. vLLM's default is p99 alone.
+// vllmPercentiles are written for each metric if no others were asked for. vLLM's default is p99 alone.
 var vllmPercentiles = []float64{50, 90, 95, 99}
 
 // writeVLLM writes the result file of `vllm bench serve --save-result`: scalars in ms, rates per second of the time
@@ -50,26 +50,102 @@ func writeVLLM(l *Log, e *Export) error {
 		o.add("max_output_tokens_per_s", busiestSecond(answered))
 	}
 	o.add("max_concurrent_requests", mostAtOnce(answered))
-	ms := func(name string, s sample) { vllmMetric(&o, name, s) }
-	if l.isStream() {
-		ms("ttft", newSample(answered, firstToken))
-		ms("tpot", newSample(answered, vllmTPOT))
+	for _, m := range vllmMetrics {
+		isDefault := len(l.Asked.Metrics) == 0 && !m.onRequest
+		if (isDefault || slices.Contains(l.Asked.Metrics, m.name)) && m.has(l, &stage) {
+			vllmMetric(&o, m.name, m.of(answered), l.Asked.Percentiles)
+		}
 	}
-	if l.hasTokenTimes() {
-		ms("itl", gaps(answered))
-	}
-	ms("e2el", newSample(answered, func(r *Request) (float64, bool) { return seconds(r.lastNS() - r.startNS()), true }))
 	e.noteTokenTimes(l, "the keys of itl and max_output_tokens_per_s are left out")
-	data, err := o.MarshalJSON()
-	e.Files = append(e.Files, File{vllmName(l, stage), append(data, '\n')})
-	return err
+	o = append(o, vllmRequests(l, e)...)
+	e.Files = append(e.Files, File{Name: vllmName(l, stage), stream: o.stream})
+	return nil
 }
 
-func vllmMetric(o *object, name string, s sample) {
+// vllmQueue returns how long the client kept a request back after it was due.
+func vllmQueue(r *Request) (float64, bool) { return seconds(r.startNS() - r.DueNS), true }
+
+// vllmRequests returns the arrays with a value for each request, in the order in which they were due. Times are in s.
+// Without save-detailed, vllm keeps only latencies and queue_times. A failed request has zeros and its error.
+func vllmRequests(l *Log, e *Export) object {
+	order := make([]*Request, len(l.Requests))
+	for i := range l.Requests {
+		order[i] = &l.Requests[i]
+	}
+	slices.SortStableFunc(order, func(a, b *Request) int { return cmp.Compare(a.DueNS, b.DueNS) })
+	each := func(of func(r *Request) any) array {
+		return array{len(order), func(i int) any { return of(order[i]) }}
+	}
+	number := func(of func(*Request) (float64, bool)) array {
+		return each(func(r *Request) any {
+			if v, ok := of(r); ok && r.ok() {
+				return v
+			}
+			return 0.0
+		})
+	}
+	arrays := object{{"latencies", number(aiperfLatency)}, {"queue_times", number(vllmQueue)}}
+	if !l.Asked.Requests {
+		return arrays
+	}
+	arrays = append(arrays, object{
+		{"input_lens", each(func(r *Request) any { return r.InputTokens })},
+		{"output_lens", each(func(r *Request) any {
+			if !r.ok() {
+				return 0
+			}
+			return r.OutputTokens
+		})},
+		{"ttfts", number(firstToken)},
+		{"start_times", each(func(r *Request) any { return seconds(r.startNS()) })},
+		{"errors", each(func(r *Request) any {
+			if r.ok() {
+				return ""
+			}
+			return cmp.Or(r.Failure, cancelled)
+		})},
+	}...)
+	if l.hasTokenTimes() {
+		arrays.add("itls", each(func(r *Request) any {
+			if !r.ok() {
+				return []float64{}
+			}
+			return gapsOf(r, 1)
+		}))
+	}
+	e.note("the log has no answers: generated_texts is left out")
+	return arrays
+}
+
+// vllmMetrics are the values of percentile-metrics, in the order of the file.
+var vllmMetrics = []struct {
+	name      string
+	onRequest bool // only if percentile-metrics has it
+	has       func(*Log, *Stage) bool
+	of        func([]*Request) sample
+}{
+	{"ttft", false, func(l *Log, _ *Stage) bool { return l.isStream() }, valuesOf(firstToken)},
+	{"tpot", false, func(l *Log, _ *Stage) bool { return l.isStream() }, valuesOf(vllmTPOT)},
+	{"itl", false, func(l *Log, _ *Stage) bool { return l.hasTokenTimes() }, gaps},
+	{"e2el", false, func(*Log, *Stage) bool { return true }, valuesOf(aiperfLatency)},
+	{"client_queue_time", true, func(_ *Log, s *Stage) bool { return s.Concurrency > 0 }, valuesOf(vllmQueue)},
+	{"e2el_including_client_queue", true, func(_ *Log, s *Stage) bool { return s.Concurrency > 0 && s.RatePerS > 0 },
+		valuesOf(func(r *Request) (float64, bool) { return seconds(r.lastNS() - r.DueNS), true })},
+}
+
+// valuesOf returns the function that computes a figure of each request.
+func valuesOf(of func(*Request) (float64, bool)) func([]*Request) sample {
+	return func(requests []*Request) sample { return newSample(requests, of) }
+}
+
+func vllmMetric(o *object, name string, s sample, percentiles []float64) {
+	if len(percentiles) == 0 {
+		percentiles = vllmPercentiles
+	}
 	o.add("mean_"+name+"_ms", s.mean()*1e3)
 	o.add("median_"+name+"_ms", s.percentile(50)*1e3)
 	o.add("std_"+name+"_ms", s.deviation()*1e3)
-	for _, p := range vllmPercentiles {
+	for _, p := range percentiles {
 		o.add(fmt.Sprintf("p%g_%s_ms", p, name), s.percentile(p)*1e3)
 	}
 }

@@ -44,6 +44,7 @@ func (cmd benchCommand) convert() *cli.Command {
 			&cli.StringFlag{Name: "format", Usage: "client whose files to write: " + strings.Join(benchFormats(), ", ")},
 			&cli.StringFlag{Name: "output", Usage: "folder to write; default: convert/FORMAT in the folder of the " +
 				"run. Each of several runs gets a folder below it"},
+			&cli.BoolFlag{Name: "requests", Usage: "write the data of each request too, as vllm does with --save-detailed"},
 		},
 		Action: cmd.runConvert,
 	}
@@ -59,9 +60,9 @@ func (cmd benchCommand) runConvert(c *cli.Context) error {
 		return err
 	}
 	if runs := runsBelow(folder); len(runs) > 0 {
-		return cmd.convertAll(format, folder, c.String("output"), runs)
+		return cmd.convertAll(format, folder, c.String("output"), runs, c.Bool("requests"))
 	}
-	paths, notes, err := convertRun(format, folder, c.String("output"))
+	paths, notes, err := convertRun(format, folder, c.String("output"), c.Bool("requests"))
 	if err != nil {
 		return err
 	}
@@ -105,7 +106,7 @@ func runsBelow(folder string) []string {
 
 // convertAll converts the runs below a folder, each into its own folder or into the one of the same name below output.
 // A run that cannot be converted does not keep the others from it.
-func (cmd benchCommand) convertAll(format, folder, output string, runs []string) error {
+func (cmd benchCommand) convertAll(format, folder, output string, runs []string, each bool) error {
 	var paths, notes []string
 	for _, run := range runs {
 		name, err := filepath.Rel(folder, run)
@@ -116,7 +117,7 @@ func (cmd benchCommand) convertAll(format, folder, output string, runs []string)
 		if output != "" {
 			to = filepath.Join(output, name)
 		}
-		files, remarks, err := convertRun(format, run, to)
+		files, remarks, err := convertRun(format, run, to, each)
 		if err != nil {
 			e := exit.Classify(err)
 			e.Err = fmt.Errorf("%s: %w", run, e.Err)
@@ -132,9 +133,10 @@ func (cmd benchCommand) convertAll(format, folder, output string, runs []string)
 	return nil
 }
 
-// convertRun writes a run as the files of a format into output; empty: a folder within the run's.
-func convertRun(format, folder, output string) (paths, notes []string, err error) {
-	e, err := exportOf(format, folder)
+// convertRun writes a run as the files of a format into output; empty: a folder within the run's. With each, the files
+// have the data of each request even if the profile does not ask for them.
+func convertRun(format, folder, output string, each bool) (paths, notes []string, err error) {
+	e, err := exportOf(format, folder, each)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -147,7 +149,7 @@ func convertRun(format, folder, output string) (paths, notes []string, err error
 	}
 	for _, f := range e.Files {
 		path := filepath.Join(output, f.Name)
-		if err := atomicfile.WriteBytes(path, f.Data); err != nil {
+		if err := atomicfile.Write(path, f.Write); err != nil {
 			return nil, nil, exit.Environment(exit.CodeOutput, "Choose another --output",
 				"a file of %s cannot be written: %w", format, err)
 		}
@@ -187,7 +189,7 @@ func benchFormats() []string {
 }
 
 // exportOf reads a run and returns it in a format.
-func exportOf(format, folder string) (*peers.Export, error) {
+func exportOf(format, folder string, each bool) (*peers.Export, error) {
 	if version, ok := strings.CutPrefix(format, ldbPrefix); ok {
 		return ldbReports(version, folder)
 	}
@@ -195,6 +197,7 @@ func exportOf(format, folder string) (*peers.Export, error) {
 	if err != nil {
 		return nil, err
 	}
+	log.Asked.Requests = log.Asked.Requests || each
 	e, err := peers.Convert(format, log)
 	if err != nil {
 		return nil, exit.Usage(exit.CodeConvert, "Give a run that issued requests", "%w", err)

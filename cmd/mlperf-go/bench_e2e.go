@@ -121,7 +121,7 @@ func (cmd benchCommand) analyse(c *cli.Context, folder string) {
 		return
 	}
 	for _, format := range c.StringSlice("format") {
-		_, notes, failed := convertRun(format, folder, "")
+		_, notes, failed := convertRun(format, folder, "", false)
 		err = errors.Join(err, failed)
 		for _, n := range notes {
 			cmd.log.Debug(format + ": " + n)

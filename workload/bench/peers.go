@@ -34,6 +34,9 @@ func Log(folder string, r *Record) (*peers.Log, error) {
 			l.Limits = append(l.Limits, peers.Limit{Metric: g.Limits[i].Metric, Below: g.Limits[i].Below})
 		}
 	}
+	if x := p.Export; x != nil {
+		l.Asked = peers.Asked{Percentiles: x.Percentiles, Metrics: x.Metrics, Requests: x.Requests}
+	}
 	scan := measure.NewScan(&p.Load)
 	_, err = eventlog.Read(filepath.Join(folder, eventlog.FileName), func(_ *eventlog.Header, e *eventlog.Request) error {
 		if len(l.Requests) == mostExported {
@@ -58,7 +61,7 @@ var random = map[profile.Arrival]bool{profile.Poisson: true, profile.PoissonSeco
 // peerStage returns the load of a stage. A sweep's stage keeps its name, by which other clients know it.
 func peerStage(s *Stage, load *profile.Load) peers.Stage {
 	p := peers.Stage{RatePerS: s.Rate, Concurrency: s.Concurrency, Poisson: random[s.Arrival],
-		Warmup: s.Warmup, Burst: s.Arrival == profile.Burst}
+		Warmup: s.Warmup, Burst: s.Arrival == profile.Burst, Stopped: s.Span.Stopped != "", Unsent: int(s.Span.Unsent)}
 	if s.Arrival == profile.Gamma && s.Span.Stage < len(load.Stages) {
 		p.Burstiness = load.Stages[s.Span.Stage].Burstiness
 	}
@@ -72,10 +75,14 @@ func peerRequest(e *eventlog.Request) peers.Request {
 	p := peers.Request{DueNS: e.DueNS, SentNS: e.SentNS, FirstByteNS: e.FirstByteNS, ChoiceNS: e.ChoiceNS,
 		FirstTokenNS: e.FirstNS(), VisibleNS: e.VisibleNS, LastTokenNS: e.LastNS(), EndNS: e.EndNS, Events: len(e.Events),
 		InputTokens: e.InputTokens, CachedTokens: e.CachedTokens, HasCached: e.HasCached, OutputTokens: e.OutputTokens,
-		Failure: string(e.Reason), Stage: e.Stage, Retries: e.Retries,
+		Failure: string(e.Reason), Stage: e.Stage, Session: e.Session, Turn: e.Turn,
+		Retries:   e.Retries,
 		Cancelled: e.Cancelled || e.Reason == ledger.FailCancelled}
-	for _, ev := range e.Events {
-		p.TokenNS = append(p.TokenNS, ev.AtNS)
+	if len(e.Events) > 0 {
+		p.TokenNS = make([]int64, len(e.Events))
+	}
+	for i, ev := range e.Events {
+		p.TokenNS[i] = ev.AtNS
 	}
 	return p
 }

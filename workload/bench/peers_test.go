@@ -1,7 +1,10 @@
 package bench_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,7 +15,7 @@ import (
 )
 
 // exportOf sends a profile of another tool to the simulator, and returns the files of a format by their order.
-func exportOf(t *testing.T, tool, text, format string) (*bench.Record, []peers.File) {
+func exportOf(t *testing.T, tool, text, format string) (*bench.Record, [][]byte) {
 	t.Helper()
 	p, err := dialect.Parse(tool, tool+".yaml", []byte(text), dialect.Options{})
 	require.NoError(t, err)
@@ -23,7 +26,13 @@ func exportOf(t *testing.T, tool, text, format string) (*bench.Record, []peers.F
 	require.NoError(t, err)
 	e, err := peers.Convert(format, l)
 	require.NoError(t, err)
-	return r, e.Files
+	var files [][]byte
+	for i := range e.Files {
+		var b bytes.Buffer
+		require.NoError(t, e.Files[i].Write(&b))
+		files = append(files, b.Bytes())
+	}
+	return r, files
 }
 
 // TestWarmupOfPeers: the file of each client has the requests and the load that the client would measure.
@@ -37,6 +46,9 @@ request-rate: 100
 burstiness: 4
 max-concurrency: 8
 goodput: "ttft:10000 e2el:20000"
+save-detailed: true
+metric-percentiles: "75,99"
+percentile-metrics: "e2el,client_queue_time"
 random-input-len: 8
 random-output-len: 4
 `, "vllm")
@@ -47,14 +59,21 @@ random-output-len: 4
 		Burstiness  float64 `json:"burstiness"`
 		Throughput  float64 `json:"request_throughput"`
 		Goodput     float64 `json:"request_goodput"`
+		ITLs        [][]float64
+		P75         float64 `json:"p75_e2el_ms"`
+		Queue       float64 `json:"p99_client_queue_time_ms"`
 	}
-	require.NoError(t, json.Unmarshal(files[0].Data, &v))
+	require.NoError(t, json.Unmarshal(files[0], &v))
 	require.Equal(t, 20, v.Prompts)
 	require.EqualValues(t, v.Prompts, r.Measured.Total.Requests.Total)
 	require.EqualValues(t, 100, v.Rate)
 	require.Equal(t, 8, v.Concurrency)
 	require.EqualValues(t, 4, v.Burstiness)
 	require.Positive(t, v.Goodput)
+	require.Len(t, v.ITLs, 20)
+	require.Len(t, v.ITLs[0], 3)
+	require.Positive(t, v.P75)
+	require.Positive(t, v.Queue)
 	require.InDelta(t, v.Throughput, v.Goodput, 1e-9, "every answer is within the limits")
 
 	r, files = exportOf(t, "guidellm", `
@@ -66,7 +85,7 @@ spec:
 `, "guidellm")
 	require.Less(t, r.Measured.Total.Requests.Total, int64(50))
 	var g guideReport
-	require.NoError(t, json.Unmarshal(files[0].Data, &g))
+	require.NoError(t, json.Unmarshal(files[0], &g))
 	require.Len(t, g.Benchmarks, 1)
 	require.Equal(t, r.Measured.Total.Requests.Total, g.Benchmarks[0].Metrics.Totals.Total)
 	require.Greater(t, g.Benchmarks[0].Warmup, 0.15)
@@ -106,11 +125,29 @@ spec:
   data: [{kind: synthetic_text, prompt_tokens: 8, output_tokens: 4}]
 `, "guidellm")
 		var g guideReport
-		require.NoError(t, json.Unmarshal(files[0].Data, &g))
+		require.NoError(t, json.Unmarshal(files[0], &g))
 		var got []string
 		for _, b := range g.Benchmarks {
 			got = append(got, b.Config.Strategy.Type)
 		}
 		require.Equal(t, want, got, profile)
 	}
+}
+
+// TestBackendOfAKilledRun: the name of vllm's file begins with the backend, also of a run without a record.
+func TestBackendOfAKilledRun(t *testing.T) {
+	folder := t.TempDir()
+	r, err := bench.Run(t.Context(), bench.Options{Profile: prefixed("completions"), Endpoints: []string{simulate(t)},
+		Folder: folder})
+	require.NoError(t, err)
+	require.NotEmpty(t, r.Backend)
+	require.NoError(t, os.Remove(filepath.Join(folder, bench.RecordName)))
+	killed, err := bench.Read(folder)
+	require.NoError(t, err)
+	require.Equal(t, r.Backend, killed.Backend)
+	l, err := bench.Log(folder, killed)
+	require.NoError(t, err)
+	e, err := peers.Convert("vllm", l)
+	require.NoError(t, err)
+	require.Regexp(t, "^"+r.Backend+`-200\.0qps-`, e.Files[0].Name)
 }

@@ -136,7 +136,7 @@ func recovered(folder string) (*Record, error) {
 		return nil, exit.Usage(exit.CodeRunFolder, "", "the event log of the run: %w", err)
 	}
 	r := &Record{Schema: Schema, Rehearsal: m.Header.Rehearsal, Tool: record.ThisTool(), ID: m.Header.ID,
-		Profile: p.Name, UseCase: p.UseCase, Seed: p.Seed, Model: m.Header.Model, API: p.API.Kind,
+		Profile: p.Name, UseCase: p.UseCase, Seed: p.Seed, Model: m.Header.Model, Backend: m.Header.Backend, API: p.API.Kind,
 		Started: time.Unix(0, m.Header.StartNS).UTC(), Measured: m, Verdict: record.Interrupted, Source: p.Source}
 	for i := range p.Load.Stages {
 		s := &p.Load.Stages[i]

@@ -155,7 +155,7 @@ func (t *trial) prepare() error {
 	}
 	t.started = time.Now()
 	t.log, err = eventlog.Create(t.path(eventlog.FileName), eventlog.Header{ID: t.id(), StartNS: t.started.UnixNano(),
-		Model: t.config.ServedModel, Rehearsal: t.rehearsal()})
+		Model: t.config.ServedModel, Backend: t.name, Rehearsal: t.rehearsal()})
 	if err == nil && t.Access != atomicfile.Private {
 		err = os.Chmod(t.path(eventlog.FileName), t.Access.File())
 	}

@@ -122,6 +122,7 @@ func TestInferencePerf(t *testing.T) {
 	want.Load = profile.Load{Pause: time.Second, InFlight: 100,
 		Stages: []profile.Stage{{Arrival: profile.Scattered, Rate: 1, Duration: 30 * time.Second}}}
 	want.SLO = profile.SLO{TTFT: 250 * time.Millisecond, TPOT: 50 * time.Millisecond}
+	want.Export = &profile.Export{Requests: true}
 	require.Len(t, p.Source.Notes, 1)
 	require.Contains(t, p.Source.Notes[0], "at most 100 requests in flight")
 	want.Source = p.Source
@@ -359,4 +360,30 @@ func TestErrorsContainARemedy(t *testing.T) {
 		_, err := Parse(c.tool, "a.yaml", []byte(text), Options{})
 		require.ErrorContains(t, err, c.want)
 	}
+}
+
+// The selection of figures for the result file is kept for bench convert.
+func TestExports(t *testing.T) {
+	const vllm, ip = "model: m\nbase-url: http://h:1\n", "load: {stages: [{rate: 5, duration: 60}]}\n"
+	for _, c := range []struct {
+		tool, text string
+		want       *profile.Export
+	}{
+		{"vllm-benchmark", vllm, nil},
+		{"vllm-benchmark", vllm + "metric-percentiles: 99\n", &profile.Export{Percentiles: []float64{99}}},
+		{"vllm-benchmark", vllm + "metric-percentiles: '25, 99.9'\npercentile-metrics: ttft,e2el\nsave-detailed: true\n",
+			&profile.Export{Percentiles: []float64{25, 99.9}, Metrics: []string{"ttft", "e2el"}, Requests: true}},
+		{"inference-perf", ip + "report: {request_lifecycle: {percentiles: [50, 99.9]}}\n",
+			&profile.Export{Percentiles: []float64{50, 99.9}}},
+		{"inference-perf", ip + "report: {session_lifecycle: {per_session: true}}\n", &profile.Export{Requests: true}},
+	} {
+		require.Equal(t, c.want, translated(t, c.tool, c.text).Export, c.text)
+	}
+	for text, want := range map[string]string{"metric-percentiles: 50,x\n": "expected numbers from 0 to 100",
+		"metric-percentiles: 101\n": "expected numbers from 0 to 100", "percentile-metrics: tbt\n": `not "tbt"`} {
+		_, err := Parse("vllm-benchmark", "p", []byte(vllm+text), Options{})
+		require.ErrorContains(t, err, want)
+	}
+	_, err := Parse("inference-perf", "p", []byte(ip+"report: {request_lifecycle: {percentiles: [101]}}\n"), Options{})
+	require.ErrorContains(t, err, "from 0 to 100")
 }

@@ -85,7 +85,7 @@ type ipReport struct {
 		Fields          any       `yaml:"per_request_fields"`
 		PerAdapter      bool      `yaml:"per_adapter"`
 		PerAdapterStage bool      `yaml:"per_adapter_stage"`
-		Percentiles     []float64 `yaml:"percentiles"`
+		Percentiles     []float64 `yaml:"percentiles" is:"0..100"`
 		ServerTokens    bool      `yaml:"use_server_output_tokens"`
 		Messages        int       `yaml:"max_error_messages"`
 	} `yaml:"request_lifecycle"`

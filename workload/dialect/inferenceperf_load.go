@@ -18,6 +18,7 @@ func (f *ipFile) translate(t *translation) {
 	f.translateBreakers(t)
 	f.Data.translate(&f.Load, t)
 	f.translateSLO(t)
+	f.translateExport(t)
 	f.Storage.translate(t)
 }
 
@@ -148,6 +149,14 @@ func (f *ipFile) translateBreakers(t *translation) {
 			}
 			t.Load.Breakers = append(t.Load.Breakers, breaker)
 		}
+	}
+}
+
+// translateExport reads which files and percentiles the report has.
+func (f *ipFile) translateExport(t *translation) {
+	asked := &f.Report.Requests
+	if each := asked.PerRequest || f.Report.Sessions.PerSession; each || len(asked.Percentiles) > 0 {
+		t.Export = &profile.Export{Percentiles: asked.Percentiles, Requests: each}
 	}
 }
 

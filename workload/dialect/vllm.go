@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -188,6 +189,7 @@ func (f *vllmFile) translate(t *translation) {
 		t.API.Adapters = append(t.API.Adapters, profile.Adapter{Name: name, Share: 1 / float64(len(f.LoRA))})
 	}
 	f.goodput(t)
+	f.export(t)
 	f.load(t)
 	f.data(t)
 }
@@ -247,6 +249,34 @@ func (f *vllmFile) goodput(t *translation) {
 		}
 		*to[key] = time.Duration(ms * float64(time.Millisecond))
 	}
+}
+
+// export reads which figures the result file has.
+func (f *vllmFile) export(t *translation) {
+	x := profile.Export{Requests: f.Detailed}
+	for _, text := range fieldsOf(f.Percentiles) {
+		p, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(p >= 0 && p <= 100) {
+			t.fail("metric-percentiles", "expected numbers from 0 to 100 with commas between them, not %.60q", f.Percentiles)
+			return
+		}
+		x.Percentiles = append(x.Percentiles, p)
+	}
+	for _, name := range fieldsOf(f.Metrics) {
+		if !slices.Contains(x.Metrics.Values(), name) {
+			t.fail("percentile-metrics", "expected some of %s, not %.60q", strings.Join(x.Metrics.Values(), ", "), name)
+			return
+		}
+		x.Metrics = append(x.Metrics, name)
+	}
+	if x.Requests || x.Percentiles != nil || x.Metrics != nil {
+		t.Export = &x
+	}
+}
+
+// fieldsOf splits a text at commas.
+func fieldsOf(text string) []string {
+	return strings.FieldsFunc(text, func(c rune) bool { return c == ',' || c == ' ' })
 }
 
 func (f *vllmFile) load(t *translation) {

@@ -16,6 +16,7 @@ type Header struct {
 	ID      string `json:"id"`     // of the run
 	StartNS int64  `json:"start_ns"`
 	Model   string `json:"model"`
+	Backend string `json:"backend,omitempty"` // protocol
 	// Rehearsal is why the run is a rehearsal; empty: it is a measurement.
 	Rehearsal string `json:"rehearsal,omitempty"`
 }

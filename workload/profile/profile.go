@@ -16,6 +16,7 @@ type Profile struct {
 	Data        Data    `yaml:"data" need:"yes" doc:"which prompts are sent"`
 	Load        Load    `yaml:"load" need:"yes" doc:"when they are sent"`
 	SLO         SLO     `yaml:"slo,omitempty" doc:"which requests count as good; a limit of 0 is no limit"`
+	Export      *Export `yaml:"export,omitempty" doc:"what bench convert writes in the forms of other clients"`
 	Upload      *Upload `yaml:"upload,omitempty" doc:"where --upload profile sends the results"`
 	Source      *Source `yaml:"source,omitempty" doc:"the file of another tool that this was translated from"`
 }
@@ -63,6 +64,21 @@ type SLO struct {
 	ITL   time.Duration `yaml:"itl,omitempty" doc:"longest gap between two tokens"`
 	NTPOT time.Duration `yaml:"ntpot,omitempty" doc:"latency per output token"`
 	E2E   time.Duration `yaml:"e2e,omitempty" doc:"whole request"`
+}
+
+// Export selects what bench convert writes in the forms of other clients.
+type Export struct {
+	Percentiles []float64     `yaml:"percentiles,omitempty" is:"0..100" doc:"of vllm, inference-perf; empty: as usual"`
+	Metrics     ExportMetrics `yaml:"metrics,omitempty" doc:"with statistics in the file of vllm; empty: the first four"`
+	Requests    bool          `yaml:"requests,omitempty" doc:"also the data of each request (vllm, inference-perf)"`
+}
+
+// ExportMetrics are metrics of vllm's result file.
+type ExportMetrics []string
+
+// Values returns all of them.
+func (ExportMetrics) Values() []string {
+	return []string{"ttft", "tpot", "itl", "e2el", "client_queue_time", "e2el_including_client_queue"}
 }
 
 // Upload is a place in an object store. The keys for it are in the environment, never here.

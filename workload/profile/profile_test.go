@@ -78,6 +78,8 @@ func TestBadProfiles(t *testing.T) {
 		{"load:\n", "load:\n  leave: {share: 2, tokens: 1}\n", "a number from 0 to 1"},
 		{"load:\n", "load:\n  leave: {share: 1, after: {kind: uniform, max: 1}}\n",
 			"load.leave.after: a smallest value (min) above 0 is needed"},
+		{"load:\n", "export: {metrics: [tbt]}\nload:\n", "expected one of ttft, tpot, itl, e2el"},
+		{"load:\n", "export: {percentiles: [50, 101]}\nload:\n", "expected a number from 0 to 100"},
 		{"load:\n", "load:\n  slow: {share: 1, pause: 1, tokens_per_s: 1}\n", "load.slow: give either tokens_per_s or pause"},
 	} {
 		_, err := parse(strings.Replace(chat, c.old, c.new, 1))

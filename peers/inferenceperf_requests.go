@@ -1,0 +1,72 @@
+package peers
+
+// writeRequests adds the file with an entry for each request, if it was asked for.
+func (p *perf) writeRequests(e *Export) {
+	if !p.Asked.Requests {
+		return
+	}
+	requests := p.which(func(r *Request) bool { return p.Stages[r.Stage].Probe == "" })
+	entries := array{len(requests), func(i int) any { return p.entry(requests[i]) }}
+	e.Files = append(e.Files, entries.file("per_request_lifecycle_metrics.json"))
+	e.note("the log has no prompts and answers: request, response and response_chunks are left out of the entries of " +
+		"requests, and server_usage is null unless it has cached tokens")
+	if sessions := sessionsOf(requests); len(sessions) > 0 {
+		entries := array{len(sessions), func(i int) any { return p.sessionEntry(sessions[i]) }}
+		e.Files = append(e.Files, entries.file("per_session_lifecycle_metrics.json"))
+	}
+}
+
+// entry returns a request as an item of the file, with times in s since 1970: inference-perf's own have another origin,
+// and only their differences have a meaning (build_per_request_lifecycle_entry).
+func (p *perf) entry(r *Request) object {
+	text := object{{"text", object{{"input_tokens", r.InputTokens}}}, {"image", nil}, {"video", nil}, {"audio", nil}}
+	response := any(nil)
+	if r.ok() {
+		o := object{{"output_tokens", r.OutputTokens}, {"server_usage", perfUsage(r)}}
+		if r.TokenNS != nil {
+			times := make([]float64, len(r.TokenNS))
+			for i, at := range r.TokenNS {
+				times[i] = seconds(at)
+			}
+			o.add("chunk_times", times)
+			o.add("output_token_times", times)
+		}
+		response = o
+	}
+	info := object{{"request_metrics", text}, {"response_metrics", response}, {"extra_info", object{}},
+		{"lora_adapter", nil}, {"graph_event_id", nil}, {"labels", object{}}}
+	if r.isRepeated() {
+		info.add("retries_attempted", r.Retries)
+		info.add("retries_recovered", r.ok())
+	}
+	info.add("input_tokens", r.InputTokens)
+	o := object{{"start_time", seconds(r.startNS())}, {"end_time", seconds(r.endNS())}, {"info", info}}
+	if r.ok() {
+		o.add("computed_metrics", perfComputed(r))
+	}
+	o.add("error", perfError(r))
+	return o
+}
+
+// perfUsage returns the part of the server's usage that the log is known to have from it; null: the counts may be this
+// program's own.
+func perfUsage(r *Request) any {
+	if !r.HasCached {
+		return nil
+	}
+	return object{{"prompt_tokens", r.InputTokens}, {"completion_tokens", r.OutputTokens},
+		{"prompt_tokens_details", object{{"cached_tokens", r.CachedTokens}}}}
+}
+
+// perfComputed returns the figures of an answered request, as in the summary; null: it has none.
+func perfComputed(r *Request) object {
+	latency, _ := requestTime(r)
+	ntpot, _ := perfNTPOT(r)
+	ttft, hasFirst := perfTTFT(r)
+	tpot, hasTPOT := perfTPOT(r)
+	itl, hasGaps := meanGap(r)
+	return object{{"request_latency", latency}, {"normalized_time_per_output_token", ntpot},
+		{"time_to_first_token", known(ttft, hasFirst)}, {"time_per_output_token", known(tpot, hasTPOT)},
+		{"inter_token_latency", known(itl, hasGaps)}, {"inter_token_latencies", gapsOf(r, 1)},
+		{"input_tokens", r.InputTokens}, {"output_tokens", r.OutputTokens}, {"ttft_slo_sec", nil}, {"tpot_slo_sec", nil}}
+}
