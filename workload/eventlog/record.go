@@ -43,16 +43,16 @@ type Request struct {
 
 	AskedInput, AskedOutput   int // tokens that the profile asked for; 0: unknown
 	InputTokens, OutputTokens int // by the server's or this program's count; 0: unknown, or none
-	// CachedTokens is how many of InputTokens the server had in its cache. HasCached is false if it did not report this.
-	CachedTokens      int
-	HasCached         bool
-	Endpoint, Retries int
-	Reason            ledger.Reason // empty: success
-	Finish            string        // the server's word for how the answer ended
-	Cancelled         bool          // by the client, on purpose
+	CachedTokens              int // of InputTokens, in the server's prefix cache; see HasCached
+	Endpoint, Retries         int
+	Reason                    ledger.Reason // empty: success
+	Finish                    string        // the server's word for how the answer ended
+	Cancelled                 bool          // by the client, on purpose
 	// Leaver is set if the client was to leave, even if the answer ended before; Slow is set if it was to read
 	// slowly. Their latencies depend on the client as much as on the server.
 	Leaver, Slow bool
+	// HasCached is set if the server reported CachedTokens.
+	HasCached bool
 }
 
 // Event is a part of a stream.

@@ -1,0 +1,13 @@
+package engine
+
+import (
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestSlotsBeginAtALine: slots of this size begin where a line of the cache does.
+func TestSlotsBeginAtALine(t *testing.T) {
+	require.EqualValues(t, 448, unsafe.Sizeof(slot{}))
+}
