@@ -47,7 +47,7 @@ type PrefixCache struct {
 
 // String returns the sums in a line.
 func (c *PrefixCache) String() string {
-	return fmt.Sprintf("%.2f %% of %d prompt tokens were cached, as the server reports of %s", 100*c.HitRate, c.Prompt,
+	return fmt.Sprintf("%.2f %% of %d prompt tokens (reported for %s)", 100*c.HitRate, c.Prompt,
 		plural.Count(c.Requests, "request", "requests"))
 }
 

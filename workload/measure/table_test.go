@@ -307,7 +307,7 @@ func TestPrefixCache(t *testing.T) {
 		r(0, 0, 1, 100, 0), r(0, 1, 1, 100, 64), r(1, 0, 2, 40, 0), r(1, 1, 2, 60, 32),
 		r(1, 1, 3, 500, 0, silent), r(1, 1, 2, 500, 480, func(r *eventlog.Request) { r.Reason = "x" }))
 	require.Equal(t, &PrefixCache{Requests: 4, Prompt: 300, Cached: 96, HitRate: 0.32}, m.Total.PrefixCache)
-	require.Equal(t, "32.00 % of 300 prompt tokens were cached, as the server reports of 4 requests",
+	require.Equal(t, "32.00 % of 300 prompt tokens (reported for 4 requests)",
 		m.Total.PrefixCache.String())
 	require.Equal(t, &PrefixCache{Requests: 2, Prompt: 200, Cached: 64, HitRate: 0.32}, m.Stages[0].PrefixCache)
 	require.Equal(t, &PrefixCache{Requests: 2, Prompt: 100, Cached: 32, HitRate: 0.32}, m.Stages[1].PrefixCache)
