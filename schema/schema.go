@@ -36,6 +36,12 @@ var Compare []byte
 //go:embed sweep.schema.json
 var Sweep []byte
 
+// Search is the text of search.schema.json: the JSON Schema of search.json, whose "schema" field is
+// "mlperf-go/search/1".
+//
+//go:embed search.schema.json
+var Search []byte
+
 // Tune is the text of tune.schema.json: the JSON Schema of tune.json, whose "schema" field is "mlperf-go/tune/1". Its
 // $defs/probe_file is that of probe.json.
 //

@@ -29,8 +29,8 @@ type benchCommand struct{ *program }
 func (cmd benchCommand) command() *cli.Command {
 	return &cli.Command{
 		Name: "bench", Usage: "run workload profiles, and convert results for other benchmark clients",
-		Subcommands: []*cli.Command{cmd.run(), cmd.e2e(), cmd.planCommand(), cmd.list(), cmd.initCommand(), cmd.convert(),
-			cmd.upload()},
+		Subcommands: []*cli.Command{cmd.run(), cmd.e2e(), cmd.searchCommand(), cmd.planCommand(), cmd.list(),
+			cmd.initCommand(), cmd.convert(), cmd.upload()},
 	}
 }
 

@@ -67,10 +67,14 @@ func (cmd benchCommand) run() *cli.Command {
 			"recorded events.\nA run is INVALID if requests failed, or if the client was too slow for the schedule.\n" +
 			"Here --scenario names a file of variables. Only `mlperf-go run` has MLPerf's scenarios, such as Server; the load " +
 			"of a workload follows from the stages of its profile.",
-		Flags: append(runFlags(), &cli.StringSliceFlag{Name: "endpoint-url", Aliases: []string{"U"},
-			Category: serversGroup, Usage: "base URL of a server; default: the profile's"}),
+		Flags:  append(runFlags(), endpointFlag()),
 		Action: cmd.doRun,
 	}
+}
+
+func endpointFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "endpoint-url", Aliases: []string{"U"}, Category: serversGroup,
+		Usage: "base URL of a server; default: the profile's"}
 }
 
 // runFlags are the flags of every command that runs a workload.

@@ -27,6 +27,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/tune"
 	"github.com/mlperf-go/mlperf-go/workload/bench"
 	"github.com/mlperf-go/mlperf-go/workload/measure"
+	"github.com/mlperf-go/mlperf-go/workload/search"
 )
 
 // showCommand prints results again.
@@ -34,9 +35,10 @@ type showCommand struct{ *program }
 
 func (cmd showCommand) command() *cli.Command {
 	return &cli.Command{
-		Name: "show", Usage: "print the results of runs, tunes, sweeps, experiments and campaigns again", ArgsUsage: "RUN...",
-		Description: "RUN is the folder of a run, a tune, a sweep, an experiment or a campaign, or the link latest " +
-			"beside it. The exit code does not depend on the verdicts.",
+		Name: "show", Usage: "print the results of runs, tunes, searches, sweeps, experiments and campaigns again",
+		ArgsUsage: "RUN...",
+		Description: "RUN is the folder of a run, a tune, a search, a sweep, an experiment or a campaign, or the link " +
+			"latest beside it. The exit code does not depend on the verdicts.",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "answers", Usage: "add statistics of the answers: lengths of inputs and outputs, their ratio, " +
 				"finish reasons"},
@@ -63,6 +65,7 @@ type shown struct {
 	Sweep      *sweep.State      `json:"sweep,omitempty"`
 	Campaign   map[string]any    `json:"campaign,omitempty"`
 	Experiment *experiment.State `json:"experiment,omitempty"`
+	Search     *search.State     `json:"search,omitempty"` // of a workload
 
 	state    *campaign.State
 	outcomes []campaign.Outcome
@@ -129,6 +132,7 @@ func readShown(folder string, answers bool, percentiles []float64) (*shown, erro
 		func() (bool, error) { return readState(s, &s.Peak, tune.ReadPeak, exit.CodeTune) },
 		func() (bool, error) { return readState(s, &s.Sweep, sweep.ReadState, exit.CodeSweep) },
 		func() (bool, error) { return readState(s, &s.Experiment, experiment.ReadState, exit.CodeExperiment) },
+		func() (bool, error) { return readState(s, &s.Search, search.ReadState, exit.CodeSearch) },
 	} {
 		if found, err := read(); found || err != nil {
 			if s.Tune != nil {
@@ -264,6 +268,8 @@ func (cmd showCommand) print(s *shown) error {
 		return sweepCommand(cmd).print(s.Sweep, s.Folder)
 	case s.Experiment != nil:
 		return experimentCommand(cmd).print(s.Experiment, s.Folder)
+	case s.Search != nil:
+		return benchCommand(cmd).printSearch(s.Search, s.Folder)
 	case s.state != nil:
 		cmd.printCampaign(s)
 	case s.Bench != nil && cmd.quiet:

@@ -27,11 +27,12 @@ const Workload = "workload"
 var kinds = map[string]string{
 	"run.json": "run", "campaign.json": "campaign", "tune.json": "tune", "sweep.json": "sweep", "probe.json": "probe",
 	"bench.json": Workload, "experiment.json": "experiment", "find-peak.json": "search by LoadGen",
+	"search.json": "search",
 }
 
 // Holds returns the kind of results in a folder if it differs from own: "run", "campaign", "tune", "sweep",
-// "experiment", "search by LoadGen", Workload or "probe". It returns "" if nothing marks the folder, or if the folder
-// cannot be read.
+// "experiment", "search by LoadGen", "search", Workload or "probe". It returns "" if nothing marks the folder, or if
+// the folder cannot be read.
 func Holds(folder, own string) string {
 	entries, err := os.ReadDir(folder)
 	if err != nil {

@@ -132,6 +132,7 @@ const (
 	CodeSamples           Code = "samples"
 	CodeSandbox           Code = "sandbox"
 	CodeScenario          Code = "scenario"
+	CodeSearch            Code = "search"
 	CodeSeedOverride      Code = "seed_override"
 	CodeServedModel       Code = "served_model"
 	CodeServerConfig      Code = "server_config"

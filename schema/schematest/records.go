@@ -27,6 +27,7 @@ var records = map[string]record{
 	"run.json":         recordOf("run.schema.json", schema.Run),
 	"bench.json":       recordOf("bench.schema.json", schema.Bench),
 	"calibration.json": recordOf("calibration.schema.json", schema.Calibration),
+	"search.json":      recordOf("search.schema.json", schema.Search),
 	"tune.json":        recordOf("tune.schema.json", schema.Tune),
 }
 

@@ -110,8 +110,9 @@ type Attainment struct {
 
 // Goodput is the requests that met every limit.
 type Goodput struct {
+	Requests     int64        `json:"requests"` // compared with the limits, failures included
 	Good         int64        `json:"good"`
-	Share        float64      `json:"share"` // of all requests, failures included
+	Share        float64      `json:"share"` // of Requests
 	RequestsPerS float64      `json:"requests_per_s"`
 	TokensPerS   float64      `json:"output_tokens_per_s"`
 	Met          bool         `json:"met"` // every limit is
@@ -148,8 +149,9 @@ func (g *goods) result(seconds float64) *Goodput {
 	if len(g.limits) == 0 || requests == 0 {
 		return nil
 	}
-	out := &Goodput{Good: g.all, Share: float64(g.all) / float64(requests), RequestsPerS: ratio(float64(g.all), seconds),
-		TokensPerS: ratio(float64(g.tokens), seconds), Met: true}
+	out := &Goodput{Requests: requests, Good: g.all, Share: float64(g.all) / float64(requests),
+		RequestsPerS: ratio(float64(g.all), seconds),
+		TokensPerS:   ratio(float64(g.tokens), seconds), Met: true}
 	for i, l := range g.limits {
 		a := Attainment{Limit: l, Text: l.String(), Good: g.each[i], Share: float64(g.each[i]) / float64(requests)}
 		const rounding = 1e-9
