@@ -4,16 +4,19 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mlperf-go/mlperf-go/internal/faulttest"
 )
 
-// A run over TLS reports the same figures about its loop and the stages of its samples as a run without TLS, and the
-// times of a sample have the same order.
+// A run over TLS, or over TLS through a proxy, reports the same figures about its loop and the stages of its samples as
+// a run without both, and the times of a sample have the same order.
 func TestLoopsOverTLS(t *testing.T) {
 	program(t)
 	t.Parallel()
@@ -23,8 +26,13 @@ func TestLoopsOverTLS(t *testing.T) {
 	plain := faultRun(t, "", []string{serveFaults(t, (*call).good).url})
 	secure := faultRun(t, "", []string{serveFaultsOver(t, &tls.Config{Certificates: []tls.Certificate{trusted}},
 		(*call).good).url}, "--ca-file", file)
-	var keys [2][]string
-	for i, r := range []*ran{plain, secure} {
+	port, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	faulttest.ServeProxy(t, port, nil)
+	proxied := faultRun(t, "", []string{serveFaultsOver(t, &tls.Config{Certificates: []tls.Certificate{trusted}},
+		(*call).good).url}, "--ca-file", file, "--proxy", "http://"+port.Addr().String())
+	var keys [3][]string
+	for i, r := range []*ran{plain, secure, proxied} {
 		require.Len(t, r.Client.Loops, 1)
 		loop := r.Client.Loops[0]
 		require.Positive(t, loop.Turns)
@@ -52,6 +60,7 @@ func TestLoopsOverTLS(t *testing.T) {
 		}
 	}
 	require.Equal(t, keys[0], keys[1])
+	require.Equal(t, keys[0], keys[2])
 }
 
 // names returns the members of a value as JSON, sorted.
