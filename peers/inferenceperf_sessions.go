@@ -119,6 +119,40 @@ func (s *perfSession) retries() (attempts, recovered int) {
 // sessions returns the report of the sessions of a part (ReportGenerator.summarize_sessions). A call that was never
 // sent because an earlier one failed is no event here.
 func (p *perf) sessions(list []*perfSession, part *perfPart) object {
+	start, end := extent(part.requests)
+	failed, events, done, stopped, retried, attempts, recovered := 0, 0, 0, 0, 0, 0, 0
+	causes := map[string][]string{}
+	for _, s := range list {
+		if r := s.failure(); r != nil {
+			failed++
+			kind := perfError(r).(object)[0].value.(string)
+			causes[kind] = append(causes[kind], s.name())
+		}
+		events += len(s.requests)
+		done += s.count((*Request).ok)
+		stopped += s.count((*Request).incomplete)
+		if a, ok := s.retries(); a > 0 {
+			retried, attempts, recovered = retried+1, attempts+a, recovered+ok
+		}
+	}
+	var o object
+	if part.load != nil {
+		o.add("stage_metadata", p.stageOf(part, seconds(end-start)))
+	}
+	o = append(o, object{{"num_sessions", len(list)}, {"num_sessions_succeeded", len(list) - failed},
+		{"num_sessions_failed", failed}, {"failures", object{{"count", failed}, {"by_label", perfSessionLabels(causes)}}},
+		{"total_events", events}, {"total_events_completed", done}, {"total_events_cancelled", stopped},
+		{"sessions_with_recorded_substitution", 0},
+		{"total_recorded_substitutions", object{{"count", 0}, {"messages", []object{}}}}}...)
+	if retried > 0 {
+		o = append(o, object{{"sessions_with_retries", retried}, {"total_retry_attempts", attempts},
+			{"total_retries_recovered", recovered}}...)
+	}
+	return append(o, p.sessionStats(list, part)...)
+}
+
+// sessionStats returns the distributions over the sessions of a part.
+func (p *perf) sessionStats(list []*perfSession, part *perfPart) object {
 	values := func(of func(*perfSession) (float64, bool)) any {
 		var s sample
 		for i := range list {
@@ -139,21 +173,6 @@ func (p *perf) sessions(list []*perfSession, part *perfPart) object {
 		}
 	}
 	start, end := extent(part.requests)
-	failed, events, done, stopped, retried, attempts, recovered := 0, 0, 0, 0, 0, 0, 0
-	causes := map[string][]string{}
-	for _, s := range list {
-		if r := s.failure(); r != nil {
-			failed++
-			kind := perfError(r).(object)[0].value.(string)
-			causes[kind] = append(causes[kind], s.name())
-		}
-		events += len(s.requests)
-		done += s.count((*Request).ok)
-		stopped += s.count((*Request).incomplete)
-		if a, ok := s.retries(); a > 0 {
-			retried, attempts, recovered = retried+1, attempts+a, recovered+ok
-		}
-	}
 	withCache, hits := 0, any(nil)
 	if cached, all := cacheOf(part.requests); cached != nil {
 		hits = 100 * ratio(float64(*cached), float64(*all))
@@ -163,20 +182,7 @@ func (p *perf) sessions(list []*perfSession, part *perfPart) object {
 			withCache++
 		}
 	}
-	var o object
-	if part.load != nil {
-		o.add("stage_metadata", p.stageOf(part, seconds(end-start)))
-	}
-	o = append(o, object{{"num_sessions", len(list)}, {"num_sessions_succeeded", len(list) - failed},
-		{"num_sessions_failed", failed}, {"failures", object{{"count", failed}, {"by_label", perfSessionLabels(causes)}}},
-		{"total_events", events}, {"total_events_completed", done}, {"total_events_cancelled", stopped},
-		{"sessions_with_recorded_substitution", 0},
-		{"total_recorded_substitutions", object{{"count", 0}, {"messages", []object{}}}}}...)
-	if retried > 0 {
-		o = append(o, object{{"sessions_with_retries", retried}, {"total_retry_attempts", attempts},
-			{"total_retries_recovered", recovered}}...)
-	}
-	return append(o, object{
+	return object{
 		{"sessions_per_second", ratio(float64(len(list)), seconds(end-start))},
 		{"session_duration_sec", values(func(s *perfSession) (float64, bool) {
 			from, to := extent(s.requests)
@@ -201,7 +207,7 @@ func (p *perf) sessions(list []*perfSession, part *perfPart) object {
 			return 100 * ratio(cached, all)
 		}))}, {"tfut_sec", nil},
 		{"sessions_with_tfut", 0}, {"tfut_none_reasons", object{{noUserFacing, len(list)}}},
-		{"num_user_facing_events", nil}, {"num_structured_output_excluded", nil}}...)
+		{"num_user_facing_events", nil}, {"num_structured_output_excluded", nil}}
 }
 
 // stageOf describes the stage of a report, which had no timeout.
