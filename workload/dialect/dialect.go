@@ -103,8 +103,8 @@ func Parse(tool, name string, text []byte, o Options) (*profile.Profile, error) 
 	h, ok := harnesses[tool]
 	if tool == priorityMix {
 		return nil, fmt.Errorf("profile %s: %s has no form of files that could be read; write the file in this program's "+
-			"form (schema: %s), with api.classes: `mlperf-go bench init -w priority_mix --output mix.yaml` writes one to change. "+
-			"There are readers for files of %s", name, tool, profile.Schema, strings.Join(Harnesses(), ", "))
+			"form (schema: %s), with api.classes: `mlperf-go bench init -w priority_mix --output mix.yaml` writes one to "+
+			"change. There are readers for files of %s", name, tool, profile.Schema, strings.Join(Harnesses(), ", "))
 	}
 	if !ok {
 		return nil, fmt.Errorf("profile %s: no reader for files of %.40q; there are readers for %s%s", name, tool,
