@@ -25,7 +25,7 @@ func (cmd collectCommand) command() *cli.Command {
 			&cli.StringSliceFlag{Name: "pull-secret", Usage: "name of a Secret for the image's registry"},
 			contractFlag("serviceaccount", "service account of that pod"),
 			contractFlag("results-dir", "folder of the results in the pods"),
-			&cli.BoolFlag{Name: "keep", Usage: "leave the objects in the cluster"}),
+			&cli.BoolFlag{Name: "keep", Usage: "leave the objects in the cluster"}, uploadFlag()),
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 1 {
 				return exit.Usage("usage", "Write `mlperf-go kube collect -p NAMESPACE ID`: flags precede the experiment",
@@ -38,6 +38,9 @@ func (cmd collectCommand) command() *cli.Command {
 
 // collect collects an experiment; without an id, all results of a claim.
 func (p *program) collect(c *cli.Context, id string) error {
+	if err := p.openStore(c); err != nil {
+		return err
+	}
 	access, err := cluster.Connect(c.String("kubeconfig"), c.String("context"))
 	if err != nil {
 		return err
@@ -62,6 +65,7 @@ func (p *program) collect(c *cli.Context, id string) error {
 		return err
 	}
 	p.exit = result.Exit()
+	p.sendPods(c.Context, result)
 	return p.show(result)
 }
 

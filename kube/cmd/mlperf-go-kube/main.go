@@ -16,6 +16,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
+	"github.com/mlperf-go/mlperf-go/objectstore"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/interrupt"
 )
@@ -26,8 +27,9 @@ func main() { os.Exit(mainCode(os.Args, os.Stdout, os.Stderr)) }
 type program struct {
 	stdout, stderr io.Writer
 	json, quiet    bool
-	args           []string // of the command line
-	exit           int      // of a command that ended without an error
+	args           []string           // of the command line
+	exit           int                // of a command that ended without an error
+	store          *objectstore.Store // of --upload; nil: nothing is sent
 }
 
 func mainCode(args []string, stdout, stderr io.Writer) int {

@@ -84,6 +84,7 @@ func (cmd runCommand) command() *cli.Command {
 			&cli.StringFlag{Name: "reset-cache", DefaultText: "auto; off with several pods of --parallelism",
 				Usage: "empty the servers' prefix caches before each run: auto (if supported), require (fail if not " +
 					"supported) or off"},
+			uploadFlag(),
 			contractFlag("pvc", "claim for the results; empty: each pod's own temporary volume"),
 			contractFlag("wait-timeout",
 				"how long the pods may take (seconds or a duration); 0: return when they run"),
@@ -100,6 +101,9 @@ func (cmd runCommand) run(c *cli.Context) error {
 	}
 	if c.Bool("skip") {
 		return cmd.collect(c, c.String("id"))
+	}
+	if err := cmd.openStore(c); err != nil {
+		return err
 	}
 	v, list, err := cmd.profilesOf(c)
 	if err != nil {
@@ -218,6 +222,7 @@ func (cmd runCommand) launch(c *cli.Context, access *cluster.Cluster, o launch.O
 		return err
 	}
 	cmd.exit = result.Exit()
+	cmd.sendPods(c.Context, result)
 	return cmd.show(result)
 }
 
@@ -234,6 +239,7 @@ func (cmd runCommand) spread(ctx context.Context, access *cluster.Cluster, o lau
 	if cmd.exit = r.ExitCode(); w.stopped() && r.Verdict == record.Interrupted {
 		cmd.exit = live.Stopped.ExitCode()
 	}
+	cmd.send(ctx, filepath.Join(o.Output, "merged"), o.ID+"_merged")
 	if cmd.json {
 		cmd.print(r)
 		return nil
