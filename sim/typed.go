@@ -196,7 +196,7 @@ func (e *messagesEncoder) tail(dst []byte, r *reply) []byte {
 		dst = append(e.appendReason(append(dst, `{"type":"message_delta","delta":{`...), q), '}')
 		dst = closeEvent(append(e.appendUsage(dst, r.counts()), '}'), mark)
 	}
-	if t.done {
+	if t.done && !t.failure {
 		dst, mark = openNamed(dst, "message_stop")
 		dst = closeEvent(append(dst, `{"type":"message_stop"}`...), mark)
 	}
@@ -315,7 +315,7 @@ func (e *responsesEncoder) tail(dst []byte, r *reply) []byte {
 		dst = append(append(append(dst, part+`,"text":"`...), q.spelling.between(0, len(q.tokens))...), `"}`...)
 		dst = closeEvent(dst, mark)
 	}
-	if t.done {
+	if t.done && !t.failure {
 		dst, mark = e.open(dst, "response.completed")
 		dst = closeEvent(append(e.response(append(dst, `"response":`...), r, e.status(q)), '}'), mark)
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire"
 	"github.com/mlperf-go/mlperf-go/backends/internal/wire/reader"
+	"github.com/mlperf-go/mlperf-go/internal/foreign"
 )
 
 // The APIs whose streams consist of events with a type (docs/reference/wire-protocols.md#messages-and-responses).
@@ -200,7 +201,11 @@ func (d *responsesDecoder) end(o reader.Object, e *reader.Event) {
 		if !e.IsError {
 			e.IsError, e.Message = true, []byte(`"the response failed"`)
 		}
-	default:
-		e.Finish = o.Name("status") // queued, in_progress, cancelled
+	case "", "cancelled":
+		e.Finish = o.Name("status")
+	default: // queued, in_progress: the rest never comes
+		if !e.IsError {
+			e.IsError, e.Message = true, []byte(`"the response ended with the status `+foreign.Line(status, 64)+`"`)
+		}
 	}
 }

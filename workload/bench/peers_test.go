@@ -109,12 +109,13 @@ type guideReport struct {
 }
 
 // TestStrategiesOfGuideLLM: the strategy of each stage is that of the profile, and a sweep's probes are benchmarks.
+// With a duration, throughput is sent as users who never wait, which is guidellm's strategy concurrent.
 func TestStrategiesOfGuideLLM(t *testing.T) {
 	for profile, want := range map[string][]string{
 		"{kind: concurrent, streams: [2]}":          {"concurrent"},
-		"{kind: throughput, max_concurrency: 4}":    {"throughput"},
+		"{kind: throughput, max_concurrency: 4}":    {"concurrent"},
 		"{kind: poisson, rate: [100]}":              {"poisson"},
-		"{kind: sweep, sweep_size: 2}":              {"synchronous", "throughput", "constant", "constant"},
+		"{kind: sweep, sweep_size: 4}":              {"synchronous", "throughput", "constant", "constant"},
 		"{kind: constant, rate: [100], warmup: .2}": {"constant"},
 	} {
 		_, files := exportOf(t, "guidellm", `
