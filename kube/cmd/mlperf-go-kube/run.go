@@ -142,21 +142,28 @@ func (cmd runCommand) run(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	err = cmd.inTurn(c.String("output"), v, list, launches, options, w, func(o launch.Options, i int) error {
+		return cmd.measure(c, access, o, list[i], targets[i], w)
+	})
+	w.end(err)
+	return err
+}
+
+// inTurn calls measure for each launch until one ends the series. The worst exit code is the command's.
+func (cmd runCommand) inTurn(output string, v *contract.Invocation, list []contract.Rendered, launches []*objects.Launch,
+	options launch.Options, w *watcher, measure func(o launch.Options, i int) error) (err error) {
 	worst := 0
 	for i, l := range launches {
-		options.Launch, options.Output = *l, c.String("output")
+		options.Launch, options.Output = *l, output
 		if len(launches) > 1 {
 			options.Output = filepath.Join(options.Output, list[i].Folder())
 			cmd.notify(fmt.Sprintf("run %d of %d: %s", i+1, len(launches), list[i].Folder()))
 		}
-		err = cmd.tryAgain(v.Attempts(), w, options, func(o launch.Options) error {
-			return cmd.measure(c, access, o, list[i], targets[i], w)
-		})
+		err = cmd.tryAgain(v.Attempts(), w, options, func(o launch.Options) error { return measure(o, i) })
 		if worst = max(worst, cmd.exit); err != nil || worst > 0 && v.StopOnError() || w.stopped() {
 			break
 		}
 	}
-	w.end(err)
 	cmd.exit = worst
 	return err
 }
