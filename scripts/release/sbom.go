@@ -36,6 +36,9 @@ func writeSBOM(version, modules, gcc string, w io.Writer) error {
 	if len(bill.Components) == 0 || len(bill.Dependencies) == 0 {
 		return fmt.Errorf("%s lists no modules", modules)
 	}
+	if err := addSums(bill.Components, "go.sum"); err != nil {
+		return err
+	}
 	libraries, err := linkedLibraries("third_party/loadgen.lock", gcc)
 	if err != nil {
 		return err
