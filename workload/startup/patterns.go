@@ -70,32 +70,34 @@ var servers = []wordings{
 	},
 }
 
-// quantity is a number in a line: the text behind the mark, in the unit of the line.
+// quantity is a number in a line: the text behind the mark, in the unit of the line. The first line with a mark counts,
+// because each worker, or a server that is started again in the same log, may repeat it.
 type quantity struct {
 	marks []string
 	into  func(*Engine, measured)
+	every bool // every line counts; into combines them
 }
 
 var quantities = []quantity{
-	{[]string{"Model loading took"}, func(e *Engine, m measured) { e.Load.Size, e.Load.Time = m.gib(), m.seconds() }},
-	{[]string{"Loading weights took"}, func(e *Engine, m measured) { e.Load.Time = m.seconds() }},
+	{marks: []string{"Model loading took"}, into: func(e *Engine, m measured) { e.Load.Size, e.Load.Time = m.gib(), m.seconds() }},
+	{marks: []string{"Loading weights took"}, into: func(e *Engine, m measured) { e.Load.Time = m.seconds() }},
 	// Every rank of SGLang writes its own line, and one for a draft model. The slowest time and the largest count are
 	// used.
-	{[]string{"Load weight end"}, func(e *Engine, m measured) {
+	{every: true, marks: []string{"Load weight end"}, into: func(e *Engine, m measured) {
 		e.Load.Size = max(e.Load.Size, m.after("mem usage="))
 		e.Load.Time = max(e.Load.Time, m.after("elapsed="))
 	}},
-	{[]string{"Load weight begin"}, func(e *Engine, m measured) {
+	{every: true, marks: []string{"Load weight begin"}, into: func(e *Engine, m measured) {
 		e.Memory.InitialFree = max(e.Memory.InitialFree, m.after("avail mem="))
 	}},
-	{[]string{"Dynamo bytecode transform time"}, func(e *Engine, m measured) { e.Dynamo = m.seconds() }},
-	{[]string{"Directly load the compiled graph(s) for "}, func(e *Engine, m measured) { e.CachedGraph = m.seconds() }},
-	{[]string{"Compiling a graph for "}, func(e *Engine, m measured) { e.CompileGraph = m.seconds() }},
-	{[]string{"torch.compile takes", "torch.compile took"}, func(e *Engine, m measured) { e.Compile = m.seconds() }},
-	{[]string{"Initial free memory:"}, func(e *Engine, m measured) { e.Memory.InitialFree = m.gib() }},
-	{[]string{"Free memory after profiling:"}, func(e *Engine, m measured) { e.Memory.AfterFree = m.gib() }},
-	{[]string{"Memory profiling takes"}, func(e *Engine, m measured) { e.Memory.Time = m.seconds() }},
-	{[]string{"init engine"}, func(e *Engine, m measured) { e.InitEngine = m.seconds() }},
+	{marks: []string{"Dynamo bytecode transform time"}, into: func(e *Engine, m measured) { e.Dynamo = m.seconds() }},
+	{marks: []string{"Directly load the compiled graph(s) for "}, into: func(e *Engine, m measured) { e.CachedGraph = m.seconds() }},
+	{marks: []string{"Compiling a graph for "}, into: func(e *Engine, m measured) { e.CompileGraph = m.seconds() }},
+	{marks: []string{"torch.compile takes", "torch.compile took"}, into: func(e *Engine, m measured) { e.Compile = m.seconds() }},
+	{marks: []string{"Initial free memory:"}, into: func(e *Engine, m measured) { e.Memory.InitialFree = m.gib() }},
+	{marks: []string{"Free memory after profiling:"}, into: func(e *Engine, m measured) { e.Memory.AfterFree = m.gib() }},
+	{marks: []string{"Memory profiling takes"}, into: func(e *Engine, m measured) { e.Memory.Time = m.seconds() }},
+	{marks: []string{"init engine"}, into: func(e *Engine, m measured) { e.InitEngine = m.seconds() }},
 }
 
 // loadFormats are the values of --load-format that a log may contain.

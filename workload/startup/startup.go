@@ -134,12 +134,13 @@ type parser struct {
 	base    time.Time // first time of the log
 	last    time.Time
 	inGPUs  bool
+	read    map[int]bool // of the quantities
 	pending Sleep
 }
 
 // Parse reads the log of a server's start. name appears in errors.
 func Parse(name string, r io.Reader, o Options) (*Report, error) {
-	p := &parser{o: o, report: &Report{}, lines: map[string][]line{}}
+	p := &parser{o: o, report: &Report{}, lines: map[string][]line{}, read: map[int]bool{}}
 	for i := range servers {
 		if servers[i].name == o.Server {
 			p.server = &servers[i]
@@ -212,15 +213,16 @@ func (p *parser) add(text string) {
 		}
 	}
 	if containsAny(text, p.server.skip) && strings.Contains(text, "serialization") {
-		*p = parser{o: p.o, server: p.server, report: &Report{}, lines: map[string][]line{}}
+		*p = parser{o: p.o, server: p.server, report: &Report{}, lines: map[string][]line{}, read: map[int]bool{}}
 		return
 	}
 	at, hasTime := p.timeOf(text)
 	p.facts(text, at, hasTime)
 	p.sleep(text, at, hasTime)
-	for _, q := range quantities {
-		if i := markEnd(text, q.marks); i >= 0 {
+	for k, q := range quantities {
+		if i := markEnd(text, q.marks); i >= 0 && (q.every || !p.read[k]) {
 			q.into(&p.report.Engine, measured(text[i:]))
+			p.read[k] = true
 		}
 	}
 	if !hasTime || p.kept >= mostRecords || !marked(text, p.server.categories) {
@@ -250,6 +252,7 @@ func markEnd(text string, marks []string) int {
 }
 
 // timeOf parses a line's time. Without a year, the year is the start's, or the next one for a month before the start's.
+// If the start is unknown, the log began in the last year.
 func (p *parser) timeOf(text string) (time.Time, bool) {
 	m := stamp.FindStringSubmatch(text[:min(len(text), 300)])
 	if m == nil {
@@ -272,10 +275,13 @@ func (p *parser) timeOf(text string) (time.Time, bool) {
 	if int(at.Month()) != n(2) || at.Day() != n(3) || n(4) > 23 || n(5) > 59 || n(6) > 60 {
 		return time.Time{}, false
 	}
+	const day, half = 24 * time.Hour, 182 * 24 * time.Hour // a log does not last longer than half a year
+	if m[1] == "" && p.o.Start.IsZero() && at.After(start.Add(day)) {
+		at = at.AddDate(-1, 0, 0)
+	}
 	if p.base.IsZero() {
 		p.base = at
 	}
-	const half = 182 * 24 * time.Hour // a log does not last longer
 	if m[1] == "" && p.base.Sub(at) > half {
 		at = at.AddDate(1, 0, 0)
 	}

@@ -292,3 +292,17 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestFirstValuesCount reads a log in which a second worker repeats its numbers, and one that began last year.
+func TestFirstValuesCount(t *testing.T) {
+	again := composed + "(EngineCore pid=21) INFO 01-01 00:00:40 [runner.py:7] Model loading took 99.0 GB and 77 seconds\n"
+	r, err := parse(again, Options{Start: time.Date(2025, 12, 31, 0, 0, 0, 0, time.UTC)})
+	require.NoError(t, err)
+	require.Equal(t, 4.0, r.Engine.Load.Time)
+	require.Equal(t, 10.0, r.Engine.Load.Size)
+
+	soon := time.Now().UTC().AddDate(0, 0, 3) // a day that has not come this year
+	r, err = parse(strings.ReplaceAll(composed, "01-01 ", soon.Format("01-02 ")), Options{})
+	require.NoError(t, err)
+	require.True(t, r.Ready.Before(time.Now()), "%v", r.Ready)
+}
