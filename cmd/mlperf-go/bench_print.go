@@ -43,6 +43,10 @@ func printBench(out page, r *bench.Record, m *measure.Measured) {
 		fmt.Fprintf(w, "slow readers\t%d of %d requests; the latencies exclude them\n", n.Slow, n.Total)
 	}
 	fmt.Fprintf(w, "duration\t%.2f s from the first request to the last answer (the rates refer to it)\n", f.DurationS)
+	if p := r.Price; p != nil {
+		fmt.Fprintf(w, "price\t%.4g per million output tokens, %.4g per million tokens, at %.4g per hour\n",
+			p.PerMillionOutput, p.PerMillion, p.PerHour)
+	}
 	if m.LeftOut > 0 {
 		fmt.Fprintf(w, "left out\t%d requests of warm-up and cool-down\n", m.LeftOut)
 	}

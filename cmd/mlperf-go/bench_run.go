@@ -99,6 +99,8 @@ func runFlags() []cli.Flag {
 		&cli.StringFlag{Name: "control", Category: workloadGroup, Hidden: true,
 			Usage: "Unix socket on which a coordinator starts the stages"},
 		sloFlag(),
+		&cli.Float64Flag{Name: "price-per-hour", Category: figuresGroup, DefaultText: "unknown",
+			Usage: "price of all servers per hour in any currency, for the price of a million tokens"},
 		&cli.StringFlag{Name: "definitions", Category: figuresGroup, Value: "mlperf-go",
 			Usage: "client whose definitions the printed figures follow: " + definitionsUsage()},
 		&cli.StringFlag{Name: "output", Aliases: []string{"r"}, Category: figuresGroup,
@@ -171,6 +173,9 @@ func checkNumbers(c *cli.Context) error {
 			return exit.Usage(exit.CodeFlagValue, "", "--%s %d: expected a whole number from %d to %d", f.name, n, f.low, f.top)
 		}
 	}
+	if v := c.Float64("price-per-hour"); c.IsSet("price-per-hour") && !(v > 0 && v < mostPrice) {
+		return exit.Usage(exit.CodeFlagValue, "", "--price-per-hour %v: expected a number above 0", v)
+	}
 	if d := c.Duration("request-timeout"); c.IsSet("request-timeout") && d <= 0 {
 		return exit.Usage(exit.CodeFlagValue, "Write 90s, 10m or 1h", "--request-timeout %v: expected a time above 0", d)
 	}
@@ -181,6 +186,7 @@ func checkNumbers(c *cli.Context) error {
 const (
 	mostShards  = 64
 	mostRetries = 100
+	mostPrice   = 1e12
 )
 
 // variable returns an environment variable.
@@ -219,7 +225,7 @@ func (cmd benchCommand) options(c *cli.Context, v *contract.Invocation, r contra
 	if o.Part, err = partOf(c.String("part")); err != nil {
 		return nil, err
 	}
-	o.Control = c.String("control")
+	o.Control, o.PricePerHour = c.String("control"), c.Float64("price-per-hour")
 	cmd.secrets.Add(o.APIKey)
 	if len(o.Endpoints) == 0 && p.API.Endpoint != "" {
 		o.Endpoints = []string{p.API.Endpoint}

@@ -45,7 +45,8 @@ func (t *trial) finish(o *engine.Outcome, process hostinfo.Process, drift time.D
 	r := &Record{Schema: Schema, Rehearsal: t.rehearsal(), Tool: record.ThisTool(), Host: hostinfo.Collect(),
 		Command: t.Command, ID: t.id(), Profile: p.Name, UseCase: p.UseCase, Seed: p.Seed, Model: t.config.ServedModel,
 		Backend: t.name, API: p.API.Kind, Started: t.started, Notes: t.notes, Measured: m, Source: p.Source,
-		Metrics: metrics, Stack: t.variable(stackVariable)}
+		Metrics: metrics, Stack: t.variable(stackVariable),
+		Experiment: t.variable(experimentVariable), Price: NewPrice(t.PricePerHour, &m.Total.Throughput)}
 	r.Notes = append(r.Notes, loadNotes(m, p)...)
 	metrics.Yield(m.Total.Tokens.Output)
 	traffic := t.traffic()

@@ -65,6 +65,9 @@ func Merge(shards []Shard, output string, limits []measure.Limit) (*Record, erro
 	}
 	r := merged(records, shards)
 	r.Measured = m
+	if r.Price != nil {
+		r.Price = NewPrice(r.Price.PerHour, &m.Total.Throughput)
+	}
 	r.Client.ScheduleDelayUS = lagOf(m.Total.Latency["schedule_delay"])
 	r.Client.ClientDelayUS = lagOf(m.Total.Latency["client_delay"])
 	if n := total(m).Total; n > 0 {

@@ -37,7 +37,9 @@ type Options struct {
 	Environ    []string // of the process; the folder keeps a fixed list of its variables
 	Secrets    *secret.Redactor
 	Limits     []measure.Limit // of a good request, besides the profile's
-	Tokenizer  string          // file or folder of the served model's tokenizer; empty: the profile's, if that is a path
+	// PricePerHour is the price of the servers in any currency; 0: unknown.
+	PricePerHour float64
+	Tokenizer    string // file or folder of the served model's tokenizer; empty: the profile's, if that is a path
 	// Vocabulary is the number of token ids that prompts may contain; 0: the default.
 	Vocabulary int
 	// Rehearsal is a reason why this run is a rehearsal, in addition to the simulator as its server; empty: there

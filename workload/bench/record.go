@@ -27,33 +27,36 @@ const Schema = "mlperf-go/bench/1"
 
 // Record is bench.json.
 type Record struct {
-	Schema    string                `json:"schema"`
-	Rehearsal string                `json:"rehearsal,omitempty"` // why it is one
-	Tool      record.Tool           `json:"tool"`
-	Host      hostinfo.Facts        `json:"host"`
-	Command   []string              `json:"command"`
-	ID        string                `json:"id"`
-	Profile   string                `json:"profile"` // its name
-	UseCase   string                `json:"use_case,omitempty"`
-	Stack     string                `json:"stack,omitempty"` // name of the servers' deployment, if the environment has it
-	Seed      uint64                `json:"seed"`
-	Model     string                `json:"model"` // that requests name
-	Backend   string                `json:"backend"`
-	API       string                `json:"api"`
-	Started   time.Time             `json:"started"`
-	Verdict   record.Verdict        `json:"verdict"`
-	Reasons   []record.Cause        `json:"reasons"`
-	Notes     []string              `json:"notes,omitempty"`
-	Stages    []Stage               `json:"stages"`
-	Measured  *measure.Measured     `json:"figures"`
-	Client    Client                `json:"client"`
-	Endpoints []Endpoint            `json:"endpoints"`
-	Source    *profile.Source       `json:"source,omitempty"`  // the profile's, if it is another tool's
-	Spread    *Spread               `json:"spread,omitempty"`  // of a run that several processes made
-	Servers   *servers.Facts        `json:"servers,omitempty"` // that were started for the run
-	Metrics   *record.ServerMetrics `json:"server_metrics,omitempty"`
+	Schema    string         `json:"schema"`
+	Rehearsal string         `json:"rehearsal,omitempty"` // why it is one
+	Tool      record.Tool    `json:"tool"`
+	Host      hostinfo.Facts `json:"host"`
+	Command   []string       `json:"command"`
+	ID        string         `json:"id"`
+	Profile   string         `json:"profile"` // its name
+	UseCase   string         `json:"use_case,omitempty"`
+	Stack     string         `json:"stack,omitempty"` // name of the servers' deployment, if the environment has it
+	// Experiment is the id of the experiment that the run belongs to, if the environment has it.
+	Experiment string                `json:"experiment,omitempty"`
+	Seed       uint64                `json:"seed"`
+	Model      string                `json:"model"` // that requests name
+	Backend    string                `json:"backend"`
+	API        string                `json:"api"`
+	Started    time.Time             `json:"started"`
+	Verdict    record.Verdict        `json:"verdict"`
+	Reasons    []record.Cause        `json:"reasons"`
+	Notes      []string              `json:"notes,omitempty"`
+	Stages     []Stage               `json:"stages"`
+	Measured   *measure.Measured     `json:"figures"`
+	Client     Client                `json:"client"`
+	Endpoints  []Endpoint            `json:"endpoints"`
+	Source     *profile.Source       `json:"source,omitempty"`  // the profile's, if it is another tool's
+	Spread     *Spread               `json:"spread,omitempty"`  // of a run that several processes made
+	Servers    *servers.Facts        `json:"servers,omitempty"` // that were started for the run
+	Metrics    *record.ServerMetrics `json:"server_metrics,omitempty"`
 	// Calibration has the client's own limits, if it was calibrated.
 	Calibration *floor.Use `json:"calibration,omitempty"`
+	Price       *Price     `json:"price,omitempty"` // of tokens, if the price of the servers is known
 }
 
 // Stage is a stage as planned and as it took place.

@@ -169,6 +169,15 @@ func TestLengths(t *testing.T) {
 	require.Equal(t, 0.25, s["p25"])
 }
 
+// TestExperiment identifies the experiment, or else the run.
+func TestExperiment(t *testing.T) {
+	r := recorded(t)
+	for id, want := range map[string]string{"": r.ID, "exp-7": "exp-7"} {
+		r.Experiment = id
+		require.Equal(t, want, decoded(t, "0.2.1", r)[0]["run"].(map[string]any)["eid"])
+	}
+}
+
 // TestStackName labels the servers with the name of their stack, if the record has it.
 func TestStackName(t *testing.T) {
 	r := recorded(t)
