@@ -41,6 +41,7 @@ func taleOf(r *wiretest.Recorder) tale {
 		o.SentNS, o.TriedNS, o.DequeuedNS = 1, 1, 1
 	}
 	o.ReadableNS = 0 // net/http does not know it
+	o.ChoiceNS = 0   // kept only if the first token comes with later bytes
 	for _, at := range []*int64{&o.FirstByteNS, &o.FirstTokenNS, &o.VisibleNS, &o.LastTokenNS} {
 		*at = min(*at, 1)
 	}
