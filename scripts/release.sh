@@ -90,7 +90,7 @@ for arch in $arches; do
     done
     # brotli, which the program rejects before it reads it, is not linked (scripts/release/brotli).
     go mod vendor
-    cp scripts/release/brotli/brotli.go vendor/github.com/parquet-go/parquet-go/compress/brotli/brotli.go
+    cp scripts/release/brotli/codec.go vendor/github.com/parquet-go/parquet-go/compress/brotli/brotli.go
     # Functions begin at multiples of 8 bytes, on arm64 of 16 (docs/reference/measurements.md, "Size of the program").
     case $arch in amd64) align=8 ;; *) align=16 ;; esac
     go build "${lean[@]}" -tags urfave_cli_no_docs -o "$out/mlperf-go" -ldflags "-s -w -buildid= -funcalign=$align -linkmode=external -extld=$CXX

@@ -263,6 +263,13 @@ var helpTable = map[string]commandHelp{
 		},
 		basic: []string{"workload", "harness", "endpoint-url", "model", "overrides", "slo", "output", "force"},
 	},
+	"bench search": {examples: []example{
+		{"find the highest rate with a 99th percentile of the first token below 0.5 s",
+			"mlperf-go bench search -w chat.yaml --endpoint-url http://127.0.0.1:8000 --slo 'ttft:p99<500ms' --output found"},
+		{"continue that search", "mlperf-go bench search -w chat.yaml --endpoint-url http://127.0.0.1:8000 " +
+			"--slo 'ttft:p99<500ms' --output found --resume"},
+	}, basic: []string{"workload", "endpoint-url", "slo", "from", "to", "probe-duration", "confirm-duration", "budget",
+		"output", "resume"}},
 	"bench plan": {examples: []example{
 		{"print the schedule and the tokens of a workload", "mlperf-go bench plan -w chat.yaml"},
 		{"print them with another rate", "mlperf-go bench plan -w chat.yaml -o load.stages.0.rate=4"},

@@ -169,7 +169,8 @@ func second(version string, r *bench.Record, part *measure.Part, p *profile.Prof
 		place = r.Endpoints[0].URL
 	}
 	return fields{"version": version,
-		"run": fields{"uid": uuid(fmt.Sprintf("%s/%d", r.ID, part.Number)), "eid": cmp.Or(r.Experiment, r.ID), "cid": uuid(place),
+		"run": fields{"uid": uuid(fmt.Sprintf("%s/%d", r.ID, part.Number)),
+			"eid": cmp.Or(r.Experiment, r.ID), "cid": uuid(place),
 			"time": fields{"start": moment(f.StartNS), "end": moment(f.EndNS),
 				"duration": fmt.Sprintf("PT%gS", f.DurationS)},
 			"description": "verdict " + string(r.Verdict), "keywords": []string{"mlperf-go"}},

@@ -79,7 +79,9 @@ type quantity struct {
 }
 
 var quantities = []quantity{
-	{marks: []string{"Model loading took"}, into: func(e *Engine, m measured) { e.Load.Size, e.Load.Time = m.gib(), m.seconds() }},
+	{marks: []string{"Model loading took"}, into: func(e *Engine, m measured) {
+		e.Load.Size, e.Load.Time = m.gib(), m.seconds()
+	}},
 	{marks: []string{"Loading weights took"}, into: func(e *Engine, m measured) { e.Load.Time = m.seconds() }},
 	// Every rank of SGLang writes its own line, and one for a draft model. The slowest time and the largest count are
 	// used.
@@ -91,9 +93,13 @@ var quantities = []quantity{
 		e.Memory.InitialFree = max(e.Memory.InitialFree, m.after("avail mem="))
 	}},
 	{marks: []string{"Dynamo bytecode transform time"}, into: func(e *Engine, m measured) { e.Dynamo = m.seconds() }},
-	{marks: []string{"Directly load the compiled graph(s) for "}, into: func(e *Engine, m measured) { e.CachedGraph = m.seconds() }},
+	{marks: []string{"Directly load the compiled graph(s) for "}, into: func(e *Engine, m measured) {
+		e.CachedGraph = m.seconds()
+	}},
 	{marks: []string{"Compiling a graph for "}, into: func(e *Engine, m measured) { e.CompileGraph = m.seconds() }},
-	{marks: []string{"torch.compile takes", "torch.compile took"}, into: func(e *Engine, m measured) { e.Compile = m.seconds() }},
+	{marks: []string{"torch.compile takes", "torch.compile took"}, into: func(e *Engine, m measured) {
+		e.Compile = m.seconds()
+	}},
 	{marks: []string{"Initial free memory:"}, into: func(e *Engine, m measured) { e.Memory.InitialFree = m.gib() }},
 	{marks: []string{"Free memory after profiling:"}, into: func(e *Engine, m measured) { e.Memory.AfterFree = m.gib() }},
 	{marks: []string{"Memory profiling takes"}, into: func(e *Engine, m measured) { e.Memory.Time = m.seconds() }},

@@ -150,8 +150,9 @@ func (cmd runCommand) run(c *cli.Context) error {
 }
 
 // inTurn calls measure for each launch until one ends the series. The worst exit code is the command's.
-func (cmd runCommand) inTurn(output string, v *contract.Invocation, list []contract.Rendered, launches []*objects.Launch,
-	options launch.Options, w *watcher, measure func(o launch.Options, i int) error) (err error) {
+func (cmd runCommand) inTurn(output string, v *contract.Invocation, list []contract.Rendered,
+	launches []*objects.Launch, options launch.Options, w *watcher, measure func(o launch.Options, i int) error) (
+	err error) {
 	worst := 0
 	for i, l := range launches {
 		options.Launch, options.Output = *l, output

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCodec compares the codec with the one that it replaces.
+// TestCodec compares the codec with parquet-go's.
 func TestCodec(t *testing.T) {
 	var codec, was compress.Codec = &Codec{DefaultQuality, DefaultLGWin},
 		&original.Codec{Quality: original.DefaultQuality, LGWin: original.DefaultLGWin}
