@@ -205,6 +205,9 @@ func (d *ipData) translate(l *ipLoad, t *translation) {
 		t.Data.Kind, t.Data.Format = profile.Prompts, ipFormats[d.Type]
 		if d.Type == "visionarena" && d.Arena != nil {
 			t.Data.Rows = or(d.Arena.Rows, 1000)
+			if d.Arena.Images != nil || d.Arena.Insertion > 0 {
+				t.notes.add("data.visionarena: its images are not read")
+			}
 		}
 		t.path("data.path", string(d.Type))
 	}
@@ -284,6 +287,9 @@ func (d *ipData) sessions(t *translation) {
 			o = &ipOTel{}
 		}
 		common, s.RecordedAnswer = &o.ipSessions, o.NoSubstitue
+		if o.BadCalls == "use_recorded" {
+			t.notes.add("data.otel_trace_replay.bad_tool_call_handling: not read; answers are not checked for tool calls")
+		}
 		if len(o.Headers)+len(o.Labels) > 0 {
 			t.notes.add("data.otel_trace_replay: attributes are not sent as headers and not used as labels")
 		}
@@ -296,6 +302,13 @@ func (d *ipData) sessions(t *translation) {
 		common = &w.ipSessions
 		s.IdleGapCap, s.IgnoreDelays, s.ThinkTimeOnly = or(w.GapCap, 60), w.NoDelays, w.ThinkOnly
 		s.BlockTokens, s.Count = or(w.BlockSize, 64), or(w.Entries, 100)
+	}
+	if common.Override {
+		t.notes.add("data.%s.override_tool_call_max_tokens: not read; answers are as long as recorded", d.Type)
+	}
+	if common.Predecessor > 0 {
+		t.notes.add("data.%s.predecessor_wait_timeout_sec: not read; a call waits for those before it; set request_timeout",
+			d.Type)
 	}
 	s.DefaultOutput, s.KeepErrors, s.SkipInvalid = or(common.MaxTokens, 1000), or(common.Errors, true), common.SkipInvalid
 	s.MaxWait, s.RandomSession, s.Models = or(common.MaxWait, 15000)/1000, common.RandomID, common.Models

@@ -187,6 +187,7 @@ func TestEveryKeyHasItsEffect(t *testing.T) {
 func TestKeysWithoutAnEffectAreNoted(t *testing.T) {
 	const spec = glHead + "  data: [{prompt_tokens: 20, output_tokens: 30}]\n" +
 		"  constraints: [{kind: max_requests, count: 9}]\n  profile: {kind: poisson, rate: 2"
+	const otel = sessionHead + "data:\n  type: otel_trace_replay\n  otel_trace_replay:\n    trace_directory: d\n"
 	const vllm = "model: m\nbase-url: http://h:1\ndataset-name: random\nnum-prompts: 3\n"
 	for _, c := range []struct{ tool, before, with, note string }{
 		{"aiperf", "model: m\nurl: http://h:1\n", "endpoint: /other\n", "endpoint: not read"},
@@ -194,6 +195,9 @@ func TestKeysWithoutAnEffectAreNoted(t *testing.T) {
 		{"vllm-benchmark", vllm, "hf-subset: x\n", "hf-subset, hf-split: not read"},
 		{"vllm-benchmark", vllm, "lora-modules: [a, b]\nlora-assignment: round-robin\n", "lora-assignment: "},
 		{"guidellm", spec, ", random_seed: 3}\n", "profile.random_seed: not read"},
+		{"inference-perf", otel, "    override_tool_call_max_tokens: true\n", "override_tool_call_max_tokens: not read"},
+		{"inference-perf", otel, "    predecessor_wait_timeout_sec: 9\n", "predecessor_wait_timeout_sec: not read"},
+		{"inference-perf", otel, "    bad_tool_call_handling: use_recorded\n", "bad_tool_call_handling: not read"},
 	} {
 		without := c.before
 		if c.tool == "guidellm" {
