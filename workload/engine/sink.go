@@ -57,7 +57,7 @@ func (k *sink) Complete(q loadgen.Query, o *backends.Outcome) {
 		r.ReadyNS += o.SentNS - o.TriedNS
 	}
 	r.InputTokens, r.OutputTokens = max(o.InputTokens, 0), max(o.NTokens, 0)
-	r.CachedTokens, r.HasCached = max(o.CachedTokens, 0), o.CachedTokens >= 0
+	r.CachedTokens, r.HasCached = max(o.CachedTokens, 0), o.CachedTokens >= 0 && o.InputTokens > 0
 	r.Endpoint, r.Retries = max(o.Endpoint, 0), o.Retries
 	r.Reason, r.Finish = o.Reason, o.FinishReason
 	if o.Reason == backends.Abandoned {
