@@ -24,8 +24,8 @@ func TestRecordOfARequest(t *testing.T) {
 		o    backends.Outcome
 		want eventlog.Request
 	}{
-		"answer": {backends.Outcome{SentNS: 1, FirstByteNS: 2, VisibleNS: 3, InputTokens: 4, NTokens: 5, CachedTokens: 3,
-			Endpoint: 6, Retries: 7, FinishReason: "stop"}, eventlog.Request{ReadyNS: 40, SentNS: 1, FirstByteNS: 2, VisibleNS: 3,
+		"answer": {backends.Outcome{SentNS: 1, FirstByteNS: 2, VisibleNS: 3, InputTokens: 4, NTokens: 5,
+			CachedTokens: 3, Endpoint: 6, Retries: 7, FinishReason: "stop"}, eventlog.Request{ReadyNS: 40, SentNS: 1, FirstByteNS: 2, VisibleNS: 3,
 			EndNS: 100, InputTokens: 4, OutputTokens: 5, CachedTokens: 3, HasCached: true, Endpoint: 6, Retries: 7,
 			Finish: "stop"}},
 		"no count of cached tokens": {backends.Outcome{SentNS: 1, InputTokens: 4, CachedTokens: -1},
