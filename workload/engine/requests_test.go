@@ -25,9 +25,9 @@ func TestRecordOfARequest(t *testing.T) {
 		want eventlog.Request
 	}{
 		"answer": {backends.Outcome{SentNS: 1, FirstByteNS: 2, VisibleNS: 3, InputTokens: 4, NTokens: 5,
-			CachedTokens: 3, Endpoint: 6, Retries: 7, FinishReason: "stop"}, eventlog.Request{ReadyNS: 40, SentNS: 1, FirstByteNS: 2, VisibleNS: 3,
-			EndNS: 100, InputTokens: 4, OutputTokens: 5, CachedTokens: 3, HasCached: true, Endpoint: 6, Retries: 7,
-			Finish: "stop"}},
+			CachedTokens: 3, Endpoint: 6, Retries: 7, FinishReason: "stop"},
+			eventlog.Request{ReadyNS: 40, SentNS: 1, FirstByteNS: 2, VisibleNS: 3, EndNS: 100, InputTokens: 4,
+				OutputTokens: 5, CachedTokens: 3, HasCached: true, Endpoint: 6, Retries: 7, Finish: "stop"}},
 		"no count of cached tokens": {backends.Outcome{SentNS: 1, InputTokens: 4, CachedTokens: -1},
 			eventlog.Request{ReadyNS: 40, SentNS: 1, EndNS: 100, InputTokens: 4}},
 		"unknown": {backends.Outcome{InputTokens: -1, NTokens: -1, Endpoint: -1, Reason: "connect"},
