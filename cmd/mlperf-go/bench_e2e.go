@@ -36,10 +36,7 @@ func (cmd benchCommand) e2e() *cli.Command {
 }
 
 func (cmd benchCommand) doE2E(c *cli.Context) error {
-	if err := cmd.checkLoad(c); err != nil {
-		return err
-	}
-	v, list, err := cmd.profilesOf(c)
+	v, list, err := cmd.loadOf(c)
 	if err != nil {
 		return err
 	}

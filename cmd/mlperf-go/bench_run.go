@@ -155,12 +155,12 @@ func (cmd benchCommand) profilesOf(c *cli.Context) (*contract.Invocation, []cont
 	return v, list, nil
 }
 
-// checkLoad rejects a run if the variables of llm-d-benchmark forbid its load.
-func (cmd benchCommand) checkLoad(c *cli.Context) error {
+// loadOf returns the profiles of a command that sends load, unless the variables of llm-d-benchmark forbid it.
+func (cmd benchCommand) loadOf(c *cli.Context) (*contract.Invocation, []contract.Rendered, error) {
 	if err := contract.CheckLoad(contract.Given(c, contract.Bench), cmd.variable); err != nil {
-		return exit.Usage(exit.CodeEnvironment, "", "%w", err)
+		return nil, nil, exit.Usage(exit.CodeEnvironment, "", "%w", err)
 	}
-	return nil
+	return cmd.profilesOf(c)
 }
 
 // checkNumbers rejects numbers of flags that no run can have.
@@ -253,10 +253,7 @@ func partOf(text string) (engine.Part, error) {
 }
 
 func (cmd benchCommand) doRun(c *cli.Context) error {
-	if err := cmd.checkLoad(c); err != nil {
-		return err
-	}
-	v, list, err := cmd.profilesOf(c)
+	v, list, err := cmd.loadOf(c)
 	if err != nil {
 		return err
 	}

@@ -58,10 +58,7 @@ func (cmd benchCommand) searchCommand() *cli.Command {
 }
 
 func (cmd benchCommand) doSearch(c *cli.Context) error {
-	if err := cmd.checkLoad(c); err != nil {
-		return err
-	}
-	v, list, err := cmd.profilesOf(c)
+	v, list, err := cmd.loadOf(c)
 	if err != nil {
 		return err
 	}
