@@ -4,11 +4,14 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -100,7 +103,7 @@ func (d *dialer) handshake(ctx context.Context, c net.Conn, address string, prot
 		}
 		return nil, err
 	}
-	return &tlsConn{secured, below}, nil
+	return &tlsConn{Conn: secured, below: below}, nil
 }
 
 // ending is a connection that remembers whether its peer has ended it.
@@ -123,12 +126,39 @@ func (c *ending) Read(p []byte) (int, error) {
 type tlsConn struct {
 	*tls.Conn
 	below *ending
+
+	mu    sync.Mutex // Read and Write are called by different goroutines
+	ahead []byte     // read by Write
 }
 
 func (c *tlsConn) Read(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.ahead) > 0 && len(p) > 0 {
+		n := copy(p, c.ahead)
+		c.ahead = c.ahead[n:]
+		return n, nil
+	}
 	n, err := c.Conn.Read(p)
 	if err == io.EOF && c.below.over.Load() {
 		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+// Write is Write of the connection. In TLS 1.3 a server rejects the client's certificate after the client's side of the
+// handshake. If it then closes the connection, a write may fail before the alert is read, and the alert is the reason.
+func (c *tlsConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) { // a connection that failed keeps no read waiting
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		var one [1]byte
+		k, unread := c.Conn.Read(one[:])
+		c.ahead = append(c.ahead, one[:k]...)
+		if unread != nil && policy.IsTLS(unread) {
+			err = unread
+		}
 	}
 	return n, err
 }
@@ -142,6 +172,12 @@ type proxyConn struct {
 // Read is Read of the connection. Of TLS 1.3 the alerts of the proxy's side of the handshake come here.
 func (c proxyConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
+	return n, policy.OfProxy(c.proxy, err)
+}
+
+// Write is Write of the connection, whose error may be such an alert too.
+func (c proxyConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
 	return n, policy.OfProxy(c.proxy, err)
 }
 

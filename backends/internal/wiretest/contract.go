@@ -65,6 +65,7 @@ func (k *Contract) Run(t *testing.T, only ...string) {
 		{"strays", k.strays},
 		{"through a proxy", k.throughAProxy},
 		{"faults of a proxy", k.proxyFaults},
+		{"alerts behind the handshake", k.alertsBehindTheHandshake},
 		{"answered twice", k.answeredTwice},
 	} {
 		if len(only) == 0 || slices.Contains(only, c.name) {

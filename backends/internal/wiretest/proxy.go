@@ -141,7 +141,8 @@ func (k *Contract) proxyFaults(t *testing.T) {
 			{"closed by the proxy", "https://192.0.2.1:1", Raw(t, Closes("")), backends.FailConnect, "EOF"},
 			{"no HTTP", "https://192.0.2.1:1", Raw(t, Closes("SSH-2.0-OpenSSH_9.2\r\n\r\n")), backends.FailConnect,
 				"malformed HTTP"},
-			{"closed in the tunnel", "https://192.0.2.1:1", Raw(t, Closes("HTTP/1.1 200 OK\r\n\r\n")), backends.FailTLS, "EOF"},
+			{"closed in the tunnel", "https://192.0.2.1:1", Raw(t, Closes("HTTP/1.1 200 OK\r\n\r\n")), backends.FailTLS,
+				"EOF|connection reset"},
 			{"no TLS behind it", k.url(Raw(t, Answers(Streamed))), ServeProxy(t, false).URL, backends.FailTLS, ""},
 		}
 	}
@@ -202,6 +203,35 @@ func (k *Contract) proxyTLSFaults(t *testing.T) {
 				require.Regexp(t, "TLS with the proxy "+c.proxy+": .*"+c.text, a.Detail)
 			}
 			require.Len(t, r.Attempts, 2)
+		})
+	}
+}
+
+// alertsBehindTheHandshake requires that a server or a proxy that rejects the client in TLS 1.3, and closes the
+// connection while the client is writing a long request, is reported with its alert and not as a reset.
+func (k *Contract) alertsBehindTheHandshake(t *testing.T) {
+	trusted, _, err := ClientFiles(t.TempDir(), time.Now().Add(time.Hour))
+	require.NoError(t, err)
+	demanding, err := Demanding(ServerTLS(), trusted)
+	require.NoError(t, err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	serve(t, l, func(c net.Conn, _ int) { _ = tls.Server(c, demanding).Handshake() })
+	rejects := "https://" + l.Addr().String()
+	for _, proxied := range []bool{false, true} {
+		t.Run(fmt.Sprintf("proxy %t", proxied), func(t *testing.T) {
+			config := Config(rejects)
+			if proxied {
+				config.Proxy, config.Endpoints[0].URL = rejects, "http://192.0.2.1:1"
+			}
+			config.Body = func(int) []byte { return make([]byte, 12<<20) }
+			config.InsecureSkipVerify = true
+			r := k.Ask(t, config, 5)
+			for _, a := range r.Attempts {
+				require.Equal(t, backends.FailTLS, a.Reason, a.Detail)
+				require.Contains(t, a.Detail, "certificate required")
+			}
+			require.Len(t, r.Attempts, 5)
 		})
 	}
 }

@@ -3,6 +3,7 @@ package wiretest
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -51,10 +52,23 @@ func serve(t testing.TB, l net.Listener, handle func(c net.Conn, number int)) {
 				defer c.Close()
 				defer context.AfterFunc(ctx, func() { c.Close() })()
 				handle(c, number)
+				linger(c)
 			})
 		}
 	})
 	t.Cleanup(func() { stop(); l.Close(); all.Wait() })
+}
+
+// linger reads the rest of what a client sends after a handshake that failed, as servers do: closing a socket with
+// unread bytes resets the connection, and the client might not see the alert.
+func linger(c net.Conn) {
+	secured, ok := c.(*tls.Conn)
+	if !ok || secured.ConnectionState().HandshakeComplete {
+		return
+	}
+	if below, ok := secured.NetConn().(*net.TCPConn); ok && below.CloseWrite() == nil {
+		_, _ = io.Copy(io.Discard, below)
+	}
 }
 
 // readRequest reads one request with its body.
