@@ -111,7 +111,7 @@ func (plan *Plan) addTurns(p *profile.Profile, s *profile.Stage, requests float6
 	outline func(session, most int) []prompts.Turn) {
 	total, chats := int(requests+0.5), 0
 	switch {
-	case s.Arrival == profile.Closed:
+	case s.Arrival == profile.Closed && !p.Data.Rotate:
 		chats = max(1, s.Concurrency)
 	case p.Data.Turns != nil:
 		chats = p.Data.Turns.Conversations

@@ -53,3 +53,14 @@ func TestPlanOfAFileInventsNoTokens(t *testing.T) {
 	p.Data.Output = profile.FixedAt(3)
 	require.Equal(t, 15.0, NewPlan(p).Output)
 }
+
+// The plan of a rotation has the tokens of all its conversations, not of as many as there are users.
+func TestPlanOfARotation(t *testing.T) {
+	for rotate, want := range map[bool]float64{false: 10 + 40 + 70 + 100, true: 4 * 10} {
+		p := profile.Defaults()
+		p.Data = profile.Data{Kind: profile.Conversations, Rotate: rotate, Input: profile.FixedAt(10),
+			Output: profile.FixedAt(20), Turns: &profile.Turns{Conversations: 4, Count: profile.FixedAt(9)}}
+		p.Load.Stages = []profile.Stage{{Arrival: profile.Closed, Concurrency: 1, Requests: 4}}
+		require.Equal(t, want, NewPlan(p).Input)
+	}
+}

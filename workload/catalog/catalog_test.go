@@ -115,3 +115,19 @@ func TestFoldersOfTheUserComeFirst(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "inference-perf/sanity_random.yaml", f.Path, "another harness's folder does not count")
 }
+
+// Profiles of inference-perf send prompts as it does: new ones for each request of random data, and otherwise the same
+// ones from the start of each stage, with the turns of all conversations in turn.
+func TestProfilesOfInferencePerfRestart(t *testing.T) {
+	for _, f := range All() {
+		p, err := f.Read(dialect.Options{})
+		require.NoError(t, err, f.Path)
+		if f.Harness != "inference-perf" {
+			continue
+		}
+		groups, turns := p.Data.Kind == profile.SharedPrefix, p.Data.Kind == profile.Conversations
+		require.Equal(t, groups || turns, p.Data.Restart, f.Path)
+		require.Equal(t, turns || groups && p.Data.Groups.MultiTurn, p.Data.Rotate, f.Path)
+		require.True(t, p.Data.Kind != profile.Random || p.Data.Rows == 0, f.Path)
+	}
+}

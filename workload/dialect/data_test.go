@@ -233,7 +233,7 @@ func TestDataOfInferencePerf(t *testing.T) {
 		"shareGPT\n": {Kind: profile.ShareGPT, Path: shareGPTFile},
 		"synthetic\n  input_distribution: {type: lognormal, min: 2, max: 9, mean: 4, variance: 9}\n": {
 			Kind:   profile.Synthetic,
-			Input:  &profile.Distribution{Kind: "lognormal", Min: 2, Max: 9, Mean: 4, StdDev: 3},
+			Input:  &profile.Distribution{Kind: "lognormal", Min: 2, Max: 9, Mean: 4, StdDev: 3, Shift: true},
 			Output: usual(10, 1024)},
 		"random\n  input_distribution: {type: lognormal, min: 2, max: 9, mean: 4}\n  output_distribution: 6\n": {
 			Kind:   profile.Random,
@@ -243,16 +243,16 @@ func TestDataOfInferencePerf(t *testing.T) {
 		"visionarena\n  path: f\n  visionarena: {num_rows: 3}\n": {Kind: profile.Prompts, Format: "visionarena", Path: "f",
 			Rows: 3},
 		"visionarena\n  path: f\n  visionarena: {}\n": {Kind: profile.Prompts, Format: "visionarena", Path: "f", Rows: 1000},
-		"shared_prefix\n": {Kind: profile.SharedPrefix, Output: profile.FixedAt(50), Groups: &profile.Groups{Count: 10,
-			Users: 10, System: profile.FixedAt(100), Question: profile.FixedAt(50)}},
+		"shared_prefix\n": {Kind: profile.SharedPrefix, Restart: true, Output: profile.FixedAt(50),
+			Groups: &profile.Groups{Count: 10, Users: 10, System: profile.FixedAt(100), Question: profile.FixedAt(50)}},
 		"shared_prefix\n  shared_prefix: {question_len: 3, question_distribution: 4, output_len: 5, " +
 			"system_prompt_len: 6}\n": {
-			Kind: profile.SharedPrefix, Output: profile.FixedAt(5), Groups: &profile.Groups{Count: 10, Users: 10,
+			Kind: profile.SharedPrefix, Restart: true, Output: profile.FixedAt(5), Groups: &profile.Groups{Count: 10, Users: 10,
 				System: profile.FixedAt(6), Question: profile.FixedAt(4)}},
 		"conversation_replay\n  conversation_replay: {tool_call_latency_sec: {min: 1, max: 2}}\n": {
-			Kind: profile.Conversations, Input: usual(10, 1024), Output: usual(10, 1024), Turns: &profile.Turns{
-				Conversations: 200, Count: usual(10, 1024), SharedSystem: 8359, System: usual(10, 1024),
-				MaxContext: 225000, ToolLatency: usual(1, 2)}},
+			Kind: profile.Conversations, Restart: true, Rotate: true, Input: profile.FixedAt(512),
+			Output: profile.FixedAt(256), Turns: &profile.Turns{Conversations: 200, Count: profile.FixedAt(10),
+				SharedSystem: 8359, MaxContext: 225000, ToolLatency: usual(1, 2)}},
 	} {
 		require.Equal(t, want, translated(t, "inference-perf", head+text).Data, text)
 	}

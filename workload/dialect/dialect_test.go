@@ -118,7 +118,7 @@ func TestInferencePerf(t *testing.T) {
 	want.API.Endpoint, want.API.RequestTimeout = "http://127.0.0.1:8000", 30*time.Second
 	want.API.Headers = map[string]string{"x-slo-ttft-ms": "250"}
 	length := &profile.Distribution{Kind: "normal", Mean: 384, StdDev: 10, Min: 256, Max: 512}
-	want.Data = profile.Data{Kind: profile.Random, Rows: 100, Input: length, Output: length}
+	want.Data = profile.Data{Kind: profile.Random, Input: length, Output: length}
 	want.Load = profile.Load{Pause: time.Second, InFlight: 100,
 		Stages: []profile.Stage{{Arrival: profile.Scattered, Rate: 1, Duration: 30 * time.Second}}}
 	want.SLO = profile.SLO{TTFT: 250 * time.Millisecond, TPOT: 50 * time.Millisecond}
@@ -269,7 +269,7 @@ func TestOverrides(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 20, p.Data.Input.Min)
 	require.EqualValues(t, 20, p.Data.Output.Min)
-	require.Equal(t, 200, p.Data.Rows)
+	require.Zero(t, p.Data.Rows, "inference-perf makes another prompt for each request")
 
 	own, err := p.Encode()
 	require.NoError(t, err)

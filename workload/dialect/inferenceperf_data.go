@@ -55,10 +55,14 @@ func (d *ipDistribution) Shorthand(text string) error {
 	return nil
 }
 
-// of returns the distribution with inference-perf's defaults (inference_perf/config.py).
+// of returns the distribution with inference-perf's defaults (inference_perf/config). A fixed one is the whole part of
+// its mean, without limits (inference_perf/utils/distribution.py).
 func (d *ipDistribution) of() *profile.Distribution {
 	if d == nil {
 		d = &ipDistribution{}
+	}
+	if d.Type == "fixed" {
+		return profile.FixedAt(math.Floor(or(d.Mean, 512)))
 	}
 	p := &profile.Distribution{
 		Kind: strings.ReplaceAll(cmp.Or(d.Type, "normal"), "_", "-"),
@@ -67,7 +71,7 @@ func (d *ipDistribution) of() *profile.Distribution {
 	if v := or(d.Variance, 0); v > 0 {
 		p.StdDev = math.Sqrt(v)
 	}
-	if p.Kind == "fixed" || p.Kind == "uniform" || p.Kind == "poisson" {
+	if p.Kind == "uniform" || p.Kind == "poisson" {
 		p.StdDev = 0
 	}
 	if p.Min == p.Max {
@@ -76,7 +80,16 @@ func (d *ipDistribution) of() *profile.Distribution {
 	return p
 }
 
-// random returns the distribution as data of type random draws it: a lognormal one is shifted by its smallest value.
+// orFixed returns the distribution or, if the file lacks it, a fixed value.
+func (d *ipDistribution) orFixed(v float64) *profile.Distribution {
+	if d == nil {
+		return profile.FixedAt(v)
+	}
+	return d.of()
+}
+
+// random returns the distribution as data of types random and synthetic draw it: a lognormal one is shifted by its
+// smallest value.
 func (d *ipDistribution) random() *profile.Distribution {
 	p := d.of()
 	p.Shift = p.Kind == "lognormal"
@@ -176,9 +189,6 @@ const shareGPTFile = "ShareGPT_V3_unfiltered_cleaned_split.json"
 
 func (d *ipData) translate(l *ipLoad, t *translation) {
 	t.Data.Path, t.Data.Corpus, t.Data.Template = d.Path, d.Corpus, d.Template
-	if d.Input != nil {
-		t.Data.Rows = d.Input.Count
-	}
 	switch d.Type {
 	case "", "mock":
 		t.Data.Kind, t.Data.Text = profile.Fixed, "What is the capital of France?"
@@ -190,7 +200,7 @@ func (d *ipData) translate(l *ipLoad, t *translation) {
 			t.Data.Trace = &profile.TraceFile{Path: d.Trace.File, Format: "azure"}
 		}
 	case "synthetic":
-		t.Data.Kind, t.Data.Input, t.Data.Output = profile.Synthetic, d.Input.of(), d.Output.of()
+		t.Data.Kind, t.Data.Input, t.Data.Output = profile.Synthetic, d.Input.random(), d.Output.random()
 	case "shared_prefix":
 		d.SharedPrefix.translate(t)
 	case "conversation_replay":
@@ -244,7 +254,7 @@ func (g *ipPrefix) translate(t *translation) {
 		}
 		return profile.FixedAt(otherwise)
 	}
-	t.Data.Kind = profile.SharedPrefix
+	t.Data.Kind, t.Data.Restart, t.Data.Rotate = profile.SharedPrefix, true, g.MultiTurn
 	t.Data.Groups = &profile.Groups{
 		Count: or(g.Groups, 10), Users: or(g.Users, 10), System: length(g.System, nil, 100),
 		Question: length(g.Question, g.Questions, 50), MultiTurn: g.MultiTurn,
@@ -257,15 +267,20 @@ func (g *ipPrefix) translate(t *translation) {
 	g.Media.translate(t)
 }
 
+// translate reads the defaults of the code (inference_perf/datagen/replay/conversation_replay_datagen.py): a missing
+// distribution is not the default distribution.
 func (c *ipConversation) translate(t *translation) {
 	if c == nil {
 		c = &ipConversation{}
 	}
-	t.Data.Kind = profile.Conversations
-	t.Data.Input, t.Data.Output = c.Input.of(), c.Output.of()
+	t.Data.Kind, t.Data.Restart, t.Data.Rotate = profile.Conversations, true, true
+	t.Data.Input, t.Data.Output = c.Input.orFixed(512), c.Output.orFixed(256)
 	t.Data.Turns = &profile.Turns{
-		Conversations: or(c.Conversations, 200), Count: c.Turns.of(), SharedSystem: or(c.Shared, 8359), System: c.System.of(),
+		Conversations: or(c.Conversations, 200), Count: c.Turns.orFixed(10), SharedSystem: or(c.Shared, 8359),
 		MaxContext: or(c.MaxModelLen, 225000),
+	}
+	if c.System != nil {
+		t.Data.Turns.System = c.System.of()
 	}
 	if c.Tool != nil {
 		if d := c.Tool.of(); d.Max > 0 {

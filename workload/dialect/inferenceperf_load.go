@@ -15,6 +15,7 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 func (f *ipFile) translate(t *translation) {
 	f.translateAPI(t)
 	f.Load.translate(&f.Data, t)
+	f.translateMetrics(t)
 	f.translateBreakers(t)
 	f.Data.translate(&f.Load, t)
 	f.translateSLO(t)
@@ -130,6 +131,23 @@ func (s *ipStage) translate(arrival profile.Arrival) profile.Stage {
 		stage.Duration = 0
 	}
 	return stage
+}
+
+// translateMetrics reads what the metrics of the server change: with reports of Prometheus for each stage, a pause
+// lasts at least one of its scrape intervals.
+func (f *ipFile) translateMetrics(t *translation) {
+	prometheus := &f.Metrics.Prometheus
+	if prometheus.URL != "" || prometheus.Managed || len(prometheus.Filters) > 0 {
+		t.notes.add("metrics.prometheus: no Prometheus is asked; --metrics-url reads the metrics of the server " +
+			"itself")
+	}
+	const interval = 15 // inference_perf/config/metrics
+	scrape := seconds(cmp.Or(prometheus.Interval, interval))
+	if f.Metrics.Type == "prometheus" && f.Report.Prometheus.PerStage && t.Load.Pause < scrape {
+		t.Load.Pause = scrape
+		t.notes.add("load.interval: %s, because Prometheus is scraped so often and report.prometheus.per_stage is set",
+			scrape)
+	}
 }
 
 func (f *ipFile) translateBreakers(t *translation) {

@@ -98,7 +98,7 @@ var flatForms = []flatForm{
 	{"inference-perf", ipDistribution{}, ipHead + "data:\n  type: random\n  output_distribution: 9\n" +
 		"  input_distribution:\n", "mean: 400\n", "    ",
 		map[string]string{"type": "lognormal", "min": "60", "max": "900", "skew": "2"},
-		map[string]string{"skew": "type: skew_normal\n"}, nil},
+		map[string]string{"skew": "type: skew_normal\n"}, []string{"total_count"}},
 	{"inference-perf", ipPrefix{}, ipHead + "data:\n  type: shared_prefix\n  shared_prefix:\n",
 		"num_unique_system_prompts: 3\n", "    ",
 		map[string]string{"multimodal": "{image: {resolutions: [720p]}}"}, nil, []string{"max_model_len"}},

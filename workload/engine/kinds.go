@@ -11,10 +11,13 @@ import (
 // reserved is the number of prompts that a stage of unknown length keeps apart from those of the next stage.
 const reserved = 1 << 20
 
-// newKind returns the kind of the present stage. Its prompts follow those of the stages before it, so that no prompt is
-// in a cache because of them.
+// newKind returns the kind of the present stage. Unless the profile restarts its data, its prompts follow those of the
+// stages before it, so that no prompt is in a cache because of them.
 func (d *director) newKind() (kind, error) {
 	s, first := d.profile, d.rows
+	if d.Profile.Data.Restart {
+		first = 0
+	}
 	d.firstSeq = d.seqs
 	isChain := d.Source.Conversations() > 0
 	if s.Arrival == profile.Closed && !isChain {
@@ -48,6 +51,9 @@ func (d *director) newKind() (kind, error) {
 			k.limit = share(s.Requests, d.Part.step(), d.Part.Index)
 		}
 		k.starts = schedule.Starts(s)
+		if d.Profile.Data.Rotate {
+			return newRotation(*k), nil
+		}
 		k.rounds = make([]int, len(k.starts))
 		return k, nil
 	}

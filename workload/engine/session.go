@@ -278,7 +278,10 @@ func (k *turns) step(c *chat) (err error) {
 	if err != nil {
 		return err
 	}
-	slot.notBefore = max(c.free, c.ready[c.call]) + int64(c.calls[c.call].Delay)
+	slot.notBefore = max(c.free, c.ready[c.call])
+	if !k.Profile.Data.Rotate { // else the pause after the last answer is part of free
+		slot.notBefore += int64(c.calls[c.call].Delay)
+	}
 	if k.Part.Of > 1 {
 		slot.rec.Seq = k.firstSeq + c.waiting[0]
 	}
@@ -294,10 +297,14 @@ func (k *turns) after(slot *slot) error {
 	if err := k.settle(slot); err != nil {
 		return err
 	}
+	c.free = slot.rec.EndNS
+	if k.Profile.Data.Rotate {
+		c.free += int64(s.calls[slot.call].Delay)
+	}
 	if next := k.released(s, slot.call, slot.rec.EndNS); len(next) > 0 {
 		c.call = next[0]
 	} else {
-		c.session, c.free = nil, slot.rec.EndNS
+		c.session = nil
 	}
 	return k.step(c)
 }

@@ -337,6 +337,9 @@ func (d *Data) check(wrong errorf, generates bool) error {
 	if d.Category != "" && d.Kind != Prompts {
 		return wrong("data.category", "only data of kind %s has categories; remove it", Prompts)
 	}
+	if d.Rotate && d.Turns == nil && (d.Groups == nil || !d.Groups.MultiTurn) {
+		return wrong("data.rotate", "only conversations have turns: data.turns, or data.groups with multi_turn; remove it")
+	}
 	for _, x := range d.distributions() {
 		if err := x.of.check(wrong, x.key); err != nil {
 			return err

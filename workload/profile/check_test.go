@@ -201,3 +201,18 @@ func TestCategoriesNeedAFile(t *testing.T) {
 	d = Data{Kind: ShareGPT, Path: "f.json", Category: "qa"}
 	requireKey(t, "data.category", d.check(keyed, true), d)
 }
+
+// Only data with turns can send them in turn.
+func TestOnlyConversationsRotate(t *testing.T) {
+	for _, c := range []struct {
+		d   Data
+		key string
+	}{
+		{Data{Turns: &Turns{}, Kind: Conversations, Rotate: true}, "data.input"},
+		{Data{Groups: &Groups{MultiTurn: true}, Kind: SharedPrefix, Rotate: true, Output: FixedAt(1)}, ""},
+		{Data{Groups: &Groups{}, Kind: SharedPrefix, Rotate: true, Output: FixedAt(1)}, "data.rotate"},
+		{Data{Text: "a", Kind: Fixed, Rotate: true}, "data.rotate"},
+	} {
+		requireKey(t, c.key, c.d.check(keyed, true), c.d)
+	}
+}

@@ -53,6 +53,9 @@ type Data struct {
 	Template bool          `yaml:"chat_template,omitempty" doc:"put prompts into the tokenizer's chat template"`
 	Corpus   string        `yaml:"corpus,omitempty" doc:"text file for kind synthetic; empty: the built-in one"`
 	Shuffle  bool          `yaml:"shuffle,omitempty" doc:"take rows in a random order"`
+	// Restart and Rotate are inference-perf's ways (loadgen/load_generator.py; datagen/replay).
+	Restart bool `yaml:"restart,omitempty" doc:"each stage begins with the first row; else with the next one"`
+	Rotate  bool `yaml:"rotate,omitempty" doc:"users send the next turn of all conversations in turn"`
 
 	Groups        *Groups       `yaml:"groups,omitempty" doc:"of kind shared-prefix"`
 	Buckets       []Bucket      `yaml:"buckets,omitempty" doc:"pools of shared prefixes, chosen by weight"`
@@ -87,7 +90,7 @@ type Turns struct {
 	SharedSystem  int           `yaml:"shared_system,omitempty" is:">=0" doc:"tokens of a system prompt for all"`
 	System        *Distribution `yaml:"system,omitempty" doc:"tokens of each conversation's own system prompt"`
 	FirstInput    *Distribution `yaml:"first_input,omitempty" doc:"tokens of the first turn; absent: data.input"`
-	ToolLatency   *Distribution `yaml:"tool_latency,omitempty" doc:"seconds before each turn but the first"`
+	ToolLatency   *Distribution `yaml:"tool_latency,omitempty" doc:"seconds between turns; with rotate after each one"`
 	MaxContext    int           `yaml:"max_context,omitempty" is:">=0" doc:"tokens that end one; 0: no limit"`
 }
 

@@ -28,7 +28,7 @@ func newConversations(p *profile.Profile, o Options) (Source, error) {
 func (c *conversations) Sessions() int      { return c.p.Data.Turns.Conversations }
 func (c *conversations) Conversations() int { return c.p.Data.Turns.Conversations }
 
-// turn contains the lengths of one turn in tokens, and the time before it.
+// turn contains the lengths of one turn in tokens, and the time before it, or with rotation after it.
 type turn struct {
 	input, output int
 	delay         time.Duration
@@ -42,14 +42,20 @@ func (c *conversations) turns(session int) (turns []turn, system int) {
 		system = lengths.Tokens(t.System, r)
 	}
 	n := min(tokens(t.Count, r), mostTurns)
-	context := c.opening(session, system)
+	context := 0
 	for i := range n {
 		one := turn{input: tokens(c.p.Data.Input, r), output: output(c.p.Data.Output, r)}
 		if i == 0 && t.FirstInput != nil {
 			one.input = tokens(t.FirstInput, r)
 		}
-		if i > 0 && t.ToolLatency != nil {
+		if (i > 0 || c.p.Data.Rotate) && t.ToolLatency != nil {
 			one.delay = time.Duration(lengths.Draw(t.ToolLatency, r) * float64(time.Second))
+		}
+		if i == 0 { // a system prompt that leaves no room for the first turn is cut
+			if room := t.MaxContext - c.opening(session, 0) - one.input - one.output; t.MaxContext > 0 {
+				system = max(0, min(system, room))
+			}
+			context = c.opening(session, system)
 		}
 		context += one.input + one.output
 		if t.MaxContext > 0 && context > t.MaxContext && i > 0 {

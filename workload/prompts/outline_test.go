@@ -2,6 +2,7 @@ package prompts
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -36,4 +37,29 @@ func TestOutline(t *testing.T) {
 	}
 	require.Nil(t, Outline(with(profile.Synthetic, nil)))
 	require.Nil(t, Outline(with(profile.SharedPrefix, grouped(false))))
+}
+
+// A system prompt that is longer than the context leaves room for the first turn, so that no server rejects it.
+func TestSystemPromptsFitTheContext(t *testing.T) {
+	for system, want := range map[float64]int{50: 80, 900: 200, 0: 30} {
+		p := profile.Defaults()
+		p.Data = profile.Data{Kind: profile.Conversations, Input: profile.FixedAt(20), Output: profile.FixedAt(30),
+			Turns: &profile.Turns{Conversations: 2, Count: profile.FixedAt(1), SharedSystem: 10, MaxContext: 230,
+				System: profile.FixedAt(system)}}
+		require.Equal(t, []Turn{{want, 30}}, Outline(p)(0, 1), system)
+	}
+}
+
+// With rotation, the pause of a tool follows every answer, also the last one of a conversation.
+func TestPausesOfConversations(t *testing.T) {
+	for rotate, want := range map[bool]time.Duration{false: 0, true: 4 * time.Second} {
+		p := profile.Defaults()
+		p.Data = profile.Data{Kind: profile.Conversations, Rotate: rotate, Input: profile.FixedAt(2),
+			Output: profile.FixedAt(3), Turns: &profile.Turns{Conversations: 2, Count: profile.FixedAt(3),
+				ToolLatency: profile.FixedAt(4)}}
+		turns, _ := (&conversations{p: p, x: newPrefixes(p, nil)}).turns(0)
+		require.Len(t, turns, 3)
+		require.Equal(t, []time.Duration{want, 4 * time.Second, 4 * time.Second},
+			[]time.Duration{turns[0].delay, turns[1].delay, turns[2].delay})
+	}
 }
