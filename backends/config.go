@@ -58,6 +58,7 @@ type RequestOptions struct {
 	Traced      bool    // requests carry a traceparent
 	Batch       int     // prompts in one request; 0: requests carry one prompt, not in a list
 	Format      *Format // required form of answers; nil: any
+	Passages    int     // that a rerank request compares, each of which its answer ranks; 0: unknown
 	// ServerVersion is what the servers report; empty: unknown.
 	ServerVersion string
 	// Drop lists fields that a server has rejected; requests do not contain them.

@@ -220,7 +220,7 @@ func eventsOf(t *testing.T, api string, docs []string, keep, logprobs, whole boo
 	decoder := func() reader.Decoder {
 		switch {
 		case IsPooled(api):
-			return pooled{map[string]string{embeddings: "data", rerank: "results"}[api]}
+			return pooled{part: map[string]string{embeddings: "data", rerank: "results"}[api]}
 		case IsTyped(api):
 			return typedAPIs[api].decoder(keep)
 		}

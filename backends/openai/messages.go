@@ -175,6 +175,7 @@ func (d *responsesDecoder) whole(o reader.Object, e *reader.Event) {
 		case "message":
 			for _, part := range item.Objects("content") {
 				part.Text("text", d.keepText, e)
+				part.Text("refusal", d.keepText, e)
 			}
 		case "reasoning", "function_call":
 			e.HasText, e.Aside = true, true

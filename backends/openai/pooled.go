@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -61,19 +62,26 @@ func appendRerank(dst []byte, s *datasets.Sample) ([]byte, error) {
 var finished = []byte("stop")
 
 // pooled reads the whole answer of an embedding or a ranking.
-type pooled struct{ part string } // member that contains the results
+type pooled struct {
+	part  string // member that contains the results
+	count int    // of results; 0: any
+}
 
 // newPooled returns a reader of answers without tokens.
 func newPooled(c *backends.Config) wire.Answer {
 	own := *c
 	own.Stream, own.NeedIDs, own.KeepText, own.CountText = false, false, false, nil
-	part := map[string]string{embeddings: "data", rerank: "results"}[c.API]
-	return reader.New(&own, reader.Options{Decoder: pooled{part}, NoTokens: true, Terms: reader.Terms{Parts: part}})
+	p := pooled{part: "data", count: 1}
+	if c.API == rerank {
+		p = pooled{part: "results", count: c.Passages}
+	}
+	return reader.New(&own, reader.Options{Decoder: p, NoTokens: true, Terms: reader.Terms{Parts: p.part}})
 }
 
 func (pooled) Forget() {}
 
-// Decode reads one answer. A result without a vector or a score is of an unexpected form.
+// Decode reads one answer. It has an unexpected form if it does not contain exactly one result, with a vector or a
+// score, for each text of the request.
 func (p pooled) Decode(doc []byte, e *reader.Event) error {
 	o := reader.ParseObject(doc, e, p.part)
 	e.ID, e.Model = o.Name("id"), o.Name("model")
@@ -85,13 +93,41 @@ func (p pooled) Decode(doc []byte, e *reader.Event) error {
 	if len(results) == 0 || o.Err() != nil {
 		return o.Err()
 	}
+	if p.count > 0 && len(results) != p.count {
+		return &reader.ShapeError{Text: fmt.Sprintf("%s has %d entries, and the request has %d texts", p.part, len(results),
+			p.count)}
+	}
 	for i, one := range results {
 		if !p.isResult(one) {
 			return &reader.ShapeError{Text: fmt.Sprintf("entry %d of %s has no %s", i, p.part, p.value())}
 		}
 	}
+	if err := p.checkIndexes(results); err != nil {
+		return err
+	}
 	e.Choices, e.Finish = 1, finished // they are one answer
 	return o.Err()
+}
+
+// checkIndexes requires one result for each text, in any order. The only result of an answer needs no index.
+func (p pooled) checkIndexes(results []reader.Object) error {
+	if p.count == 0 {
+		return nil
+	}
+	absent := int64(-1)
+	if p.count == 1 {
+		absent = 0
+	}
+	seen := make([]bool, p.count)
+	for i, one := range results {
+		index := one.Whole("index", absent)
+		if index < 0 || index >= int64(p.count) || seen[index] {
+			return &reader.ShapeError{Text: fmt.Sprintf("entry %d of %s has the index %d: each of the request's %d texts "+
+				"needs one entry", i, p.part, index, p.count)}
+		}
+		seen[index] = true
+	}
+	return nil
 }
 
 func (p pooled) value() string {
@@ -105,8 +141,8 @@ func (p pooled) value() string {
 func (p pooled) isResult(o reader.Object) bool {
 	raw := o.Raw(p.value())
 	if p.part == "data" {
-		var vector []float64
-		return json.Unmarshal(raw, &vector) == nil && len(vector) > 0
+		var vector []float64 // encoding/json would read null as 0
+		return json.Unmarshal(raw, &vector) == nil && len(vector) > 0 && !bytes.Contains(raw, []byte("null"))
 	}
 	var score *float64
 	return json.Unmarshal(raw, &score) == nil && score != nil

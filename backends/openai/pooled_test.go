@@ -45,13 +45,28 @@ func TestPooledAnswers(t *testing.T) {
 	for _, c := range []struct {
 		api, body, detail string
 		reason            backends.Reason
-		input             int
+		input, passages   int
 	}{
 		{api: embeddings, body: `{"model":"m","data":[{"index":0,"embedding":[0.5,-1e-3]}],"usage":{"prompt_tokens":7,"total_tokens":7}}`,
 			input: 7},
 		{api: rerank, body: `{"results":[{"index":1,"relevance_score":0.9},{"index":0,"relevance_score":0}],"usage":{"total_tokens":56}}`,
 			input: 56},
 		{api: rerank, body: `{"results":[{"index":1,"relevance_score":0.9}]}`, input: -1},
+		{api: rerank, passages: 2, body: `{"results":[{"index":1,"relevance_score":2},{"index":0,"relevance_score":1}]}`,
+			input: -1},
+		{api: rerank, passages: 1, body: `{"results":[{"relevance_score":2}]}`, input: -1},
+		{api: rerank, passages: 2, body: `{"results":[{"index":1,"relevance_score":0.9}]}`, reason: backends.FailBadEvent,
+			detail: "results has 1 entries, and the request has 2 texts"},
+		{api: rerank, passages: 2, body: `{"results":[{"index":1,"relevance_score":2},{"index":1,"relevance_score":1}]}`,
+			reason: backends.FailBadEvent, detail: "entry 1 of results has the index 1"},
+		{api: rerank, passages: 2, body: `{"results":[{"index":1,"relevance_score":2},{"index":2,"relevance_score":1}]}`,
+			reason: backends.FailBadEvent, detail: "entry 1 of results has the index 2"},
+		{api: rerank, passages: 2, body: `{"results":[{"relevance_score":2},{"index":1,"relevance_score":1}]}`,
+			reason: backends.FailBadEvent, detail: "entry 0 of results has the index -1"},
+		{api: embeddings, body: `{"data":[{"index":0,"embedding":[1]},{"index":1,"embedding":[1]}]}`,
+			reason: backends.FailBadEvent, detail: "data has 2 entries, and the request has 1 texts"},
+		{api: embeddings, body: `{"data":[{"index":3,"embedding":[1]}]}`, reason: backends.FailBadEvent, detail: "index 3"},
+		{api: embeddings, body: `{"data":[{"embedding":[1,null]}]}`, reason: backends.FailBadEvent, detail: "no embedding"},
 		{api: embeddings, body: `{"data":[],"usage":{"prompt_tokens":7}}`, reason: backends.FailBadEvent, detail: "no data"},
 		{api: embeddings, body: `{"data":[{"embedding":[]}]}`, reason: backends.FailBadEvent, detail: "no embedding"},
 		{api: embeddings, body: `{"data":[{"embedding":[1,"x"]}]}`, reason: backends.FailBadEvent, detail: "no embedding"},
@@ -60,7 +75,9 @@ func TestPooledAnswers(t *testing.T) {
 		{api: rerank, body: `{"results":[{"ind`, reason: backends.FailBadJSON, detail: "invalid JSON"},
 		{api: embeddings, body: ``, reason: backends.FailEmpty, detail: "empty body"},
 	} {
-		a := newPooled(pooledConfig(c.api))
+		of := pooledConfig(c.api)
+		of.Passages = c.passages
+		a := newPooled(of)
 		a.Begin("application/json")
 		a.Feed([]byte(c.body))
 		var o backends.Outcome

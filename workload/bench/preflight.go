@@ -158,7 +158,7 @@ func (t *target) choose(ctx context.Context) error {
 
 func (t *target) configure(o *Options) {
 	p, c := o.Profile, t.config
-	c.RequestOptions = backends.RequestOptions{API: p.API.Kind, Stream: p.API.Stream}
+	c.RequestOptions = backends.RequestOptions{API: p.API.Kind, Stream: p.API.Stream, Passages: p.Data.Ranked().Count}
 	c.Dispatch = backends.Dispatch{Retries: o.Retries, Balance: o.Balance}
 	c.Deadlines = o.Timeouts
 	if p.API.RequestTimeout > 0 {

@@ -125,6 +125,14 @@ type Passages struct {
 	Tokens *Distribution `yaml:"tokens" need:"yes" doc:"of a passage"`
 }
 
+// Ranked returns the passages of a rerank request. Without the key, they are 10 of 100 tokens.
+func (d *Data) Ranked() *Passages {
+	if d.Passages != nil {
+		return d.Passages
+	}
+	return &Passages{Count: 10, Tokens: FixedAt(100)}
+}
+
 // Resolution is the size of an image.
 type Resolution struct {
 	Width  int     `yaml:"width" is:"1..16384" need:"yes" doc:"pixels"`

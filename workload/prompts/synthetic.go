@@ -1,7 +1,6 @@
 package prompts
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 
@@ -96,8 +95,7 @@ func newSynthetic(p *profile.Profile, o Options) (Source, error) {
 
 // documents returns the passages of a rerank request.
 func documents(w *writer, p *profile.Profile, row int) []string {
-	of := cmp.Or(p.Data.Passages, &profile.Passages{Count: 10, Tokens: profile.FixedAt(100)})
-	r := source(p.Seed, systemStream, row)
+	of, r := p.Data.Ranked(), source(p.Seed, systemStream, row)
 	texts := make([]string, of.Count)
 	for i := range texts {
 		texts[i] = w.text(r, tokens(of.Tokens, r))

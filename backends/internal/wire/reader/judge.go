@@ -178,12 +178,22 @@ func (a *Answer) check(cut backends.Reason) (backends.Reason, string) {
 	case n < 0:
 		return backends.FailBadEvent, "the number of output tokens is unknown: the answer has neither " + a.Terms.Needs +
 			", and no --tokenizer counts its text"
+	}
+	return a.checkCount(n, exact)
+}
+
+// checkCount returns the first failure of a complete answer of n tokens.
+func (a *Answer) checkCount(n int, exact bool) (backends.Reason, string) {
+	switch {
 	case n < a.minTokens:
 		return backends.FailTooShort, fmt.Sprintf("the answer has %d output tokens, but the benchmark requires at least %d",
 			n, a.minTokens)
 	case a.stream && a.reported == 0:
 		return backends.FailNoFirstToken, "a stream was requested, but the tokens came without one: the time of the first " +
 			"token is unknown"
+	case !a.hasIDs && !a.aside && exact && a.pieces > n:
+		return backends.FailTokenCount, fmt.Sprintf("the stream has %d events with text, but %s is %d: events came twice",
+			a.pieces, a.Terms.Count, n)
 	case exact && n < a.maxTokens && backends.EndsByLength(a.finish):
 		return backends.FailTooShort, fmt.Sprintf("the server cut the answer at %d output tokens, but %d were allowed: its "+
 			"context or another limit of the server is shorter", n, a.maxTokens)
@@ -194,6 +204,9 @@ func (a *Answer) check(cut backends.Reason) (backends.Reason, string) {
 	case a.returnText && !a.hasIDs && len(a.text) == 0 && !a.aside:
 		return backends.FailEmpty, fmt.Sprintf("the server counts %d output tokens, but sent no text, which this "+
 			"benchmark scores", n)
+	// the only token may be the end token, which is no text
+	case a.reported == 0 && !a.hasIDs && !a.lacksIDs && (n > 1 || backends.EndsByLength(a.finish)):
+		return backends.FailEmpty, fmt.Sprintf("the server counts %d output tokens, but sent no output", n)
 	}
 	return backends.OK, ""
 }
