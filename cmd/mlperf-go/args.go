@@ -245,6 +245,9 @@ func noArguments(c *cli.Context) error {
 	}
 	hint := "It accepts only flags: write --FLAG=VALUE. Arguments of an engine go to " +
 		"`mlperf-go server up ... -- ARGUMENTS`"
+	if name, _, pair := strings.Cut(c.Args().First(), "="); pair && flagNamed(c.Command.Flags, "overrides") != nil {
+		hint = "Write overrides in one word, as --overrides A=1," + name + "=VALUE, and quote values with spaces"
+	}
 	if flagNamed(c.Command.Flags, "model") != nil && slices.Contains(modelNames(), c.Args().First()) {
 		hint = "Write --model " + c.Args().First()
 	}

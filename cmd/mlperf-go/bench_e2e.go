@@ -10,6 +10,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/run"
+	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/run/plan"
 	"github.com/mlperf-go/mlperf-go/run/record"
 	"github.com/mlperf-go/mlperf-go/run/rehearse"
@@ -85,13 +86,8 @@ func (cmd benchCommand) checkE2E(c *cli.Context, v *contract.Invocation, list []
 		if err := plan.CheckTransport(&backends.Config{Transport: o.Transport}); err != nil {
 			return err
 		}
-		if len(list) == 1 {
-			if err := bench.Check(o.Folder, o.Force); err != nil {
-				return err
-			}
-		}
 	}
-	return nil
+	return checkFolders(c, list)
 }
 
 // standUp starts the servers of the flags, or the simulator with a model's name, and waits until they serve.
@@ -101,6 +97,10 @@ func (cmd benchCommand) standUp(c *cli.Context, model string) (*bench.Stack, err
 		return nil, err
 	}
 	if cfg == nil {
+		if c.NArg() > 0 {
+			return nil, exit.Usage(exit.CodeArgument, "Name the servers with --server-config or --model-path",
+				"the simulator has no engine that accepts %q", c.Args().First())
+		}
 		return bench.StartSimulator(c.Context, "", rehearse.SimulatorArguments(model, c.String("backend")), cmd.log)
 	}
 	plan, err := cmd.planServers(c, e, cfg)

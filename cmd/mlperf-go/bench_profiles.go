@@ -2,10 +2,12 @@ package main
 
 import (
 	"os"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
+	"github.com/mlperf-go/mlperf-go/internal/config"
 	"github.com/mlperf-go/mlperf-go/run/exit"
 	"github.com/mlperf-go/mlperf-go/workload/catalog"
 	"github.com/mlperf-go/mlperf-go/workload/dialect"
@@ -21,6 +23,12 @@ func (cmd benchCommand) list() *cli.Command {
 }
 
 func (cmd benchCommand) doList(c *cli.Context) error {
+	if c.NArg() > 1 {
+		return exit.Usage(exit.CodeArgument, "Write `mlperf-go bench list NAME`", "expected one profile, got %d", c.NArg())
+	}
+	if h := c.String("harness"); h != "" && !slices.Contains(catalog.Harnesses(), h) {
+		return exit.Usage(exit.CodeProfile, "", "--harness %q %s", h, config.NotOneOf(h, catalog.Harnesses()))
+	}
 	if c.NArg() > 0 {
 		f, err := catalog.Find(c.String("harness"), c.Args().First())
 		if err != nil {

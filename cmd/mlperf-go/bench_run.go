@@ -131,6 +131,11 @@ func (cmd benchCommand) profilesOf(c *cli.Context) (*contract.Invocation, []cont
 	if err := checkNumbers(c); err != nil {
 		return nil, nil, err
 	}
+	if c.Command.ArgsUsage == "" {
+		if err := noArguments(c); err != nil {
+			return nil, nil, err
+		}
+	}
 	v, notes, err := contract.Resolve(contract.Given(c, contract.Bench), cmd.variable)
 	if errors.Is(err, contract.ErrNoWorkload) {
 		return nil, nil, exit.Usage(exit.CodeWorkload, "Give --workload with a name of `mlperf-go bench list` or a file",
@@ -236,8 +241,16 @@ func (cmd benchCommand) options(c *cli.Context, v *contract.Invocation, r contra
 	if o.Calibration, err = cmd.calibration(c.String("calibration")); err != nil {
 		return nil, err
 	}
-	o.Folder = results.Choose(localOutput(c), "bench-"+r.Name, c.Bool("resume"), time.Now())
+	o.Folder = outputFolder(c, v, "bench-"+r.Folder())
 	return o, nil
+}
+
+// outputFolder returns the folder of --output, or one in home below results/.
+func outputFolder(c *cli.Context, v *contract.Invocation, home string) string {
+	if output := localOutput(c); output != "" {
+		return results.Choose(output, home, c.Bool("resume"), time.Now())
+	}
+	return results.Below(filepath.Join(v.WorkDir(), results.Root), home, c.Bool("resume"), time.Now())
 }
 
 // partOf parses a share of a workload: I/N.
@@ -257,6 +270,9 @@ func (cmd benchCommand) doRun(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := checkFolders(c, list); err != nil {
+		return err
+	}
 	u, err := cmd.uploads(c, list)
 	if err != nil {
 		return err
@@ -265,6 +281,35 @@ func (cmd benchCommand) doRun(c *cli.Context) error {
 	return cmd.watched(c, list, func(w *benchWatch) error {
 		return cmd.runAll(c, v, list, u, func(c *cli.Context, o *bench.Options) error { return cmd.runOne(c, o, w) })
 	})
+}
+
+// folderOf returns the folder of a run below --output, which is that of a single run.
+func folderOf(output string, list []contract.Rendered, i int) string {
+	if len(list) == 1 {
+		return results.Resolve(filepath.Clean(output))
+	}
+	return filepath.Join(output, list[i].Folder())
+}
+
+// checkFolders rejects folders of earlier runs before anything is sent. A run that is resumed may be in its folder.
+func checkFolders(c *cli.Context, list []contract.Rendered) error {
+	output := localOutput(c)
+	if output == "" {
+		return nil
+	}
+	if len(list) > 1 && bench.Holds(output) {
+		return exit.Usage(exit.CodeOutputUsed, "Choose another --output", "the output folder %s holds one run, and %d runs "+
+			"have a folder each below it", output, len(list))
+	}
+	for i := range list {
+		if c.Bool("resume") {
+			break
+		}
+		if err := bench.Check(folderOf(output, list, i), c.Bool("force")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // runAll runs a profile, or its treatments in sequence, each in its own folder below --output. With --resume it keeps
@@ -278,8 +323,8 @@ func (cmd benchCommand) runAll(c *cli.Context, v *contract.Invocation, list []co
 		Options: func(i int) (*bench.Options, error) {
 			at = i
 			o, err := cmd.options(c, v, list[i])
-			if output := localOutput(c); err == nil && output != "" && len(list) > 1 {
-				o.Folder = filepath.Join(output, list[i].Folder())
+			if output := localOutput(c); err == nil && output != "" {
+				o.Folder = folderOf(output, list, i)
 			}
 			return o, err
 		},

@@ -70,7 +70,7 @@ func (cmd benchCommand) doSearch(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	base.Folder = results.Choose(localOutput(c), "bench-"+list[0].Name+"-search", c.Bool("resume"), time.Now())
+	base.Folder = outputFolder(c, v, "bench-"+list[0].Name+"-search")
 	o := search.Options{Profile: base.Profile, Limits: base.Limits, Folder: base.Folder, Access: base.Access,
 		Resume: c.Bool("resume"), Settings: searchSettings(base),
 		Terms: search.Terms{From: c.Float64("from"), To: c.Float64("to"), Probe: c.Duration("probe-duration"),

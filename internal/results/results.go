@@ -76,7 +76,13 @@ func Choose(named, home string, resume bool, now time.Time) string {
 	if named != "" {
 		return Resolve(filepath.Clean(named))
 	}
-	home = filepath.Join(Root, home)
+	return Below(Root, home, resume, now)
+}
+
+// Below returns a new folder in home below another root than Root, or the latest one there if the run resumes and there
+// is one.
+func Below(root, home string, resume bool, now time.Time) string {
+	home = filepath.Join(root, home)
 	if resume {
 		if folder := Latest(home); folder != "" {
 			return folder

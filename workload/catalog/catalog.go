@@ -188,9 +188,6 @@ func dataKind(text []byte) (what, remedy string) {
 // inFolder finds a profile in a folder of the user: FOLDER/HARNESS/NAME or FOLDER/NAME.
 func inFolder(folder, harness, name string) (*File, error) {
 	entries, err := os.ReadDir(folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot list the folder of profiles: %w", err)
 	}
@@ -199,7 +196,7 @@ func inFolder(folder, harness, name string) (*File, error) {
 		switch {
 		case e.IsDir() && (harness == "" || fold(e.Name()) == harness):
 			below = append(below, e.Name())
-		case e.Type().IsRegular() && fold(bare(e.Name())) == name && bare(e.Name()) != e.Name():
+		case !e.IsDir() && fold(bare(e.Name())) == name && bare(e.Name()) != e.Name():
 			return Open(harness, filepath.Join(folder, e.Name()))
 		}
 	}
@@ -209,7 +206,7 @@ func inFolder(folder, harness, name string) (*File, error) {
 			return nil, fmt.Errorf("cannot list the folder of profiles: %w", err)
 		}
 		for _, e := range entries {
-			if e.Type().IsRegular() && fold(bare(e.Name())) == name && bare(e.Name()) != e.Name() {
+			if !e.IsDir() && fold(bare(e.Name())) == name && bare(e.Name()) != e.Name() {
 				return Open(sub, filepath.Join(folder, sub, e.Name()))
 			}
 		}

@@ -105,7 +105,15 @@ func TestFoldersOfTheUserComeFirst(t *testing.T) {
 	text := []byte("target: http://h:1\nrate-type: concurrent\nrate: 3\nmax-seconds: 1\n" +
 		"data: prompt_tokens=5,output_tokens=6\n")
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "guidellm", "sanity_random.yaml.in"), text, 0o644))
-	f, err := Find("guidellm", "sanity-random", filepath.Join(folder, "absent"), folder)
+	_, err := Find("guidellm", "sanity-random", filepath.Join(folder, "absent"), folder)
+	require.ErrorContains(t, err, "cannot list the folder of profiles: open "+filepath.Join(folder, "absent"))
+	linked := t.TempDir()
+	require.NoError(t, os.Symlink(filepath.Join(folder, "guidellm", "sanity_random.yaml.in"),
+		filepath.Join(linked, "rag.yaml")))
+	f, err := Find("guidellm", "rag", linked)
+	require.NoError(t, err)
+	require.Equal(t, filepath.Join(linked, "rag.yaml"), f.Path, "before the predefined profile of that name")
+	f, err = Find("guidellm", "sanity-random", folder)
 	require.NoError(t, err)
 	p, err := f.Read(dialect.Options{})
 	require.NoError(t, err)

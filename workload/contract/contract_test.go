@@ -133,12 +133,80 @@ func TestData(t *testing.T) {
 	require.Equal(t, "m", p.API.Model)
 	require.Equal(t, "http://h:1", p.API.Endpoint)
 	require.Equal(t, "dir/x.jsonl", p.Data.Path)
-	for given, want := range map[string]string{"dataset-name: custom\ndataset-path: other": data,
-		"dataset-name: random": ""} {
+	write := func(given string) Flags {
 		require.NoError(t, os.WriteFile(path, []byte("base-url: http://h:1\nmodel: m\n"+given+"\n"), 0o644))
-		p = rendered(t, Flags{file: {path}, Harness: {"vllm-benchmark"}, dataset: {data}}, nil)[0].Profile
-		require.Equal(t, want, p.Data.Path, "only data of a file come from another one")
+		return Flags{file: {path}, Harness: {"vllm-benchmark"}, dataset: {data}}
 	}
+	p = rendered(t, write("dataset-name: custom\ndataset-path: other"), nil)[0].Profile
+	require.Equal(t, data, p.Data.Path)
+	// A data file that nothing would read is an error, unless it is a variable for all profiles.
+	flags := write("dataset-name: random")
+	v, _, err := Resolve(flags, nil)
+	require.NoError(t, err)
+	_, err = v.Render()
+	require.EqualError(t, err, "--dataset "+data+": profile p would not read it, because data of kind random have no "+
+		"file; remove the flag, or give a profile with data.path")
+	delete(flags, dataset)
+	require.Empty(t, rendered(t, flags, map[string]string{"LLMDBENCH_RUN_DATASET_FILE": data})[0].Profile.Data.Path)
+}
+
+// --set-env precedes the model's name, and so does the environment for the tokenizer.
+func TestPlaceholdersOfTheModel(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "p.yaml.in")
+	require.NoError(t, os.WriteFile(path, []byte("base-url: http://h:1\ndataset-name: random\n"+
+		"model: REPLACE_ENV_LLMDBENCH_DEPLOY_CURRENT_MODEL\n"+
+		"tokenizer: REPLACE_ENV_LLMDBENCH_DEPLOY_CURRENT_TOKENIZER\n"), 0o644))
+	flags := Flags{file: {path}, Harness: {"vllm-benchmark"}, Model: {"m"}}
+	of := func(environ map[string]string) []string {
+		p := rendered(t, flags, environ)[0].Profile
+		return []string{p.API.Model, p.API.Tokenizer}
+	}
+	environ := map[string]string{"LLMDBENCH_DEPLOY_CURRENT_MODEL": "e", "LLMDBENCH_DEPLOY_CURRENT_TOKENIZER": "t"}
+	require.Equal(t, []string{"m", "m"}, of(nil))
+	require.Equal(t, []string{"m", "t"}, of(environ))
+	flags[setEnv] = []string{"LLMDBENCH_DEPLOY_CURRENT_TOKENIZER=dir", "LLMDBENCH_DEPLOY_CURRENT_MODEL=x"}
+	require.Equal(t, []string{"x", "dir"}, of(environ))
+}
+
+// Results without --output go below the folder of llm-d-benchmark's variable.
+func TestWorkDir(t *testing.T) {
+	v, _, err := Resolve(Flags{Workload: {"translation"}}, template.Map(map[string]string{workDir: "/w"}))
+	require.NoError(t, err)
+	require.Equal(t, "/w", v.WorkDir())
+	require.Empty(t, resolved(t, Flags{Workload: {"translation"}}).WorkDir())
+}
+
+func resolved(t *testing.T, flags Flags) *Invocation {
+	t.Helper()
+	v, _, err := Resolve(flags, nil)
+	require.NoError(t, err)
+	return v
+}
+
+// Of an override on the command line and one of a treatment, one would have no effect. Constants give way.
+func TestOverridesOfTreatments(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "e.yaml")
+	require.NoError(t, os.WriteFile(path, []byte("constants: {seed: 1, min: 30}\ntreatments:\n"+
+		"- {name: a, load.stages.0.rate: 1}\n- {name: b, load.stages.0.rat: 2}\n"), 0o644))
+	flags := Flags{Harness: {"inference-perf"}, Workload: {"sanity_random"}, treatment: {path},
+		overrides: {"load.stages.0.rate=5"}}
+	_, err := resolved(t, flags).Render()
+	require.EqualError(t, err, "experiment "+path+" line 3: treatment a: it sets load.stages.0.rate, and so does "+
+		"--overrides; remove one of them")
+	flags[overrides] = []string{"seed=9"}
+	_, err = resolved(t, flags).Render()
+	require.ErrorContains(t, err, "experiment "+path+" line 4: treatment b: profile ")
+	require.ErrorContains(t, err, "load.stages.0.rat: unknown key; did you mean rate?")
+	flags[overrides] = []string{"seed=9,load.stages.0.rat=2"}
+	_, err = resolved(t, flags).Render()
+	require.ErrorContains(t, err, "unknown key; did you mean rate?")
+	require.NoError(t, os.WriteFile(path, []byte("constants: {seed: 1, min: 30}\ntreatments: [{name: a, rate: 3}]\n"),
+		0o644))
+	flags[overrides] = []string{"seed=9"}
+	list := rendered(t, flags, nil)
+	require.EqualValues(t, 9, list[0].Profile.Seed)
+	require.EqualValues(t, 30, list[0].Profile.Data.Input.Min)
+	require.EqualValues(t, 3, list[0].Profile.Load.Stages[0].Rate)
 }
 
 // TestStackVariables has the placeholders that follow from the model, the method and the namespace of a stack.

@@ -17,8 +17,8 @@ var elsewhere = map[string]string{
 	"step":                    "`bench plan`, `run`, `convert` and `upload` are the steps; `bench e2e` makes all",
 	"treatment-max-attempts":  "Write treatment_max_attempts: N into the file of --experiments",
 	"treatment-stop-on-error": "Write treatment_stop_on_error: true into the file of --experiments",
-	"validate-failures": "A run with failed requests is INVALID; write validate_failures: true into the file of " +
-		"--experiments to repeat its treatment",
+	"validate-failures": "A run with failed requests is INVALID, and treatment_max_attempts: N in the file of " +
+		"--experiments repeats its treatment",
 	"analyze":      "The analysis is part of every run; `mlperf-go report RUN` writes charts",
 	"workspace":    "--output names the folder of the results",
 	"verbose":      "--log-level debug prints more",

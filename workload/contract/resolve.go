@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -30,6 +31,10 @@ type Invocation struct {
 	study   *template.Experiment // nil: one run
 	method  string               // of the stack
 	place   string               // namespace of the stack
+	set     map[string]string    // placeholders of --set-env
+
+	dataFlag bool   // whether a flag names the data file
+	workDir  string // folder whose results/ gets runs without an output folder; empty: the working folder
 }
 
 // Resolve finds the profile of a command line. notes report lines of the scenario file that were ignored, and flags
@@ -67,13 +72,17 @@ func Resolve(flags Flags, environ template.Lookup) (v *Invocation, notes []strin
 	if v.options.Overrides, err = template.ParseOverrides([]string{joined}); err != nil {
 		return nil, nil, err
 	}
-	known, err := v.variables()
-	if err != nil {
+	if v.set, err = assignments(v.values[setEnv]); err != nil {
 		return nil, nil, err
 	}
-	v.options.Lookup = template.First(template.Map(known), template.Map(file), environ)
+	v.options.Lookup = template.First(template.Map(v.set), template.Map(v.variables()), template.Map(file), environ)
+	v.dataFlag = len(flags[dataset]) > 0
+	v.workDir, _ = template.First(template.Map(file), environ)(workDir)
 	return v, notes, v.readTreatments()
 }
+
+// currentModel is the placeholder of the model that a run is for.
+const currentModel = "LLMDBENCH_DEPLOY_CURRENT_MODEL"
 
 // defaultNamespace is llm-d-benchmark's for stacks.
 const defaultNamespace = "llmdbench"
@@ -96,6 +105,9 @@ func (v *Invocation) has(flag string) bool { return first(v.values[flag]) == "tr
 
 // Value returns a setting's value; empty: it is not set.
 func (v *Invocation) Value(flag string) string { return first(v.values[flag]) }
+
+// WorkDir returns the folder whose results/ gets runs without an output folder; empty: the working folder.
+func (v *Invocation) WorkDir() string { return v.workDir }
 
 // Values returns the values of a setting that may be repeated.
 func (v *Invocation) Values(flag string) []string { return v.values[flag] }
@@ -191,8 +203,8 @@ func (v *Invocation) find() (err error) {
 	return err
 }
 
-// variables returns the command line's values of placeholders.
-func (v *Invocation) variables() (map[string]string, error) {
+// variables returns the values of placeholders that follow from the command line's settings.
+func (v *Invocation) variables() map[string]string {
 	known := map[string]string{}
 	add := func(value string, names ...string) {
 		for _, name := range names {
@@ -201,8 +213,6 @@ func (v *Invocation) variables() (map[string]string, error) {
 			}
 		}
 	}
-	model, _, _ := strings.Cut(v.Value(Model), ",")
-	add(model, "LLMDBENCH_DEPLOY_CURRENT_MODEL", "LLMDBENCH_DEPLOY_CURRENT_TOKENIZER")
 	add(v.Value(Endpoint), "LLMDBENCH_HARNESS_STACK_ENDPOINT_URL")
 	if path := v.Value(dataset); path != "" {
 		add(path, "LLMDBENCH_RUN_DATASET_FILE", "LLMDBENCH_RUN_DATASET_DIR")
@@ -210,14 +220,20 @@ func (v *Invocation) variables() (map[string]string, error) {
 			add(filepath.Dir(path), "LLMDBENCH_RUN_DATASET_DIR")
 		}
 	}
-	for _, pair := range v.values[setEnv] {
+	return known
+}
+
+// assignments returns the values of NAME=VALUE.
+func assignments(pairs []string) (map[string]string, error) {
+	set := map[string]string{}
+	for _, pair := range pairs {
 		name, value, ok := strings.Cut(pair, "=")
 		if !ok || name == "" {
 			return nil, fmt.Errorf("--%s: expected NAME=VALUE, not %.60q", setEnv, pair)
 		}
-		known[name] = value
+		set[name] = value
 	}
-	return known, nil
+	return set, nil
 }
 
 func (v *Invocation) readTreatments() error {
@@ -266,9 +282,13 @@ func (v *Invocation) Render() ([]Rendered, error) {
 	folders := map[string]bool{}
 	for _, model := range models {
 		for _, t := range treatments {
-			p, err := v.render(t, strings.TrimSpace(model))
+			err := v.checkOverrides(t)
+			var p *profile.Profile
+			if err == nil {
+				p, err = v.render(t, strings.TrimSpace(model))
+			}
 			if err != nil {
-				return nil, err
+				return nil, v.treatmentOf(t, err)
 			}
 			name := p.Name
 			if t.Name != "" {
@@ -296,16 +316,54 @@ func (v *Invocation) render(t template.Treatment, model string) (*profile.Profil
 		f = other
 	}
 	if model != "" {
-		o.Lookup = template.First(template.Map(map[string]string{"LLMDBENCH_DEPLOY_CURRENT_MODEL": model,
-			"LLMDBENCH_DEPLOY_CURRENT_TOKENIZER": model}), o.Lookup,
+		o.Lookup = template.First(template.Map(v.set), template.Map(map[string]string{currentModel: model}), o.Lookup,
 			template.Map(stack.Variables(v.method, v.place, model))) // a variable of the user's takes precedence
 	}
-	o.Overrides = append(slices.Clone(t.Overrides), o.Overrides...) // overrides apply to every treatment
-	p, err := f.Read(o)
-	if err == nil && v.Value(dataset) != "" && p.Data.Path != "" {
-		p.Data.Path = v.Value(dataset)
+	if v.study != nil { // so that the command line changes constants, and no treatment into another one
+		o.Overrides = slices.Concat(v.study.Constants, o.Overrides, t.Overrides)
 	}
-	return p, err
+	p, err := f.Read(o)
+	if err != nil {
+		return nil, err
+	}
+	return p, v.setData(p)
+}
+
+// setData makes the data file of the command line that of a profile. A file that would not be read is an error if a
+// flag names it; a variable may be meant for other profiles.
+func (v *Invocation) setData(p *profile.Profile) error {
+	path := v.Value(dataset)
+	if path == "" {
+		return nil
+	}
+	if p.Data.Path != "" {
+		p.Data.Path = path
+		return nil
+	}
+	text, err := p.Encode()
+	if err != nil || !v.dataFlag || bytes.Contains(text, []byte(path)) { // a placeholder may have put it elsewhere
+		return err
+	}
+	return fmt.Errorf("--%s %s: profile %s would not read it, because data of kind %s have no file; remove the flag, or "+
+		"give a profile with data.path", dataset, path, p.Name, p.Data.Kind)
+}
+
+// treatmentOf returns the error of a treatment's profile with its place in the file of treatments.
+func (v *Invocation) treatmentOf(t template.Treatment, err error) error {
+	if err == nil || v.study == nil {
+		return err
+	}
+	return fmt.Errorf("experiment %s line %d: treatment %s: %w", v.study.File, t.Line, t.Name, err)
+}
+
+// checkOverrides rejects an override of the command line that a treatment sets too: one of both would have no effect.
+func (v *Invocation) checkOverrides(t template.Treatment) error {
+	for _, p := range t.Overrides {
+		if slices.ContainsFunc(v.options.Overrides, func(o template.Pair) bool { return o.Key == p.Key }) {
+			return fmt.Errorf("it sets %s, and so does --%s; remove one of them", p.Key, overrides)
+		}
+	}
+	return nil
 }
 
 // StopOnError reports whether the first failed treatment ends the series.

@@ -43,6 +43,7 @@ const (
 	methods   = "methods"
 
 	waitTimeout = "wait-timeout"
+	workDir     = "LLMDBENCH_CONTROL_WORK_DIR"
 )
 
 // Settings returns the table. The variables are those of llm-d-benchmark, both of its current program and of its
@@ -70,6 +71,8 @@ func Settings() []Setting {
 			"name of the model in requests; default: the profile's, or the first that the server lists"},
 		{Endpoint, "U", []string{"LLMDBENCH_HARNESS_STACK_ENDPOINT_URL"}, "", Bench, true, false,
 			"base URL of a server; default: the profile's"},
+
+		{"", "", []string{workDir}, "", Bench, false, false, "folder whose results/ gets runs without --output"},
 
 		{namespace, "p", []string{"LLMDBENCH_NAMESPACE", "LLMDBENCH_HARNESS_NAMESPACE", "LLMDBENCH_VLLM_COMMON_NAMESPACE"},
 			"llmdbench", Cluster, false, false, "namespaces of the stack and of the launcher"},
@@ -103,7 +106,6 @@ func Settings() []Setting {
 			"list of harnesses; `bench list` prints it"},
 		{"", "", []string{"LLMDBENCH_RUN_EXPERIMENT_ANALYZE_LOCALLY"}, "0", Ignored, false, false,
 			"place of the analysis, which is part of the run here"},
-		{"", "", []string{"LLMDBENCH_CONTROL_WORK_DIR"}, "", Ignored, false, false, "folder of the results; see --output"},
 		{"", "", []string{"LLMDBENCH_CONTROL_VERBOSE"}, "0", Ignored, false, false, "see --log-level"},
 	}
 }

@@ -110,6 +110,14 @@ func TestNewerKeysOfOtherTools(t *testing.T) {
 	require.Contains(t, p.Source.Notes[0], "max_model_len: not read")
 	p = translated(t, "fmperf", "model_name: m\nqps_values: 1\nscenarios: all\n")
 	require.Contains(t, p.Source.Notes[0], "scenarios: all: only the synthetic conversations are sent")
+	for scenario, want := range map[string][3]int{"long-input": {256, 1024, 32}, "short-input": {0, 256, 20}} {
+		p = translated(t, "fmperf", "model_name: m\nqps_values: 1\nscenarios: "+scenario+"\n")
+		require.Equal(t, want, [3]int{p.Data.Turns.SharedSystem, int(p.Data.Turns.System.Mean), int(p.Data.Output.Mean)})
+	}
+	p = translated(t, "fmperf", "model_name: m\nqps_values: 1\nscenarios: short-input\nsystem_prompt: 5\n"+
+		"chat_history: 6\nanswer_len: 7\n")
+	require.Equal(t, [3]int{5, 6, 7}, [3]int{p.Data.Turns.SharedSystem, int(p.Data.Turns.System.Mean),
+		int(p.Data.Output.Mean)}, "the file's own lengths count")
 	p = translated(t, "fmperf", "model_name: m\nqps_values: 1\nscenarios: long-long\n")
 	require.NotContains(t, strings.Join(p.Source.Notes, ""), "scenarios")
 }

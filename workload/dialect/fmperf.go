@@ -43,7 +43,11 @@ func (f *fmperfFile) translate(t *translation) {
 		t.Load.Stages = append(t.Load.Stages,
 			profile.Stage{Arrival: profile.Constant, Rate: qps, Duration: seconds(duration)})
 	}
-	answer := fixed(f.Answer, 32)
+	system, history, tokens := 256, 1024, 32
+	if f.Scenarios == "short-input" { // LMBenchmark's own lengths for it (its synthetic-multi-round-qa/README.md)
+		system, history, tokens = 0, 256, 20
+	}
+	answer := fixed(f.Answer, tokens)
 	if f.Scenarios == "all" {
 		t.notes.add("scenarios: all: only the synthetic conversations are sent; make a profile with scenarios: sharegpt " +
 			"for the others")
@@ -55,10 +59,10 @@ func (f *fmperfFile) translate(t *translation) {
 	}
 	t.Data = profile.Data{Kind: profile.Conversations, Input: profile.FixedAt(question), Output: answer,
 		Turns: &profile.Turns{
-			Conversations: or(f.Users, 1), Count: fixed(f.Rounds, 1), SharedSystem: or(f.System, 256),
-			System: fixed(f.History, 1024),
+			Conversations: or(f.Users, 1), Count: fixed(f.Rounds, 1), SharedSystem: or(f.System, system),
+			System: fixed(f.History, history),
 		}}
-	if or(f.History, 1024) == 0 {
+	if or(f.History, history) == 0 {
 		t.Data.Turns.System = nil
 	}
 	t.notes.add("num_users: questions have %d tokens, and users ask in turn at the total rate", question)

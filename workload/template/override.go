@@ -122,9 +122,28 @@ func clearLines(n *yaml.Node) {
 	}
 }
 
+// planKeys are the first keys of settings of llm-d-benchmark's plan (config/templates/values/defaults.yaml at 8bc9f1dd),
+// with the place of such settings here.
+var planKeys = map[string]string{
+	"decode": ofServers, "prefill": ofServers, "standalone": ofServers, "modelservice": ofServers,
+	"vllmCommon": ofServers,
+	"router":     "set it where the router is deployed, which this program does not do",
+	"model": "--model names the model, --tokenizer its tokenizer, and --set-env " +
+		"LLMDBENCH_DEPLOY_CURRENT_MAX_MODEL_LEN=N its longest context",
+	"harness":    "--harness and --workload name them, and flags of `mlperf-go-kube run` set its pods",
+	"experiment": "--dataset, --output and --experiments set what it contains",
+}
+
+const ofServers = "set it where the servers are deployed, such as in the file of --server-config of " +
+	"`mlperf-go bench e2e`"
+
 func override(root *yaml.Node, key string, value *yaml.Node, roots []string, also Names) (note string, err error) {
 	path := strings.Split(key, ".")
-	if _, err := find(root, path[0]); len(path) > 1 || err == nil {
+	_, err = find(root, path[0])
+	if place := planKeys[path[0]]; len(path) > 1 && err != nil && place != "" {
+		return "", fmt.Errorf("override %s: it is a setting of llm-d-benchmark's plan and not of a profile; %s", key, place)
+	}
+	if len(path) > 1 || err == nil {
 		if err = set(root, path, value); err != nil {
 			path, renamed := rename(path, also)
 			if !renamed || set(root, path, value) != nil {

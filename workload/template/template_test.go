@@ -98,6 +98,11 @@ func TestOverride(t *testing.T) {
 			nil},
 		{"load.stages.1.rate=1", "", "1 is not an item of the list; its items are 0 to 0", nil, nil},
 		{"name.x=1", "", "x is below a plain value", nil, nil},
+		{"decode.replicas=2", "", "not of a profile; set it where the servers are deployed", nil, nil},
+		{"prefill.replicas=2", "", "not of a profile; set it where the servers are deployed", nil, nil},
+		{"router.replicas=2", "", "not of a profile; set it where the router is deployed", nil, nil},
+		{"model.name=m", "", "not of a profile; --model names the model", nil, nil},
+		{"decode=2", "", "override decode: the profile has no such key", nil, nil},
 	} {
 		n := root(t, document)
 		pairs, err := ParseOverrides([]string{c.text})
@@ -131,15 +136,41 @@ C="$(rm -rf /)"
 D=`+"`id`"+`
 touch /tmp/evil
 E="open
-`), Map(map[string]string{"HOME": "h"}))
+A=inside
+" # closed
+export F=1 G=2
+J=1; export K="2"; ls
+F="1" G=2
+F=${A//o/x}
+F=${A:+x}
+F=a\
+F=a"b"
+F=1&
+G=${EMPTY:-x}${EMPTY-y}; # comment
+H="a<b;c"
+I=${ABSENT:-$A}
+cat << NEVER
+A=8
+`), Map(map[string]string{"HOME": "h", "EMPTY": ""}))
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{"LLMDBENCH_DEPLOY_MODEL_LIST": "org/model", "A": "org/model/h/x", "B": "$A"},
-		values)
+	require.Equal(t, map[string]string{"LLMDBENCH_DEPLOY_MODEL_LIST": "org/model", "A": "org/model/h/x", "B": "$A",
+		"G": "x", "H": "a<b;c", "J": "1", "K": "2"}, values)
+	const expansions = " F is left out: of the shell's expansions only $NAME, ${NAME} and ${NAME:-DEFAULT} are read"
 	require.Equal(t, []string{
 		"scenario s.sh line 6: C is left out: it would run a command",
 		"scenario s.sh line 7: D is left out: it would run a command",
 		`scenario s.sh line 8: not an assignment, ignored: "touch /tmp/evil"`,
-		"scenario s.sh line 9: E is left out: its quote does not end on the line"}, notes)
+		"scenario s.sh line 9: E is left out: its quote does not end on the line",
+		"scenario s.sh line 12: F is left out: text follows its value",
+		`scenario s.sh line 13: not an assignment, ignored: "ls"`,
+		"scenario s.sh line 14: F is left out: text follows its value",
+		"scenario s.sh line 15:" + expansions, "scenario s.sh line 16:" + expansions,
+		"scenario s.sh line 17: F is left out: it contains a backslash; write it in single quotes",
+		"scenario s.sh line 18: F is left out: only a part of it has quotes",
+		"scenario s.sh line 19: F is left out: it would run a command",
+		"scenario s.sh line 22: I" + strings.TrimPrefix(expansions, " F"),
+		`scenario s.sh line 23: not an assignment, ignored: "cat << NEVER"`,
+		`scenario s.sh: the here-document has no line "NEVER", so that all lines below it are left out`}, notes)
 }
 
 // What a file sets under a condition, in a function or in a here-document is left out, because nothing is executed.
@@ -183,13 +214,12 @@ func TestReadExperiment(t *testing.T) {
 		"design:\n  type: full_factorial\n  run:\n    factors:\n    - {name: r, key: load.rate, levels: [1, 2]}\n"+
 		"    - {key: data.min, levels: [5]}\ntreatment_max_attempts: 3\n"))
 	require.NoError(t, err)
-	a := Pair{"a", "1"}
-	require.Equal(t, &Experiment{MaxAttempts: 3, Treatments: []Treatment{
-		{Name: "x", Profile: "p", Overrides: []Pair{a, {"rate", "2"}}},
-		{Name: "2", Overrides: []Pair{a, {"min", "1"}, {"load.rate", "2"}}},
-		{Name: "named", Overrides: []Pair{a, {"min", "3"}, {"load.rate", "4"}}},
-		{Name: "r-1-min-5", Overrides: []Pair{a, {"load.rate", "1"}, {"data.min", "5"}}},
-		{Name: "r-2-min-5", Overrides: []Pair{a, {"load.rate", "2"}, {"data.min", "5"}}},
+	require.Equal(t, &Experiment{File: "e.yaml", Constants: []Pair{{"a", "1"}}, MaxAttempts: 3, Treatments: []Treatment{
+		{Name: "x", Profile: "p", Overrides: []Pair{{"rate", "2"}}, Line: 3},
+		{Name: "2", Overrides: []Pair{{"min", "1"}, {"load.rate", "2"}}, Line: 6},
+		{Name: "named", Overrides: []Pair{{"min", "3"}, {"load.rate", "4"}}, Line: 6},
+		{Name: "r-1-min-5", Overrides: []Pair{{"load.rate", "1"}, {"data.min", "5"}}, Line: 8},
+		{Name: "r-2-min-5", Overrides: []Pair{{"load.rate", "2"}, {"data.min", "5"}}, Line: 8},
 	}}, e)
 	for text, want := range map[string]string{
 		"treatmentz: []\n": "did you mean treatments?",
@@ -205,12 +235,12 @@ func TestReadExperiment(t *testing.T) {
 func TestShellValue(t *testing.T) {
 	lookup := Map(map[string]string{"A": "b"})
 	for text, want := range map[string][2]string{
-		``: {}, `x y`: {"x"}, `"x y"`: {"x y"}, `'x y'`: {"x y"}, `"x" # z`: {"x"}, `'x';z`: {"x"}, `"x"`: {"x"},
-		`"x" z`: {"", "text follows its quote"}, `"x`: {"", "its quote does not end on the line"},
+		``: {}, `x y`: {"", "text follows its value"}, `x`: {"x"}, `"x y"`: {"x y"}, `'x y'`: {"x y"}, `"x" # z`: {"x"}, `'x';z`: {"x"}, `"x"`: {"x"},
+		`"x" z`: {"", "text follows its value"}, `"x`: {"", "its quote does not end on the line"},
 		`"$A"`: {"b"}, `'$A'`: {"$A"}, `$A`: {"b"}, `x${A}y`: {"xby"}, `${B:-c}`: {"c"}, `${A:-c}`: {"b"}, `$B`: {},
 		`'$(z)'`: {"$(z)"}, `"$(z)"`: {"", "it would run a command"}, "`z`": {"", "it would run a command"},
 	} {
-		value, why := shellValue(text, lookup)
+		value, _, why := shellValue(text, lookup)
 		require.Equal(t, want, [2]string{value, why}, text)
 	}
 }

@@ -21,15 +21,17 @@ const mostTreatments = 1000
 type Treatment struct {
 	Name      string
 	Profile   string // replaces the run's profile; empty: the run's
-	Overrides []Pair
+	Overrides []Pair // of this treatment alone
+	Line      int    // of the file
 }
 
 // Experiment is a series of treatments.
 type Experiment struct {
-	Treatments       []Treatment
-	MaxAttempts      int
-	StopOnError      bool
-	ValidateFailures bool
+	File        string
+	Constants   []Pair // overrides of every treatment, which those of the command line and of a treatment replace
+	Treatments  []Treatment
+	MaxAttempts int
+	StopOnError bool
 }
 
 // experimentFile has the keys of the three forms of the file (docs/reference/dialects.md#treatments).
@@ -42,7 +44,7 @@ type experimentFile struct {
 	Setup            any              `yaml:"setup" yet:"set-ups need a new deployment; deploy and run each"`
 	MaxAttempts      int              `yaml:"treatment_max_attempts" is:"0..100" doc:"of a treatment that fails"`
 	StopOnError      bool             `yaml:"treatment_stop_on_error" doc:"end the experiment with the first failure"`
-	ValidateFailures bool             `yaml:"validate_failures" doc:"a run with failed requests counts as failed"`
+	ValidateFailures bool             `yaml:"validate_failures" doc:"always so: a run with failed requests failed"`
 }
 
 type factorsFile struct {
@@ -77,8 +79,8 @@ func ReadExperiment(name string, r io.Reader) (*Experiment, error) {
 	if err := d.Decode(root, &f); err != nil {
 		return nil, err
 	}
-	e := &Experiment{MaxAttempts: max(1, f.MaxAttempts), StopOnError: f.StopOnError,
-		ValidateFailures: f.ValidateFailures}
+	e := &Experiment{File: name, Constants: pairsOf(f.Constants), MaxAttempts: max(1, f.MaxAttempts),
+		StopOnError: f.StopOnError}
 	for _, part := range []func(*experimentFile) ([]Treatment, error){listed, seedForm, factorial} {
 		more, err := part(&f)
 		if err != nil {
@@ -89,15 +91,33 @@ func ReadExperiment(name string, r io.Reader) (*Experiment, error) {
 	if len(e.Treatments) == 0 {
 		return nil, fmt.Errorf("experiment %s has no treatments; list them below the key treatments or run", name)
 	}
-	constants := pairsOf(f.Constants)
+	lines := slices.Concat(linesOf(root, "treatments"), linesOf(root, "run", "treatments"))
 	for i := range e.Treatments {
 		t := &e.Treatments[i]
 		if t.Name == "" {
 			t.Name = fmt.Sprint(i + 1)
 		}
-		t.Overrides = append(slices.Clone(constants), t.Overrides...)
+		if i < len(lines) {
+			t.Line = lines[i]
+		} else if design, err := find(root, "design"); err == nil {
+			t.Line = design.Line
+		}
 	}
 	return e, nil
+}
+
+// linesOf returns the lines of the items of a list.
+func linesOf(n *yaml.Node, path ...string) (lines []int) {
+	var err error
+	for _, key := range path {
+		if n, err = find(n, key); err != nil {
+			return nil
+		}
+	}
+	for _, item := range n.Content {
+		lines = append(lines, item.Line)
+	}
+	return lines
 }
 
 // listed returns the treatments that have their own maps.
