@@ -122,12 +122,11 @@ func clearLines(n *yaml.Node) {
 	}
 }
 
-// planKeys are the first keys of settings of llm-d-benchmark's plan (config/templates/values/defaults.yaml at 8bc9f1dd),
-// with the place of such settings here.
+// planKeys are the first keys of settings of llm-d-benchmark's plan (8bc9f1dd), with the place of such settings here.
 var planKeys = map[string]string{
 	"decode": ofServers, "prefill": ofServers, "standalone": ofServers, "modelservice": ofServers,
 	"vllmCommon": ofServers,
-	"router":     "set it where the router is deployed, which this program does not do",
+	"router":     "set it where the router is deployed; this program deploys none",
 	"model": "--model names the model, --tokenizer its tokenizer, and --set-env " +
 		"LLMDBENCH_DEPLOY_CURRENT_MAX_MODEL_LEN=N its longest context",
 	"harness":    "--harness and --workload name them, and flags of `mlperf-go-kube run` set its pods",

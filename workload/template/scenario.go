@@ -112,8 +112,8 @@ func (b *block) skips(line string) bool {
 // openQuote is why a value is left out that goes on in the lines below.
 const openQuote = "its quote does not end on the line"
 
-// shellValue returns the text of a shell word, or why it has none. next is what follows its semicolon. Without one, only
-// a comment may follow, because other text is a second assignment, or a command that alone gets the value.
+// shellValue returns the text of a shell word, or why it has none. next is what follows its semicolon. Without one,
+// only a comment may follow, because other text is a second assignment, or a command that alone gets the value.
 func shellValue(text string, lookup Lookup) (value, next, why string) {
 	quote := firstByte(text)
 	rest := ""
