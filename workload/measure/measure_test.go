@@ -158,7 +158,7 @@ func TestCountsByHand(t *testing.T) {
 }
 
 func TestGoodput(t *testing.T) {
-	limits, err := ParseLimits("ttft:p50<60ms, e2e<=150ms,tpot:p99<0.02")
+	limits, err := ParseLimits("ttft:p50<60ms, e2e<=150ms,tpot:p99<0.02s")
 	require.NoError(t, err)
 	g := measured(t, Options{Limits: limits}, small()...).Total.Goodput
 	require.EqualValues(t, []int64{2, 3, 2}, []int64{g.Limits[0].Good, g.Limits[1].Good, g.Limits[2].Good})
@@ -174,6 +174,8 @@ func TestGoodput(t *testing.T) {
 	for text, want := range map[string]string{"ttft": "no <", "speed<1s": "no metric", "ttft:99<1s": "percentile",
 		"ttft:p0<1s": "percentile", "ttft<-1s": "not a time", "ttft<0s": "not a time",
 		"ttft:p99<fast": `"fast" is not a time above 0; write it as ttft:p99<500ms`,
+		"ttft:p99<500":  `the limit "ttft:p99<500": "500" has no unit: is it 500ms or 500s?; write it as ttft:p99<500ms`,
+		"tpot<=0.04":    `"0.04" has no unit`,
 		"ttft:p101<1s":  "percentile"} {
 		_, err := ParseLimits(text)
 		require.ErrorContains(t, err, want, text)

@@ -26,8 +26,9 @@ func (l Limit) String() string { return fmt.Sprintf("%s:p%g<%v", l.Metric, l.Per
 // tokens.
 var limited = []string{nameTTFT, nameTTFO, nameTPOT, nameITL, nameNTPOT, nameE2E, "ttft_due", "e2e_due"}
 
-// ParseLimits reads limits such as "ttft:p99<500ms,tpot:p95<40ms". A number without a unit is seconds. A limit without
-// a percentile is one of every request.
+// ParseLimits reads limits such as "ttft:p99<500ms,tpot:p95<40ms". A limit without a percentile is one of every
+// request. A number without a unit is an error: vLLM's client and aiperf mean milliseconds, and profiles mean
+// seconds. A limit that is a thousand times too long would always be met, and would permit this client any delay.
 func ParseLimits(text string) ([]Limit, error) {
 	var list []Limit
 	for _, part := range strings.Split(text, ",") {
@@ -62,8 +63,11 @@ func parseLimit(text string) (Limit, error) {
 			return l, fmt.Errorf("%.20q is no percentile between p0 and p100", percent)
 		}
 	}
-	below = strings.TrimPrefix(strings.TrimSpace(below), "=")
-	if l.Below, ok = strict.Duration(strings.TrimSpace(below)); !ok || l.Below == 0 {
+	below = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(below), "="))
+	if v, err := strconv.ParseFloat(below, 64); err == nil && v > 0 {
+		return l, fmt.Errorf("%.20q has no unit: is it %.20sms or %.20ss?", below, below, below)
+	}
+	if l.Below, ok = strict.Duration(below); !ok || l.Below == 0 {
 		return l, fmt.Errorf("%.20q is not a time above 0", below)
 	}
 	return l, nil
