@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/internal/atomicfile"
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/internal/plot"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/ledger"
 )
 
@@ -86,15 +87,15 @@ func (s *State) row(w io.Writer, p *Point) {
 		mark = "*"
 	}
 	if !p.counts() {
-		fmt.Fprintf(w, "%s\t\t\t\t\t\t\t\t\tx\t\n", short(p.Load))
+		fmt.Fprintf(w, "%s\t\t\t\t\t\t\t\t\tx\t\n", plural.Figure(p.Load))
 		return
 	}
 	if p.Met != nil {
-		met = short(percent * *p.Met)
+		met = plural.Figure(percent * *p.Met)
 	}
-	fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", short(p.Load), short(p.RequestsPerS),
-		short(p.PerAccelerator), short(p.PerUser), of(p.TTFT, median, ms), of(p.TTFT, tail, ms), of(p.TPOT, median, ms),
-		of(p.TPOT, tail, ms), met, mark)
+	fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", plural.Figure(p.Load), plural.Figure(p.RequestsPerS),
+		plural.Figure(p.PerAccelerator), plural.Figure(p.PerUser), of(p.TTFT, median, ms), of(p.TTFT, tail, ms),
+		of(p.TPOT, median, ms), of(p.TPOT, tail, ms), met, mark)
 }
 
 const (
@@ -118,17 +119,7 @@ func of(s *ledger.Stats, figure func(*ledger.Stats) float64, unit float64) strin
 	if s == nil {
 		return ""
 	}
-	return short(figure(s) * unit)
-}
-
-// short writes a figure with four digits, and never with an exponent.
-func short(v float64) string {
-	const digits, large = 4, 10_000
-	if v >= large {
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	}
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64) // a number is always read
-	return strconv.FormatFloat(rounded, 'f', -1, 64)
+	return plural.Figure(figure(s) * unit)
 }
 
 // fold breaks a text into lines of the table's width.
@@ -162,12 +153,12 @@ func (s *State) Sentence() string {
 	if fastest == nil {
 		return "No point counts."
 	}
-	text := fmt.Sprintf("The highest throughput is %s output tokens/s at %s.", short(fastest.OutputTokensPerS),
+	text := fmt.Sprintf("The highest throughput is %s output tokens/s at %s.", plural.Figure(fastest.OutputTokensPerS),
 		s.Load.Text(fastest.Load))
 	switch {
 	case best != nil:
 		text += fmt.Sprintf(" The highest goodput is %s queries/s at %s, where %s %% of the queries meet the limits.",
-			short(*best.GoodputPerS), s.Load.Text(best.Load), short(percent**best.Met))
+			plural.Figure(*best.GoodputPerS), s.Load.Text(best.Load), plural.Figure(percent**best.Met))
 		if within != nil {
 			text += fmt.Sprintf(" The highest load at which %v %% of them do is %s.", percent*metShare, s.Load.Text(within.Load))
 			if !s.Auto && within == &s.Points[len(s.Points)-1] {

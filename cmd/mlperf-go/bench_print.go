@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/workload/bench"
 	"github.com/mlperf-go/mlperf-go/workload/measure"
@@ -30,8 +31,12 @@ func printBench(out page, r *bench.Record, m *measure.Measured) {
 	if c := f.PrefixCache; c != nil {
 		fmt.Fprintf(w, "prefix cache\t%s\n", c)
 	}
-	fmt.Fprintf(w, "failures\t%d of %d (%.2f %%)%s\n", f.Requests.Failed, f.Requests.Total, 100*f.Requests.FailureRate,
-		causes(f.Requests.ByCause))
+	fmt.Fprintf(w, "failures\t%d of %d (%.2f %%)%s\n", f.Requests.Failed, f.Requests.OK+f.Requests.Failed,
+		100*f.Requests.FailureRate, causes(f.Requests.ByCause))
+	if n := f.Requests; n.Cancelled > 0 && n.Leavers == 0 {
+		fmt.Fprintf(w, "cancelled\t%s in flight when the run was ended: neither answered nor failed\n",
+			plural.Count(n.Cancelled, "request", "requests"))
+	}
 	if n := f.Requests; n.Retried > 0 {
 		fmt.Fprintf(w, "repeated\t%d of %d requests; latencies begin with the first sending\n", n.Retried, n.Total)
 	}
@@ -52,12 +57,12 @@ func printBench(out page, r *bench.Record, m *measure.Measured) {
 	}
 	printGoodput(w, f.Goodput)
 	if s := m.Steady; s != nil {
-		fmt.Fprintf(w, "steady window\t%.2f s with %.1f in flight: %.2f output tokens/s, %.2f requests/s\n", s.DurationS,
-			s.InFlight, s.OutputTokenRate, s.RequestRate)
+		fmt.Fprintf(w, "steady window\t%.2f s%s with %.1f in flight: %.2f output tokens/s, %.2f requests/s\n", s.DurationS,
+			m.OfStage(s.Stage), s.InFlight, s.OutputTokenRate, s.RequestRate)
 	}
 	if c := m.MLPerf; c != nil {
-		fmt.Fprintf(w, "MLPerf window\t%.2f s to the end of the request due last: %.2f output tokens/s, %.2f requests/s\n",
-			c.DurationS, c.OutputTokenRate, c.RequestRate)
+		fmt.Fprintf(w, "MLPerf window\t%.2f s%s to the end of the request due last: %.2f output tokens/s, %.2f requests/s\n",
+			c.DurationS, m.OfStage(c.Stage), c.OutputTokenRate, c.RequestRate)
 	}
 	printDistributions(w, m)
 	printParts(w, "stage", m.Stages)
@@ -65,7 +70,7 @@ func printBench(out page, r *bench.Record, m *measure.Measured) {
 	printParts(w, "group", m.Groups)
 	c := r.Client
 	if c.RSSMaxBytes > 0 { // 0 if the run was killed
-		fmt.Fprintf(w, "\nclient\tp99 %.0f us from ready to sent, %.0f us CPU per request, %d MiB\n", c.ClientDelayUS.P99,
+		fmt.Fprintf(w, "\nclient\tp99 %s from ready to sent, %.0f us CPU per request, %d MiB\n", delay(c.ClientDelayUS.P99),
 			c.CPUUSPerRequest, c.RSSMaxBytes>>20)
 	}
 	if r.Calibration != nil {
@@ -73,6 +78,15 @@ func printBench(out page, r *bench.Record, m *measure.Measured) {
 	}
 	printServerMetrics(w, r.Metrics)
 	w.Flush()
+}
+
+// delay writes a time of us microseconds. Long ones are in milliseconds, as in the reason of an INVALID run.
+func delay(us float64) string {
+	const long = 10_000
+	if us < long {
+		return fmt.Sprintf("%.0f us", us)
+	}
+	return plural.Figure(us/1e3) + " ms"
 }
 
 // printBenchTitle prints the workload and its verdict.

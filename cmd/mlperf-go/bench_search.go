@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/internal/results"
 	"github.com/mlperf-go/mlperf-go/report/live"
 	"github.com/mlperf-go/mlperf-go/run"
@@ -191,8 +192,8 @@ func (g *searchProgress) Measured(s *search.State, p *search.Probe) {
 	if len(s.Probes) == 1 {
 		g.cmd.point(g.folder)
 	}
-	g.cmd.log.Info(fmt.Sprintf("measurement %d: %.4g answers/s; %s", len(s.Probes), p.RequestsPerS, p.Word()))
-	g.rows = append(g.rows, []string{s.Load.Text(p.Load), fmt.Sprintf("%.4g", p.RequestsPerS),
-		fmt.Sprintf("%.4g", p.TokensPerS), p.Word()})
+	g.cmd.log.Info(fmt.Sprintf("measurement %d: %s answers/s; %s", len(s.Probes), plural.Figure(p.RequestsPerS), p.Word()))
+	g.rows = append(g.rows, []string{s.Load.Text(p.Load), plural.Figure(p.RequestsPerS),
+		plural.Figure(p.TokensPerS), p.Word()})
 	g.page.steps("Measurements", []string{"load", "answers/s", "tokens/s", "result"}, g.rows)
 }

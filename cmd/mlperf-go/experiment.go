@@ -175,6 +175,6 @@ func (g *experimentProgress) Measured(t *experiment.Trial, left time.Duration) {
 	if g.spoiled(t.Spoiled) {
 		return
 	}
-	g.log.Info(fmt.Sprintf("%s: %.4g samples/s, %.4g tokens/s, %s; about %v left", g.title, t.SamplesPerS,
-		t.OutputTokensPerS, plural.Count(t.Samples, "sample", "samples"), left.Round(time.Second)))
+	g.log.Info(fmt.Sprintf("%s: %s samples/s, %s tokens/s, %s; about %v left", g.title, plural.Figure(t.SamplesPerS),
+		plural.Figure(t.OutputTokensPerS), plural.Count(t.Samples, "sample", "samples"), left.Round(time.Second)))
 }

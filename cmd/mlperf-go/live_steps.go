@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/models"
 	"github.com/mlperf-go/mlperf-go/report/live"
 	"github.com/mlperf-go/mlperf-go/run"
@@ -117,7 +118,7 @@ func (l *liveSweep) Measured(p *sweep.Point, left time.Duration) {
 }
 
 func (l *liveSweep) add(p *sweep.Point) {
-	row := []string{l.kind.Text(p.Load), fmt.Sprintf("%.4g", p.RequestsPerS), fmt.Sprintf("%.4g", p.OutputTokensPerS),
+	row := []string{l.kind.Text(p.Load), plural.Figure(p.RequestsPerS), plural.Figure(p.OutputTokensPerS),
 		"-", "-", "counts"}
 	if p.TTFT != nil {
 		row[3] = seconds(p.TTFT.P99).String()

@@ -214,7 +214,8 @@ func (g *sweepProgress) Measured(p *sweep.Point, left time.Duration) {
 	if g.spoiled(p.Spoiled) {
 		return
 	}
-	text := fmt.Sprintf("%s: %.4g tokens/s, %.4g answers/s", g.title, p.OutputTokensPerS, p.RequestsPerS)
+	text := fmt.Sprintf("%s: %s tokens/s, %s answers/s", g.title, plural.Figure(p.OutputTokensPerS),
+		plural.Figure(p.RequestsPerS))
 	if p.TTFT != nil {
 		text += fmt.Sprintf(", TTFT p99 %v", seconds(p.TTFT.P99))
 	}

@@ -2,6 +2,7 @@ package plural
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -21,6 +22,17 @@ func Word[N number](n N, one, many string) string {
 		return one
 	}
 	return many
+}
+
+// Figure returns a number with four significant digits, and with all digits before the point. It never has an exponent,
+// as the verb %g writes one for 10,000 and more.
+func Figure(v float64) string {
+	const digits, large = 4, 10_000
+	if v >= large || v <= -large {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64) // a number is always read
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
 // Article returns a noun behind its indefinite article.

@@ -111,8 +111,8 @@ func (e *Evidence) lag(us float64, limit time.Duration, what, of string) *Cause 
 	if !e.measures() || limit <= 0 || us <= most {
 		return nil
 	}
-	return &Cause{Code: CodeClientLag, Text: fmt.Sprintf("the 99th percentile %s is %.4g ms, above %.4g ms, a tenth "+
-		"of %s: %s", what, us/1e3, most/1e3, of, e.whyLate()), Value: us, Limit: most}
+	return &Cause{Code: CodeClientLag, Text: fmt.Sprintf("the 99th percentile %s is %s ms, above %s ms, a tenth "+
+		"of %s: %s", what, plural.Figure(us/1e3), plural.Figure(most/1e3), of, e.whyLate()), Value: us, Limit: most}
 }
 
 // idleCPUs is the number of CPUs that a busy client uses at least.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf-go/backends"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/internal/statefile"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
@@ -176,7 +177,8 @@ func (r *Record) ExitCode() int {
 // Headline returns the result in one line.
 func (r *Record) Headline() string {
 	t := &r.Measured.Total
-	return fmt.Sprintf("%.4g requests/s, %.4g output tokens/s", t.Throughput.Requests, t.Throughput.OutputTokens)
+	return plural.Figure(t.Throughput.Requests) + " requests/s, " + plural.Figure(t.Throughput.OutputTokens) +
+		" output tokens/s"
 }
 
 func nameOf(s *Stage) string {

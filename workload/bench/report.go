@@ -136,9 +136,9 @@ func windowTable(m *measure.Measured) report.Table {
 		t.Rows = append(t.Rows, []string{name, digits(seconds), digits(requests), digits(tokens), inFlight})
 	}
 	s, total := m.Steady, &m.Total
-	row("steady window", digits(s.InFlight), s.DurationS, s.RequestRate, s.OutputTokenRate)
+	row("steady window"+m.OfStage(s.Stage), digits(s.InFlight), s.DurationS, s.RequestRate, s.OutputTokenRate)
 	if c := m.MLPerf; c != nil {
-		row("MLPerf window", "-", c.DurationS, c.RequestRate, c.OutputTokenRate)
+		row("MLPerf window"+m.OfStage(c.Stage), "-", c.DurationS, c.RequestRate, c.OutputTokenRate)
 	}
 	row("whole run", "-", total.DurationS, total.Throughput.Requests, total.Throughput.OutputTokens)
 	return t

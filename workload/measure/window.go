@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -45,6 +46,15 @@ func (w *windows) completed() *Completed {
 	seconds := sec(e.due.lastEnd - e.due.first)
 	return &Completed{Stage: stage, StartNS: e.due.first, EndNS: e.due.lastEnd, DurationS: seconds,
 		RequestRate: float64(e.due.answers-1) / seconds, OutputTokenRate: float64(e.due.tokens) / seconds}
+}
+
+// OfStage returns the words that name the stage of a window, with a space before them. They are empty for a run of one
+// stage.
+func (m *Measured) OfStage(stage int) string {
+	if len(m.Stages) < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" of stage %d", stage)
 }
 
 // Steady is the part of the run in which as many requests were in flight as usual. It ends with the last sending at

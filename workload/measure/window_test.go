@@ -37,6 +37,18 @@ func TestTheSteadyWindowEndsWithTheLastSending(t *testing.T) {
 	require.Nil(t, measured(t, Options{}, burst...).Steady, "all sent at once")
 }
 
+// The windows are those of one stage, and a run of several stages names it.
+func TestAWindowNamesItsStage(t *testing.T) {
+	m := measured(t, Options{}, straggling()...)
+	require.Empty(t, m.OfStage(m.Steady.Stage))
+	short := straggling()[0]
+	short.Stage, short.DueNS, short.ReadyNS, short.SentNS = 1, 30e9, 30e9, 30e9
+	short.EndNS = short.SentNS + 40*ms
+	m = measured(t, Options{}, append(straggling(), short)...)
+	require.Equal(t, " of stage 0", m.OfStage(m.Steady.Stage))
+	require.Equal(t, " of stage 0", m.OfStage(m.MLPerf.Stage))
+}
+
 // LoadGen's window ends with the answer to the request that was due last. Its rates count all answers.
 func TestTheWindowOfLoadGen(t *testing.T) {
 	list := straggling()

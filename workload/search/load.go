@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 )
 
@@ -22,7 +23,7 @@ func (k Kind) Text(load float64) string {
 	if k == Concurrency {
 		return fmt.Sprintf("%.0f in flight", load)
 	}
-	return fmt.Sprintf("%.4g requests/s", load)
+	return plural.Figure(load) + " requests/s"
 }
 
 // Bounds of a load.

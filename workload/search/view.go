@@ -8,6 +8,7 @@ import (
 
 	"github.com/mlperf-go/mlperf-go/internal/foreign"
 	"github.com/mlperf-go/mlperf-go/internal/plot"
+	"github.com/mlperf-go/mlperf-go/internal/plural"
 	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
@@ -28,7 +29,7 @@ func (s *State) WriteTable(to io.Writer) error {
 		for k := range s.Limits {
 			fmt.Fprintf(w, "\t%s", p.share(k))
 		}
-		fmt.Fprintf(w, "\t%.4g\t%.4g\t%s\n", p.RequestsPerS, p.TokensPerS, p.Word())
+		fmt.Fprintf(w, "\t%s\t%s\t%s\n", plural.Figure(p.RequestsPerS), plural.Figure(p.TokensPerS), p.Word())
 	}
 	if err := w.Flush(); err != nil {
 		return err
