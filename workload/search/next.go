@@ -40,9 +40,6 @@ type level struct {
 	failed   bool    // a confirmation of the load failed
 }
 
-// client reports whether the client was too slow for the load whenever it was measured.
-func (l *level) client() bool { return l.times == 0 && l.slow >= mostSlow }
-
 // levels returns the loads that were measured, in ascending order.
 func (s *State) levels() (list []level) {
 	for _, p := range s.Probes {
@@ -54,7 +51,7 @@ func (s *State) levels() (list []level) {
 			i, list = len(list), append(list, level{load: p.Load, missed: make([]int64, len(s.Limits))})
 		}
 		l := &list[i]
-		l.failed = l.failed || p.Confirm && !p.Met
+		l.failed = l.failed || p.Confirm && !p.Met && !p.Client
 		if p.Client {
 			l.slow++
 			continue
@@ -69,11 +66,20 @@ func (s *State) levels() (list []level) {
 	return list
 }
 
-// decision returns what all measurements of a load show together.
-func (l *level) decision(limits []measure.Limit, confidence float64) Decision {
-	if l.client() || l.failed {
-		return Misses
+// decision returns what all measurements of a load show together. A load for which the client was too slow counts as
+// one that misses the limits. Then client is true, unless the requests show that the server misses one.
+func (l *level) decision(limits []measure.Limit, confidence float64) (d Decision, client bool) {
+	if l.failed {
+		return Misses, false
 	}
+	if d = l.counts(limits, confidence); d != Misses && l.slow >= mostSlow {
+		return Misses, true
+	}
+	return d, false
+}
+
+// counts returns what the requests of a load show.
+func (l *level) counts(limits []measure.Limit, confidence float64) Decision {
 	all, share := Meets, true
 	for k, limit := range limits {
 		d := decide(limit, l.requests, l.missed[k], confidence)
@@ -107,16 +113,16 @@ func (s *State) bracket() (b bracket) {
 	list := s.levels()
 	for i := range list {
 		l := &list[i]
-		switch d := l.decision(s.Limits, s.Terms.Confidence); {
+		switch d, client := l.decision(s.Limits, s.Terms.Confidence); {
 		case d == Unclear:
 			b.again = cmp.Or(b.again, l.load)
 		case d == Meets && b.high == 0:
 			b.low = l.load
 		case d == Misses && b.high == 0:
-			b.high, b.client = l.load, l.client()
+			b.high, b.client = l.load, client
 		case d == Meets && b.again == 0 && !l.failed:
 			if at := slices.IndexFunc(list, func(x level) bool { return x.load == b.high }); list[at].times < mostMeasured &&
-				!list[at].failed {
+				list[at].slow < mostSlow && !list[at].failed {
 				b.again = b.high
 			}
 		}
@@ -141,6 +147,9 @@ func (s *State) Next() (step Step, done *Result) {
 	case b.high == 0:
 		load = min(b.low*growth, s.Terms.To)
 	case b.low == 0 && b.high <= s.Load.least():
+		if b.client {
+			return step, s.result(0, fmt.Sprintf("this client was too slow even for %s", s.Load.Text(b.high)))
+		}
 		return step, s.result(0, fmt.Sprintf("even %s misses the limits", s.Load.Text(b.high)))
 	case b.low == 0:
 		load = max(b.high/growth, s.Load.least())
@@ -165,7 +174,7 @@ func (s *State) close(b bracket) bool {
 func (s *State) confirm(b bracket) (Step, *Result) {
 	tried := 0
 	for _, p := range s.Probes {
-		if p.Confirm && !p.Broken {
+		if p.Confirm && !p.Broken && !p.Client {
 			tried++
 			if p.Load == b.low && p.Met {
 				return Step{}, s.result(b.low, "")

@@ -97,6 +97,8 @@ func TestConcurrency(t *testing.T) {
 func TestEnds(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	always := func(float64) float64 { return 0 }
+	const slowAt20 = "10 requests/s, confirmed by a valid run; this client was too slow at 20 requests/s, so the " +
+		"server's limit may be higher"
 	for name, c := range map[string]struct {
 		of        server
 		change    func(*State)
@@ -106,6 +108,9 @@ func TestEnds(t *testing.T) {
 	}{
 		"no load": {of: func(float64) float64 { return 1 }, change: func(s *State) { s.Load = Concurrency },
 			want: "no load was confirmed: even 1 in flight misses the limits"},
+		"slow client at every load": {of: always, change: func(s *State) { s.Load, s.Terms.From = Concurrency, 2 },
+			spoil: func(_ int, p *Probe) { p.Client = true },
+			want:  "no load was confirmed: this client was too slow even for 1 in flight"},
 		"highest load": {of: always, change: func(s *State) { s.Terms.To = 50 }, confirmed: true,
 			want: "50 requests/s, confirmed by a valid run; the server met the limits at the highest load, 50 requests/s"},
 		"slow client": {of: always, confirmed: true, spoil: func(_ int, p *Probe) { p.Client = p.Load >= 40 },
@@ -113,6 +118,20 @@ func TestEnds(t *testing.T) {
 				"may be higher"},
 		"once slow": {of: knee(30), confirmed: true, spoil: func(n int, p *Probe) { p.Client = n == 1 },
 			want: "confirmed by a valid run"},
+		"slow client after unclear counts": {of: knee(30), confirmed: true, spoil: func(n int, p *Probe) {
+			switch { // 5 of 1,000 is neither met nor missed
+			case p.Load == 20 && n == 1:
+				p.Requests, p.Missed[0] = 1000, 5
+			case p.Load == 20:
+				p.Client, p.Met = true, false
+			}
+		}, want: slowAt20},
+		"client too slow for full-length runs": {of: always, confirmed: true, change: func(s *State) { s.Terms.To = 20 },
+			spoil: func(_ int, p *Probe) {
+				if p.Confirm && p.Load > 10 {
+					p.Client, p.Met = true, false
+				}
+			}, want: slowAt20},
 		"broken": {of: always, spoil: func(_ int, p *Probe) {
 			p.Broken, p.Reasons = true, []record.Cause{{Code: "clock", Text: "the clock was set"}}
 		}, want: "no load was confirmed: 3 measurements in a row were spoiled: the clock was set"},
