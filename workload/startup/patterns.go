@@ -5,6 +5,7 @@ package startup
 type category struct {
 	title        string
 	starts, ends []string
+	instead      []string // ends for a process that has none of those
 	below        []category
 	repeats      bool // it may occur several times, such as for the model and its draft
 	late         bool // whether it starts with the last of its starts before the end
@@ -32,8 +33,9 @@ var servers = []wordings{
 			{title: "LLM Imports", starts: []string{"detected platform"}, ends: []string{"Available plugins for group"}},
 			{title: "Get Model Info", starts: []string{"vLLM API server version", " version ", "non-default args:"},
 				ends: []string{"Using max model len"}},
-			{title: "Worker Initialization", starts: []string{"Waiting for init message", "Initializing a V1 LLM engine"},
-				ends: []string{"Starting to load model"}},
+			// With several ranks each worker is a process of its own, in which the engine's lines are missing.
+			{title: "Worker Initialization", starts: []string{"Waiting for init message", "Initializing a V1 LLM engine",
+				" in world size "}, ends: []string{"Starting to load model"}},
 			{title: "Model Loading", starts: []string{"Starting to load model"},
 				ends: []string{"Model loading took", "Loading weights took"}},
 			{title: "Pytorch Compilation", starts: []string{"Start compiling function", "torch/_dynamo",
@@ -46,7 +48,7 @@ var servers = []wordings{
 						ends: []string{"torch.compile takes", "torch.compile took"}},
 				}},
 			{title: "CUDA Graph Capture", starts: []string{"torch.compile takes", "torch.compile took"},
-				ends: []string{"init engine"}},
+				ends: []string{"init engine"}, instead: []string{"Graph capturing finished"}},
 			{title: "API Server Starts", starts: []string{"Starting vLLM API server", "Starting vLLM server"},
 				ends: []string{"Route: /metrics", "Application startup complete"}},
 		},

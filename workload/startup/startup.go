@@ -196,7 +196,8 @@ func containsAny(text string, marks []string) bool {
 // marked reports whether a line starts or ends a category.
 func marked(text string, list []category) bool {
 	return slices.ContainsFunc(list, func(c category) bool {
-		return containsAny(text, c.starts) || containsAny(text, c.ends) || marked(text, c.below)
+		return containsAny(text, c.starts) || containsAny(text, c.ends) || containsAny(text, c.instead) ||
+			marked(text, c.below)
 	})
 }
 
@@ -472,9 +473,14 @@ func (c *category) spans(lines []line) (found []span) {
 		if first < 0 {
 			return found
 		}
-		n := slices.IndexFunc(lines[first:], func(l line) bool {
-			return !l.at.Before(lines[first].at) && containsAny(l.text, c.ends)
-		})
+		n := -1
+		for _, ends := range [][]string{c.ends, c.instead} {
+			if n < 0 {
+				n = slices.IndexFunc(lines[first:], func(l line) bool {
+					return !l.at.Before(lines[first].at) && containsAny(l.text, ends)
+				})
+			}
+		}
 		if n < 0 {
 			return found
 		}

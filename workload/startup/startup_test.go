@@ -100,6 +100,35 @@ func TestText(t *testing.T) {
 	require.Equal(t, []any{"p server", 41.0}, []any{engine["name"], engine["pod_start"]})
 }
 
+// With several ranks each worker is a process of its own, whose start has all its parts. Containers may put a time and
+// a bar before each line.
+func TestRanksOfVLLM(t *testing.T) {
+	r, err := parse(strings.ReplaceAll(`
+(APIServer pid=1) INFO 10-21 09:11:10 [utils.py:233] non-default args: {'model': 'm', 'tensor_parallel_size': 2}
+(EngineCore_DP0 pid=2) INFO 10-21 09:11:30 [core.py:644] Waiting for init message from front-end.
+(EngineCore_DP0 pid=2) (Worker_TP0 pid=3) INFO 10-21 09:11:35 [parallel_state.py:1206] rank 0 in world size 2 is assigned
+(EngineCore_DP0 pid=2) (Worker_TP0 pid=3) INFO 10-21 09:11:40 [runner.py:2602] Starting to load model m...
+(EngineCore_DP0 pid=2) (Worker_TP0 pid=3) INFO 10-21 09:11:46 [runner.py:2653] Model loading took 61 GiB and 5.5 seconds
+(EngineCore_DP0 pid=2) (Worker_TP0 pid=3) INFO 10-21 09:11:46 [backends.py:548] Using cache directory: /x
+(EngineCore_DP0 pid=2) (Worker_TP0 pid=3) INFO 10-21 09:11:53 [backends.py:559] Dynamo bytecode transform time: 4.42 s
+(EngineCore_DP0 pid=2) (Worker_TP0 pid=3) INFO 10-21 09:11:56 [monitor.py:34] torch.compile takes 7.14 s in total
+(EngineCore_DP0 pid=2) (Worker_TP0 pid=3) INFO 10-21 09:12:04 [runner.py:3480] Graph capturing finished in 7 secs
+(EngineCore_DP0 pid=2) INFO 10-21 09:12:04 [core.py:210] init engine (profile, warmup model) took 25.99 seconds
+(APIServer pid=1) INFO 10-21 09:12:14 [launcher.py:34] Available routes are:`, "\n(", "\n2026-10-21 11:00:00.000 | ("),
+		Options{Start: time.Date(2026, 10, 21, 9, 0, 0, 0, time.UTC)})
+	require.NoError(t, err)
+	require.Equal(t, []float64{25.99, 7.14, 4.42, 61, 5.5},
+		[]float64{r.Engine.InitEngine, r.Engine.Compile, r.Engine.Dynamo, r.Engine.Load.Size, r.Engine.Load.Time})
+	titles := map[string][]string{}
+	for _, p := range r.Processes {
+		for _, c := range p.Categories {
+			titles[p.Name] = append(titles[p.Name], c.Title)
+		}
+	}
+	require.Equal(t, map[string][]string{"Worker_TP0": {"Worker Initialization", "Model Loading", "Pytorch Compilation",
+		"CUDA Graph Capture"}}, titles)
+}
+
 func TestSGLang(t *testing.T) {
 	r, err := parse(`[2026-05-01 10:00:00] server_args=ServerArgs(model_path='org/s', load_format='auto')
 [2026-05-01 10:00:05 TP0] Init torch distributed begin.
