@@ -131,11 +131,20 @@ func (f *aiperfFile) translate(t *translation) {
 	f.data(t)
 }
 
+// isSchedule reports whether requests are sent at the times of their file. aiperf does so for traces with times, unless
+// the file forbids it or sets a rate.
+func (f *aiperfFile) isSchedule() bool {
+	return f.Schedule || f.Custom == "mooncake_trace" && !f.Unbound && f.Rate == 0 && f.UserRate == 0
+}
+
+// entries is how many different sessions the data have; aiperf repeats them (flags/_converter_dataset.py of 0.13.0).
+func (f *aiperfFile) entries() int { return cmp.Or(f.Rows, f.Talks, f.Requests, 100) }
+
 func (f *aiperfFile) load(t *translation) {
 	s := f.stage(f.Rate, f.Users, f.Mode, f.RateRamp, f.UserRamp)
 	s.Requests, s.Duration = f.Requests, seconds(f.Duration)
 	switch {
-	case f.Schedule:
+	case f.isSchedule():
 		s = profile.Stage{Arrival: profile.Trace, Requests: s.Requests, Duration: s.Duration, Concurrency: f.Users}
 		t.Load.Trace = &profile.TraceFile{Path: f.File, Format: "mooncake"}
 	case f.UserRate > 0: // users take turns
@@ -149,7 +158,14 @@ func (f *aiperfFile) load(t *translation) {
 		const soon = 1e-3 // seconds; 0 means right after sending
 		t.Load.Leave = &profile.Leave{Share: f.Cancel / 100, After: profile.FixedAt(max(f.CancelIn, soon))}
 	}
-	if s.Requests == 0 && s.Duration == 0 && s.Arrival != profile.Trace {
+	bounded := s.Requests > 0 || s.Duration > 0 || s.Arrival == profile.Trace
+	if !bounded && f.Talks > 0 { // so many sessions, with all their turns
+		s.Requests, bounded = f.Talks*max(1, f.Turns), true
+		if f.TurnsDev > 0 {
+			t.notes.add("conversation-num: %d requests, which is the mean of so many sessions", s.Requests)
+		}
+	}
+	if !bounded {
 		s.Requests = max(10, 2*f.Users) // aiperf's default
 	}
 	if f.Warmups > 0 || f.WarmupTime > 0 {
@@ -191,7 +207,7 @@ func (f *aiperfFile) data(t *translation) {
 	length := func(mean *int, deviation float64, otherwise int) *profile.Distribution {
 		return around(float64(or(mean, otherwise)), deviation)
 	}
-	t.Data = profile.Data{Kind: profile.Synthetic, Input: length(f.ISL, f.ISLDev, 550), Rows: f.Rows}
+	t.Data = profile.Data{Kind: profile.Synthetic, Input: length(f.ISL, f.ISLDev, 550), Rows: f.entries()}
 	if t.API.Kind == "rerank" {
 		t.Data.Input = length(f.Query, f.QueryDev, 550)
 		t.Data.Passages = &profile.Passages{Count: or(f.Passages, 1), Tokens: length(f.Passage, f.PassDev, 550)}
@@ -216,7 +232,7 @@ func (f *aiperfFile) data(t *translation) {
 	case f.Custom == "mooncake_trace":
 		t.Data = profile.Data{Kind: profile.TraceLengths, Trace: &profile.TraceFile{Path: f.File, Format: "mooncake"}}
 	case f.File != "":
-		t.Data = profile.Data{Kind: profile.Prompts, Path: f.File, Format: "jsonl", Output: t.Data.Output,
+		t.Data = profile.Data{Kind: profile.Prompts, Path: f.File, Format: "jsonl", Output: t.Data.Output, Rows: f.Rows,
 			Shuffle: f.Custom == "random_pool"}
 		if f.Custom == "multi_turn" {
 			t.fail("custom-dataset-type", "files of conversations cannot be read; convert them to ShareGPT's form")
@@ -226,8 +242,8 @@ func (f *aiperfFile) data(t *translation) {
 
 // conversations translates sessions of several turns, and system prompts, which belong to sessions.
 func (f *aiperfFile) conversations(t *translation) {
-	t.Data.Kind = profile.Conversations
-	t.Data.Turns = &profile.Turns{Conversations: max(1, f.Talks, f.Users),
+	t.Data.Kind, t.Data.Rows = profile.Conversations, 0
+	t.Data.Turns = &profile.Turns{Conversations: f.entries(),
 		Count: around(float64(max(1, f.Turns)), f.TurnsDev), SharedSystem: f.System}
 	if f.UserRate > 0 {
 		t.Data.Turns.Conversations = max(1, f.RateUsers)

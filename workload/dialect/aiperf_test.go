@@ -121,3 +121,36 @@ func TestNewerKeysOfOtherTools(t *testing.T) {
 	p = translated(t, "fmperf", "model_name: m\nqps_values: 1\nscenarios: long-long\n")
 	require.NotContains(t, strings.Join(p.Source.Notes, ""), "scenarios")
 }
+
+// A number of sessions bounds a run of aiperf that has no other bound, with all their turns; a trace is sent at its
+// times unless its file forbids it; and the data have as many different sessions as the file names, or else 100.
+func TestBoundsOfAIPerf(t *testing.T) {
+	const trace = "input-file: f.jsonl\ncustom-dataset-type: mooncake_trace\n"
+	for text, want := range map[string]struct {
+		arrival  profile.Arrival
+		requests int
+		entries  int
+	}{
+		"concurrency: 4\nnum-sessions: 20\nsession-turns-mean: 3\n":                          {profile.Closed, 60, 20},
+		"concurrency: 4\nnum-sessions: 20\n":                                                 {profile.Closed, 20, 20},
+		"concurrency: 4\nnum-sessions: 20\nsession-turns-mean: 3\nsession-turns-stddev: 1\n": {profile.Closed, 60, 20},
+		"concurrency: 4\nnum-sessions: 20\nrequest-count: 30\n":                              {profile.Closed, 30, 20},
+		"concurrency: 4\nrequest-count: 30\nsession-turns-mean: 3\n":                         {profile.Closed, 30, 30},
+		"request-rate: 4\nbenchmark-duration: 9\nsession-turns-mean: 3\n":                    {profile.Poisson, 0, 100},
+		"concurrency: 4\nrequest-count: 30\nnum-dataset-entries: 7\n":                        {profile.Closed, 30, 7},
+		trace: {profile.Trace, 0, 0},
+		trace + "no-fixed-schedule: true\nrequest-count: 5\n": {profile.Closed, 5, 0},
+		trace + "request-rate: 3\nrequest-count: 5\n":         {profile.Poisson, 5, 0},
+	} {
+		p := translated(t, "aiperf", "url: http://h:1\nmodel: m\nosl: 5\n"+text)
+		require.Equal(t, []any{want.arrival, want.requests},
+			[]any{p.Load.Stages[0].Arrival, p.Load.Stages[0].Requests}, text)
+		entries := p.Data.Rows
+		if p.Data.Turns != nil {
+			require.Zero(t, entries)
+			entries = p.Data.Turns.Conversations
+		}
+		require.Equal(t, want.entries, entries, text)
+		require.Equal(t, strings.Contains(text, "stddev"), len(p.Source.Notes) > 0, text)
+	}
+}

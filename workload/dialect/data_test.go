@@ -52,21 +52,21 @@ func TestDataOfAIPerf(t *testing.T) {
 		return &profile.Distribution{Kind: "normal", Mean: mean, StdDev: deviation, Min: 1}
 	}
 	for text, want := range map[string]profile.Data{
-		"": {Kind: profile.Synthetic, Input: profile.FixedAt(550), Output: profile.FixedAt(128)},
-		"isl: 9\nisl-stddev: 3\nosl: 8\nosl-stddev: 2\n": {Kind: profile.Synthetic, Input: normal(9, 3),
+		"": {Kind: profile.Synthetic, Rows: 100, Input: profile.FixedAt(550), Output: profile.FixedAt(128)},
+		"isl: 9\nisl-stddev: 3\nosl: 8\nosl-stddev: 2\n": {Kind: profile.Synthetic, Rows: 100, Input: normal(9, 3),
 			Output: normal(8, 2)},
-		"prefix-prompt-length: 64\n": {Kind: profile.Synthetic, Input: profile.FixedAt(550), Output: profile.FixedAt(128),
-			Buckets: []profile.Bucket{{Weight: 1, Count: 1, Tokens: 64}}},
-		"prefix-prompt-length: 64\nnum-prefix-prompts: 5\n": {Kind: profile.Synthetic, Input: profile.FixedAt(550),
+		"prefix-prompt-length: 64\n": {Kind: profile.Synthetic, Rows: 100, Input: profile.FixedAt(550),
+			Output: profile.FixedAt(128), Buckets: []profile.Bucket{{Weight: 1, Count: 1, Tokens: 64}}},
+		"prefix-prompt-length: 64\nnum-prefix-prompts: 5\n": {Kind: profile.Synthetic, Rows: 100, Input: profile.FixedAt(550),
 			Output: profile.FixedAt(128), Buckets: []profile.Bucket{{Weight: 1, Count: 5, Tokens: 64}}},
-		"conversation-turn-mean: 1\n": {Kind: profile.Synthetic, Input: profile.FixedAt(550),
+		"conversation-turn-mean: 1\n": {Kind: profile.Synthetic, Rows: 100, Input: profile.FixedAt(550),
 			Output: profile.FixedAt(128)},
 		"conversation-turn-mean: 2\nconversation-num: 4\nconversation-turn-delay-mean: 500\n": {
 			Kind: profile.Conversations, Input: profile.FixedAt(550), Output: profile.FixedAt(128),
 			Turns: &profile.Turns{Conversations: 4, Count: profile.FixedAt(2), ToolLatency: profile.FixedAt(.5)}},
 		"conversation-turn-mean: 3\nconversation-turn-stddev: 1\nconcurrency: 6\n": {Kind: profile.Conversations,
 			Input: profile.FixedAt(550), Output: profile.FixedAt(128),
-			Turns: &profile.Turns{Conversations: 6, Count: normal(3, 1)}},
+			Turns: &profile.Turns{Conversations: 100, Count: normal(3, 1)}},
 		"public-dataset: sharegpt\n":                                 {Kind: profile.ShareGPT, Path: shareGPTFile},
 		"input-file: f.jsonl\ncustom-dataset-type: mooncake_trace\n": {Kind: profile.TraceLengths, Trace: trace},
 		"input-file: f.jsonl\n": {Kind: profile.Prompts, Path: "f.jsonl", Format: "jsonl",
@@ -104,8 +104,8 @@ func TestDataOfGuideLLM(t *testing.T) {
 		"{kind: mooncake, path: t}": {Kind: profile.TraceLengths, Trace: mooncake},
 		"{kind: trace_synthetic, path: t}": {Kind: profile.TraceLengths,
 			Trace: &profile.TraceFile{Path: "t", Format: "jsonl"}},
-		"{kind: json_file, path: t}":   {Kind: profile.Prompts, Path: "t"},
-		"{kind: huggingface, path: t}": {Kind: profile.Prompts, Path: "t"},
+		"{kind: json_file, path: t}":   {Kind: profile.Prompts, Path: "t", Restart: true},
+		"{kind: huggingface, path: t}": {Kind: profile.Prompts, Path: "t", Restart: true},
 		"{kind: synthetic_image}": {Kind: profile.Fixed, Text: "Describe the image.", Images: &profile.Images{
 			Count: profile.FixedAt(1), Format: "png", Resolutions: []profile.Resolution{{Width: 512, Height: 512}}}},
 		"{kind: synthetic_image, width: 64, height: 32, images: 2, format: jpeg}": {Kind: profile.Fixed,
@@ -121,7 +121,7 @@ func TestDataOfGuideLLM(t *testing.T) {
 			"prefix_tokens: 6, prefix_count: 2}": {
 			Kind: profile.Conversations, Input: profile.FixedAt(7), Output: profile.FixedAt(3),
 			Buckets: []profile.Bucket{{Weight: 100, Count: 2, Tokens: 6}},
-			Turns: &profile.Turns{Conversations: 3, Count: profile.FixedAt(2), FirstInput: profile.FixedAt(8),
+			Turns: &profile.Turns{Conversations: 3, Fresh: true, Count: profile.FixedAt(2), FirstInput: profile.FixedAt(8),
 				ToolLatency: profile.FixedAt(4)}},
 	} {
 		p := translated(t, "guidellm", head+"  - "+text+"\n")

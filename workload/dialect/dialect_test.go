@@ -173,9 +173,9 @@ func TestGuideLLM(t *testing.T) {
 	p, err := parse("guidellm", specText)
 	require.NoError(t, err)
 	require.Equal(t, []profile.Stage{
-		{Arrival: profile.Closed, Concurrency: 300, Duration: 10 * time.Minute,
+		{Arrival: profile.Closed, Concurrency: 300, Duration: 10 * time.Minute, Requests: 500,
 			Ramp: &profile.Ramp{Shape: "linear", Over: 4 * time.Second}},
-		{Arrival: profile.Closed, Concurrency: 100, Duration: time.Minute,
+		{Arrival: profile.Closed, Concurrency: 100, Duration: time.Minute, Requests: 500,
 			Ramp: &profile.Ramp{Shape: "linear", Over: 4 * time.Second}},
 	}, p.Load.Stages)
 	require.Equal(t, profile.Window{Share: 0.1}, p.Load.Warmup)
@@ -214,7 +214,7 @@ func TestVLLM(t *testing.T) {
 	require.Equal(t, profile.API{Kind: "chat", Stream: true, IgnoreEOS: true, Endpoint: "http://127.0.0.1:8000",
 		Model: "org/model", Headers: map[string]string{"X-A": "b"}, Extra: map[string]any{"temperature": 0.5}}, p.API)
 	require.Equal(t, []profile.Stage{
-		{Name: "warm-up", Arrival: profile.Closed, Concurrency: 1, Requests: 3, Warmup: true},
+		{Name: "warm-up", Arrival: profile.Burst, Concurrency: 32, Requests: 3, Warmup: true},
 		{Arrival: profile.Poisson, Rate: 20, Requests: 500, Concurrency: 32, Rescale: true}}, p.Load.Stages)
 	require.Equal(t, profile.Data{Kind: profile.Prompts, Format: "sonnet", Path: "sonnet.txt", Shuffle: true, Prefix: 6144,
 		Input: profile.FixedAt(8192), Output: profile.FixedAt(150)}, p.Data)

@@ -59,7 +59,7 @@ func (f *fmperfFile) translate(t *translation) {
 	}
 	t.Data = profile.Data{Kind: profile.Conversations, Input: profile.FixedAt(question), Output: answer,
 		Turns: &profile.Turns{
-			Conversations: or(f.Users, 1), Count: fixed(f.Rounds, 1), SharedSystem: or(f.System, system),
+			Conversations: or(f.Users, 1), Fresh: true, Count: fixed(f.Rounds, 1), SharedSystem: or(f.System, system),
 			System: fixed(f.History, history),
 		}}
 	if or(f.History, history) == 0 {

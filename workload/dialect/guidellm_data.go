@@ -79,7 +79,12 @@ func sampled(mean, deviation float64, low, high *float64, least float64) *profil
 
 // data translates the data sets. Several of them become columns of one: images beside texts.
 func (s *glSpec) data(t *translation) {
-	t.Data = profile.Data{Rows: max(0, s.Loader.Samples), Shuffle: s.Loader.Shuffle}
+	t.Data = profile.Data{Rows: max(0, s.Loader.Samples), Shuffle: s.Loader.Shuffle, Restart: s.Loader.Samples > 0}
+	for i := range t.Load.Stages { // a benchmark ends with its last sample, and the next one begins with the first
+		if one := &t.Load.Stages[i]; t.Data.Rows > 0 && (one.Requests == 0 || one.Requests > t.Data.Rows) {
+			one.Requests = t.Data.Rows
+		}
+	}
 	for i := range s.Data {
 		d := &s.Data[i]
 		switch d.Kind {
@@ -97,7 +102,7 @@ func (s *glSpec) data(t *translation) {
 			t.Data.Kind, t.Data.Format, t.Data.Path = profile.Recorded, "weka", d.Path
 			t.Data.Sessions = &profile.SessionFiles{}
 		default:
-			t.Data.Kind, t.Data.Path = profile.Prompts, d.Path
+			t.Data.Kind, t.Data.Path, t.Data.Restart = profile.Prompts, d.Path, true
 			if d.Kind == "huggingface" {
 				t.notes.add("data.path: nothing is downloaded; put the data set at %s (`mlperf-go dataset get`)", d.Path)
 			}
@@ -134,7 +139,7 @@ func (d *glData) synthetic(t *translation) {
 		users = 512 // open loads have no number of users; guidellm's default limit of requests in flight
 	}
 	t.Data.Turns = &profile.Turns{
-		Conversations: users, Count: profile.FixedAt(float64(d.Turns)),
+		Conversations: users, Fresh: true, Count: profile.FixedAt(float64(d.Turns)),
 		FirstInput: sampled(d.First, d.FirstDev, d.FirstMin, d.FirstMax, 1),
 	}
 	if d.Delay > 0 { // guidellm reads the bounds of a delay only with its mean

@@ -19,6 +19,9 @@ func TestDataOfVLLM(t *testing.T) {
 	template.Template = true
 	inOrder := prompts("text", "f", nil)
 	inOrder.Shuffle = false
+	between := func(low, high float64) *profile.Distribution {
+		return &profile.Distribution{Kind: "uniform", Min: low, Max: high}
+	}
 	groups := func(count, users int, system, question float64) *profile.Groups {
 		return &profile.Groups{Count: count, Users: users, System: profile.FixedAt(system),
 			Question: profile.FixedAt(question)}
@@ -34,12 +37,13 @@ func TestDataOfVLLM(t *testing.T) {
 			Output: &profile.Distribution{Kind: "uniform", Min: 1, Max: 2}},
 		"dataset-name: prefix_repetition\n": {Kind: profile.SharedPrefix, Output: profile.FixedAt(128),
 			Groups: groups(10, 100, 256, 256)},
-		"dataset-name: prefix_repetition\nnum-prompts: 7\nprefix-repetition-num-prefixes: 9\n" +
+		"dataset-name: prefix_repetition\nnum-prompts: 19\nprefix-repetition-num-prefixes: 9\n" +
 			"prefix-repetition-prefix-len: 3\nprefix-repetition-suffix-len: 4\nprefix-repetition-output-len: 5\n": {
-			Kind: profile.SharedPrefix, Output: profile.FixedAt(5), Groups: groups(9, 1, 3, 4)},
-		"dataset-name: sharegpt\n": {Kind: profile.ShareGPT, Path: shareGPTFile, Shuffle: true},
+			Kind: profile.SharedPrefix, Output: profile.FixedAt(5), Groups: groups(9, 2, 3, 4)},
+		"dataset-name: sharegpt\n": {Kind: profile.ShareGPT, Path: shareGPTFile, Shuffle: true, MaxTotal: 2048,
+			Input: between(4, 1024), Output: between(4, 2048)},
 		"dataset-name: sharegpt\ndataset-path: f\nsharegpt-output-len: 1\n": {Kind: profile.ShareGPT, Path: "f",
-			Shuffle: true, Output: profile.FixedAt(1)},
+			Shuffle: true, MaxTotal: 2048, Input: between(4, 1024), Output: profile.FixedAt(1)},
 		"dataset-name: sonnet\n": {Kind: profile.Prompts, Format: "sonnet", Path: "sonnet.txt", Shuffle: true, Prefix: 200,
 			Input: profile.FixedAt(550), Output: profile.FixedAt(150)},
 		"dataset-name: burstgpt\ndataset-path: f\n": {Kind: profile.TraceLengths,
@@ -162,7 +166,7 @@ func TestOlderFormOfGuideLLM(t *testing.T) {
 		p := translated(t, "guidellm", "target: http://h:1\nprofile: constant\nrate: [2, 3]\nmax_seconds: 1\n"+
 			"max_requests: 4\n"+
 			"max_errors: 1\nrandom_seed: 6\nprocessor: tok\nrequest_type: text_completions\ndata: "+data+"\n")
-		require.Equal(t, profile.Data{Kind: profile.Synthetic, Rows: 7, Input: profile.FixedAt(9),
+		require.Equal(t, profile.Data{Kind: profile.Synthetic, Rows: 7, Restart: true, Input: profile.FixedAt(9),
 			Output: profile.FixedAt(5)}, p.Data, data)
 		require.Equal(t, []profile.Stage{{Arrival: profile.Constant, Rate: 2, Requests: 4, Duration: time.Second},
 			{Arrival: profile.Constant, Rate: 3, Requests: 4, Duration: time.Second}}, p.Load.Stages)
@@ -173,7 +177,7 @@ func TestOlderFormOfGuideLLM(t *testing.T) {
 	_, err := parse("guidellm", "target: http://h:1\nprofile: synchronous\ndata: prompt_tokens=9,samples=many\n")
 	require.ErrorContains(t, err, `samples: expected a whole number, not "many"`)
 	p := translated(t, "guidellm", "target: http://h:1\nprofile: synchronous\nmax_requests: 4\ndata: f.jsonl\n")
-	require.Equal(t, profile.Data{Kind: profile.Prompts, Path: "f.jsonl"}, p.Data)
+	require.Equal(t, profile.Data{Kind: profile.Prompts, Path: "f.jsonl", Restart: true}, p.Data)
 }
 
 func TestLoadsOfInferencePerf(t *testing.T) {
@@ -286,4 +290,13 @@ func TestResolutions(t *testing.T) {
 		_, ok := resolution(bad)
 		require.False(t, ok, "%v", bad)
 	}
+}
+
+// Every prefix of vllm's prefix_repetition has as many prompts, so that fewer may be sent than the file sets.
+func TestRequestsOfPrefixes(t *testing.T) {
+	const head = "model: m\nbase-url: http://h:1\ndataset-name: prefix_repetition\n"
+	require.Equal(t, 20, translated(t, "vllm-benchmark", head+"num-prompts: 29\n").Load.Stages[0].Requests)
+	require.Equal(t, 30, translated(t, "vllm-benchmark", head+"num-prompts: 30\n").Load.Stages[0].Requests)
+	_, err := parse("vllm-benchmark", head+"num-prompts: 9\n")
+	require.ErrorContains(t, err, "num-prompts: vllm needs at least one for each of the 10 prefixes")
 }

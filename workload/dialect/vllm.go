@@ -306,7 +306,7 @@ func (f *vllmFile) load(t *translation) {
 	}
 	if f.Warmups > 0 {
 		t.Load.Stages = append(t.Load.Stages,
-			profile.Stage{Name: "warm-up", Arrival: profile.Closed, Concurrency: 1, Requests: f.Warmups, Warmup: true})
+			profile.Stage{Name: "warm-up", Arrival: profile.Burst, Concurrency: f.Users, Requests: f.Warmups, Warmup: true})
 	}
 	t.Load.Stages = append(t.Load.Stages, s)
 }
@@ -350,11 +350,18 @@ func (f *vllmFile) data(t *translation) {
 		f.random(t)
 	case "prefix_repetition":
 		groups := or(f.RepeatNumber, 10)
+		last := &t.Load.Stages[len(t.Load.Stages)-1]
+		if last.Requests < groups {
+			t.fail("num-prompts", "vllm needs at least one for each of the %d prefixes", groups)
+		}
+		last.Requests -= last.Requests % groups // as many for each prefix
 		t.Data = profile.Data{Kind: profile.SharedPrefix, Output: fixed(f.RepeatOutput, 128), Groups: &profile.Groups{
 			Count: groups, Users: max(1, or(f.NumPrompts, 1000)/groups), System: fixed(f.RepeatPrefix, 256),
 			Question: fixed(f.RepeatSuffix, 256)}}
 	case "sharegpt":
-		t.Data.Kind = profile.ShareGPT
+		t.Data.Kind, t.Data.MaxTotal = profile.ShareGPT, 2048 // vllm/benchmarks/datasets: is_valid_sequence
+		t.Data.Input = &profile.Distribution{Kind: "uniform", Min: 4, Max: 1024}
+		t.Data.Output = &profile.Distribution{Kind: "uniform", Min: 4, Max: 2048}
 		if f.ShareGPTOutput > 0 {
 			t.Data.Output = fixed(&f.ShareGPTOutput, 0)
 		}

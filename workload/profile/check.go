@@ -334,6 +334,9 @@ func (d *Data) check(wrong errorf, generates bool) error {
 			return wrong("data."+only.key, "only data of kind %s has %s; remove it", only.kind, only.key)
 		}
 	}
+	if d.MaxTotal > 0 && d.Kind != ShareGPT {
+		return wrong("data.max_total", "only data of kind %s has it; remove it", ShareGPT)
+	}
 	if d.Category != "" && d.Kind != Prompts {
 		return wrong("data.category", "only data of kind %s has categories; remove it", Prompts)
 	}

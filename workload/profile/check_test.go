@@ -202,8 +202,8 @@ func TestCategoriesNeedAFile(t *testing.T) {
 	requireKey(t, "data.category", d.check(keyed, true), d)
 }
 
-// Only data with turns can send them in turn.
-func TestOnlyConversationsRotate(t *testing.T) {
+// Only data with turns can send them in turn, and only recorded chats have a longest length.
+func TestKeysOfOneKindOfData(t *testing.T) {
 	for _, c := range []struct {
 		d   Data
 		key string
@@ -212,6 +212,8 @@ func TestOnlyConversationsRotate(t *testing.T) {
 		{Data{Groups: &Groups{MultiTurn: true}, Kind: SharedPrefix, Rotate: true, Output: FixedAt(1)}, ""},
 		{Data{Groups: &Groups{}, Kind: SharedPrefix, Rotate: true, Output: FixedAt(1)}, "data.rotate"},
 		{Data{Text: "a", Kind: Fixed, Rotate: true}, "data.rotate"},
+		{Data{Text: "a", Kind: Fixed, MaxTotal: 1}, "data.max_total"},
+		{Data{Path: "a", Kind: ShareGPT, MaxTotal: 1}, ""},
 	} {
 		requireKey(t, c.key, c.d.check(keyed, true), c.d)
 	}

@@ -49,6 +49,7 @@ type Data struct {
 	Text     string        `yaml:"text,omitempty" doc:"prompt of kind fixed"`
 	Input    *Distribution `yaml:"input,omitempty" doc:"tokens of a prompt"`
 	Output   *Distribution `yaml:"output,omitempty" doc:"tokens of an answer; absent: as in the data"`
+	MaxTotal int           `yaml:"max_total,omitempty" is:">=0" doc:"of kind sharegpt: tokens of both at most"`
 	Prefix   int           `yaml:"prefix,omitempty" is:">=0" doc:"tokens at the start of every prompt that are equal"`
 	Template bool          `yaml:"chat_template,omitempty" doc:"put prompts into the tokenizer's chat template"`
 	Corpus   string        `yaml:"corpus,omitempty" doc:"text file for kind synthetic; empty: the built-in one"`
@@ -86,6 +87,7 @@ type Bucket struct {
 // Turns is a population of conversations. Data.Input and Data.Output are the tokens of one turn.
 type Turns struct {
 	Conversations int           `yaml:"conversations" is:">=1" need:"yes" doc:"a finished one starts again"`
+	Fresh         bool          `yaml:"fresh,omitempty" doc:"instead another begins, whose texts are new"`
 	Count         *Distribution `yaml:"count" need:"yes" doc:"turns of a conversation"`
 	SharedSystem  int           `yaml:"shared_system,omitempty" is:">=0" doc:"tokens of a system prompt for all"`
 	System        *Distribution `yaml:"system,omitempty" doc:"tokens of each conversation's own system prompt"`

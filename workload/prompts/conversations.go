@@ -7,7 +7,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 )
 
-// conversations is a population of synthetic conversations. A finished one starts again.
+// conversations is a population of synthetic conversations. A finished one starts again, or another one if they are
+// fresh.
 type conversations struct {
 	p      *profile.Profile
 	w      *writer
@@ -27,6 +28,14 @@ func newConversations(p *profile.Profile, o Options) (Source, error) {
 
 func (c *conversations) Sessions() int      { return c.p.Data.Turns.Conversations }
 func (c *conversations) Conversations() int { return c.p.Data.Turns.Conversations }
+
+// number returns the conversation of a session.
+func (c *conversations) number(session int) int {
+	if c.p.Data.Turns.Fresh {
+		return session
+	}
+	return session % c.Sessions()
+}
 
 // turn contains the lengths of one turn in tokens, and the time before it, or with rotation after it.
 type turn struct {
@@ -73,7 +82,7 @@ func (c *conversations) opening(session, system int) int {
 }
 
 func (c *conversations) Calls(session int) ([]Call, error) {
-	turns, _ := c.turns(session % c.Sessions())
+	turns, _ := c.turns(c.number(session))
 	calls := chain(len(turns))
 	for i := range calls {
 		calls[i].Delay = turns[i].delay
@@ -83,7 +92,7 @@ func (c *conversations) Calls(session int) ([]Call, error) {
 
 func (c *conversations) Request(session, call int, r *Request) error {
 	r.Reset()
-	session %= c.Sessions()
+	session = c.number(session)
 	turns, system := c.turns(session)
 	one := turns[call]
 	r.Text = c.w.text(source(c.p.Seed, textStream+uint64(call)<<32, session), one.input)

@@ -129,14 +129,16 @@ func keeper(d *profile.Data, t *tokenizer.Tokenizer) func(*entry) bool {
 	if d.Kind != profile.ShareGPT || t == nil {
 		return func(*entry) bool { return true }
 	}
-	within := func(b *profile.Distribution, text string) bool {
-		if b == nil || b.Kind != "uniform" {
-			return true
-		}
-		n := float64(len(t.Encode(text, false)))
-		return n >= b.Min && (b.Max == 0 || n <= b.Max)
+	within := func(b *profile.Distribution, n float64) bool {
+		return b == nil || b.Kind != "uniform" || n >= b.Min && (b.Max == 0 || n <= b.Max)
 	}
-	return func(e *entry) bool { return within(d.Input, e.prompt) && within(d.Output, e.answer) }
+	return func(e *entry) bool {
+		in, out := float64(len(t.Encode(e.prompt, false))), 0.0
+		if out = float64(len(t.Encode(e.answer, false))); d.Output != nil && d.Output.Kind == "fixed" {
+			out = d.Output.Mean
+		}
+		return within(d.Input, in) && within(d.Output, out) && (d.MaxTotal == 0 || in+out <= float64(d.MaxTotal))
+	}
 }
 
 var errEnough = errors.New("enough rows")

@@ -22,7 +22,7 @@ func Outline(p *profile.Profile) func(session, most int) []Turn {
 }
 
 func (c *conversations) outline(session, most int) []Turn {
-	session %= c.Sessions()
+	session = c.number(session)
 	turns, system := c.turns(session)
 	list, context := make([]Turn, min(most, len(turns))), c.opening(session, system)
 	for i := range list {

@@ -1,6 +1,7 @@
 package prompts
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -61,5 +62,24 @@ func TestPausesOfConversations(t *testing.T) {
 		require.Len(t, turns, 3)
 		require.Equal(t, []time.Duration{want, 4 * time.Second, 4 * time.Second},
 			[]time.Duration{turns[0].delay, turns[1].delay, turns[2].delay})
+	}
+}
+
+// A finished conversation starts again with the same texts, unless the conversations are fresh.
+func TestFreshConversations(t *testing.T) {
+	for _, fresh := range []bool{false, true} {
+		p := with(profile.Conversations, func(p *profile.Profile) {
+			talking(p)
+			p.Data.Turns.Conversations, p.Data.Turns.Fresh = 3, fresh
+		})
+		s, err := newConversations(p, Options{})
+		require.NoError(t, err)
+		var first, again Request
+		require.NoError(t, s.Request(1, 0, &first))
+		require.NoError(t, s.Request(4, 0, &again))
+		require.Equal(t, fresh, first.Text != again.Text)
+		require.Equal(t, fresh, !reflect.DeepEqual(Outline(p)(1, 9), Outline(p)(4, 9)))
+		_, err = s.Calls(4)
+		require.NoError(t, err)
 	}
 }

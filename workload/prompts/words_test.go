@@ -76,6 +76,12 @@ func TestRowsOutsideOfTheBounds(t *testing.T) {
 		d.Kind = profile.Prompts
 		require.True(t, keeper(d, tok)(&row))
 	}
+	for most, want := range map[int]bool{0: true, 8: true, 7: false} {
+		d := &profile.Data{Kind: profile.ShareGPT, MaxTotal: most}
+		require.Equal(t, want, keeper(d, tok)(&row), most)
+		d.Output = profile.FixedAt(4) // in place of the recorded answer's five tokens
+		require.Equal(t, want || most == 7, keeper(d, tok)(&row), most)
+	}
 	list := &collector{d: &profile.Data{}, keep: func(e *entry) bool { return e.answer != "x" }, want: 2}
 	for i, e := range []entry{{prompt: "a"}, {prompt: "b", answer: "x"}, {answer: "y"}, {prompt: "c"}} {
 		require.Equal(t, i == 3, list.add(e) == errEnough)
