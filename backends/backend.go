@@ -179,8 +179,7 @@ type Outcome struct {
 	// ChoiceNS is the time of the first event of a stream that has a choice, such as one with the role and without text;
 	// 0: it came with the first token, or not at all.
 	ChoiceNS int64
-	// VisibleNS is the time of the first token that is part of the text, and not of reasoning; 0: unknown, or there
-	// was no such token.
+	// VisibleNS is the time of the first token that is not reasoning; 0: unknown, or there was no such token.
 	VisibleNS int64
 	// ReadableNS is the earliest time at which the bytes of the last token may have been readable; 0: unknown.
 	ReadableNS int64

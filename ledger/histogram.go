@@ -45,6 +45,9 @@ func middleOf(bucket int) int64 {
 // Record counts v once; a negative v counts as 0.
 func (h *Histogram) Record(v int64) { h.add(v, 1) }
 
+// RecordTimes counts a value several times.
+func (h *Histogram) RecordTimes(v, times int64) { h.add(v, times) }
+
 // RecordN counts n tokens that arrived together, gap ns after the previous token: one value of gap and n-1 zeros.
 func (h *Histogram) RecordN(gap int64, n int) {
 	if n <= 0 {

@@ -48,7 +48,12 @@ var aiperfMetrics = []aiperfMetric{
 		func(r *Request) (float64, bool) { return inverse(vllmTPOT(r)) }},
 	{"output_sequence_length", "Output Sequence Length", aiperfTokens, 1, outputTokens},
 	{"output_token_count", "Output Token Count", aiperfTokens, 1, func(r *Request) (float64, bool) {
-		return float64(r.OutputTokens), r.OutputTokens > 0
+		_, n := r.content()
+		return float64(n), n > 0
+	}},
+	{"reasoning_token_count", "Reasoning Token Count", aiperfTokens, 1, func(r *Request) (float64, bool) {
+		_, n := r.content()
+		return float64(r.OutputTokens - n), r.OutputTokens > n
 	}},
 	{"input_sequence_length", "Input Sequence Length", aiperfTokens, 1, func(r *Request) (float64, bool) {
 		return float64(r.InputTokens), r.InputTokens > 0
@@ -144,7 +149,11 @@ func aiperfRun(results map[string]aiperfResult, answered, failed []*Request) {
 		100*ratio(float64(len(failed)), float64(len(answered)+len(failed))))
 	one("total_isl", "Total Input Sequence Length", aiperfTokens, float64(input))
 	one("total_osl", "Total Output Sequence Length", aiperfTokens, float64(output))
-	one("total_output_tokens", "Total Output Tokens", aiperfTokens, float64(output))
+	_, content := perfTokens(answered)
+	one("total_output_tokens", "Total Output Tokens", aiperfTokens, float64(content))
+	if output > content {
+		one("total_reasoning_tokens", "Total Reasoning Tokens", aiperfTokens, float64(output-content))
+	}
 	if _, ok := results["usage_prompt_cache_read_tokens"]; ok {
 		cached := float64(cachedTokens(answered))
 		one("total_usage_prompt_cache_read_tokens", "Total Usage Prompt Cache Read Tokens", aiperfTokens, cached)

@@ -21,13 +21,14 @@ var vllmGoodputs = []goodputMetric{{"ttft", "ttft", firstToken}, {"tpot", "tpot"
 var perfGoodputs = []goodputMetric{{"ttft", "ttft", perfTTFT}, {"tpot", "tpot", perfTPOT}, {"itl", "itl", meanGap},
 	{"ntpot", "ntpot", perfNTPOT}, {"e2e", "request_latency", requestTime}}
 
-// meanGap returns the mean time between the events of a stream.
+// meanGap returns the mean time between the tokens of a stream.
 func meanGap(r *Request) (float64, bool) {
-	n := len(r.TokenNS)
+	at := perfTokenNS(r)
+	n := len(at)
 	if n < 2 {
 		return 0, false
 	}
-	return seconds(r.TokenNS[n-1]-r.TokenNS[0]) / float64(n-1), true
+	return seconds(at[n-1]-at[0]) / float64(n-1), true
 }
 
 // limited returns the metrics that have a limit with it, and the names of limits without a metric.
@@ -86,7 +87,8 @@ func perfGoodput(l *Log, answered []*Request) object {
 		}
 		if isGood {
 			good++
-			goodTokens += r.InputTokens + r.OutputTokens
+			_, n := r.content()
+			goodTokens += r.InputTokens + n
 		}
 	}
 	start, end := extent(answered)

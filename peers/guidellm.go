@@ -151,12 +151,9 @@ func guideFirst(of func(*Request) (float64, bool)) func([]*Request) distribution
 	}
 }
 
-// firstVisible returns the time to the first token that is not reasoning, which is the first one without reasoning.
+// firstVisible returns the time to the first token that is not reasoning.
 func firstVisible(r *Request) (float64, bool) {
-	if r.VisibleNS != 0 {
-		return seconds(r.VisibleNS - r.startNS()), true
-	}
-	return firstToken(r)
+	return seconds(r.VisibleNS - r.startNS()), r.VisibleNS != 0
 }
 
 // guideTPOT starts at the sending, so that it includes the first token, and is weighted by the number of tokens.

@@ -1,9 +1,6 @@
 package peers
 
-import (
-	"cmp"
-	"strconv"
-)
+import "strconv"
 
 // mostGuideRequests is how many requests of a group are listed: about 20 MB.
 const mostGuideRequests = 10_000
@@ -82,7 +79,7 @@ func guideInfo(r *Request, id string) object {
 	at := func(ns int64) any { return known(seconds(ns), ns != 0) }
 	return object{{"request_id", id}, {"status", status}, {"timings", object{{"targeted_start", at(r.DueNS)},
 		{"request_start", seconds(r.startNS())}, {"first_token_iteration", at(r.FirstTokenNS)},
-		{"first_output_token_iteration", at(cmp.Or(r.VisibleNS, r.FirstTokenNS))},
+		{"first_output_token_iteration", at(r.VisibleNS)},
 		{"last_token_iteration", at(r.LastTokenNS)}, {"token_iterations", r.events()}, {"request_end", seconds(r.endNS())},
 		{"resolve_end", seconds(r.endNS())}}}, {"error", failure}}
 }

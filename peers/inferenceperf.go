@@ -153,10 +153,13 @@ func (p *perf) load(requests []*Request, stage *Stage) object {
 }
 
 func (p *perf) successes(answered []*Request, duration float64) object {
-	input, output := tokens(answered)
+	input, output := perfTokens(answered)
 	var itl sample
 	if p.hasTokenTimes() {
-		itl = gaps(answered)
+		for _, r := range answered {
+			itl = append(itl, perfGaps(r)...)
+		}
+		slices.Sort(itl)
 	}
 	perS := func(n int) float64 { return ratio(float64(n), duration) }
 	none := func(keys ...string) object {
@@ -188,7 +191,7 @@ func (p *perf) successes(answered []*Request, duration float64) object {
 		// prompt_tokens.
 		{"prompt_len", p.stats(newSample(answered, inputTokens))},
 		{"prompt_tokens", p.promptTokens(answered)},
-		{"output_len", p.stats(newSample(answered, outputTokens))},
+		{"output_len", p.stats(newSample(answered, contentTokens))},
 		{"output_tokens", p.tokens(answered, outputTokens)},
 	}
 }
@@ -199,20 +202,59 @@ func inputTokens(r *Request) (float64, bool) { return float64(r.InputTokens), tr
 
 func outputTokens(r *Request) (float64, bool) { return float64(r.OutputTokens), true }
 
-// perfNTPOT counts an answer without tokens as 0.
-func perfNTPOT(r *Request) (float64, bool) {
-	return ratio(seconds(r.endNS()-r.startNS()), float64(r.OutputTokens)), true
+// contentTokens is the number of output tokens by inference-perf's own count: it counts the tokens of the text, which
+// has no reasoning (inference_perf/apis/chat.py). Its times of tokens are those of the text too.
+func contentTokens(r *Request) (float64, bool) {
+	_, n := r.content()
+	return float64(n), true
 }
 
-// perfTTFT omits answers in one event, which are not streams for inference-perf.
+func perfTokens(requests []*Request) (input, output int) {
+	for _, r := range requests {
+		_, n := r.content()
+		input, output = input+r.InputTokens, output+n
+	}
+	return input, output
+}
+
+// perfNTPOT counts an answer without tokens as 0.
+func perfNTPOT(r *Request) (float64, bool) {
+	_, n := r.content()
+	return ratio(seconds(r.endNS()-r.startNS()), float64(n)), true
+}
+
+// perfTTFT omits answers of one token, which are not streams for inference-perf.
 func perfTTFT(r *Request) (float64, bool) {
-	v, ok := firstToken(r)
-	return v, ok && r.events() > 1
+	first, n := r.content()
+	return seconds(first - r.startNS()), first != 0 && n > 1
 }
 
 func perfTPOT(r *Request) (float64, bool) {
-	v, ok := vllmTPOT(r)
-	return v, ok && r.events() > 1
+	first, n := r.content()
+	if first == 0 || n < 2 {
+		return 0, false
+	}
+	return seconds(r.lastNS()-first) / float64(n-1), true
+}
+
+// perfTokenNS returns the time of each token: those of an event have the same one, as with a tokenizer in
+// inference-perf's configuration.
+func perfTokenNS(r *Request) (list []int64) {
+	for i := r.reasoning(); i < len(r.TokenNS); i++ {
+		for range r.tokensOf(i) {
+			list = append(list, r.TokenNS[i])
+		}
+	}
+	return list
+}
+
+// perfGaps returns the times between tokens.
+func perfGaps(r *Request) []float64 {
+	list, at := []float64{}, perfTokenNS(r)
+	for i := 1; i < len(at); i++ {
+		list = append(list, seconds(at[i]-at[i-1]))
+	}
+	return list
 }
 
 // stats returns null for an empty sample.

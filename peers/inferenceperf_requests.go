@@ -22,14 +22,11 @@ func (p *perf) entry(r *Request) object {
 	text := object{{"text", object{{"input_tokens", r.InputTokens}}}, {"image", nil}, {"video", nil}, {"audio", nil}}
 	response := any(nil)
 	if r.ok() {
-		o := object{{"output_tokens", r.OutputTokens}, {"server_usage", perfUsage(r)}}
+		_, n := r.content()
+		o := object{{"output_tokens", n}, {"server_usage", perfUsage(r)}}
 		if r.TokenNS != nil {
-			times := make([]float64, len(r.TokenNS))
-			for i, at := range r.TokenNS {
-				times[i] = seconds(at)
-			}
-			o.add("chunk_times", times)
-			o.add("output_token_times", times)
+			o.add("chunk_times", allSeconds(r.TokenNS[r.reasoning():]))
+			o.add("output_token_times", allSeconds(perfTokenNS(r)))
 		}
 		response = o
 	}
@@ -46,6 +43,15 @@ func (p *perf) entry(r *Request) object {
 	}
 	o.add("error", perfError(r))
 	return o
+}
+
+// allSeconds converts times.
+func allSeconds(ns []int64) []float64 {
+	list := make([]float64, len(ns))
+	for i, at := range ns {
+		list[i] = seconds(at)
+	}
+	return list
 }
 
 // perfUsage returns the part of the server's usage that the log is known to have from it; null: the counts may be this
@@ -65,8 +71,9 @@ func perfComputed(r *Request) object {
 	ttft, hasFirst := perfTTFT(r)
 	tpot, hasTPOT := perfTPOT(r)
 	itl, hasGaps := meanGap(r)
+	_, n := r.content()
 	return object{{"request_latency", latency}, {"normalized_time_per_output_token", ntpot},
 		{"time_to_first_token", known(ttft, hasFirst)}, {"time_per_output_token", known(tpot, hasTPOT)},
-		{"inter_token_latency", known(itl, hasGaps)}, {"inter_token_latencies", gapsOf(r, 1)},
-		{"input_tokens", r.InputTokens}, {"output_tokens", r.OutputTokens}, {"ttft_slo_sec", nil}, {"tpot_slo_sec", nil}}
+		{"inter_token_latency", known(itl, hasGaps)}, {"inter_token_latencies", perfGaps(r)},
+		{"input_tokens", r.InputTokens}, {"output_tokens", n}, {"ttft_slo_sec", nil}, {"tpot_slo_sec", nil}}
 }

@@ -89,7 +89,7 @@ const noUserFacing = "no_user_facing"
 // sessionEntry returns a session as an item of the file of sessions.
 func (p *perf) sessionEntry(s *perfSession) object {
 	start, end := extent(s.requests)
-	input, output := tokens(s.requests)
+	input, output := perfTokens(s.requests)
 	cached, cacheable := cacheOf(s.requests)
 	o := object{{"session_id", s.name()}, {"stage_id", p.number(s.requests[0].Stage)}, {"file_path", ""},
 		{"start_time", seconds(start)}, {"end_time", seconds(end)}, {"duration_sec", seconds(end - start)},
@@ -193,11 +193,11 @@ func (p *perf) sessionStats(list []*perfSession, part *perfPart) object {
 			return float64(s.count((*Request).incomplete)), true
 		})},
 		{"total_input_tokens", values(func(s *perfSession) (float64, bool) {
-			n, _ := tokens(s.requests)
+			n, _ := perfTokens(s.requests)
 			return float64(n), true
 		})},
 		{"total_output_tokens", values(func(s *perfSession) (float64, bool) {
-			_, n := tokens(s.requests)
+			_, n := perfTokens(s.requests)
 			return float64(n), true
 		})},
 		{"total_cached_tokens", values(cache(func(cached, _ float64) float64 { return cached }))},

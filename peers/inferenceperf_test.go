@@ -75,7 +75,7 @@ func TestRequestsOfInferencePerf(t *testing.T) {
 	first := got["0/start_time"].(float64)
 	require.InDelta(t, .41, got["0/end_time"].(float64)-first, 1e-6)
 	require.InDelta(t, .4, got["0/info/response_metrics/output_token_times/3"].(float64)-first, 1e-6)
-	require.Nil(t, got["1/computed_metrics/time_to_first_token"], "one event is no stream")
+	require.Nil(t, got["1/computed_metrics/time_to_first_token"], "one token is no stream")
 	requireValues(t, got, "2/info", map[string]float64{"retries_attempted": 2,
 		"response_metrics/server_usage/prompt_tokens":                       30,
 		"response_metrics/server_usage/prompt_tokens_details/cached_tokens": 16})

@@ -19,10 +19,11 @@ type Request struct {
 	FirstByteNS  int64   // of the answer
 	ChoiceNS     int64   // first event of a stream that has a choice, if it came before the first token
 	FirstTokenNS int64   // of a stream
-	VisibleNS    int64   // first token that is not reasoning, if the server separates reasoning
+	VisibleNS    int64   // first token that is not reasoning
 	LastTokenNS  int64   // last token of a stream
 	EndNS        int64   // end of the answer, or of the failed request
 	TokenNS      []int64 // arrival of each event with tokens; nil: not recorded
+	Tokens       []int   // of each event in TokenNS; nil: one each
 	Events       int     // events of a stream that contained tokens; 0: not recorded
 	InputTokens  int     // 0: unknown
 	CachedTokens int     // of InputTokens, in the server's prefix cache; see HasCached
@@ -48,7 +49,7 @@ type Log struct {
 	// Stages are what was asked for, at least one.
 	Stages   []Stage
 	Requests []Request
-	// HasVisible is set if VisibleNS is recorded. An answer without it then has no separate reasoning.
+	// HasVisible is set if VisibleNS is recorded. A stream without it then is all reasoning.
 	HasVisible bool
 	Limits     []Limit // of a good request
 	Asked      Asked
@@ -218,6 +219,36 @@ func (r *Request) events() int {
 		return r.Events
 	}
 	return r.OutputTokens
+}
+
+// content returns the time of the first token that is not reasoning, and the number of tokens from it on. It is the
+// whole answer if the log does not tell reasoning apart.
+func (r *Request) content() (firstNS int64, n int) {
+	if r.TokenNS == nil {
+		return r.FirstTokenNS, r.OutputTokens
+	}
+	n = r.OutputTokens
+	for i := range r.TokenNS[:r.reasoning()] {
+		n -= r.tokensOf(i)
+	}
+	return r.VisibleNS, max(n, 0)
+}
+
+// reasoning returns the number of events before the first token that is not reasoning.
+func (r *Request) reasoning() int {
+	if r.VisibleNS == 0 {
+		return len(r.TokenNS)
+	}
+	i, _ := slices.BinarySearch(r.TokenNS, r.VisibleNS)
+	return i
+}
+
+// tokensOf returns the tokens of an event.
+func (r *Request) tokensOf(event int) int {
+	if r.Tokens == nil {
+		return 1
+	}
+	return r.Tokens[event]
 }
 
 // hasTokenTimes reports whether the log has the time of each event of every stream.

@@ -30,6 +30,7 @@ func hand() *Log {
 		}
 		if n := len(events); n > 0 {
 			r.FirstTokenNS, r.LastTokenNS, r.Events = at(events[0]), at(events[n-1]), n
+			r.VisibleNS = r.FirstTokenNS
 		}
 		return r
 	}
@@ -39,6 +40,7 @@ func hand() *Log {
 			request(0, 0, 410, 10, 4, 100, 200, 300, 400), request(100, 150, 360, 20, 1, 350),
 			request(200, 200, 1000, 30, 3, 300, 900), request(300, 300, 400, 5, 0),
 		}}
+	l.Requests[2].Tokens = []int{1, 2}
 	l.Requests[3].Failure = "http_500"
 	return l
 }
@@ -194,9 +196,9 @@ func TestInferencePerf(t *testing.T) {
 			"request_latency/p10": 0.25, "request_latency/p25": 0.31, "request_latency/p75": 0.605,
 			"request_latency/p90": 0.722, "request_latency/p95": 0.761,
 			"normalized_time_per_output_token/mean": (0.41/4 + 0.21 + 0.8/3) / 3,
-			"time_to_first_token/mean":              0.1, "time_to_first_token/max": 0.1, // B is in one event
+			"time_to_first_token/mean":              0.1, "time_to_first_token/max": 0.1, // B is one token
 			"time_per_output_token/mean": 0.2, "time_per_output_token/p99.9": 0.2998,
-			"inter_token_latency/mean": 0.225, "inter_token_latency/p99": 0.585,
+			"inter_token_latency/mean": 0.18, "inter_token_latency/p99": 0.58, // 0.1 three times, 0.6, and 0 in an event
 		})
 		requireValues(t, got, "successes", map[string]float64{"count": 3, "throughput/input_tokens_per_sec": 60,
 			"throughput/output_tokens_per_sec": 8, "throughput/total_tokens_per_sec": 68, "throughput/requests_per_sec": 3,
@@ -218,10 +220,38 @@ func TestInferencePerf(t *testing.T) {
 	requireValues(t, got, "successes/latency", map[string]float64{"time_to_first_token/mean": 0.1})
 
 	l := hand()
-	l.Requests[1].OutputTokens = 3 // in one event, which is no stream
+	l.Requests[1].OutputTokens, l.Requests[1].Tokens = 3, []int{3} // at once
 	files, _ = convert(t, "inference-perf", l)
 	requireValues(t, values(t, files["summary_lifecycle_metrics.json"]), "successes/latency",
-		map[string]float64{"time_per_output_token/mean": 0.2})
+		map[string]float64{"time_per_output_token/mean": 0.4 / 3, "time_to_first_token/max": 0.2,
+			"inter_token_latency/mean": 0.9 / 7})
+}
+
+// TestReasoningOfInferencePerf: the first two of A's four tokens are reasoning, and so is all of C's answer. Its client
+// has neither their times nor their number, and the server counts them.
+func TestReasoningOfInferencePerf(t *testing.T) {
+	l := hand()
+	l.HasVisible = true
+	l.Requests[0].VisibleNS = l.Requests[0].TokenNS[2]
+	l.Requests[2].VisibleNS = 0
+	l.Asked.Requests = true
+	l.Limits = []Limit{{"ttft", 250 * time.Millisecond}}
+	files, _ := convert(t, "inference-perf", l)
+	got := values(t, files["summary_lifecycle_metrics.json"])
+	requireValues(t, got, "successes", map[string]float64{"latency/time_to_first_token/mean": 0.3,
+		"latency/time_per_output_token/mean": 0.1, "latency/inter_token_latency/mean": 0.1,
+		"latency/normalized_time_per_output_token/mean": (0.41/2 + 0.21) / 3, "output_len/mean": 1, "output_tokens/total": 8,
+		"throughput/output_tokens_per_sec": 3, "throughput/total_tokens_per_sec": 63, "goodput_metrics/good_requests": 0})
+	one := values(t, files["per_request_lifecycle_metrics.json"])
+	requireValues(t, one, "0", map[string]float64{"info/response_metrics/output_tokens": 2,
+		"computed_metrics/output_tokens": 2, "computed_metrics/inter_token_latencies/0": 0.1})
+	require.NotContains(t, one, "0/info/response_metrics/chunk_times/2")
+	require.Nil(t, one["2/computed_metrics/time_to_first_token"])
+
+	files, _ = convert(t, "aiperf", l)
+	requireValues(t, values(t, files["profile_export_aiperf.json"]), "", map[string]float64{"total_osl/avg": 8,
+		"total_output_tokens/avg": 3, "total_reasoning_tokens/avg": 5, "output_token_count/max": 2,
+		"reasoning_token_count/max": 3, "time_to_first_output_token/max": 300, "time_to_first_output_token/count": 2})
 }
 
 func TestInferencePerfStages(t *testing.T) {

@@ -166,7 +166,7 @@ func equal(a, b *reader.Event) bool {
 		}
 	}
 	return a.Choices == b.Choices && a.Index == b.Index && a.HasIDs == b.HasIDs && a.BadID == b.BadID &&
-		string(a.Text) == string(b.Text) && a.HasText == b.HasText && a.Aside == b.Aside &&
+		string(a.Text) == string(b.Text) && a.HasText == b.HasText && a.Aside == b.Aside && a.IsCall == b.IsCall &&
 		string(a.Calls) == string(b.Calls) && string(a.Finish) == string(b.Finish) &&
 		(a.Finish == nil) == (b.Finish == nil) && string(a.Why) == string(b.Why) && a.Prompt == b.Prompt &&
 		a.Cached == b.Cached && a.Produced == b.Produced && a.IsError == b.IsError &&

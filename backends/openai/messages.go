@@ -101,9 +101,9 @@ func (d *messagesDecoder) Decode(doc []byte, e *reader.Event) error {
 func (d *messagesDecoder) block(o reader.Object, e *reader.Event) {
 	o.Text("text", d.keepText, e)
 	o.Aside("thinking", e)
-	o.Aside("partial_json", e)
+	o.Call("partial_json", e)
 	if string(o.Name("type")) == "tool_use" {
-		e.HasText, e.Aside = true, true
+		e.HasText, e.Aside, e.IsCall = true, true, true
 	}
 }
 
@@ -144,9 +144,10 @@ func (d *responsesDecoder) Decode(doc []byte, e *reader.Event) error {
 		d.of.learn(o.Object("response"))
 	case "response.output_text.delta", "response.refusal.delta":
 		o.Text("delta", d.keepText, e)
-	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta",
-		"response.function_call_arguments.delta":
+	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
 		o.Aside("delta", e)
+	case "response.function_call_arguments.delta":
+		o.Call("delta", e)
 	case "response.completed", "response.incomplete", "response.failed":
 		d.end(o.Object("response"), e)
 		e.Last = true

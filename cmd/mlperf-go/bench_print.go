@@ -28,6 +28,10 @@ func printBench(out page, r *bench.Record, m *measure.Measured) {
 	fmt.Fprintf(w, "\nrequests/s\t%.2f\n", f.Throughput.Requests)
 	fmt.Fprintf(w, "output tokens/s\t%.2f\n", f.Throughput.OutputTokens)
 	fmt.Fprintf(w, "input tokens/s\t%.2f\n", f.Throughput.InputTokens)
+	if n := f.Tokens.Unknown; n > 0 {
+		fmt.Fprintf(w, "input unknown\t%d of %d answers: the server did not count their prompts; the lengths that were "+
+			"asked for count\n", n, f.Requests.OK)
+	}
 	if c := f.PrefixCache; c != nil {
 		fmt.Fprintf(w, "prefix cache\t%s\n", c)
 	}
@@ -140,7 +144,11 @@ func printGoodput(w io.Writer, g *measure.Goodput) {
 		if l.Met {
 			word = "met"
 		}
-		fmt.Fprintf(w, "  %s\t%s: %.2f %% of all requests are within\n", l.Text, word, 100*l.Share)
+		note := ""
+		if l.Measured == 0 {
+			note = "; no answer has this figure"
+		}
+		fmt.Fprintf(w, "  %s\t%s: %.2f %% of all requests are within%s\n", l.Text, word, 100*l.Share, note)
 	}
 }
 

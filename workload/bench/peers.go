@@ -79,7 +79,10 @@ func peerRequest(e *eventlog.Request) peers.Request {
 		Retries:   e.Retries,
 		Cancelled: e.Cancelled || e.Reason == ledger.FailCancelled}
 	if len(e.Events) > 0 {
-		p.TokenNS = make([]int64, len(e.Events))
+		p.TokenNS, p.Tokens = make([]int64, len(e.Events)), measure.EventTokens(e)
+	}
+	if p.InputTokens == 0 && e.Turn == 0 {
+		p.InputTokens = e.AskedInput // the clients count prompts themselves if the server does not
 	}
 	for i, ev := range e.Events {
 		p.TokenNS[i] = ev.AtNS

@@ -36,7 +36,7 @@ type Request struct {
 	SentNS      int64 // an attempt wrote it for the first time
 	FirstByteNS int64 // of the answer
 	ChoiceNS    int64 // first event that has a choice, if it came before the first token
-	VisibleNS   int64 // first token that is not reasoning, if the server separates reasoning
+	VisibleNS   int64 // first token of a stream that is not reasoning
 	EndNS       int64 // the answer ended, or failed
 
 	Events []Event // of a stream, in ascending order

@@ -69,13 +69,8 @@ func e2e(r *request) (float64, float64, bool)  { return since(sent(r), r.EndNS) 
 
 func tokenEnd(r *request) (float64, float64, bool) { return since(sent(r), last(r)) }
 
-// ttfo returns the time to the first token outside the reasoning. Without reasoning it is the first token.
-func ttfo(r *request) (float64, float64, bool) {
-	if r.VisibleNS != 0 {
-		return since(sent(r), r.VisibleNS)
-	}
-	return ttft(r)
-}
+// ttfo returns the time to the first token outside the reasoning. An answer that is all reasoning has none.
+func ttfo(r *request) (float64, float64, bool) { return since(sent(r), r.VisibleNS) }
 
 // tpot returns the mean time of a token after the first one.
 func tpot(r *request) (float64, float64, bool) { return tpotFrom(r, r.FirstNS()) }
@@ -110,24 +105,49 @@ func fromDue(to func(*request) int64) formula {
 func endNS(r *request) int64 { return r.EndNS }
 
 // tokenGaps: all tokens of an event come at once, so that k tokens have k−1 gaps of 0.
-func tokenGaps(r *request, each func(float64, int)) {
-	for i, e := range r.Events {
-		if i > 0 {
-			each(sec(e.AtNS-r.Events[i-1].AtNS), 1)
+func tokenGaps(r *request, each func(float64, int)) { tokenGapsFrom(r, 0, each) }
+
+// tokenGapsFrom is tokenGaps of the events from a position on.
+func tokenGapsFrom(r *request, from int, each func(float64, int)) {
+	share := sharesOf(r)
+	for i := from; i < len(r.Events); i++ {
+		if i > from {
+			each(sec(r.Events[i].AtNS-r.Events[i-1].AtNS), 1)
 		}
-		if e.Tokens > 1 {
-			each(0, e.Tokens-1)
+		if n := share.tokens(r, i); n > 1 {
+			each(0, n-1)
 		}
 	}
 }
 
 // smoothGaps: the tokens of an event came evenly since the event before it, so that k tokens have k equal gaps.
 func smoothGaps(r *request, each func(float64, int)) {
+	share := sharesOf(r)
 	for i := 1; i < len(r.Events); i++ {
-		if n := r.Events[i].Tokens; n > 0 {
+		if n := share.tokens(r, i); n > 0 {
 			each(sec(r.Events[i].AtNS-r.Events[i-1].AtNS)/float64(n), n)
 		}
 	}
+}
+
+// share divides the tokens that a server counted, but that no event accounts for, evenly among the events: without
+// token ids, an event of several tokens counts as one. The zero value adds nothing.
+type share struct{ each, rest int }
+
+func sharesOf(r *request) share {
+	if more := r.OutputTokens - r.Streamed(); more > 0 && len(r.Events) > 0 {
+		return share{more / len(r.Events), more % len(r.Events)}
+	}
+	return share{}
+}
+
+// tokens returns the tokens of an event. The first ones have the rest of the division.
+func (s share) tokens(r *request, i int) int {
+	n := r.Events[i].Tokens + s.each
+	if i < s.rest {
+		n++
+	}
+	return n
 }
 
 // eventGaps are the gaps between events, whatever they contain.
@@ -177,10 +197,10 @@ var delays = []Metric{
 // peers are the metrics of other clients: docs/reference/peers.md cites their source.
 var peers = []Definition{
 	{Name: "inference-perf", rule: linear, Metrics: []Metric{
-		{Name: nameTTFT, Help: "sent to first token, of answers with at least two tokens", of: atLeastTwo(ttft)},
-		{Name: nameTPOT, Help: "(last - first token) / (n - 1)", of: tpot},
-		{Name: nameITL, Help: "between tokens; those of one event have gaps of 0", gaps: tokenGaps},
-		{Name: nameNTPOT, Help: "whole answer / n; 0 if n is 0", of: perTokenOrZero(e2e)},
+		{Name: nameTTFT, Help: "sent to first token, of answers with at least two tokens; no reasoning", of: perfTTFT},
+		{Name: nameTPOT, Help: "(last - first token) / (n - 1), without the reasoning", of: perfTPOT},
+		{Name: nameITL, Help: "between tokens without the reasoning; those of one event have gaps of 0", gaps: perfGaps},
+		{Name: nameNTPOT, Help: "whole answer / n, without the reasoning; 0 if n is 0", of: perfNTPOT},
 		{Name: nameE2E, Help: "sent to the end of the answer", of: e2e},
 	}},
 	{Name: "guidellm", rule: cumulative, Metrics: []Metric{
@@ -209,20 +229,58 @@ var peers = []Definition{
 	}},
 }
 
-func atLeastTwo(of formula) formula {
-	return func(r *request) (float64, float64, bool) {
-		s, w, ok := of(r)
-		return s, w, ok && r.OutputTokens > 1
+// content returns the first event of an answer that is no reasoning, and the number of tokens from it on. Of them alone
+// inference-perf's client takes the times, and it counts the tokens of their text (inference_perf/apis/chat.py). n is
+// that of the whole answer without a stream.
+func content(r *request) (first, n int) {
+	n = r.OutputTokens
+	share := sharesOf(r)
+	for first < len(r.Events) && (r.VisibleNS == 0 || r.Events[first].AtNS < r.VisibleNS) {
+		n -= share.tokens(r, first)
+		first++
 	}
+	return first, max(n, 0)
 }
 
-func perTokenOrZero(of formula) formula {
-	return func(r *request) (float64, float64, bool) {
-		if r.OutputTokens == 0 {
-			return 0, 1, r.EndNS != 0
-		}
-		return perToken(of)(r)
+// EventTokens returns the tokens of each event; nil: one each. Tokens that the server counted, but that no event
+// accounts for, are divided evenly.
+func EventTokens(r *eventlog.Request) []int {
+	if r.OutputTokens <= len(r.Events) && r.Streamed() == len(r.Events) {
+		return nil
 	}
+	share, list := sharesOf(r), make([]int, len(r.Events))
+	for i := range list {
+		list[i] = share.tokens(r, i)
+	}
+	return list
+}
+
+func perfTTFT(r *request) (float64, float64, bool) {
+	s, w, ok := ttfo(r)
+	_, n := content(r)
+	return s, w, ok && len(r.Events) > 0 && n > 1
+}
+
+func perfTPOT(r *request) (float64, float64, bool) {
+	first, n := content(r)
+	if first == len(r.Events) || n < 2 {
+		return 0, 0, false
+	}
+	return sec(last(r)-r.Events[first].AtNS) / float64(n-1), 1, true
+}
+
+func perfGaps(r *request, each func(float64, int)) {
+	first, _ := content(r)
+	tokenGapsFrom(r, first, each)
+}
+
+func perfNTPOT(r *request) (float64, float64, bool) {
+	s, w, ok := e2e(r)
+	_, n := content(r)
+	if n == 0 {
+		return 0, w, ok
+	}
+	return s / float64(n), w, ok
 }
 
 func guideTPOT(r *request) (float64, float64, bool) {

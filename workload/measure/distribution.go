@@ -60,14 +60,18 @@ func (v *values) add(s, weight float64) {
 	v.min, v.max = min(v.min, s), max(v.max, s)
 	switch {
 	case v.many != nil:
-		v.many.RecordN(int64(s*1e9), 1)
+		v.many.RecordTimes(int64(s*1e9), int64(weight))
 	case len(v.list) == v.most:
 		v.many = &ledger.Histogram{}
-		for _, x := range v.list {
-			v.many.Record(int64(x * 1e9))
+		for i, x := range v.list {
+			times := int64(1)
+			if v.weights != nil {
+				times = int64(v.weights[i])
+			}
+			v.many.RecordTimes(int64(x*1e9), times)
 		}
 		v.list, v.weights = nil, nil
-		v.many.Record(int64(s * 1e9))
+		v.many.RecordTimes(int64(s*1e9), int64(weight))
 	default:
 		if v.list == nil {
 			v.list = make([]float64, 0, v.room)

@@ -26,12 +26,14 @@ type Counts struct {
 
 // Tokens are sums over successful requests, compared with the lengths that the profile requested.
 type Tokens struct {
-	Input     int64   `json:"input"`
-	Output    int64   `json:"output"`
-	Cancelled int64   `json:"cancelled_output"` // of requests that the client left, until then; not in Output
-	OtherIn   int64   `json:"other_input"`      // requests whose prompt has another length than was sent
-	ShortOut  int64   `json:"shorter_output"`   // answers that are shorter than was asked for
-	Unknown   int64   `json:"unknown_input"`    // requests whose server reports no length of the prompt
+	Input     int64 `json:"input"`
+	Output    int64 `json:"output"`
+	Cancelled int64 `json:"cancelled_output"` // of requests that the client left, until then; not in Output
+	OtherIn   int64 `json:"other_input"`      // requests whose prompt has another length than was sent
+	ShortOut  int64 `json:"shorter_output"`   // answers that are shorter than was asked for
+	// Unknown is the requests whose server reports no length of the prompt. Input has the length that the profile asked
+	// for, where it is known: not of later turns, whose prompts contain the earlier ones.
+	Unknown   int64   `json:"unknown_input"`
 	MeanInput float64 `json:"mean_input"`
 	MeanOut   float64 `json:"mean_output"`
 }
@@ -131,7 +133,8 @@ type column struct {
 
 // newPot returns an empty pot with room for the values of some requests.
 func newPot(metrics []Metric, limits []Limit, most int, counting bool, room int64) *pot {
-	p := &pot{counting: counting, goods: goods{limits: limits, each: make([]int64, len(limits))}}
+	p := &pot{counting: counting, goods: goods{limits: limits, each: make([]int64, len(limits)),
+		has: make([]int64, len(limits))}}
 	p.Requests.ByCause, p.Latency = map[ledger.Reason]int64{}, map[string]*Distribution{}
 	for _, m := range metrics {
 		v := newValues(most, int(room))
@@ -204,7 +207,7 @@ func (p *pot) count(r *request) {
 		c.ByCause[r.Reason]++
 	default:
 		c.OK++
-		t.Input += int64(r.InputTokens)
+		t.Input += int64(input(r))
 		t.Output += int64(r.OutputTokens)
 		p.PrefixCache = p.PrefixCache.add(r)
 		if r.OutputTokens == 0 {
@@ -220,6 +223,14 @@ func (p *pot) count(r *request) {
 			t.ShortOut++
 		}
 	}
+}
+
+// input returns the tokens of a prompt by the server's count, or else those that the profile asked for; 0: unknown.
+func input(r *request) int {
+	if r.InputTokens == 0 && r.Turn == 0 {
+		return r.AskedInput
+	}
+	return r.InputTokens
 }
 
 // finish computes what follows from the counts, and adds the distributions of this pass to into.

@@ -43,9 +43,10 @@ func small() []eventlog.Request {
 	at := func(v int64) int64 { return int64(time.Second) + v*ms }
 	return []eventlog.Request{
 		{DueNS: at(0), ReadyNS: at(0), SentNS: at(10), FirstByteNS: at(100), EndNS: at(160), InputTokens: 10, OutputTokens: 4,
-			Events: []eventlog.Event{{AtNS: at(110), Tokens: 1}, {AtNS: at(130), Tokens: 2}, {AtNS: at(150), Tokens: 1}}},
+			VisibleNS: at(110),
+			Events:    []eventlog.Event{{AtNS: at(110), Tokens: 1}, {AtNS: at(130), Tokens: 2}, {AtNS: at(150), Tokens: 1}}},
 		{DueNS: at(100), ReadyNS: at(100), SentNS: at(100), EndNS: at(150), InputTokens: 20, OutputTokens: 1,
-			Events: []eventlog.Event{{AtNS: at(140), Tokens: 1}}, Session: 1},
+			VisibleNS: at(140), Events: []eventlog.Event{{AtNS: at(140), Tokens: 1}}, Session: 1},
 		{DueNS: at(200), ReadyNS: at(204), SentNS: at(205), EndNS: at(300), Reason: "http_500", Stage: 1},
 		{DueNS: at(300), ReadyNS: at(300), SentNS: at(300), EndNS: at(400), InputTokens: 30, OutputTokens: 3, Stage: 1,
 			VisibleNS: at(360), Session: 1, Turn: 1, Group: 2, Events: []eventlog.Event{{AtNS: at(320), Tokens: 1},
@@ -85,10 +86,10 @@ func TestFiguresByHand(t *testing.T) {
 			{"client_delay", 4, 11. / 4, 1, 10},   // 10, 0, 1, 0
 		},
 		"inference-perf": {
-			{"ttft", 2, 60, 60, 100}, // not of the answer of one token
-			{"tpot", 2, (40./3 + 40) / 2, (40./3 + 40) / 2, 40},
-			{"itl", 5, 24, 20, 40},
-			{"ntpot", 3, (37.5 + 50 + 100./3) / 3, 37.5, 50},
+			{"ttft", 2, 80, 80, 100},                            // 100, 60: not of the answer of one token
+			{"tpot", 2, (40./3 + 40) / 2, (40./3 + 40) / 2, 40}, // D: from 360 to 400, two tokens
+			{"itl", 4, 20, 20, 40},                              // 20, 0, 20, 40
+			{"ntpot", 3, (37.5 + 50 + 50) / 3, 50, 50},
 			{"e2e", 3, 100, 100, 150},
 		},
 		"guidellm": {

@@ -93,14 +93,19 @@ func longestGap(r *request) (longest, _ float64, ok bool) {
 	return longest, 1, len(r.Events) > 1
 }
 
-// meets reports whether a request is within a limit. A failure is not. If a request does not have the limited figure,
-// such as the time per token of an answer of one token, it is within the limit.
-func (l *Limit) meets(r *request) bool {
+// meets reports whether a request is within a limit, and whether it has the limited figure. A failure is not within.
+// Without the figure, only a stream that is too short for it is within, such as one of one token for the time per
+// token: an answer that came as a whole, for which no client saw a first token, does not show that the server was fast
+// enough.
+func (l *Limit) meets(r *request) (within, isMeasured bool) {
 	if !r.OK() {
-		return false
+		return false, false
 	}
 	s, _, ok := limitFormulas[l.Metric](r)
-	return !ok || s <= l.Below.Seconds()
+	if !ok {
+		return len(r.Events) > 0 && (l.Metric == nameTPOT || l.Metric == nameITL), false
+	}
+	return s <= l.Below.Seconds(), true
 }
 
 // Attainment is the number of requests that met a limit.
@@ -109,7 +114,9 @@ type Attainment struct {
 	Text  string  `json:"text"`
 	Good  int64   `json:"good"`
 	Share float64 `json:"share"` // of all requests, failures included
-	Met   bool    `json:"met"`   // Share is at least the limit's percentile
+	// Measured is the successes that have the figure. Those without it count as within if their stream was too short.
+	Measured int64 `json:"measured"`
+	Met      bool  `json:"met"` // Share is at least the limit's percentile
 }
 
 // Goodput is the requests that met every limit.
@@ -126,9 +133,10 @@ type Goodput struct {
 // goods counts requests that met limits.
 type goods struct {
 	limits []Limit
-	each   []int64
-	seen   int64 // requests
-	all    int64 // of them, that met every limit
+	each   []int64 // within, by limit
+	has    []int64 // the figure, by limit
+	seen   int64   // requests
+	all    int64   // of them, that met every limit
 	tokens int64
 }
 
@@ -136,7 +144,11 @@ func (g *goods) add(r *request) {
 	good := true
 	g.seen++
 	for i := range g.limits {
-		if g.limits[i].meets(r) {
+		within, isMeasured := g.limits[i].meets(r)
+		if isMeasured {
+			g.has[i]++
+		}
+		if within {
 			g.each[i]++
 		} else {
 			good = false
@@ -157,7 +169,8 @@ func (g *goods) result(seconds float64) *Goodput {
 		RequestsPerS: ratio(float64(g.all), seconds),
 		TokensPerS:   ratio(float64(g.tokens), seconds), Met: true}
 	for i, l := range g.limits {
-		a := Attainment{Limit: l, Text: l.String(), Good: g.each[i], Share: float64(g.each[i]) / float64(requests)}
+		a := Attainment{Limit: l, Text: l.String(), Good: g.each[i], Measured: g.has[i],
+			Share: float64(g.each[i]) / float64(requests)}
 		const rounding = 1e-9
 		a.Met = a.Share*100 >= l.Percent-rounding
 		out.Met = out.Met && a.Met

@@ -50,9 +50,9 @@ func TestMetricsOfIncompleteRequests(t *testing.T) {
 	seen := 0
 	for _, c := range []struct{ metric, definitions, want string }{
 		{"ttft", "mlperf-go guidellm vllm aiperf", "100x1,100x1,100x1,110x1,100x1,100x1,-,100x1,100x1,100x1"},
-		{"ttfo", "mlperf-go guidellm", "120x1,120x1,120x1,130x1,100x1,120x1,120x1,120x1,120x1,120x1"},
-		{"tpot", "mlperf-go inference-perf vllm", "13.33x1,13.33x1,13.33x1,13.33x1,13.33x1,13.33x1,-,-,-,0x1"},
-		{"itl", "mlperf-go inference-perf", "T,T,T,T,T,T,-,T,T,-"},
+		{"ttfo", "mlperf-go guidellm", "120x1,120x1,120x1,130x1,-,120x1,120x1,120x1,120x1,120x1"},
+		{"tpot", "mlperf-go vllm", "13.33x1,13.33x1,13.33x1,13.33x1,13.33x1,13.33x1,-,-,-,0x1"},
+		{"itl", "mlperf-go", "T,T,T,T,T,T,-,T,T,0x3"},
 		{"icl", "mlperf-go aiperf", "G,G,G,G,G,G,-,G,G,-"},
 		{"ntpot", "mlperf-go", "37.5x1,37.5x1,37.5x1,40x1,37.5x1,-,37.5x1,-,150x1,37.5x1"},
 		{"e2e", "mlperf-go inference-perf guidellm", "150x1,150x1,150x1,160x1,150x1,-,150x1,150x1,150x1,150x1"},
@@ -61,8 +61,10 @@ func TestMetricsOfIncompleteRequests(t *testing.T) {
 		{"e2e_due", "mlperf-go", "160x1,-,160x1,160x1,160x1,-,160x1,160x1,160x1,160x1"},
 		{"schedule_delay", "mlperf-go", "10x1,-,10x1,-,10x1,10x1,10x1,10x1,10x1,10x1"},
 		{"client_delay", "mlperf-go", "7x1,7x1,-,-,7x1,7x1,7x1,7x1,7x1,7x1"},
-		{"ttft", "inference-perf", "100x1,100x1,100x1,110x1,100x1,100x1,-,-,-,100x1"},
-		{"ntpot", "inference-perf", "37.5x1,37.5x1,37.5x1,40x1,37.5x1,-,37.5x1,0x1,150x1,37.5x1"},
+		{"ttft", "inference-perf", "120x1,120x1,120x1,130x1,-,120x1,-,-,-,-"}, // its first event is reasoning
+		{"tpot", "inference-perf", "10x1,10x1,10x1,10x1,-,10x1,-,-,-,-"},
+		{"itl", "inference-perf", "0x1+20x1,0x1+20x1,0x1+20x1,0x1+20x1,-,0x1+20x1,-,0x1+20x1,0x1+20x1,-"},
+		{"ntpot", "inference-perf", "50x1,50x1,50x1,53.33x1,0x1,-,37.5x1,0x1,0x1,0x1"},
 		{"tpot", "guidellm", "35x4,35x4,35x4,37.5x4,35x4,35x4,37.5x4,-,140x1,25x4"},
 		{"itl", "guidellm", "13.33x3,13.33x3,13.33x3,13.33x3,13.33x3,13.33x3,-,-,-,0x3"},
 		{"itl", "vllm", "G,G,G,G,G,G,-,G,G,-"},
@@ -153,19 +155,24 @@ func TestLimitsOfAProfile(t *testing.T) {
 		nameTTFO: 120 * time.Millisecond, nameITL: 20 * time.Millisecond, nameNTPOT: 37500 * time.Microsecond,
 		nameE2E: 150 * time.Millisecond, "ttft_due": 110 * time.Millisecond, "e2e_due": 160 * time.Millisecond} {
 		r := whole()
-		require.True(t, (&Limit{metric, 100, figure}).meets(&r), metric)
-		require.False(t, (&Limit{metric, 100, figure - 1}).meets(&r), metric)
+		require.True(t, within(Limit{metric, 100, figure}, &r), metric)
+		require.False(t, within(Limit{metric, 100, figure - 1}, &r), metric)
 		r.Reason = "failed"
-		require.False(t, (&Limit{metric, 100, time.Hour}).meets(&r), metric)
+		require.False(t, within(Limit{metric, 100, time.Hour}, &r), metric)
 	}
-	tpot, r := &Limit{nameTPOT, 100, 14 * time.Millisecond}, whole()
-	require.True(t, tpot.meets(&r))
-	require.False(t, (&Limit{nameTPOT, 100, 13 * time.Millisecond}).meets(&r))
+	tpot, r := Limit{nameTPOT, 100, 14 * time.Millisecond}, whole()
+	require.True(t, within(tpot, &r))
+	require.False(t, within(Limit{nameTPOT, 100, 13 * time.Millisecond}, &r))
 	for _, metric := range []string{nameTPOT, nameITL} {
 		r.Events, r.OutputTokens = r.Events[:1], 1
-		require.True(t, (&Limit{metric, 100, 1}).meets(&r), "it has no %s", metric)
+		require.True(t, within(Limit{metric, 100, 1}, &r), "it has no %s", metric)
 	}
 	require.Equal(t, len(limited), len(limitFormulas))
+}
+
+func within(l Limit, r *eventlog.Request) bool {
+	is, _ := l.meets(r)
+	return is
 }
 
 // A limit is met if its percentile of all requests meets it, at the edge and beside it.
@@ -176,7 +183,8 @@ func TestSharesOfALimit(t *testing.T) {
 		want      bool
 	}{{1, 2, 50, true}, {1, 2, 50.1, false}, {0, 1, 0.1, false}, {2, 2, 100, true}, {99, 100, 99, true},
 		{98, 100, 99, false}, {1, 3, 100. / 3, true}} {
-		g := &goods{limits: []Limit{{nameE2E, c.percent, 1}}, each: []int64{c.good}, seen: c.all, all: c.good, tokens: 6}
+		g := &goods{limits: []Limit{{nameE2E, c.percent, 1}}, each: []int64{c.good}, has: []int64{0},
+			seen: c.all, all: c.good, tokens: 6}
 		got := g.result(2)
 		require.Equal(t, c.want, got.Met, "%+v", c)
 		require.Equal(t, c.want, got.Limits[0].Met)
@@ -184,8 +192,9 @@ func TestSharesOfALimit(t *testing.T) {
 		require.Zero(t, g.result(0).RequestsPerS, "of no time")
 	}
 	require.Nil(t, (&goods{seen: 3}).result(1))
-	require.Nil(t, (&goods{limits: []Limit{{}}, each: []int64{0}}).result(1))
-	both := &goods{limits: []Limit{{nameE2E, 100, 1}, {nameTTFT, 50, 1}}, each: []int64{1, 2}, seen: 2}
+	require.Nil(t, (&goods{limits: []Limit{{}}, each: []int64{0}, has: []int64{0}}).result(1))
+	both := &goods{limits: []Limit{{nameE2E, 100, 1}, {nameTTFT, 50, 1}}, each: []int64{1, 2}, has: []int64{0, 0},
+		seen: 2}
 	got := both.result(1)
 	require.Equal(t, []bool{false, true, false}, []bool{got.Limits[0].Met, got.Limits[1].Met, got.Met})
 }
@@ -256,7 +265,11 @@ func TestCountsOfAnAnswer(t *testing.T) {
 		"retried": {ok(func(r *eventlog.Request) { r.Retries = 1 }), func(c *Counts) { c.Retried = 1 }, nil},
 		"empty": {ok(func(r *eventlog.Request) { r.OutputTokens = 0 }), func(c *Counts) { c.Empty = 1 },
 			func(t *Tokens) { t.Output, t.MeanOut = 0, 0 }},
-		"unknown input": {ok(func(r *eventlog.Request) { r.InputTokens, r.AskedInput = 0, 5 }), nil,
+		"unknown input": {ok(func(r *eventlog.Request) { r.InputTokens = 0 }), nil,
+			func(t *Tokens) { t.Input, t.MeanInput, t.Unknown = 0, 0, 1 }},
+		"uncounted input": {ok(func(r *eventlog.Request) { r.InputTokens, r.AskedInput = 0, 5 }), nil,
+			func(t *Tokens) { t.Unknown = 1 }},
+		"uncounted input, later": {ok(func(r *eventlog.Request) { r.InputTokens, r.AskedInput, r.Turn = 0, 5, 1 }), nil,
 			func(t *Tokens) { t.Input, t.MeanInput, t.Unknown = 0, 0, 1 }},
 		"input as asked":     {ok(func(r *eventlog.Request) { r.AskedInput = 5 }), nil, nil},
 		"other input":        {ok(func(r *eventlog.Request) { r.AskedInput = 1 }), nil, func(t *Tokens) { t.OtherIn = 1 }},

@@ -143,9 +143,10 @@ func (w *windows) fill(s *Steady, read reader, d *Definition) error {
 		if r.Stage != s.Stage {
 			return nil
 		}
+		share := sharesOf(r)
 		for i := range r.Events {
-			if e := &r.Events[i]; within(e.AtNS) {
-				tokens += e.Tokens
+			if within(r.Events[i].AtNS) {
+				tokens += share.tokens(r, i)
 			}
 		}
 		if len(r.Events) == 0 && r.OK() && within(r.EndNS) {

@@ -48,7 +48,7 @@ type Answer interface {
 	Tokens() []int32
 	// Begun reports whether an event came that has a choice, with or without output.
 	Begun() bool
-	// Visible reports whether output came that is part of the text: neither reasoning nor a function call.
+	// Visible reports whether output came that is no reasoning: text or a function call.
 	Visible() bool
 	// News returns the parts of a streamed batch for which the last Feed found tokens; nil for an answer to one prompt.
 	// They are valid until the next Feed.

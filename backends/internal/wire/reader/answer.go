@@ -86,7 +86,7 @@ type Answer struct {
 	hasIDs       bool
 	lacksIDs     bool // an event had text and no ids
 	firstLacks   bool // the first event with output had text and no ids
-	visible      bool // an event had output that is part of the text
+	visible      bool // an event had output that is no reasoning
 	aside        bool // an event had output that is not part of the text, such as reasoning
 	tokenized    int  // tokens of the text as a tokenizer counts them; -1: not counted
 	hasChoice    bool
@@ -173,7 +173,7 @@ func (a *Answer) Tokens() []int32 { return a.tokens }
 // Begun reports whether an event had a choice.
 func (a *Answer) Begun() bool { return a.hasChoice }
 
-// Visible reports whether an event had output that is part of the text.
+// Visible reports whether an event had output that is no reasoning.
 func (a *Answer) Visible() bool { return a.visible }
 
 // News returns nil: the answer is to one prompt.

@@ -11,6 +11,7 @@ type Event struct {
 	Text     []byte  // text of the answer, decoded; only if it is kept
 	HasText  bool    // text, content or reasoning is not empty
 	Aside    bool    // there is output that is not part of the text: reasoning, tool calls
+	IsCall   bool    // the output that is not part of the text is a function call, which ends a reasoning as text does
 	Calls    []byte  // tool calls of the last choice, as JSON; nil: none
 	Finish   []byte  // finish reason; nil: null or absent
 	Why      []byte  // the server's explanation of the finish reason, escaped as in the JSON
@@ -38,7 +39,7 @@ func (e *Event) Reset() {
 // ResetPiece empties the fields of text and ids.
 func (e *Event) ResetPiece() {
 	e.IDs, e.Text = e.IDs[:0], e.Text[:0]
-	e.HasIDs, e.BadID, e.HasText, e.Aside = false, false, false, false
+	e.HasIDs, e.BadID, e.HasText, e.Aside, e.IsCall = false, false, false, false, false
 }
 
 // Decoder reads the documents of a protocol.
@@ -68,6 +69,6 @@ type Terms struct {
 // setCalls sets the tool calls, unless the JSON is null or an empty list.
 func (e *Event) setCalls(raw []byte) {
 	if string(raw) != "null" && string(raw) != "[]" {
-		e.HasText, e.Aside, e.Calls = true, true, raw
+		e.HasText, e.Aside, e.IsCall, e.Calls = true, true, true, raw
 	}
 }

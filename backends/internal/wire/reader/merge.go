@@ -42,7 +42,7 @@ func (a *Answer) apply(e *Event) int {
 	}
 	a.hasIDs = a.hasIDs || e.HasIDs
 	a.aside = a.aside || e.Aside
-	a.visible = a.visible || !e.Aside && (e.HasText || len(e.IDs) > 0)
+	a.visible = a.visible || e.IsCall || !e.Aside && (e.HasText || len(e.IDs) > 0)
 	var n int
 	if e.MayRepeat {
 		n = a.addNew(e)

@@ -236,6 +236,15 @@ func (o Object) Aside(key string, e *Event) {
 	}
 }
 
+// Call reads a part of a function call.
+func (o Object) Call(key string, e *Event) {
+	before := e.Aside
+	e.Aside = false
+	o.Aside(key, e)
+	e.IsCall = e.IsCall || e.Aside
+	e.Aside = e.Aside || before
+}
+
 // Calls reads the tool calls of a message.
 func (o Object) Calls(e *Event) {
 	if raw, ok := o.members["tool_calls"]; ok {
