@@ -1,9 +1,12 @@
 package http1_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"regexp"
@@ -58,8 +61,9 @@ var benchRows = []benchRow{
 	{"https-24KB-64", false, 24 << 10, 64, []string{wholeAnswer}, 0, 30000, []string{"client", "wrk"}, 0,
 		wiretest.NginxTLS},
 	{"https-stream-1-64", true, 1200, 64, streamOf(32, 1), 32, 4000, []string{"client", "client-nethttp"}, 0, tlsStream},
-	{"handshake-full-16", false, 1200, 16, []string{wholeAnswer}, 0, 2000, []string{"client"}, 0, wiretest.NginxFull},
-	{"handshake-resumed-16", false, 1200, 16, []string{wholeAnswer}, 0, 4000, []string{"client"}, 0,
+	{"handshake-full-16", false, 1200, 16, []string{wholeAnswer}, 0, 2000, []string{"client", "bare", "openssl"}, 0,
+		wiretest.NginxFull},
+	{"handshake-resumed-16", false, 1200, 16, []string{wholeAnswer}, 0, 4000, []string{"client", "bare", "openssl"}, 0,
 		wiretest.NginxResumed},
 }
 
@@ -105,6 +109,7 @@ var benchKinds = map[string]func(c benchRow, url string, m *meter) (failures int
 		return benchClient(c, url, m, backends.IDsOff, true)
 	},
 	"client-nethttp": benchNetHTTP,
+	"bare":           benchBare,
 }
 
 func benchClient(c benchRow, url string, m *meter, ids backends.IDUse, kernelTimes bool) (int, error) {
@@ -134,6 +139,34 @@ func benchNetHTTP(c benchRow, url string, m *meter) (int, error) {
 	}
 	m.start()
 	return 0, b.Serve(context.Background(), wiretest.NewQueries(c.requests).End(), wiretest.Quiet{})
+}
+
+// benchBare is crypto/tls without a client around it: one blocking connection after another, each with one request.
+func benchBare(c benchRow, url string, m *meter) (failures int, err error) {
+	config, err := fixed(url, false, 0).TLS()
+	if err != nil {
+		return 0, err
+	}
+	config.ClientSessionCache = tls.NewLRUClientSessionCache(1)
+	request := fmt.Appendf(nil, "POST /v1/completions HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n%s", c.request,
+		strings.Repeat("x", c.request))
+	m.start()
+	for range c.requests {
+		conn, err := tls.Dial("tcp", strings.TrimPrefix(url, "https://"), config)
+		if err != nil {
+			return 0, err
+		}
+		if _, err := conn.Write(request); err != nil {
+			return 0, err
+		}
+		if answer, err := io.ReadAll(conn); err != nil || !bytes.HasPrefix(answer, []byte("HTTP/1.1 200")) {
+			failures++
+		}
+		if err := conn.Close(); err != nil {
+			return 0, err
+		}
+	}
+	return failures, nil
 }
 
 // meter measures the processor time of the process from start on.
@@ -177,6 +210,7 @@ func TestAgainstOthers(t *testing.T) {
 	}
 	only := regexp.MustCompile(os.Getenv("HTTP1_BENCH_ONLY"))
 	wrk, _ := exec.LookPath("wrk")
+	openssl, _ := exec.LookPath("openssl")
 	urls := make([]string, len(benchRows))
 	nginx := wiretest.Nginx(t, 0, wholeAnswer)
 	eight := wiretest.Nginx(t, 0, eightTokens)[wiretest.NginxPlain]
@@ -205,7 +239,8 @@ func TestAgainstOthers(t *testing.T) {
 				_, built := benchKinds[kind]
 				whole := kind == "run" || kind == "workload"
 				if urls[i] == "" || !only.MatchString(c.name+"/"+kind) || (kind == "wrk" && wrk == "") ||
-					(whole && os.Getenv(benchProgram) == "") || (!built && kind != "wrk" && !whole) {
+					(kind == "openssl" && openssl == "") || (whole && os.Getenv(benchProgram) == "") ||
+					(!built && kind != "wrk" && kind != "openssl" && !whole) {
 					continue
 				}
 				fmt.Printf("MEASURED %s/%s %.4f us\n", c.name, kind, c.measure(t, kind, i, urls[i], wrk))
@@ -220,6 +255,8 @@ func (c *benchRow) measure(t *testing.T, kind string, row int, url, wrk string) 
 	switch kind {
 	case "wrk":
 		per = benchWrk(t, wrk, url, c)
+	case "openssl":
+		per = benchOpenSSL(t, url)
 	case "run":
 		per = c.wholeRun(t, url)
 	case "workload":
@@ -303,6 +340,20 @@ func (c *benchRow) runProgram(t *testing.T, url string, samples int) (perSample,
 	}
 	require.NoError(t, json.Unmarshal(text, &record))
 	return record.Client.US, record.Client.RSS, cmd
+}
+
+// benchOpenSSL returns the µs of OpenSSL's own client for one connection with a GET request, of which it makes one after
+// another. It resumes sessions where the server allows that.
+func benchOpenSSL(t *testing.T, url string) float64 {
+	cmd := exec.Command("taskset", "-c", "1", "openssl", "s_time", "-connect", strings.TrimPrefix(url, "https://"), "-www",
+		"/v1/models", "-reuse", "-time", "2")
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	last := regexp.MustCompile(`(\d+) connections in \d+ real seconds`).FindSubmatch(out)
+	require.NotNil(t, last, "%s", out)
+	n, err := strconv.ParseFloat(string(last[1]), 64)
+	require.NoError(t, err)
+	return us(cmd) / n
 }
 
 // benchWrk returns the µs of wrk for one request. TLS handshakes take the first second or two.

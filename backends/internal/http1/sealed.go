@@ -118,23 +118,28 @@ func (e *exchanges) attend() {
 			continue
 		}
 		out, finished := o.collect()
+		if finished && o.err == nil {
+			e.opened(c, o, out)
+			continue
+		}
 		e.emit(c, out)
 		if finished {
-			e.opened(c, o)
+			e.pool.dialing--
+			c.state = busy
+			e.cut(c, o.reason, policy.Explain(o.reason, o.err), true)
 		}
 	}
 }
 
-// opened begins the request of a connection that has been opened. Bytes that came before it answer nothing.
-func (e *exchanges) opened(c *conn, o *opening) {
+// opened begins the request of a connection that has been opened. Its last records are sent with the request, because
+// a send of their own would cost both sides more than 10 µs. Bytes that came before the request answer nothing.
+func (e *exchanges) opened(c *conn, o *opening, last []byte) {
 	e.pool.dialing--
 	c.state = busy
-	if o.err != nil {
-		e.cut(c, o.reason, policy.Explain(o.reason, o.err), true)
-		return
-	}
 	s := c.session
 	over := s.adopt()
+	*s.out = append(append(*s.out, c.head...), last...)
+	c.head, c.unsent = nil, false
 	e.pool.counters.Connected(int(c.endpoint))
 	n, err := s.open(e.pool.plain)
 	switch {
@@ -146,7 +151,6 @@ func (e *exchanges) opened(c *conn, o *opening) {
 	case over != nil:
 		e.cut(c, backends.FailReset, policy.Explain(backends.FailReset, errClosed), true)
 	default:
-		e.emit(c, s.pending())
 		e.start(c, c.exchange)
 	}
 }

@@ -51,14 +51,15 @@ func (s *session) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// seal returns the records of two pieces of plaintext. They are valid until the next call for any session of the loop.
+// seal returns the records of two pieces of plaintext, behind those that are pending. They are valid until the next
+// call for any session of the loop.
 func (s *session) seal(head, body []byte) ([]byte, error) {
-	*s.out = (*s.out)[:0]
 	for _, p := range [...][]byte{head, body} {
 		if len(p) == 0 {
 			continue
 		}
 		if _, err := s.tls.Write(p); err != nil {
+			_ = s.pending()
 			return nil, err
 		}
 	}
