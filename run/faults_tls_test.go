@@ -118,21 +118,25 @@ func TestFaultsOfTLS(t *testing.T) {
 func TestLargeRecords(t *testing.T) {
 	program(t)
 	const tokens = 500
-	pair, file := trustedPair(t)
-	server := serveRecords(t, nil, tls.VersionTLS13, pair, func(x *call) {
-		events := []string{}
-		for i := range tokens {
-			events = append(events, data(token(i, map[bool]string{true: "length", false: "null"}[i == tokens-1])))
-		}
-		x.raw(streamHead, strings.Join(events, "")+data(usageOf(len(x.prompt), tokens))+data("[DONE]")+lastChunk)
-	})
 	rows := filepath.Join(t.TempDir(), "rows.jsonl")
 	row := fmt.Sprintf("{\"tok_input\":[%d,5,6]}\n", faultEvery)
 	require.NoError(t, os.WriteFile(rows, []byte(strings.Repeat(row, 16)), 0o644))
-	r := faultRun(t, "calm", []string{server.url}, "--dataset", rows, "--ca-file", file, "--max-tokens",
-		fmt.Sprint(tokens))
-	r.isValid(t)
-	require.EqualValues(t, 32*tokens, r.Tokens.Output)
+	pair, file := trustedPair(t)
+	for version, number := range map[string]uint16{"TLS 1.2": tls.VersionTLS12, "TLS 1.3": tls.VersionTLS13} {
+		t.Run(version, func(t *testing.T) {
+			server := serveRecords(t, nil, number, pair, func(x *call) {
+				events := []string{}
+				for i := range tokens {
+					events = append(events, data(token(i, map[bool]string{true: "length", false: "null"}[i == tokens-1])))
+				}
+				x.raw(streamHead, strings.Join(events, "")+data(usageOf(len(x.prompt), tokens))+data("[DONE]")+lastChunk)
+			})
+			r := faultRun(t, "calm", []string{server.url}, "--dataset", rows, "--ca-file", file, "--max-tokens",
+				fmt.Sprint(tokens))
+			r.isValid(t)
+			require.EqualValues(t, 32*tokens, r.Tokens.Output)
+		})
+	}
 }
 
 // TestFaultProxyDies: the proxy dies inside an answer and does not return, in front of a server with TLS and of one
