@@ -68,3 +68,28 @@ func TestPauseForPrometheus(t *testing.T) {
 		require.Equal(t, isAsked, strings.Contains(notes, "no Prometheus is asked"), text)
 	}
 }
+
+// Loads that differ from inference-perf's are noted, and recorded images are refused with a remedy.
+func TestDifferencesOfInferencePerfAreNoted(t *testing.T) {
+	for text, want := range map[string]string{
+		"data: {type: shareGPT, path: f}\napi: {type: chat}\n":                            "limits answers to 30 tokens",
+		"data: {type: conversation_replay, conversation_replay: {max_model_len: 9000}}\n": "drops its oldest turns",
+	} {
+		p := translated(t, "inference-perf", ipHead+text)
+		require.Contains(t, strings.Join(p.Source.Notes, "\n"), want)
+	}
+	p := translated(t, "inference-perf", ipHead+"data: {type: shareGPT, path: f}\napi: {type: completion}\n")
+	require.Empty(t, p.Source.Notes)
+	p = translated(t, "vllm-benchmark", "model: m\nbase-url: http://h:1\ndataset-name: burstgpt\ndataset-path: f\n")
+	require.Contains(t, strings.Join(p.Source.Notes, "\n"), "rows of GPT-4")
+
+	for file, noted := range map[string]bool{"otel_trace_replay: {trace_directory: d": true,
+		"otel_trace_replay: {trace_directory: d, override_tool_call_max_tokens: false": false,
+		"weka_trace_replay: {trace_directory: d":                                       false} {
+		kind, _, _ := strings.Cut(file, ":")
+		p := translated(t, "inference-perf", sessionHead+"data: {type: "+kind+", "+file+"}}\n")
+		require.Equal(t, noted, strings.Contains(strings.Join(p.Source.Notes, "\n"), "answers that call tools"), file)
+	}
+	_, err := parse("inference-perf", ipHead+"api: {type: chat}\ndata: {type: visionarena, visionarena: {}}\n")
+	require.ErrorContains(t, err, "data.type: recorded images cannot be sent; use type shared_prefix")
+}

@@ -240,9 +240,6 @@ func TestDataOfInferencePerf(t *testing.T) {
 			Input:  &profile.Distribution{Kind: "lognormal", Min: 2, Max: 9, Mean: 4, StdDev: 200, Shift: true},
 			Output: profile.FixedAt(6)},
 		"cnn_dailymail\n": {Kind: profile.Prompts, Format: "cnn_dailymail", Path: "cnn_dailymail"},
-		"visionarena\n  path: f\n  visionarena: {num_rows: 3}\n": {Kind: profile.Prompts, Format: "visionarena", Path: "f",
-			Rows: 3},
-		"visionarena\n  path: f\n  visionarena: {}\n": {Kind: profile.Prompts, Format: "visionarena", Path: "f", Rows: 1000},
 		"shared_prefix\n": {Kind: profile.SharedPrefix, Restart: true, Output: profile.FixedAt(50),
 			Groups: &profile.Groups{Count: 10, Users: 10, System: profile.FixedAt(100), Question: profile.FixedAt(50)}},
 		"shared_prefix\n  shared_prefix: {question_len: 3, question_distribution: 4, output_len: 5, " +

@@ -131,7 +131,7 @@ type ipSessions struct {
 	StaticName  string            `yaml:"static_model_name"`
 	Models      map[string]string `yaml:"model_mapping"`
 	MaxTokens   *int              `yaml:"default_max_tokens" is:">=0"`
-	Override    bool              `yaml:"override_tool_call_max_tokens"`
+	Override    *bool             `yaml:"override_tool_call_max_tokens"`
 	RandomID    bool              `yaml:"inject_random_session_id"`
 	Duplicate   int               `yaml:"duplicate_sessions_target" is:">=0"`
 	MaxWait     *float64          `yaml:"max_wait_ms" is:">=0"`
@@ -182,7 +182,7 @@ type ipImage struct {
 
 // ipFormats are the types of data that are files.
 var ipFormats = map[ipKind]profile.Format{"cnn_dailymail": "cnn_dailymail", "infinity_instruct": "infinity_instruct",
-	"billsum_conversations": "billsum", "visionarena": "visionarena"}
+	"billsum_conversations": "billsum"}
 
 // shareGPTFile is the name of the published file (anon8231489123/ShareGPT_Vicuna_unfiltered).
 const shareGPTFile = "ShareGPT_V3_unfiltered_cleaned_split.json"
@@ -211,14 +211,15 @@ func (d *ipData) translate(l *ipLoad, t *translation) {
 		t.Data.Kind, t.Data.Shuffle = profile.ShareGPT, false
 		t.Data.Input, t.Data.Output = d.Input.bounds(), d.Output.bounds()
 		t.path("data.path", shareGPTFile)
+		if t.API.IsChat() {
+			t.notes.add("data.type: the first question of each chat is sent, and answers are as long as recorded; " +
+				"inference-perf sends whole chats and limits answers to 30 tokens")
+		}
+	case "visionarena":
+		t.fail("data.type", "recorded images cannot be sent; use type shared_prefix with multimodal.image, which makes "+
+			"images of the same sizes")
 	default:
 		t.Data.Kind, t.Data.Format = profile.Prompts, ipFormats[d.Type]
-		if d.Type == "visionarena" && d.Arena != nil {
-			t.Data.Rows = or(d.Arena.Rows, 1000)
-			if d.Arena.Images != nil || d.Arena.Insertion > 0 {
-				t.notes.add("data.visionarena: its images are not read")
-			}
-		}
 		t.path("data.path", string(d.Type))
 	}
 	d.Multimodal.translate(t)
@@ -282,6 +283,10 @@ func (c *ipConversation) translate(t *translation) {
 	if c.System != nil {
 		t.Data.Turns.System = c.System.of()
 	}
+	if c.MaxModelLen != nil {
+		t.notes.add("data.conversation_replay.max_model_len: a conversation ends before it is longer; inference-perf drops " +
+			"its oldest turns")
+	}
 	if c.Tool != nil {
 		if d := c.Tool.of(); d.Max > 0 {
 			t.Data.Turns.ToolLatency = d
@@ -318,8 +323,9 @@ func (d *ipData) sessions(t *translation) {
 		s.IdleGapCap, s.IgnoreDelays, s.ThinkTimeOnly = or(w.GapCap, 60), w.NoDelays, w.ThinkOnly
 		s.BlockTokens, s.Count = or(w.BlockSize, 64), or(w.Entries, 100)
 	}
-	if common.Override {
-		t.notes.add("data.%s.override_tool_call_max_tokens: not read; answers are as long as recorded", d.Type)
+	if or(common.Override, d.Type == "otel_trace_replay") { // Weka traces have no tools
+		t.notes.add("data.%s.override_tool_call_max_tokens: not read; answers that call tools are as long as recorded, and "+
+			"inference-perf lets the server end them within 4096 tokens", d.Type)
 	}
 	if common.Predecessor > 0 {
 		t.notes.add("data.%s.predecessor_wait_timeout_sec: not read; a call waits for those before it; set request_timeout",

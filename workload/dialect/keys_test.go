@@ -195,7 +195,6 @@ func TestKeysWithoutAnEffectAreNoted(t *testing.T) {
 		{"vllm-benchmark", vllm, "hf-subset: x\n", "hf-subset, hf-split: not read"},
 		{"vllm-benchmark", vllm, "lora-modules: [a, b]\nlora-assignment: round-robin\n", "lora-assignment: "},
 		{"guidellm", spec, ", random_seed: 3}\n", "profile.random_seed: not read"},
-		{"inference-perf", otel, "    override_tool_call_max_tokens: true\n", "override_tool_call_max_tokens: not read"},
 		{"inference-perf", otel, "    predecessor_wait_timeout_sec: 9\n", "predecessor_wait_timeout_sec: not read"},
 		{"inference-perf", otel, "    bad_tool_call_handling: use_recorded\n", "bad_tool_call_handling: not read"},
 	} {

@@ -373,6 +373,10 @@ func (f *vllmFile) data(t *translation) {
 	case "burstgpt", "timed_trace":
 		format := map[vllmData]string{"burstgpt": "burstgpt", "timed_trace": "jsonl"}[f.Dataset]
 		t.Data = profile.Data{Kind: profile.TraceLengths, Trace: &profile.TraceFile{Path: f.Path, Format: format}}
+		if f.Dataset == "burstgpt" {
+			t.notes.add("dataset-name: the rows of the file are sent in their order; vllm draws rows of GPT-4 that have an " +
+				"answer")
+		}
 	default:
 		t.Data.Kind, t.Data.Format, t.Data.Template = profile.Prompts, vllmFormats[f.Dataset], !f.CustomSkip && !f.NoTemplate
 		t.Data.Template = t.Data.Template && t.API.Kind == "completions" && f.Dataset != "txt-slices" && f.Dataset != "hf"

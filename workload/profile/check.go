@@ -334,6 +334,9 @@ func (d *Data) check(wrong errorf, generates bool) error {
 			return wrong("data."+only.key, "only data of kind %s has %s; remove it", only.kind, only.key)
 		}
 	}
+	if d.Format == "visionarena" {
+		return wrong("data.format", "recorded images cannot be sent; remove it, and make images with data.images")
+	}
 	if d.MaxTotal > 0 && d.Kind != ShareGPT {
 		return wrong("data.max_total", "only data of kind %s has it; remove it", ShareGPT)
 	}

@@ -214,6 +214,7 @@ func TestKeysOfOneKindOfData(t *testing.T) {
 		{Data{Text: "a", Kind: Fixed, Rotate: true}, "data.rotate"},
 		{Data{Text: "a", Kind: Fixed, MaxTotal: 1}, "data.max_total"},
 		{Data{Path: "a", Kind: ShareGPT, MaxTotal: 1}, ""},
+		{Data{Path: "a", Kind: Prompts, Format: "visionarena"}, "data.format"},
 	} {
 		requireKey(t, c.key, c.d.check(keyed, true), c.d)
 	}
