@@ -302,6 +302,13 @@ func TestBadFiles(t *testing.T) {
 			"line 10: data.0.prompt_token: unknown key; did you mean prompt_tokens or"},
 		{"guidellm", strings.Replace(specText, "profile.streams: 300", "data.0.turns: 3", 1), "a profile has one of each"},
 		{"guidellm", "target: x\nprofile: concurrent\ndata: prompt_tokens=1\n", "kind concurrent needs streams"},
+		{"guidellm", "target: x\nrate-type: constnt\nrate: 3\nmax-seconds: 1\ndata: prompt_tokens=1\n",
+			"line 2: profile: expected one of synchronous, concurrent, throughput, constant, async, poisson, sweep, replay, not " +
+				`"constnt"; did you mean constant?`},
+		{"guidellm", "target: x\nrate-type: concurrent\nrate: 2.5\nmax-seconds: 1\ndata: prompt_tokens=1\n",
+			"rate: 2.5: expected whole numbers with rate-type concurrent"},
+		{"guidellm", "target: x\nrate-type: sweep\nbackend_args: {a: 1}\nmax-seconds: 1\ndata: prompt_tokens=1\n",
+			"write them below spec.backend"},
 		{"vllm-benchmark", vllmText + "num-promptz: 1\n", "num-promptz: unknown key; did you mean num-prompts?"},
 		{"vllm-benchmark", strings.Replace(vllmText, "tpot:40", "tpot:x", 1), "expected ttft:MS"},
 		{"aiperf", aiperfText + "api-key: x\n", "set MLPERF_GO_API_KEY"},

@@ -26,7 +26,7 @@ type glFile struct {
 	Model       string    `yaml:"model"`
 	Processor   string    `yaml:"processor"`
 	RequestType string    `yaml:"request_type" also:"request-type" one:"text_completions chat_completions"`
-	Profile     string    `yaml:"profile" also:"rate-type rate_type"`
+	Profile     glLoad    `yaml:"profile" also:"rate-type rate_type"`
 	Rate        []float64 `yaml:"rate" single:"yes" is:">0"`
 	MaxSeconds  float64   `yaml:"max_seconds" also:"max-seconds" is:"0..1e7"`
 	MaxRequests int       `yaml:"max_requests" also:"max-requests" is:">=0"`
@@ -38,7 +38,15 @@ type glFile struct {
 	Data        any       `yaml:"data"`
 	OutputPath  string    `yaml:"output_path" also:"output-path"`
 	BackendType string    `yaml:"backend_type" also:"backend-type backend"`
-	BackendArgs any       `yaml:"backend_args" also:"backend-args backend_kwargs"`
+	BackendArgs any       `yaml:"backend_args" also:"backend-args backend_kwargs" yet:"write them below spec.backend"`
+}
+
+// glLoad is guidellm's name of a load; Values lists them.
+type glLoad string
+
+// Values returns guidellm's loads.
+func (glLoad) Values() []string {
+	return []string{"synchronous", "concurrent", "throughput", "constant", "async", "poisson", "sweep", "replay"}
 }
 
 type glSpec struct {
@@ -85,7 +93,7 @@ type glExtra struct {
 }
 
 type glProfile struct {
-	Kind           string    `yaml:"kind" one:"synchronous concurrent throughput constant async poisson sweep replay"`
+	Kind           glLoad    `yaml:"kind"`
 	Streams        []int     `yaml:"streams" single:"yes" is:">=1"`
 	Rate           []float64 `yaml:"rate" single:"yes" is:">0"`
 	MaxConcurrency int       `yaml:"max_concurrency" is:">=0"`
@@ -217,9 +225,9 @@ var glKinds = map[string]string{"/v1/chat/completions": "chat", "/v1/completions
 
 func (f *glFile) translate(t *translation) {
 	if f.Spec == nil {
-		spec, err := f.flat()
+		spec, key, err := f.flat()
 		if err != nil {
-			t.fail("data", "%w", err)
+			t.fail(key, "%w", err)
 			return
 		}
 		spec.translate(t)
@@ -283,9 +291,9 @@ func clone(n *yaml.Node) *yaml.Node {
 	return &c
 }
 
-// flat returns the specification of the older form.
-func (f *glFile) flat() (*glSpec, error) {
-	s := &glSpec{
+// flat returns the specification of the older form, or the key that is wrong.
+func (f *glFile) flat() (s *glSpec, key string, err error) {
+	s = &glSpec{
 		Backend: glBackend{Target: f.Target, Model: f.Model, Format: "/v1/chat/completions"},
 		Profile: glProfile{Kind: cmp.Or(f.Profile, "sweep"), Rampup: f.Rampup, Warmup: f.Warmup, Cooldown: f.Cooldown},
 	}
@@ -300,6 +308,9 @@ func (f *glFile) flat() (*glSpec, error) {
 	}
 	for _, r := range f.Rate {
 		if s.Profile.Kind == "concurrent" {
+			if r != math.Trunc(r) {
+				return nil, "rate", fmt.Errorf("%v: expected whole numbers with rate-type concurrent", r)
+			}
 			s.Profile.Streams = append(s.Profile.Streams, int(r))
 		} else {
 			s.Profile.Rate = append(s.Profile.Rate, r)
@@ -314,7 +325,7 @@ func (f *glFile) flat() (*glSpec, error) {
 	if f.MaxErrors > 0 {
 		s.Constraints = append(s.Constraints, glConstraint{Kind: "max_errors", Count: []int{f.MaxErrors}})
 	}
-	return s, s.flatData(f.Data)
+	return s, "data", s.flatData(f.Data)
 }
 
 // flatData reads data of the older form: a map, the same as text with commas, or the path of a file.
@@ -358,6 +369,9 @@ func (s *glSpec) translate(t *translation) {
 	}
 	if s.Seed != nil {
 		t.Seed = s.Seed.Value
+	}
+	if s.Mapper != nil || s.Processors != nil || s.Finalizer != nil {
+		t.notes.add("spec.data_column_mapper, data_preprocessors, data_finalizer: not read")
 	}
 	if s.Profile.Seed != nil {
 		t.notes.add("profile.random_seed: not read; the seed of the data draws the arrivals too")

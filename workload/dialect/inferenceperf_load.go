@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -89,6 +90,7 @@ func (l *ipLoad) translate(data *ipData, t *translation) {
 		t.Load.Trace = &profile.TraceFile{Path: l.Trace.File, Format: "azure"}
 	}
 	for i := range l.Stages {
+		l.Stages[i].check(i, l.Type, arrival, t)
 		stage := l.Stages[i].translate(arrival)
 		if arrival == profile.Trace && data.Trace != nil { // all rows, whatever rate and duration are
 			stage.Requests = 0
@@ -115,6 +117,33 @@ func (l *ipLoad) translate(data *ipData, t *translation) {
 		t.notes.add("load.num_workers, load.worker_max_concurrency: at most %d requests in flight in all, whatever the "+
 			"number of workers", t.Load.InFlight)
 	}
+}
+
+// check rejects the keys of a stage that belong to loads of another type, as inference-perf does. It computes the rate
+// and the duration of a concurrent stage itself.
+func (s *ipStage) check(i int, kind string, arrival profile.Arrival, t *translation) {
+	closed, sessions := s.Requests > 0 || s.Concurrency > 0, s.Sessions != nil || s.SessionRate > 0 || s.NumSessions > 0
+	paced := s.Rate > 0 || s.Duration > 0
+	var wrong, belong string
+	switch {
+	case closed && arrival != profile.Closed:
+		wrong, belong = "num_requests and concurrency_level", "concurrent"
+	case sessions && arrival != profile.Sessions:
+		wrong, belong = "concurrent_sessions, session_rate and num_sessions", "trace_session_replay"
+	case paced && arrival == profile.Sessions:
+		wrong, belong = "rate and duration", "constant, poisson and trace_replay"
+	case paced && arrival == profile.Closed:
+		t.notes.add("load.stages.%d: rate and duration have no effect with load.type concurrent", i)
+		return
+	default:
+		return
+	}
+	if t.lenient {
+		t.notes.add("load.stages.%d: %s belong to load.type %s, and are ignored", i, wrong, belong)
+		return
+	}
+	t.fail(fmt.Sprintf("load.stages.%d", i), "%s belong to load.type %s, and it is %s", wrong, belong,
+		cmp.Or(kind, "constant"))
 }
 
 func (s *ipStage) translate(arrival profile.Arrival) profile.Stage {

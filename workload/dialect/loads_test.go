@@ -200,11 +200,35 @@ func TestLoadsOfInferencePerf(t *testing.T) {
 	}
 	for text, want := range map[string]int{"num_workers: 2, worker_max_concurrency: 3": 6, "num_workers: 1": 100,
 		"worker_max_concurrency: 3": 3, "interval: 1": 0, "num_workers: 2, type: concurrent": 0} {
-		stages := ", stages: [{rate: 5, duration: 6, num_requests: 4, concurrency_level: 1}]}"
+		stages := ", stages: [{rate: 5, duration: 6}]}"
+		if strings.Contains(text, "concurrent") {
+			stages = ", stages: [{num_requests: 4, concurrency_level: 1}]}"
+		}
 		p := translated(t, "inference-perf", "load: {"+text+stages+tail)
 		require.Equal(t, want, p.Load.InFlight, text)
 		require.Equal(t, want > 0, len(p.Source.Notes) > 0, text)
 	}
+	// Keys of another type of load are errors, as in inference-perf, and would otherwise be ignored.
+	for text, want := range map[string]string{
+		"stages: [{rate: 5, duration: 6, num_requests: 4}]": "load.stages.0: num_requests and concurrency_level belong to " +
+			"load.type concurrent, and it is constant",
+		"type: poisson, stages: [{rate: 5, duration: 6, concurrency_level: 4}]": "and it is poisson",
+		"type: concurrent, stages: [{num_requests: 4, concurrency_level: 1, num_sessions: 3}]": "num_sessions belong to " +
+			"load.type trace_session_replay, and it is concurrent",
+		"type: trace_session_replay, stages: [{concurrent_sessions: 4, rate: 3}]": "rate and duration belong to load.type " +
+			"constant, poisson and trace_replay, and it is trace_session_replay",
+	} {
+		_, err := parse("inference-perf", "load: {"+text+"}"+tail)
+		require.ErrorContains(t, err, want, text)
+		p, err := Parse("inference-perf", "p", []byte("load: {"+text+"}"+tail), Options{Compat: true})
+		if !strings.Contains(text, "replay") { // recorded sessions need other data
+			require.NoError(t, err)
+			require.Contains(t, strings.Join(p.Source.Notes, "\n"), "and are ignored")
+		}
+	}
+	p := translated(t, "inference-perf", "load: {type: concurrent, stages: [{num_requests: 4, concurrency_level: 1, rate: 3}"+
+		"]}"+tail)
+	require.Contains(t, p.Source.Notes, "load.stages.0: rate and duration have no effect with load.type concurrent")
 	for text, want := range map[string]profile.Sweep{
 		"{type: linear}": {Kind: "linear", Stages: 5, StageDuration: 180 * time.Second, Arrival: profile.PoissonSeconds,
 			Probe: "drain", Requests: 2000, Timeout: time.Minute, Percentile: 95},
@@ -216,7 +240,7 @@ func TestLoadsOfInferencePerf(t *testing.T) {
 		require.Equal(t, &want, p.Load.Sweep)
 		require.EqualValues(t, 3, p.Seed)
 	}
-	p := translated(t, "inference-perf", "load: {type: poisson, sweep: {type: linear}, "+
+	p = translated(t, "inference-perf", "load: {type: poisson, sweep: {type: linear}, "+
 		"stages: [{rate: 5, duration: 6}]}"+tail)
 	require.Nil(t, p.Load.Sweep)
 	both := translated(t, "inference-perf", "load: {type: trace_replay, trace: {file: f}, "+

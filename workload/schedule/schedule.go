@@ -60,6 +60,12 @@ func Expected(s *profile.Stage) float64 {
 		return float64(s.Requests)
 	}
 	n := newGrowth(s).count(s.Duration.Seconds())
+	switch s.Arrival {
+	case profile.Constant:
+		n = math.Floor(n + rounding)
+	case profile.Scattered, profile.PoissonSeconds:
+		n = math.Floor(n)
+	}
 	if s.Requests > 0 && (s.Duration == 0 || float64(s.Requests) < n) {
 		n = float64(s.Requests)
 	}
@@ -82,6 +88,9 @@ func burst(s *profile.Stage) []int64 {
 	return due
 }
 
+// rounding keeps a request that floating point would lose: 30 s at 0.1 per second are 3 requests.
+const rounding = 1e-9
+
 // gaps returns due times whose gaps, in requests' worth of load, are drawn by next. The first request is due after the
 // first gap; with first -1 it is due at once. The growth of the rate stretches the times.
 func gaps(s *profile.Stage, next func() float64, first float64) []int64 {
@@ -93,7 +102,6 @@ func gaps(s *profile.Stage, next func() float64, first float64) []int64 {
 	if most == 0 {
 		most = math.MaxInt
 	}
-	const rounding = 1e-9 // 30 s at 0.1 per second are 3 requests
 	due := make([]int64, 0, int(Expected(s))+1)
 	at := first
 	for len(due) < most {
