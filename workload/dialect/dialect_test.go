@@ -303,12 +303,14 @@ func TestBadFiles(t *testing.T) {
 		{"guidellm", strings.Replace(specText, "profile.streams: 300", "data.0.turns: 3", 1), "a profile has one of each"},
 		{"guidellm", "target: x\nprofile: concurrent\ndata: prompt_tokens=1\n", "kind concurrent needs streams"},
 		{"guidellm", "target: x\nrate-type: constnt\nrate: 3\nmax-seconds: 1\ndata: prompt_tokens=1\n",
-			"line 2: profile: expected one of synchronous, concurrent, throughput, constant, async, poisson, sweep, replay, not " +
-				`"constnt"; did you mean constant?`},
+			"line 2: profile: expected one of synchronous, concurrent, throughput, constant, async, poisson, sweep, replay, " +
+				`not "constnt"; did you mean constant?`},
 		{"guidellm", "target: x\nrate-type: concurrent\nrate: 2.5\nmax-seconds: 1\ndata: prompt_tokens=1\n",
 			"rate: 2.5: expected whole numbers with rate-type concurrent"},
 		{"guidellm", "target: x\nrate-type: sweep\nbackend_args: {a: 1}\nmax-seconds: 1\ndata: prompt_tokens=1\n",
 			"write them below spec.backend"},
+		{"vllm-benchmark", "dataset-name: custom\ndataset-path: x\nnum-prompts: -1\n", "num-prompts: -1 means every row of " +
+			"the data in vllm, and a profile has a number of requests: write the number of rows"},
 		{"vllm-benchmark", vllmText + "num-promptz: 1\n", "num-promptz: unknown key; did you mean num-prompts?"},
 		{"vllm-benchmark", strings.Replace(vllmText, "tpot:40", "tpot:x", 1), "expected ttft:MS"},
 		{"aiperf", aiperfText + "api-key: x\n", "set MLPERF_GO_API_KEY"},

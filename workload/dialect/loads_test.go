@@ -226,8 +226,8 @@ func TestLoadsOfInferencePerf(t *testing.T) {
 			require.Contains(t, strings.Join(p.Source.Notes, "\n"), "and are ignored")
 		}
 	}
-	p := translated(t, "inference-perf", "load: {type: concurrent, stages: [{num_requests: 4, concurrency_level: 1, rate: 3}"+
-		"]}"+tail)
+	p := translated(t, "inference-perf", "load: {type: concurrent, stages: [{num_requests: 4, concurrency_level: 1, "+
+		"rate: 3}]}"+tail)
 	require.Contains(t, p.Source.Notes, "load.stages.0: rate and duration have no effect with load.type concurrent")
 	for text, want := range map[string]profile.Sweep{
 		"{type: linear}": {Kind: "linear", Stages: 5, StageDuration: 180 * time.Second, Arrival: profile.PoissonSeconds,

@@ -31,7 +31,7 @@ type vllmFile struct {
 	TokMode    string   `yaml:"tokenizer-mode"`
 	Trust      bool     `yaml:"trust-remote-code"`
 	Insecure   bool     `yaml:"insecure" yet:"certificates are always verified"`
-	NumPrompts *int     `yaml:"num-prompts" is:">=1"`
+	NumPrompts *int     `yaml:"num-prompts" is:">=-1"`
 	NoRepeat   bool     `yaml:"no-oversample"`
 	Seed       uint64   `yaml:"seed"`
 	Rate       *float64 `yaml:"request-rate" is:">0"`
@@ -280,6 +280,11 @@ func fieldsOf(text string) []string {
 }
 
 func (f *vllmFile) load(t *translation) {
+	if n := or(f.NumPrompts, 1000); n < 1 {
+		t.fail("num-prompts", "%d means every row of the data in vllm, and a profile has a number of requests: write the "+
+			"number of rows", n)
+		return
+	}
 	s := profile.Stage{Requests: or(f.NumPrompts, 1000), Concurrency: f.Users}
 	rate, shape := or(f.Rate, math.Inf(1)), or(f.Burstiness, 1)
 	if f.RampShape != "" {

@@ -313,7 +313,13 @@ var dataNeeds = map[DataKind][]string{
 	ShareGPT: {"path"}, Prompts: {"path"}, Recorded: {"path", "sessions"}, TraceLengths: {"trace"},
 }
 
-func (p *Profile) checkData(wrong errorf) error { return p.Data.check(wrong, p.API.Generates()) }
+func (p *Profile) checkData(wrong errorf) error {
+	if p.Data.Kind == Random && p.API.IsChat() {
+		return wrong("data.kind", "data of kind %s are token ids, and api.kind %s sends texts; use kind %s, or api.kind "+
+			"completions", Random, p.API.Kind, Synthetic)
+	}
+	return p.Data.check(wrong, p.API.Generates())
+}
 
 func (d *Data) check(wrong errorf, generates bool) error {
 	has := map[string]bool{

@@ -14,7 +14,7 @@ name: chat
 seed: 7
 api: {kind: chat, stream: true}
 data:
-  kind: random
+  kind: synthetic
   input: {kind: normal, mean: 384, std_dev: 10, min: 256, max: 512}
   output: 64
 load:
@@ -44,6 +44,8 @@ func TestParse(t *testing.T) {
 
 func TestBadProfiles(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
+		{"kind: synthetic", "kind: random", "line 6: data.kind: data of kind random are token ids, and api.kind chat sends " +
+			"texts; use kind synthetic, or api.kind completions"},
 		{"rate: 2", "rates: 2", `profile p.yaml line 11: load.stages.0.rates: unknown key; did you mean rate?`},
 		{"rate: 2", "rate: fast", `line 11: load.stages.0.rate: expected a number of at least 0, not "fast"`},
 		{"rate: 2,", "", `line 11: load.stages.0: arrival poisson needs rate`},
@@ -52,7 +54,7 @@ func TestBadProfiles(t *testing.T) {
 				`not "poison"; did you mean poisson?`},
 		{"concurrency: 8", "concurrency: 8, rate: 2", `load.stages.1.rate: arrival closed has no use for rate; remove it`},
 		{"duration: 1m", "duration: -5", `expected seconds or a duration such as 90s, not "-5"`},
-		{"kind: random", "kind: sharegpt", `line 5: data.path: data of kind sharegpt needs path`},
+		{"kind: synthetic", "kind: sharegpt", `line 5: data.path: data of kind sharegpt needs path`},
 		{"min: 256", "min: 600", `line 7: data.input: min 600 is above max 512`},
 		{"think_time: {kind: uniform, min: 1, max: 2}", "think_time: 100ms",
 			`think_time: "100ms" has a unit: write seconds as a number, such as 0.1`},
@@ -71,7 +73,7 @@ func TestBadProfiles(t *testing.T) {
 		{"kind: chat, stream: true", "kind: embeddings", "api.stream: answers of API embeddings are never streamed"},
 		{"kind: chat, stream: true", "kind: embeddings, stream: false",
 			"data.output: answers of API embeddings have no tokens"},
-		{"kind: chat, stream: true}\ndata:\n  kind: random\n  input: {kind: normal, mean: 384, std_dev: 10, min: 256, max: " +
+		{"kind: chat, stream: true}\ndata:\n  kind: synthetic\n  input: {kind: normal, mean: 384, std_dev: 10, min: 256, max: " +
 			"512}\n  output: 64", "kind: rerank, stream: false}\ndata:\n  kind: random\n  input: 5",
 			"slo: answers of API rerank have no tokens"},
 		{"load:\n", "load:\n  leave: {share: 0.5}\n", "load.leave: no time at which clients leave"},

@@ -11,7 +11,7 @@ func TestSummary(t *testing.T) {
 	p, err := parse(chat)
 	require.NoError(t, err)
 	require.Equal(t, "poisson 2 /s × 60 s; closed 8 in flight × 100 requests", p.Load.Summary())
-	require.Equal(t, "random 384 (256–512) → 64", p.Data.Summary())
+	require.Equal(t, "synthetic 384 (256–512) → 64", p.Data.Summary())
 
 	l := Load{Stages: []Stage{{Arrival: Closed, Concurrency: 1, Requests: 3, Warmup: true}}}
 	for rate := range 10 {
