@@ -342,8 +342,8 @@ func (c *benchRow) runProgram(t *testing.T, url string, samples int) (perSample,
 	return record.Client.US, record.Client.RSS, cmd
 }
 
-// benchOpenSSL returns the µs of OpenSSL's own client for one connection with a GET request. It makes one after another,
-// and resumes sessions where the server allows that.
+// benchOpenSSL returns the µs of OpenSSL's own client for one connection with a GET request. It makes one after
+// another, and resumes sessions where the server allows that.
 func benchOpenSSL(t *testing.T, url string) float64 {
 	cmd := exec.Command("taskset", "-c", "1", "openssl", "s_time", "-connect", strings.TrimPrefix(url, "https://"),
 		"-www", "/v1/models", "-reuse", "-time", "2")
