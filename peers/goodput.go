@@ -21,6 +21,16 @@ var vllmGoodputs = []goodputMetric{{"ttft", "ttft", firstToken}, {"tpot", "tpot"
 var perfGoodputs = []goodputMetric{{"ttft", "ttft", perfTTFT}, {"tpot", "tpot", perfTPOT}, {"itl", "itl", meanGap},
 	{"ntpot", "ntpot", perfNTPOT}, {"e2e", "request_latency", requestTime}}
 
+// guideGoodputs: tpot is compared with inter_token_latency_ms (guidellm/schemas/benchmark/goodput.py).
+var guideGoodputs = []goodputMetric{{"ttft", "ttft_ms", firstToken}, {"tpot", "tpot_ms", guideGap},
+	{"e2e", "e2el_ms", requestTime}}
+
+// guideGap returns the mean time of a token after the first one of a stream.
+func guideGap(r *Request) (float64, bool) {
+	v, ok := vllmTPOT(r)
+	return v, ok && r.LastTokenNS != 0
+}
+
 // meanGap returns the mean time between the tokens of a stream.
 func meanGap(r *Request) (float64, bool) {
 	at := perfTokenNS(r)
@@ -99,4 +109,82 @@ func perfGoodput(l *Log, answered []*Request) object {
 		o.add(m.key+"_attainment_percentage", 100*float64(within[i])/n)
 	}
 	return object{{"goodput_metrics", o}}
+}
+
+// guideSLO returns the limits as guidellm's configuration has them, in ms; nil: it has none of them.
+func (l *Log) guideSLO() any {
+	metrics, below, _ := l.limited(guideGoodputs)
+	if len(metrics) == 0 {
+		return nil
+	}
+	least := map[string]float64{}
+	for i, m := range metrics {
+		v := below[i].Seconds() * 1e3
+		if old, ok := least[m.key]; !ok || v < old {
+			least[m.key] = v
+		}
+	}
+	var o object
+	for _, m := range guideGoodputs {
+		v, ok := least[m.key]
+		o.add(m.key, known(v, ok))
+	}
+	return o
+}
+
+// guideGoodput is the requests within all limits (GenerativeMetrics._compile_goodput).
+type guideGoodput struct {
+	hasLimits  bool
+	determined int           // successes that have every limited figure, and errors
+	attainment float64       // good requests / determined
+	rates      *distribution // of good requests; nil: nothing is determined
+	nothing    distribution  // of the groups of failures
+}
+
+// goodput compares the requests with the limits. A success without one of the figures is left out, an error is not good,
+// and a request that the client ended is left out.
+func (b *guideBenchmark) goodput(e *Export) (g guideGoodput) {
+	metrics, below, unknown := b.log.limited(guideGoodputs)
+	if g.hasLimits = len(metrics) > 0; !g.hasLimits {
+		return g
+	}
+	if len(unknown) > 0 {
+		e.note("slo_attainment ignores the limits of %s, which guidellm does not have", strings.Join(unknown, ", "))
+	}
+	var ends []weighted
+	for _, r := range b.requests {
+		if r.incomplete() {
+			continue
+		}
+		isGood, isDetermined := r.ok(), true
+		for i, m := range metrics {
+			v, ok := m.of(r)
+			isDetermined = isDetermined && (ok || !r.ok())
+			isGood = isGood && v <= below[i].Seconds()
+		}
+		if !isDetermined {
+			continue
+		}
+		if g.determined++; isGood {
+			ends = append(ends, weighted{seconds(r.endNS()), 1})
+		}
+	}
+	if g.determined == 0 {
+		return g
+	}
+	g.attainment = float64(len(ends)) / float64(g.determined)
+	rates := ratesOf(ends, b.start, b.end)
+	g.rates, g.nothing = &rates, ratesOf(nil, b.start, b.end)
+	return g
+}
+
+// members returns the goodput as members of metrics; null: there are no limits, or nothing is determined.
+func (g *guideGoodput) members() object {
+	rates := any(nil)
+	if g.rates != nil {
+		rates = object{{"successful", g.rates.object()}, {"errored", g.nothing.object()},
+			{"incomplete", g.nothing.object()}, {"total", g.rates.object()}}
+	}
+	return object{{"slo_attainment", known(g.attainment, g.rates != nil)}, {"slo_determined_requests", g.determined},
+		{"request_goodput", rates}}
 }

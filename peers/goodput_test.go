@@ -32,6 +32,37 @@ func TestGoodput(t *testing.T) {
 	require.NotContains(t, files["summary_lifecycle_metrics.json"], "goodput")
 }
 
+// TestGoodputOfGuideLLM: with ttft within 200 ms and time between tokens within 150 ms, A (100 and 100) is good, C (100
+// and 300) and the error D are not, and B has no time between tokens. A ends at 410 of 1000 ms.
+func TestGoodputOfGuideLLM(t *testing.T) {
+	l := hand()
+	files, _ := convert(t, "guidellm", l)
+	got := values(t, files["benchmarks.json"])
+	require.Nil(t, got["benchmarks/0/metrics/slo_attainment"])
+	require.Nil(t, got["benchmarks/0/metrics/request_goodput"])
+	require.Nil(t, got["benchmarks/0/config/slo"])
+	require.NotContains(t, files["benchmarks.csv"], "Attainment")
+
+	l.Limits = []Limit{{"ttft", 200 * time.Millisecond}, {"tpot", 150 * time.Millisecond}, {"tpot", time.Second},
+		{"ntpot", 1}}
+	files, notes := convert(t, "guidellm", l)
+	got = values(t, files["benchmarks.json"])
+	requireValues(t, got, "benchmarks/0", map[string]float64{"metrics/slo_attainment": 1. / 3,
+		"metrics/slo_determined_requests": 3, "config/slo/ttft_ms": 200, "config/slo/tpot_ms": 150,
+		"metrics/request_goodput/successful/count": 1, "metrics/request_goodput/successful/mean": 1,
+		"metrics/request_goodput/successful/max": 2, "metrics/request_goodput/errored/mean": 0,
+		"metrics/request_goodput/total/mean": 1}) // A's event lasts from 205 to 705 ms
+	require.Nil(t, got["benchmarks/0/config/slo/e2el_ms"])
+	require.Contains(t, notes, "slo_attainment ignores the limits of ntpot")
+	require.Contains(t, files["benchmarks.csv"], "Successful Goodput/Sec,SLO Attainment,")
+
+	l.Requests = l.Requests[1:2]
+	files, _ = convert(t, "guidellm", l)
+	got = values(t, files["benchmarks.json"])
+	require.Nil(t, got["benchmarks/0/metrics/slo_attainment"], "B alone is not determined")
+	requireValues(t, got, "benchmarks/0/metrics", map[string]float64{"slo_determined_requests": 0})
+}
+
 // TestBurstiness: vllm's burstiness is the shape of the gaps.
 func TestBurstiness(t *testing.T) {
 	l := hand()

@@ -74,12 +74,14 @@ type guideBenchmark struct {
 	requests   []*Request // those that count
 	start, end float64    // of the requests that count, in s since 1970
 	metrics    []guideMetric
+	good       guideGoodput
 }
 
 func newGuideBenchmark(l *Log, e *Export, index int, requests []*Request) *guideBenchmark {
 	first, last := extent(requests)
 	b := &guideBenchmark{log: l, index: index, stage: l.Stages[index], requests: requests, start: seconds(first),
 		end: seconds(last)}
+	b.good = b.goodput(e)
 	b.metrics = b.timed()
 	b.metrics = append(b.metrics, b.rates(e)...)
 	for i := range b.metrics {
@@ -300,6 +302,7 @@ func (b *guideBenchmark) object(e *Export) object {
 		metrics.add(b.metrics[i].key, groups)
 	}
 	b.addUnmeasured(&metrics)
+	metrics = append(metrics, b.good.members()...)
 	first, last := b.extent()
 	return object{
 		{"type_", "generative_benchmark"}, {"config", b.config()}, {"scheduler_state", b.state()},

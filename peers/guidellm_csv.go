@@ -66,6 +66,14 @@ func (t *guideTable) add(b *guideBenchmark) {
 			cell(m.group, name, "Std Dev", pyrepr.Float(d.deviation()))
 			cell(m.group, name, "Percentiles", d.percentileList())
 		}
+		if m.key == "request_concurrency" && b.good.hasLimits {
+			rate, share := "", ""
+			if g := b.good; g.rates != nil {
+				rate, share = pyrepr.Float(g.rates.mean()), pyrepr.Float(g.attainment)
+			}
+			cell(m.group, "Successful Goodput/Sec", "mean", rate)
+			cell(m.group, "SLO Attainment", "", share)
+		}
 	}
 	if t.heads == nil {
 		t.heads = heads
