@@ -159,6 +159,12 @@ func (p *WorkloadPair) addFigures(a, b *workload, percentiles []float64) {
 	add(OutputRate, OutputRate, 0,
 		func(f *workloads.Figures) (float64, bool) { return f.Throughput.OutputTokens, true })
 	add("failures %", "", 0, func(f *workloads.Figures) (float64, bool) { return 100 * f.Requests.FailureRate, true })
+	add("prefix cache %", "", 0, func(f *workloads.Figures) (float64, bool) {
+		if f.PrefixCache == nil {
+			return 0, false
+		}
+		return 100 * f.PrefixCache.HitRate, true
+	})
 	for _, metric := range []string{"ttft", "ttfo", "tpot", "itl", "e2e", "ttft_due", "e2e_due"} {
 		for _, percent := range percentiles {
 			percentile := workloads.PercentileName(percent)

@@ -84,14 +84,22 @@ func TestFiguresOfAPairOfWorkloads(t *testing.T) {
 	}
 	b := read(2, 60)
 	b.Measured.Total.Latency["e2e"] = &workloads.Distribution{} // only one run has it
-	p := pairOf(read(1, 50), b, &Settings{Percentiles: []float64{50}, Confidence: DefaultConfidence})
+	a := read(1, 50)
+	a.Measured.Total.PrefixCache = &workloads.PrefixCache{HitRate: .5}
+	without := pairOf(a, b, &Settings{Percentiles: []float64{50}, Confidence: DefaultConfidence})
+	require.Equal(t, "ttft p50 ms", without.Figures[3].Name, "a hit rate that is not reported is not 0")
+	b.Measured.Total.PrefixCache = &workloads.PrefixCache{HitRate: .75}
+	p := pairOf(a, b, &Settings{Percentiles: []float64{50}, Confidence: DefaultConfidence})
 	require.True(t, p.Ranked)
 	var names []string
 	for _, f := range p.Figures {
 		names = append(names, f.Name)
 	}
-	require.Equal(t, []string{RequestRate, OutputRate, "failures %", "ttft p50 ms", "itl p50 ms"}, names)
-	rate, tokens, failures, ttft, itl := p.Figures[0], p.Figures[1], p.Figures[2], p.Figures[3], p.Figures[4]
+	require.Equal(t, []string{RequestRate, OutputRate, "failures %", "prefix cache %", "ttft p50 ms", "itl p50 ms"}, names)
+	rate, tokens, failures, cache, ttft, itl := p.Figures[0], p.Figures[1], p.Figures[2], p.Figures[3], p.Figures[4],
+		p.Figures[5]
+	require.Equal(t, []float64{50, 75}, []float64{cache.A, cache.B}, "in percent")
+	require.Nil(t, cache.Row)
 	require.InDelta(t, 0.2, rate.Change, 1e-12)
 	require.NotNil(t, rate.Interval)
 	require.Zero(t, tokens.Change, "of a figure that is 0 in the first run")

@@ -141,8 +141,8 @@ type guideGoodput struct {
 	nothing    distribution  // of the groups of failures
 }
 
-// goodput compares the requests with the limits. A success without one of the figures is left out, an error is not good,
-// and a request that the client ended is left out.
+// goodput compares the requests with the limits. A success without one of the figures is left out, as is a request that
+// the client ended. An error is not good.
 func (b *guideBenchmark) goodput(e *Export) (g guideGoodput) {
 	metrics, below, unknown := b.log.limited(guideGoodputs)
 	if g.hasLimits = len(metrics) > 0; !g.hasLimits {

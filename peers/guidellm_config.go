@@ -102,7 +102,8 @@ func (b *guideBenchmark) config() object {
 		}
 	}
 	return object{{"id_", b.id()}, {"run_id", b.log.ID}, {"run_index", b.index}, {"strategy", strategy},
-		{"slo", b.log.guideSLO()}, {"constraints", object{}}, {"sample_size", 0}, {"profile", b.log.profile(b.index)}, {"requests", object{}},
+		{"slo", b.log.guideSLO()}, {"constraints", object{}}, {"sample_size", 0},
+		{"profile", b.log.profile(b.index)}, {"requests", object{}},
 		{"backend", object{{"type_", b.log.Backend}, {"target", b.log.Endpoint}, {"model", b.log.Model}}},
 		{"environment", object{}},
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/mlperf-go/mlperf-go/workload/measure"
 )
 
+const hitRate = "cache_hit_rate"
+
 // observed are the report's names of signals. Those without a name of a series have none in version 0.2; late is that
 // of version 0.2.1.
 var observed = []struct {
@@ -20,7 +22,7 @@ var observed = []struct {
 	grows                                  bool // the signal is a rate, and the report has its growth over the stage
 }{
 	{signal: "kv_cache", aggregate: "kv_cache_usage", series: "kv_cache_usage", units: "fraction"},
-	{signal: "prefix_hits", aggregate: "cache_hit_rate", series: "cache_hit_rate", units: "fraction"},
+	{signal: "prefix_hits", aggregate: hitRate, series: hitRate, units: "fraction"},
 	{signal: "running", aggregate: "running_requests", late: "num_requests_running", units: count},
 	{signal: "waiting", aggregate: "waiting_requests", late: "num_requests_waiting", units: count},
 	{signal: "preemptions", aggregate: "preemptions", units: count, grows: true},
@@ -29,9 +31,11 @@ var observed = []struct {
 	{signal: "gpu_power", aggregate: "power_consumption", series: "power_consumption", units: "Watts"},
 }
 
-// observability returns the signals of each metrics page that was read during a stage; nil: none was read.
+// observability returns the signals of each metrics page that was read during a stage, and the hit rate that the
+// servers reported in their answers if no page has one; nil: neither is there.
 func observability(version string, r *bench.Record, part *measure.Part, set *series.Set) any {
 	var components []any
+	hasHits := false
 	for target := range sources(set) {
 		total, over := fields{}, fields{}
 		for _, o := range observed {
@@ -43,6 +47,7 @@ func observability(version string, r *bench.Record, part *measure.Part, set *ser
 				continue
 			}
 			total[o.aggregate] = summary(o.units, &line)
+			hasHits = hasHits || o.aggregate == hitRate && total[o.aggregate] != nil
 			if name := o.series; name != "" {
 				over[name] = points(o.units, set, &line)
 			} else if version == "0.2.1" {
@@ -54,6 +59,10 @@ func observability(version string, r *bench.Record, part *measure.Part, set *ser
 				"replica_id": fmt.Sprint(target), "aggregate": aggregate, "time_series": over.with(),
 				"raw_data_path": record.MetricsName}.with())
 		}
+	}
+	if c := part.PrefixCache; c != nil && !hasHits {
+		components = append(components, fields{"component_label": cmp.Or(r.Stack, "servers"),
+			"aggregate": fields{hitRate: single("fraction", c.HitRate)}})
 	}
 	if len(components) == 0 {
 		return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/schema"
 	"github.com/mlperf-go/mlperf-go/schema/schematest"
 	"github.com/mlperf-go/mlperf-go/workload/bench"
+	"github.com/mlperf-go/mlperf-go/workload/measure"
 	"github.com/mlperf-go/mlperf-go/workload/profile"
 )
 
@@ -88,4 +89,19 @@ func reports(t *testing.T, version string, r *bench.Record, set *series.Set) (li
 		list = append(list, finite(v).(map[string]any))
 	}
 	return list
+}
+
+// Without a page that has the hit rate, the report has the one of the servers' answers.
+func TestHitRateOfAnswers(t *testing.T) {
+	r := recorded(t)
+	r.Measured.Stages[0].PrefixCache = &measure.PrefixCache{Requests: 1, Prompt: 8, Cached: 6, HitRate: .75}
+	of := func(set *series.Set, last int) map[string]any {
+		list := reports(t, "0.2.1", r, set)
+		all := list[0]["results"].(map[string]any)["observability"].(map[string]any)["components"].([]any)
+		return all[last].(map[string]any)
+	}
+	want := map[string]any{"component_label": "servers",
+		"aggregate": map[string]any{"cache_hit_rate": map[string]any{"units": "fraction", "mean": .75}}}
+	require.Equal(t, want, of(nil, 0))
+	require.Equal(t, want, of(page(), 1), "beside the signals of a page without it")
 }
