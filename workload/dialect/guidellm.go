@@ -92,8 +92,10 @@ type glExtra struct {
 	Params  any               `yaml:"params" yet:"query parameters are not supported"`
 }
 
+// glProfile has a kind wherever it is given, as in guidellm. An override of the whole map by one of benchmarks replaces
+// its kind too.
 type glProfile struct {
-	Kind           glLoad    `yaml:"kind"`
+	Kind           glLoad    `yaml:"kind" need:"yes"`
 	Streams        []int     `yaml:"streams" single:"yes" is:">=1"`
 	Rate           []float64 `yaml:"rate" single:"yes" is:">0"`
 	MaxConcurrency int       `yaml:"max_concurrency" is:">=0"`

@@ -23,6 +23,18 @@ func TestRefusedPartsOfGuidellm(t *testing.T) {
 	}
 }
 
+// guidellm rejects a profile without a kind. It is not the sweep that a file without a profile is.
+func TestAProfileOfGuidellmNeedsItsKind(t *testing.T) {
+	const spec = glHead + "  constraints: [{kind: max_requests, count: 9}]\n  profile: {kind: poisson, rate: 2}\n" +
+		"  data: [{prompt_tokens: 20, output_tokens: 30}]\n"
+	_, err := parse("guidellm", spec+"benchmarks: [{profile: {rate: 10}}]\n")
+	require.ErrorContains(t, err, "benchmarks.0: spec override: profile.kind: the key is required")
+	p, err := parse("guidellm", spec+"benchmarks: [{profile.rate: 10}, {profile: {kind: constant, rate: 20}}]\n")
+	require.NoError(t, err)
+	require.Equal(t, 10.0, p.Load.Stages[0].Rate)
+	require.Equal(t, profile.Constant, p.Load.Stages[1].Arrival)
+}
+
 // A ramp grows what guidellm's ramp grows, and nothing in the kinds of load that have none there.
 func TestRampsOfGuidellm(t *testing.T) {
 	ramp := &profile.Ramp{Shape: "linear", Over: 5 * time.Second}
