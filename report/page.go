@@ -125,6 +125,7 @@ func (r *Run) view(number int) (runView, error) {
 		Facts: facts(rec), Command: command(rec)}
 	if w := r.Workload; w != nil {
 		v.Heading, v.Headline, v.Facts = fmt.Sprintf("%s: %s", w.Title, r.Name), w.Headline, nil
+		v.Counts = w.counts(rec)
 		for _, f := range w.Facts {
 			v.Facts = append(v.Facts, row{f[0], f[1]})
 		}
@@ -260,6 +261,21 @@ func counts(r *record.Record) []row {
 	}
 	if unsent > 0 && len(r.Endpoints) > 0 {
 		list = append(list, row{"requests sent to no server", fmt.Sprintf("%d, %d failed", unsent, failed)})
+	}
+	return list
+}
+
+// counts returns the counts of a workload beside the rates of its record.
+func (w *Workload) counts(rec *record.Record) []row {
+	counted := *rec
+	counted.Samples = w.Counted
+	list := counts(&counted)
+	const failed = 2 // rows up to that of the failures
+	if w.LeftOut > 0 {
+		list = slices.Insert(list, failed, row{"left out: warm-up and cool-down", strconv.FormatInt(w.LeftOut, 10)})
+	}
+	if w.Cancelled > 0 {
+		list = slices.Insert(list, failed, row{"cancelled by the client", strconv.FormatInt(w.Cancelled, 10)})
 	}
 	return list
 }

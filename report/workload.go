@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"time"
+
+	"github.com/mlperf-go/mlperf-go/run/record"
 )
 
 // Workload is what the run of a workload has in addition to a test of LoadGen. Package workload/bench makes a Run of
@@ -18,6 +20,11 @@ type Workload struct {
 	Endpoints []string
 	First     []Table // in front of the latencies
 	Tables    []Table // behind the counts
+
+	// Counted are the requests to which rates and latencies refer. The record's counts include the two groups beside it.
+	Counted   record.SampleCounts
+	LeftOut   int64 // requests of warm-up and cool-down
+	Cancelled int64 // of Counted.Issued: by the client, on purpose or because the run was ended
 
 	// The steady window, wall clock in ns; 0: unknown.
 	SteadyFromNS, SteadyToNS int64

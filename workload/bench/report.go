@@ -85,10 +85,14 @@ func reported(r *Record) *record.Record {
 // workload returns the parts of a report that only workloads have.
 func (r *Record) workload() *report.Workload {
 	m := r.Measured
-	w := &report.Workload{Title: r.Profile, Headline: r.Headline(), GapS: []float32{}, Facts: [][2]string{
+	n := &m.Total.Requests
+	w := &report.Workload{Title: r.Profile, Headline: r.Headline(), GapS: []float32{}, LeftOut: m.LeftOut,
+		Cancelled: n.Cancelled, Counted: record.SampleCounts{Issued: n.Total, Completed: n.OK + n.Failed, Failed: n.Failed,
+			Retried: n.Retried}}
+	w.Facts = [][2]string{
 		{"started", r.Started.Format(time.RFC3339)}, {"program", "mlperf-go " + r.Tool.Version},
 		{"profile", r.Profile}, {"seed", fmt.Sprint(r.Seed)}, {"served model", r.Model}, {"backend", r.Backend},
-		{"API", r.API}}}
+		{"API", r.API}}
 	for _, e := range r.Endpoints {
 		w.Endpoints = append(w.Endpoints, e.URL)
 		w.Facts = append(w.Facts, [2]string{"server", fmt.Sprintf("%s (%s %s)", e.URL, e.Server, e.Version)})

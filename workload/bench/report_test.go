@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -76,6 +77,24 @@ func TestReport(t *testing.T) {
 	if err == nil {
 		require.NotEmpty(t, run.Notes)
 	}
+}
+
+// The counts of the page are those of the requests that its rates count: 7 of 8 in 0.5 s are 14 requests/s. The charts
+// and the verdict have the 3 requests of the warm-up too.
+func TestCountsOfAReportFitItsRates(t *testing.T) {
+	m := &measure.Measured{LeftOut: 3, Stages: []measure.Part{
+		{Figures: measure.Figures{Requests: measure.Counts{Total: 3, OK: 2, Failed: 1}}},
+		{Number: 1, Figures: measure.Figures{Requests: measure.Counts{Total: 9, OK: 7, Failed: 1, Cancelled: 1}}}}}
+	m.Total.Requests, m.Total.DurationS = m.Stages[1].Requests, 0.5
+	m.Total.Throughput.Requests = 14
+	r := &Record{Profile: "p", Verdict: record.Valid, Measured: m}
+	run := &report.Run{Name: "one", Record: reported(r), Workload: r.workload()}
+	require.EqualValues(t, 12, run.Record.Samples.Issued)
+	var page bytes.Buffer
+	require.NoError(t, report.WriteHTML(&page, []*report.Run{run}))
+	text := regexp.MustCompile(`<[^>]*>|\s+`).ReplaceAllString(page.String(), " ")
+	require.Regexp(t, `requests +9 +failed +1 \(12\.5 %\) +cancelled by the client +1 +`+
+		`left out: warm-up and cool-down +3 +repeated +0 +duration +0\.5 s +requests/s +14 `, text)
 }
 
 // The report states the begin and end of the steady window.
