@@ -34,6 +34,10 @@ func loadNotes(m *measure.Measured, p *profile.Profile) (notes []string) {
 				"percentile: %.4g of %.4g requests/s were sent", part.Number, limit, wait, part.Throughput.SendRate, s.Rate))
 		}
 	}
+	if n := m.Total.Tokens.ShortIn; n > 0 {
+		notes = append(notes, fmt.Sprintf("for %d of %d requests the server counts less than 90 %% of the prompt's tokens: it "+
+			"cuts prompts, or uses another tokenizer", n, m.Total.Requests.OK))
+	}
 	if n := m.Total.Tokens.ShortOut; n > 0 && p.API.IgnoreEOS {
 		notes = append(notes, fmt.Sprintf("%d of %d answers are shorter than the profile asks for, although it sets "+
 			"ignore_eos: the server does not support it", n,

@@ -41,7 +41,10 @@ func TestNotesAboutTheLoad(t *testing.T) {
 	}
 
 	m := &measure.Measured{}
-	m.Total.Tokens.ShortOut, m.Total.Requests.OK = 3, 9
+	m.Total.Requests.OK, m.Total.Tokens.ShortIn = 9, 2
+	require.Equal(t, []string{"for 2 of 9 requests the server counts less than 90 % of the prompt's tokens: it cuts " +
+		"prompts, or uses another tokenizer"}, loadNotes(m, &profile.Profile{}))
+	m.Total.Tokens.ShortIn, m.Total.Tokens.ShortOut = 0, 3
 	require.Empty(t, loadNotes(m, &profile.Profile{}))
 	require.Equal(t, []string{"3 of 9 answers are shorter than the profile asks for, although it sets ignore_eos: the " +
 		"server does not support it"}, loadNotes(m, &profile.Profile{API: profile.API{IgnoreEOS: true}}))

@@ -30,6 +30,7 @@ type Tokens struct {
 	Output    int64 `json:"output"`
 	Cancelled int64 `json:"cancelled_output"` // of requests that the client left, until then; not in Output
 	OtherIn   int64 `json:"other_input"`      // requests whose prompt has another length than was sent
+	ShortIn   int64 `json:"shorter_input"`    // requests whose server counts less than 90 % of the prompt that was sent
 	ShortOut  int64 `json:"shorter_output"`   // answers that are shorter than was asked for
 	// Unknown is the requests whose server reports no length of the prompt. Input has the length that the profile asked
 	// for, where it is known: not of later turns, whose prompts contain the earlier ones.
@@ -218,6 +219,10 @@ func (p *pot) count(r *request) {
 			t.Unknown++
 		case r.AskedInput > 0 && r.InputTokens != r.AskedInput && r.Turn == 0:
 			t.OtherIn++
+		}
+		// tokenizers differ by less at the joints of a text
+		if r.InputTokens > 0 && r.InputTokens*10 < r.AskedInput*9 {
+			t.ShortIn++
 		}
 		if r.AskedOutput > 0 && r.OutputTokens < r.AskedOutput {
 			t.ShortOut++

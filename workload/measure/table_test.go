@@ -274,6 +274,8 @@ func TestCountsOfAnAnswer(t *testing.T) {
 		"input as asked":     {ok(func(r *eventlog.Request) { r.AskedInput = 5 }), nil, nil},
 		"other input":        {ok(func(r *eventlog.Request) { r.AskedInput = 1 }), nil, func(t *Tokens) { t.OtherIn = 1 }},
 		"other input, later": {ok(func(r *eventlog.Request) { r.AskedInput, r.Turn = 1, 1 }), nil, nil},
+		"cut input, later": {ok(func(r *eventlog.Request) { r.AskedInput, r.Turn = 6, 1 }), nil,
+			func(t *Tokens) { t.ShortIn = 1 }},
 		"output as asked":    {ok(func(r *eventlog.Request) { r.AskedOutput = 3 }), nil, nil},
 		"longer than asked":  {ok(func(r *eventlog.Request) { r.AskedOutput = 2 }), nil, nil},
 		"shorter than asked": {ok(func(r *eventlog.Request) { r.AskedOutput = 4 }), nil, func(t *Tokens) { t.ShortOut = 1 }},
