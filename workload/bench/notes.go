@@ -35,8 +35,8 @@ func loadNotes(m *measure.Measured, p *profile.Profile) (notes []string) {
 		}
 	}
 	if n := m.Total.Tokens.ShortIn; n > 0 {
-		notes = append(notes, fmt.Sprintf("for %d of %d requests the server counts less than 90 %% of the prompt's tokens: it "+
-			"cuts prompts, or uses another tokenizer", n, m.Total.Requests.OK))
+		notes = append(notes, fmt.Sprintf("for %d of %d requests the server counts less than 90 %% of the prompt's tokens: "+
+			"it cuts prompts, or uses another tokenizer", n, m.Total.Requests.OK))
 	}
 	if n := m.Total.Tokens.ShortOut; n > 0 && p.API.IgnoreEOS {
 		notes = append(notes, fmt.Sprintf("%d of %d answers are shorter than the profile asks for, although it sets "+
