@@ -48,6 +48,9 @@ func (t *trial) finish(o *engine.Outcome, process hostinfo.Process, drift time.D
 		Metrics: metrics, Stack: t.variable(stackVariable),
 		Experiment: t.variable(experimentVariable), Price: NewPrice(t.PricePerHour, &m.Total.Throughput)}
 	r.Notes = append(r.Notes, loadNotes(m, p)...)
+	if r.DataFiles, err = dataFiles(p); err != nil {
+		r.Notes = append(r.Notes, "data_files lacks the hashes of the data: "+err.Error())
+	}
 	metrics.Yield(m.Total.Tokens.Output)
 	traffic := t.traffic()
 	r.describe(t, o, &traffic)

@@ -51,7 +51,8 @@ type Record struct {
 	Measured   *measure.Measured     `json:"figures"`
 	Client     Client                `json:"client"`
 	Endpoints  []Endpoint            `json:"endpoints"`
-	Source     *profile.Source       `json:"source,omitempty"`  // the profile's, if it is another tool's
+	Source     *profile.Source       `json:"source,omitempty"` // the profile's, if it is another tool's
+	DataFiles  []DataFile            `json:"data_files,omitempty"`
 	Spread     *Spread               `json:"spread,omitempty"`  // of a run that several processes made
 	Servers    *servers.Facts        `json:"servers,omitempty"` // that were started for the run
 	Metrics    *record.ServerMetrics `json:"server_metrics,omitempty"`
