@@ -73,8 +73,8 @@ func TestBadProfiles(t *testing.T) {
 		{"kind: chat, stream: true", "kind: embeddings", "api.stream: answers of API embeddings are never streamed"},
 		{"kind: chat, stream: true", "kind: embeddings, stream: false",
 			"data.output: answers of API embeddings have no tokens"},
-		{"kind: chat, stream: true}\ndata:\n  kind: synthetic\n  input: {kind: normal, mean: 384, std_dev: 10, min: 256, max: " +
-			"512}\n  output: 64", "kind: rerank, stream: false}\ndata:\n  kind: random\n  input: 5",
+		{"kind: chat, stream: true}\ndata:\n  kind: synthetic\n  input: {kind: normal, mean: 384, std_dev: 10, min: 256, " +
+			"max: 512}\n  output: 64", "kind: rerank, stream: false}\ndata:\n  kind: random\n  input: 5",
 			"slo: answers of API rerank have no tokens"},
 		{"load:\n", "load:\n  leave: {share: 0.5}\n", "load.leave: no time at which clients leave"},
 		{"load:\n", "load:\n  leave: {share: 2, tokens: 1}\n", "a number from 0 to 1"},
