@@ -1,80 +1,79 @@
 package ledger
 
-// figures sorts the durations of all samples, one kind after another, in the same memory.
+// figures holds the durations of all samples, one kind after another, in the same memory.
 type figures struct {
 	test        *Test
 	keys, other []uint64
+	counts      []int32
 }
 
 func (t *Test) figures() *figures {
-	return &figures{test: t, keys: make([]uint64, len(t.Entries)), other: make([]uint64, len(t.Entries))}
+	n := len(t.Entries)
+	return &figures{test: t, keys: make([]uint64, n), other: make([]uint64, n), counts: make([]int32, 1<<rankBits)}
 }
 
-// sorted contains the durations of one kind in ascending order. It is valid until figures sorts the next kind.
-type sorted struct {
+// durations contains the durations of one kind in no order. It is valid until figures collects the next kind.
+type durations struct {
+	f       *figures
 	keys    []uint64
 	seconds func(key uint64) float64
+	sum     float64 // in s
 }
 
-// ns sorts a kind of duration that is an integer number of ns.
-func (f *figures) ns(of nsOf) sorted {
-	n := 0
+// ns collects a kind of duration that is an integer number of ns.
+func (f *figures) ns(of nsOf) durations {
+	d := durations{f: f, keys: f.keys[:0], seconds: secondsOfNS}
 	for i := range f.test.Entries {
 		e := &f.test.Entries[i]
 		if ns, ok := of(e, f.test.due(e)); ok {
-			f.keys[n] = keyOfNS(ns)
-			n++
+			d.keys = append(d.keys, keyOfNS(ns))
+			d.sum += seconds(ns)
 		}
 	}
-	return f.sort(n, secondsOfNS)
+	return d
 }
 
-// quotients sorts a kind of duration that is not an integer number of ns.
-func (f *figures) quotients(of secondsOf) sorted {
-	n := 0
+// quotients collects a kind of duration that is not an integer number of ns.
+func (f *figures) quotients(of secondsOf) durations {
+	d := durations{f: f, keys: f.keys[:0], seconds: valueOf}
 	for i := range f.test.Entries {
 		e := &f.test.Entries[i]
 		if s, ok := of(e, f.test.due(e)); ok {
-			f.keys[n] = keyOf(s)
-			n++
+			d.keys = append(d.keys, keyOf(s))
+			d.sum += s
 		}
 	}
-	return f.sort(n, valueOf)
+	return d
 }
 
-func (f *figures) sort(n int, seconds func(uint64) float64) sorted {
-	keys, other := sortKeys(f.keys[:n], f.other[:n])
-	f.keys, f.other = keys[:cap(keys)], other[:cap(other)]
-	return sorted{keys, seconds}
+// at returns the values at indices of the ascending order, in seconds.
+func (d durations) at(indices ...int) []float64 {
+	values := make([]float64, len(indices))
+	for i, key := range ranked(d.keys, d.f.other, d.f.counts, indices) {
+		values[i] = d.seconds(key)
+	}
+	return values
 }
-
-// at returns the value at the index that percentileIndex returns, in seconds.
-func (s sorted) at(p float64) float64 { return s.seconds(s.keys[percentileIndex(len(s.keys), p)]) }
 
 // stats returns the figures of the values, or nil without values.
-func (s sorted) stats() *Stats {
-	n := len(s.keys)
+func (d durations) stats() *Stats {
+	n := len(d.keys)
 	if n == 0 {
 		return nil
 	}
-	sum := 0.0
-	for _, k := range s.keys {
-		sum += s.seconds(k)
-	}
-	return &Stats{
-		Mean: sum / float64(n), P50: s.at(.5), P90: s.at(.9), P95: s.at(.95), P99: s.at(.99), P999: s.at(.999),
-		Max: s.seconds(s.keys[n-1]),
-	}
+	at := d.at(percentileIndex(n, .5), percentileIndex(n, .9), percentileIndex(n, .95), percentileIndex(n, .99),
+		percentileIndex(n, .999), n-1)
+	return &Stats{Mean: d.sum / float64(n), P50: at[0], P90: at[1], P95: at[2], P99: at[3], P999: at[4], Max: at[5]}
 }
 
 // percentiles returns the requested percentiles in seconds, or nil if there are no values.
-func (s sorted) percentiles(percents []float64) []float64 {
-	if len(s.keys) == 0 {
+func (d durations) percentiles(percents []float64) []float64 {
+	if len(d.keys) == 0 {
 		return nil
 	}
-	list := make([]float64, len(percents))
+	indices := make([]int, len(percents))
 	for i, p := range percents {
-		list[i] = s.at(Share(p))
+		indices[i] = percentileIndex(len(d.keys), Share(p))
 	}
-	return list
+	return d.at(indices...)
 }

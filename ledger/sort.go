@@ -20,11 +20,7 @@ func sortKeys(keys, other []uint64) (sorted, free []uint64) {
 		slices.Sort(keys)
 		return keys, other
 	}
-	differ := uint64(0)
-	for _, k := range keys {
-		differ |= k ^ keys[0]
-	}
-	span := bits.Len64(differ)
+	span := spanOf(keys)
 	rounds := (span + digitBits - 1) / digitBits
 	for low := 0; low < span; {
 		width := (span + rounds - 1) / rounds
@@ -33,6 +29,15 @@ func sortKeys(keys, other []uint64) (sorted, free []uint64) {
 		low += width
 	}
 	return keys, other
+}
+
+// spanOf returns the number of low bits in which keys differ.
+func spanOf(keys []uint64) int {
+	differ := uint64(0)
+	for _, k := range keys {
+		differ |= k ^ keys[0]
+	}
+	return bits.Len64(differ)
 }
 
 // sortDigit copies keys to other in the order of the digit that begins at bit low.
@@ -50,6 +55,54 @@ func sortDigit(keys, other []uint64, low int, mask uint64) {
 		other[next[digit]] = k
 		next[digit]++
 	}
+}
+
+// rankBits is the length in bits of the digit by which ranked divides keys into groups.
+const rankBits = 16
+
+// ranked returns the keys at indices of the ascending order, which the figures need instead of the whole order. It
+// divides the keys into groups by the highest bits in which they differ, and sorts only the groups that contain an
+// index. It changes the order of keys, and uses other, which has at least their length, and counts, of 1<<rankBits
+// counters, as scratch memory.
+func ranked(keys, other []uint64, counts []int32, indices []int) []uint64 {
+	out := make([]uint64, len(indices))
+	if len(keys) < radixFrom {
+		slices.Sort(keys)
+		for i, at := range indices {
+			out[i] = keys[at]
+		}
+		return out
+	}
+	low, mask := max(spanOf(keys)-rankBits, 0), uint64(1)<<rankBits-1
+	clear(counts)
+	for _, k := range keys {
+		counts[k>>low&mask]++
+	}
+	ascending := slices.Sorted(slices.Values(indices))
+	skipped := make([]int, len(indices)) // number of keys below the group of an index in groups without an index
+	below, without, next := 0, 0, 0
+	for digit, count := range counts {
+		n, first := int(count), next
+		for next < len(ascending) && ascending[next] < below+n {
+			skipped[next] = without
+			next++
+		}
+		if below += n; next == first {
+			without, counts[digit] = without+n, 0
+		}
+	}
+	some := other[:0]
+	for _, k := range keys {
+		if counts[k>>low&mask] > 0 {
+			some = append(some, k)
+		}
+	}
+	some, _ = sortKeys(some, keys[:len(some)])
+	for i, at := range indices {
+		place, _ := slices.BinarySearch(ascending, at)
+		out[i] = some[at-skipped[place]]
+	}
+	return out
 }
 
 const signBit = 1 << 63

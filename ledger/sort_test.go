@@ -53,6 +53,28 @@ func TestSortDurations(t *testing.T) {
 	}
 }
 
+// TestRanked compares the keys at some indices with those of the sorted list, for lists that are wide, narrow, equal,
+// or equal except for one key.
+func TestRanked(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		keys := make([]uint64, rapid.SampledFrom([]int{1, 2, radixFrom - 1, radixFrom, 3 * radixFrom}).Draw(rt, "length"))
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1))
+		bits, base := rapid.IntRange(0, 64).Draw(rt, "bits"), r.Uint64()
+		for i := range keys {
+			keys[i] = base ^ r.Uint64()>>bits
+		}
+		if rapid.Bool().Draw(rt, "outlier") {
+			keys[r.IntN(len(keys))] = r.Uint64()
+		}
+		want := slices.Sorted(slices.Values(keys))
+		indices := rapid.SliceOf(rapid.IntRange(0, len(keys)-1)).Draw(rt, "indices")
+		counts := make([]int32, 1<<rankBits)
+		for i, key := range ranked(keys, make([]uint64, len(keys)), counts, indices) {
+			require.Equal(rt, want[indices[i]], key, "at index %d", indices[i])
+		}
+	})
+}
+
 func sortedBy[T any](values []T, keyOf func(T) uint64, valueOf func(uint64) float64) []float64 {
 	keys, out := make([]uint64, len(values)), make([]float64, len(values))
 	for i, v := range values {
