@@ -94,19 +94,20 @@ func TestLeftIsUntilTheLastQueryIsDue(t *testing.T) {
 	run := newTest(p, nil, "")
 	run.ledger = ledger.New(1, 16)
 	run.settings.ServerTargetQPS, run.settings.MinDurationMS, run.settings.MinQueryCount = 10, 60_000, 100
-	run.extent = run.newExtent()
+	run.planned = run.newPlanned()
 	n := schedule.ServerCount(run.serverLoad())
-	require.Equal(t, n, run.extent.Queries)
+	require.Len(t, run.planned, n)
 	require.EqualValues(t, n, run.total())
 	deltas := schedule.ServerDeltas(run.settings.ScheduleRNGSeed, 10, n)
-	require.EqualValues(t, deltas[n-1], run.extent.Last)
+	require.Equal(t, deltas, run.planned)
 
 	now := time.Now()
 	require.Zero(t, run.left(&Progress{}, now), "nothing was issued")
 	run.ledger.Shard(0).Issue(0, 0, now.Add(-10*time.Second).UnixNano())
-	require.InDelta(t, (run.extent.Last - 10*time.Second).Seconds(), run.left(&Progress{RatePerS: 1}, now).Seconds(), 1e-6)
+	left := time.Duration(deltas[n-1]) - 10*time.Second
+	require.InDelta(t, left.Seconds(), run.left(&Progress{RatePerS: 1}, now).Seconds(), 1e-6)
 	require.Zero(t, run.left(&Progress{}, now.Add(time.Hour)))
-	run.extent = schedule.Extent{}
+	run.planned = nil
 	require.Equal(t, 5*time.Second, run.left(&Progress{Total: 110, Done: 60, RatePerS: 10}, now))
 }
 

@@ -173,7 +173,11 @@ func (e *evidence) timed() *ledger.Test {
 		// issue there.
 		if e.plan.Mode == models.Performance {
 			data.Origin = ledger.FromSchedule
-			data.Schedule = schedule.ServerDeltas(e.settings.ScheduleRNGSeed, e.settings.ServerTargetQPS, len(data.Entries))
+			if n := len(data.Entries); n <= len(e.planned) {
+				data.Schedule = e.planned[:n]
+			} else {
+				data.Schedule = schedule.ServerDeltas(e.settings.ScheduleRNGSeed, e.settings.ServerTargetQPS, n)
+			}
 		}
 	}
 	data.T0NS = ledger.EstimateStart(data.Entries, data.Schedule)
@@ -213,6 +217,7 @@ func (t *test) writeSpans(data *ledger.Test) []string {
 func (e *evidence) count(r *record.Record, judged *record.Evidence, data *ledger.Test) {
 	c := ledger.Counts{Issued: int64(len(data.Entries))}
 	failed, sources := map[ledger.Reason]int64{}, map[ledger.TokenSource]bool{}
+	last := ledger.Code(0) // most samples have the same source
 	sendsIDs := !e.plan.SendsText()
 	for i := range data.Entries {
 		entry := &data.Entries[i]
@@ -224,8 +229,11 @@ func (e *evidence) count(r *record.Record, judged *record.Evidence, data *ledger
 			continue
 		}
 		c.Completed++
-		if source := data.Names.Source(entry); source != "" {
-			sources[source] = true
+		if entry.Source != last {
+			last = entry.Source
+			if source := data.Names.Source(entry); source != "" {
+				sources[source] = true
+			}
 		}
 		if entry.OutputTokens == 1 {
 			judged.OneToken++

@@ -10,7 +10,6 @@ import (
 	"github.com/mlperf-go/mlperf-go/backends"
 	"github.com/mlperf-go/mlperf-go/datasets"
 	"github.com/mlperf-go/mlperf-go/internal/mllog"
-	"github.com/mlperf-go/mlperf-go/internal/schedule"
 	"github.com/mlperf-go/mlperf-go/ledger"
 	loadgen "github.com/mlperf-go/mlperf-go/loadgen-cgo"
 	"github.com/mlperf-go/mlperf-go/metrics/hostinfo"
@@ -62,7 +61,7 @@ type evidence struct {
 	thread   loadgen.ThreadInfo
 	wakes    int
 	full     int
-	extent   schedule.Extent // planned queries of a Server test
+	planned  []int64 // due times of a Server test's queries, in ns after the first; nil: not known
 	live     *live
 	ends     ends
 	finishes finishes

@@ -35,7 +35,7 @@ type live struct {
 // newLive returns nil where no limit applies: in another scenario or mode.
 func (e *evidence) newLive() *live {
 	s := &e.settings
-	n := e.extent.Queries
+	n := len(e.planned)
 	if n == 0 {
 		return nil
 	}
@@ -58,13 +58,13 @@ func (e *evidence) newLive() *live {
 	return l
 }
 
-// newExtent returns which queries a Server test will issue, as far as that is known.
-func (in *inputs) newExtent() schedule.Extent {
+// newPlanned returns when the queries of a Server test will be due, in ns after the first; nil: not known.
+func (in *inputs) newPlanned() []int64 {
 	p := in.plan
 	if p.Scenario.LoadGen != models.Server || p.Mode != models.Performance || p.Config.Has("audit-config") {
-		return schedule.Extent{}
+		return nil
 	}
-	return schedule.ServerExtent(in.serverLoad())
+	return schedule.ServerTimes(in.serverLoad())
 }
 
 // serverLoad returns the settings that decide how many queries a Server test has.

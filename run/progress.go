@@ -128,8 +128,9 @@ func (w *watcher) progress(recent *ledger.Rate) Progress {
 
 // left returns the time until the last query is due. Without a schedule it follows from the rate; 0: unknown.
 func (e *evidence) left(p *Progress, now time.Time) time.Duration {
-	if first, ok := e.ledger.Entry(0); ok && e.extent.Queries > 0 {
-		return max(time.Unix(0, first.IssuedNS).Add(e.extent.Last).Sub(now), 0)
+	if first, ok := e.ledger.Entry(0); ok && len(e.planned) > 0 {
+		last := time.Duration(e.planned[len(e.planned)-1])
+		return max(time.Unix(0, first.IssuedNS).Add(last).Sub(now), 0)
 	}
 	if p.Total > p.Done && p.RatePerS > 0 {
 		return time.Duration(float64(p.Total-p.Done) / p.RatePerS * float64(time.Second))
@@ -139,7 +140,7 @@ func (e *evidence) left(p *Progress, now time.Time) time.Duration {
 
 // total returns how many samples LoadGen will issue, exactly if there is a schedule.
 func (e *evidence) total() int64 {
-	if n := e.extent.Queries; n > 0 {
+	if n := len(e.planned); n > 0 {
 		return int64(n)
 	}
 	return e.expected()

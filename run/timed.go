@@ -44,7 +44,7 @@ func (t *test) run(ctx context.Context) (*record.Record, error) {
 		t.profile.Begin(ctx)
 	}
 	t.sut.Start(ctx)
-	t.extent = t.newExtent()
+	t.planned = t.newPlanned()
 	t.live = t.newLive()
 	stopProgress := (&watcher{&t.evidence, t.failures, t.sut.Stop}).start()
 	t.logs = watchLogs(t.path(record.LogFolder))

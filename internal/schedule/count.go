@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
@@ -17,20 +18,24 @@ type Load struct {
 // most is the maximum number of queries that the loop below counts. No official test has that many.
 const most = 1 << 27
 
-// Extent is the number and duration of the queries that LoadGen prepares for a Server test.
-type Extent struct {
-	Queries int           // number of queries; 0: there is no schedule, or it has more than most queries
-	Last    time.Duration // time from the first query to the scheduled time of the last
+// ServerCount returns the number of queries that LoadGen prepares; 0: there is no schedule, or it has more than most
+// queries.
+func ServerCount(l Load) int { return prepare(l, func(int64) {}) }
+
+// ServerTimes returns the scheduled times of the queries that LoadGen prepares, as ServerDeltas does; nil if
+// ServerCount is 0. A Server test issues all of them unless it ends early (docs/reference/loadgen.md#query-counts).
+func ServerTimes(l Load) []int64 {
+	times := make([]int64, 0, min(max(l.MinQueries, 0), most))
+	if prepare(l, func(at int64) { times = append(times, at) }) == 0 {
+		return nil
+	}
+	return slices.Clip(times)
 }
 
-// ServerCount returns the number of queries that LoadGen prepares.
-func ServerCount(l Load) int { return ServerExtent(l).Queries }
-
-// ServerExtent returns the number and duration of the queries that LoadGen prepares. A Server test issues all of them
-// unless it ends early (docs/reference/loadgen.md#query-counts).
-func ServerExtent(l Load) Extent {
+// prepare calls take with the scheduled time of each query, and returns their number.
+func prepare(l Load, take func(at int64)) int {
 	if l.QPS == 0 || math.IsNaN(l.QPS) || math.IsInf(l.QPS, 0) {
-		return Extent{}
+		return 0
 	}
 	qps := l.QPS
 	if qps < 0 {
@@ -44,14 +49,15 @@ func ServerExtent(l Load) Extent {
 	n, previous, at := 0, int64(0), int64(0)
 	for previous < int64(l.MinDuration) || n < need {
 		if n >= most {
-			return Extent{}
+			return 0
 		}
 		n++
+		take(at)
 		previous = at
 		at += interarrivalNS(t, qps)
 		if l.Set > 0 && n >= need && previous < int64(l.MinDuration) {
 			need += l.Set
 		}
 	}
-	return Extent{Queries: n, Last: time.Duration(previous)}
+	return n
 }
