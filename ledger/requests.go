@@ -43,13 +43,18 @@ func WriteRequests(access atomicfile.Access, path string, t *Test) error {
 		return err
 	}
 	w := newRequestWriter(t)
-	var line []byte
+	var text []byte
+	n := 0
 	for i := range t.Entries {
-		line = w.append(line[:0], &t.Entries[i])
-		if err := lines.AppendRaw(line); err != nil {
+		text = append(w.append(text, &t.Entries[i]), '\n')
+		if n++; len(text) < atomicfile.LinesBuffer && i < len(t.Entries)-1 {
+			continue
+		}
+		if err := lines.AppendLines(text, n); err != nil {
 			lines.Abort()
 			return err
 		}
+		text, n = text[:0], 0
 	}
 	return lines.Close()
 }

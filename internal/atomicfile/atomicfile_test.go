@@ -219,12 +219,18 @@ func TestBulk(t *testing.T) {
 	write := func() error {
 		l, err := Shared.CreateBulk(path)
 		require.NoError(t, err)
-		for i := range lines {
+		for i := 0; i < lines; i += 2 {
 			if err := l.AppendRaw(fmt.Appendf(nil, `{"seq":%d,"issued":%d}`, i, i*i%7919)); err != nil {
 				l.Abort()
 				return err
 			}
+			j := i + 1
+			if err := l.AppendLines(fmt.Appendf(nil, "{\"seq\":%d,\"issued\":%d}\n", j, j*j%7919), 1); err != nil {
+				l.Abort()
+				return err
+			}
 		}
+		require.Equal(t, lines, l.Count())
 		return l.Close()
 	}
 	require.NoError(t, write())

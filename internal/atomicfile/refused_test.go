@@ -212,7 +212,7 @@ func TestFailuresOfLines(t *testing.T) {
 	onFullDisk(t)
 	l, err := Shared.CreateLines(filepath.Join(folder, "a.jsonl"))
 	require.NoError(t, err)
-	require.ErrorIs(t, l.AppendRaw(make([]byte, linesBuffer+1)), syscall.ENOSPC)
+	require.ErrorIs(t, l.AppendRaw(make([]byte, LinesBuffer+1)), syscall.ENOSPC)
 	require.Zero(t, l.Count())
 	require.ErrorIs(t, l.Close(), syscall.ENOSPC)
 	l.Abort()
