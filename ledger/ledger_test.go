@@ -467,3 +467,31 @@ func TestSourcesAreJoined(t *testing.T) {
 		require.Equal(t, want, both.Includes(source), source)
 	}
 }
+
+// TestEntriesWithoutACopy: entries are the ledger's own only if all samples have ended and their memory is one piece.
+func TestEntriesWithoutACopy(t *testing.T) {
+	const n = 2*chunkSize + 5
+	shares := func(expected, ended int) bool {
+		l := New(1, expected)
+		s := l.Shard(0)
+		for seq := range n {
+			require.True(t, s.Issue(seq, seq, base))
+			if seq < ended {
+				require.True(t, s.Complete(seq, answer(1, 1, 2)))
+			}
+		}
+		entries := l.Entries()
+		require.Len(t, entries, n)
+		for seq := range entries {
+			require.EqualValues(t, seq, entries[seq].Seq)
+			require.Equal(t, seq < ended, entries[seq].DoneNS != 0)
+		}
+		_, own := l.slot(n - 1)
+		return own == &entries[n-1]
+	}
+	require.True(t, shares(n, n))
+	require.True(t, shares(3*chunkSize, n))
+	require.False(t, shares(n, n-1), "one sample is open")
+	require.False(t, shares(chunkSize, n), "more samples than expected")
+	require.False(t, shares(0, n))
+}

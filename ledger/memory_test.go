@@ -18,12 +18,17 @@ func TestExpectedSamplesAreResident(t *testing.T) {
 	for i := range 4 {
 		c := l.chunks[i].Load()
 		require.NotNil(t, c)
-		first := uintptr(unsafe.Pointer(c)) &^ (page - 1)
-		pages := make([]byte, (uintptr(unsafe.Pointer(c))+unsafe.Sizeof(*c)-first+page-1)/page)
-		_, _, errno := syscall.Syscall(unix.SYS_MINCORE, first, uintptr(len(pages))*page, uintptr(unsafe.Pointer(&pages[0])))
-		require.Zero(t, errno)
-		for at, resident := range pages {
-			require.Equal(t, byte(1), resident&1, "page %d of chunk %d", at, i)
+		for part, size := range map[unsafe.Pointer]uintptr{
+			unsafe.Pointer(c): unsafe.Sizeof(*c), unsafe.Pointer(c.entry): unsafe.Sizeof(*c.entry),
+		} {
+			first := uintptr(part) &^ (page - 1)
+			pages := make([]byte, (uintptr(part)+size-first+page-1)/page)
+			_, _, errno := syscall.Syscall(unix.SYS_MINCORE, first, uintptr(len(pages))*page,
+				uintptr(unsafe.Pointer(&pages[0])))
+			require.Zero(t, errno)
+			for at, resident := range pages {
+				require.Equal(t, byte(1), resident&1, "page %d of chunk %d", at, i)
+			}
 		}
 	}
 	require.Nil(t, l.chunks[4].Load())

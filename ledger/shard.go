@@ -62,7 +62,7 @@ func (s *Shard) Enter(seq, index int, atNS int64) bool {
 		return false
 	}
 	if l.chunks[seq>>chunkBits].Load() == nil {
-		l.chunks[seq>>chunkBits].CompareAndSwap(nil, new(chunk))
+		l.addChunk(seq>>chunkBits, new(chunk))
 	}
 	state, e := l.slot(seq)
 	if state.Load() != absent {

@@ -51,7 +51,7 @@ func (t *test) build() error {
 	if err := t.openClient(t.folder); err != nil {
 		return err
 	}
-	t.ledger = ledger.New(len(t.backends), int(min(max(t.expected(), int64(len(t.dataset.Samples))), maxPreallocated)))
+	t.ledger = ledger.New(len(t.backends), int(max(t.expected(), int64(len(t.dataset.Samples)))))
 	var err error
 	if t.profile, err = t.newProfile(); err != nil {
 		return err

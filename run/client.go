@@ -151,7 +151,3 @@ func roomToRun(shards int) {
 		runtime.GOMAXPROCS(shards + 2)
 	}
 }
-
-// maxPreallocated bounds the entries that the ledger allocates before the test, in samples. It allocates more on
-// demand.
-const maxPreallocated = 1 << 18

@@ -31,7 +31,7 @@ func (c *ProbeClient) FindPeak(ctx context.Context, folder string) error {
 	settings.Mode = loadgen.FindPeakPerformance
 	q := e.requests.library
 	loaded := func([]int) error { return nil } // the client has built the requests of every sample
-	e.ledger = ledger.New(len(e.backends), maxPreallocated)
+	e.ledger = ledger.New(len(e.backends), ledger.MaxResident)
 	failed := make(chan string, 1)
 	s, err := sut.New(peakOptions(e, failed))
 	if err != nil {

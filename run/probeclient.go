@@ -250,7 +250,7 @@ func (c *ProbeClient) Send(ctx context.Context, l ProbeLoad) (*Probe, error) {
 	if err := e.emptyCaches(ctx); err != nil {
 		return nil, err
 	}
-	book := ledger.New(len(e.backends), min(max(len(schedule), 1), maxPreallocated))
+	book := ledger.New(len(e.backends), max(len(schedule), 1))
 	open := make([]backends.Backend, len(e.backends))
 	for i, b := range e.backends {
 		open[i] = staysOpen{b}
