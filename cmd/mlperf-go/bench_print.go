@@ -35,22 +35,7 @@ func printBench(out page, r *bench.Record, m *measure.Measured) {
 	if c := f.PrefixCache; c != nil {
 		fmt.Fprintf(w, "prefix cache\t%s\n", c)
 	}
-	fmt.Fprintf(w, "failures\t%d of %d (%.2f %%)%s\n", f.Requests.Failed, f.Requests.OK+f.Requests.Failed,
-		100*f.Requests.FailureRate, causes(f.Requests.ByCause))
-	if n := f.Requests; n.Cancelled > 0 && n.Leavers == 0 {
-		fmt.Fprintf(w, "cancelled\t%s in flight when the run was ended: neither answered nor failed\n",
-			plural.Count(n.Cancelled, "request", "requests"))
-	}
-	if n := f.Requests; n.Retried > 0 {
-		fmt.Fprintf(w, "repeated\t%d of %d requests; latencies begin with the first sending\n", n.Retried, n.Total)
-	}
-	if n := f.Requests; n.Leavers > 0 {
-		fmt.Fprintf(w, "clients left\t%d of %d that were to leave early, after %d output tokens; the latencies exclude "+
-			"these %d\n", n.Cancelled, n.Leavers, f.Tokens.Cancelled, n.Leavers)
-	}
-	if n := f.Requests; n.Slow > 0 {
-		fmt.Fprintf(w, "slow readers\t%d of %d requests; the latencies exclude them\n", n.Slow, n.Total)
-	}
+	printFates(w, f)
 	fmt.Fprintf(w, "duration\t%.2f s from the first request to the last answer (the rates refer to it)\n", f.DurationS)
 	if p := r.Price; p != nil {
 		fmt.Fprintf(w, "price\t%.4g per million output tokens, %.4g per million tokens, at %.4g per hour\n",
@@ -82,6 +67,26 @@ func printBench(out page, r *bench.Record, m *measure.Measured) {
 	}
 	printServerMetrics(w, r.Metrics)
 	w.Flush()
+}
+
+// printFates prints how many requests failed, were cancelled, repeated or abandoned by their clients, or read slowly.
+func printFates(w io.Writer, f *measure.Figures) {
+	fmt.Fprintf(w, "failures\t%d of %d (%.2f %%)%s\n", f.Requests.Failed, f.Requests.OK+f.Requests.Failed,
+		100*f.Requests.FailureRate, causes(f.Requests.ByCause))
+	if n := f.Requests; n.Cancelled > 0 && n.Leavers == 0 {
+		fmt.Fprintf(w, "cancelled\t%s in flight when the run was ended: neither answered nor failed\n",
+			plural.Count(n.Cancelled, "request", "requests"))
+	}
+	if n := f.Requests; n.Retried > 0 {
+		fmt.Fprintf(w, "repeated\t%d of %d requests; latencies begin with the first sending\n", n.Retried, n.Total)
+	}
+	if n := f.Requests; n.Leavers > 0 {
+		fmt.Fprintf(w, "clients left\t%d of %d that were to leave early, after %d output tokens; the latencies exclude "+
+			"these %d\n", n.Cancelled, n.Leavers, f.Tokens.Cancelled, n.Leavers)
+	}
+	if n := f.Requests; n.Slow > 0 {
+		fmt.Fprintf(w, "slow readers\t%d of %d requests; the latencies exclude them\n", n.Slow, n.Total)
+	}
 }
 
 // delay writes a time of us microseconds. Long ones are in milliseconds, as in the reason of an INVALID run.
