@@ -115,3 +115,11 @@ func known(v float64, is bool) any {
 	}
 	return v
 }
+
+// named returns null for a name that is empty.
+func named(name string) any {
+	if name == "" {
+		return nil
+	}
+	return name
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -24,6 +25,7 @@ type perfPart struct {
 	name     string
 	requests []*Request
 	load     *Stage // nil: the whole run
+	adapter  string // whose requests these are; empty: those of all
 }
 
 // writeInferencePerf writes the summary and the report of each stage: seconds, rates per second of the time from the
@@ -40,7 +42,7 @@ func writeInferencePerf(l *Log, e *Export) error {
 		if err := e.indent(part.name+"_lifecycle_metrics.json", p.report(part.requests, part.load)); err != nil {
 			return err
 		}
-		if sessions := sessionsOf(part.requests); len(sessions) > 0 {
+		if sessions := sessionsOf(part.requests); len(sessions) > 0 && part.adapter == "" {
 			if err := e.indent(part.name+"_session_lifecycle_metrics.json", p.sessions(sessions, &part)); err != nil {
 				return err
 			}
@@ -48,24 +50,56 @@ func writeInferencePerf(l *Log, e *Export) error {
 	}
 	p.writeRequests(e)
 	e.noteTokenTimes(l, "inter_token_latency is null")
-	e.note("the log has no sizes of requests and no second count of tokens: request_size_bytes is null, and " +
-		"token_count_mismatches and client_fallback_requests are left out")
+	e.note("the log has no second count of tokens: token_count_mismatches and client_fallback_requests are left out")
+	if !slices.ContainsFunc(l.Requests, func(r Request) bool { return r.RequestBytes > 0 }) {
+		e.note("the log has no sizes of requests: request_size_bytes is null")
+	}
 	if !l.hasCached() {
 		e.note("the server reported no cached tokens: cached and uncached are left out")
 	}
 	return nil
 }
 
-// parts returns the whole run and its stages. inference-perf reports no preprocessing, and counts stages after it.
+// parts returns the whole run, its stages and its adapters. inference-perf reports no preprocessing, and counts stages
+// after it.
 func (p *perf) parts() []perfPart {
-	parts := []perfPart{{"summary", p.which(func(r *Request) bool { return !r.LeftOut }), nil}}
+	parts := []perfPart{{name: "summary", requests: p.which(func(r *Request) bool { return !r.LeftOut })}}
 	for i := range p.Stages {
 		if p.Stages[i].Probe == "" {
-			parts = append(parts, perfPart{fmt.Sprintf("stage_%d", p.number(i)),
-				p.which(func(r *Request) bool { return r.Stage == i }), &p.Stages[i]})
+			parts = append(parts, perfPart{name: fmt.Sprintf("stage_%d", p.number(i)),
+				requests: p.which(func(r *Request) bool { return r.Stage == i }), load: &p.Stages[i]})
+		}
+	}
+	whole := parts
+	for _, name := range p.adapters() {
+		for i, part := range whole {
+			if i > 0 && !p.Asked.AdapterStages {
+				break
+			}
+			own := perfPart{name: "adapter_" + url.PathEscape(name), load: part.load, adapter: name}
+			if i > 0 {
+				own.name += "_" + part.name
+			}
+			for _, r := range part.requests {
+				if r.Adapter == name {
+					own.requests = append(own.requests, r)
+				}
+			}
+			parts = append(parts, own)
 		}
 	}
 	return parts
+}
+
+// adapters returns the names of the adapters of all requests.
+func (p *perf) adapters() []string {
+	names := map[string]bool{}
+	for i := range p.Requests {
+		if name := p.Requests[i].Adapter; name != "" {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
 }
 
 // number returns inference-perf's number of a stage.
@@ -183,7 +217,7 @@ func (p *perf) successes(answered []*Request, duration float64) object {
 			{"total_tokens_per_sec", perS(input + output)}, {"requests_per_sec", perS(len(answered))},
 			{"images_per_sec", 0.0}, {"videos_per_sec", 0.0}, {"audios_per_sec", 0.0},
 		}},
-		{"request_size_bytes", nil},
+		{"request_size_bytes", p.stats(newSample(answered, requestBytes))},
 		{"image", none("count", "pixels", "bytes", "aspect_ratio")},
 		{"video", none("count", "frames", "pixels", "bytes", "aspect_ratio")},
 		{"audio", none("count", "seconds", "bytes")},
@@ -197,6 +231,9 @@ func (p *perf) successes(answered []*Request, duration float64) object {
 }
 
 func requestTime(r *Request) (float64, bool) { return seconds(r.endNS() - r.startNS()), true }
+
+// requestBytes is 0 for requests of other records than the event log.
+func requestBytes(r *Request) (float64, bool) { return float64(r.RequestBytes), r.RequestBytes > 0 }
 
 func inputTokens(r *Request) (float64, bool) { return float64(r.InputTokens), true }
 

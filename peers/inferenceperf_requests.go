@@ -31,7 +31,7 @@ func (p *perf) entry(r *Request) object {
 		response = o
 	}
 	info := object{{"request_metrics", text}, {"response_metrics", response}, {"extra_info", object{}},
-		{"lora_adapter", nil}, {"graph_event_id", nil}, {"labels", object{}}}
+		{"lora_adapter", named(r.Adapter)}, {"graph_event_id", nil}, {"labels", object{}}}
 	if r.isRepeated() {
 		info.add("retries_attempted", r.Retries)
 		info.add("retries_recovered", r.ok())

@@ -31,6 +31,8 @@ type Request struct {
 	OutputTokens int
 	Failure      string // cause; empty: success
 	Cancelled    bool   // whether the client ended it, which is not an error of the server
+	Adapter      string // the LoRA adapter that answered; empty: none
+	RequestBytes int    // of the request's body
 	Stage        int    // index in Log.Stages
 	Session      int    // from 1; 0: none
 	Turn         int    // within the session, from 0
@@ -60,6 +62,8 @@ type Asked struct {
 	Percentiles []float64 // of each metric of vllm and inference-perf; nil: those that these formats have otherwise
 	Metrics     []string  // of vllm, in its words; nil: those that a request has
 	Requests    bool      // the data of each request too, which vllm and inference-perf do not write otherwise
+	// AdapterStages asks inference-perf for a file of each adapter in each stage.
+	AdapterStages bool
 }
 
 // Limit is a limit of a figure of each request.

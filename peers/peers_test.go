@@ -183,9 +183,46 @@ func TestVLLMWithoutTokenTimes(t *testing.T) {
 	require.NotContains(t, got, "mean_ttft_ms")
 }
 
+// Each adapter has a file like the summary, with its own requests, and one of each stage if these are asked for.
+func TestAdaptersOfInferencePerf(t *testing.T) {
+	l := hand()
+	l.Stages = append(l.Stages, Stage{RatePerS: 5})
+	l.Requests[2].Stage, l.Requests[3].Stage = 1, 1
+	for i, name := range []string{"a", "org/b", "a", ""} {
+		l.Requests[i].Adapter, l.Requests[i].RequestBytes = name, 100*(i+1)
+	}
+	l.Asked.Requests = true
+	files, notes := convert(t, "inference-perf", l)
+	require.NotContains(t, notes, "request_size_bytes")
+	require.NotContains(t, files, "adapter_a_stage_0_lifecycle_metrics.json")
+	got := values(t, files["adapter_a_lifecycle_metrics.json"])
+	requireValues(t, got, "", map[string]float64{"load_summary/count": 2, "successes/count": 2, "failures/count": 0,
+		"successes/request_size_bytes/mean": 200, "successes/request_size_bytes/median": 200,
+		"successes/request_size_bytes/max": 300, "successes/prompt_tokens/total": 40})
+	requireValues(t, values(t, files["adapter_org%2Fb_lifecycle_metrics.json"]), "", map[string]float64{
+		"successes/count": 1, "successes/prompt_tokens/total": 20, "benchmark_time_seconds": 0.21})
+	requireValues(t, values(t, files["summary_lifecycle_metrics.json"]), "", map[string]float64{
+		"load_summary/count": 4, "successes/request_size_bytes/mean": 200}) // the failed one is not in it
+	var entries []struct {
+		Info struct {
+			LoRA *string `json:"lora_adapter"`
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(files["per_request_lifecycle_metrics.json"]), &entries))
+	require.Equal(t, "org/b", *entries[1].Info.LoRA)
+	require.Nil(t, entries[3].Info.LoRA)
+
+	l.Asked.AdapterStages = true
+	files, _ = convert(t, "inference-perf", l)
+	requireValues(t, values(t, files["adapter_a_stage_1_lifecycle_metrics.json"]), "", map[string]float64{
+		"load_summary/count": 1, "load_summary/requested_rate": 5, "successes/prompt_tokens/total": 30})
+	require.NotContains(t, files, "adapter_org%2Fb_stage_1_lifecycle_metrics.json")
+}
+
 func TestInferencePerf(t *testing.T) {
 	files, notes := convert(t, "inference-perf", hand())
 	require.NotContains(t, notes, "time of each token")
+	require.Contains(t, notes, "the log has no sizes of requests: request_size_bytes is null")
 	for _, name := range []string{"summary_lifecycle_metrics.json", "stage_0_lifecycle_metrics.json"} {
 		got := values(t, files[name])
 		requireValues(t, got, "", map[string]float64{"benchmark_time_seconds": 1, "load_summary/count": 4,

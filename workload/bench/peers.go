@@ -35,7 +35,8 @@ func Log(folder string, r *Record) (*peers.Log, error) {
 		}
 	}
 	if x := p.Export; x != nil {
-		l.Asked = peers.Asked{Percentiles: x.Percentiles, Metrics: x.Metrics, Requests: x.Requests}
+		l.Asked = peers.Asked{Percentiles: x.Percentiles, Metrics: x.Metrics, Requests: x.Requests,
+			AdapterStages: x.AdapterStages}
 	}
 	scan := measure.NewScan(&p.Load)
 	_, err = eventlog.Read(filepath.Join(folder, eventlog.FileName), func(_ *eventlog.Header, e *eventlog.Request) error {
@@ -43,7 +44,11 @@ func Log(folder string, r *Record) (*peers.Log, error) {
 			return fmt.Errorf("it has more than %d requests, and files of other clients are read as a whole", mostExported)
 		}
 		scan.Add(e)
-		l.Requests = append(l.Requests, peerRequest(e))
+		q := peerRequest(e)
+		if n := e.Adapter; n > 0 && n <= len(p.API.Adapters) {
+			q.Adapter = p.API.Adapters[n-1].Name
+		}
+		l.Requests = append(l.Requests, q)
 		return nil
 	})
 	counts := scan.Counted()
@@ -75,7 +80,7 @@ func peerRequest(e *eventlog.Request) peers.Request {
 	p := peers.Request{DueNS: e.DueNS, SentNS: e.SentNS, FirstByteNS: e.FirstByteNS, ChoiceNS: e.ChoiceNS,
 		FirstTokenNS: e.FirstNS(), VisibleNS: e.VisibleNS, LastTokenNS: e.LastNS(), EndNS: e.EndNS, Events: len(e.Events),
 		InputTokens: e.InputTokens, CachedTokens: e.CachedTokens, HasCached: e.HasCached, OutputTokens: e.OutputTokens,
-		Failure: string(e.Reason), Stage: e.Stage, Session: e.Session, Turn: e.Turn,
+		RequestBytes: e.RequestBytes, Failure: string(e.Reason), Stage: e.Stage, Session: e.Session, Turn: e.Turn,
 		Retries:   e.Retries,
 		Cancelled: e.Cancelled || e.Reason == ledger.FailCancelled}
 	if len(e.Events) > 0 {

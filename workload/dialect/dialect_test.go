@@ -385,6 +385,8 @@ func TestExports(t *testing.T) {
 		{"inference-perf", ip + "report: {request_lifecycle: {percentiles: [50, 99.9]}}\n",
 			&profile.Export{Percentiles: []float64{50, 99.9}}},
 		{"inference-perf", ip + "report: {session_lifecycle: {per_session: true}}\n", &profile.Export{Requests: true}},
+		{"inference-perf", ip + "report: {request_lifecycle: {per_adapter_stage: true}}\n",
+			&profile.Export{AdapterStages: true}},
 	} {
 		require.Equal(t, c.want, translated(t, c.tool, c.text).Export, c.text)
 	}

@@ -202,8 +202,10 @@ func (f *ipFile) translateBreakers(t *translation) {
 // translateExport reads which files and percentiles the report has.
 func (f *ipFile) translateExport(t *translation) {
 	asked := &f.Report.Requests
-	if each := asked.PerRequest || f.Report.Sessions.PerSession; each || len(asked.Percentiles) > 0 {
-		t.Export = &profile.Export{Percentiles: asked.Percentiles, Requests: each}
+	x := profile.Export{Percentiles: asked.Percentiles, Requests: asked.PerRequest || f.Report.Sessions.PerSession,
+		AdapterStages: asked.PerAdapterStage}
+	if x.Requests || x.AdapterStages || len(x.Percentiles) > 0 {
+		t.Export = &x
 	}
 }
 

@@ -107,6 +107,9 @@ func (e *Engine) Body(index int) []byte { return e.table.at(index).body }
 // Head returns the header fields of the request in a slot: the id of its session, if the profile requests it.
 func (e *Engine) Head(index int) []byte { return e.table.at(index).head }
 
+// Model returns the model that the profile or its data set for the request in a slot; empty: neither does.
+func (e *Engine) Model(index int) string { return e.table.at(index).model }
+
 // Conduct returns how the client of the request in a slot behaves.
 func (e *Engine) Conduct(index int) backends.Conduct { return e.table.at(index).conduct }
 

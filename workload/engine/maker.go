@@ -43,6 +43,7 @@ func (m *maker) prepare(session, call, number int, h *History) (*slot, error) {
 		m.rows.learn(row, s)
 	}
 	m.bodies += int64(len(s.body))
+	s.rec.RequestBytes = len(s.body)
 	s.number, s.call = number, call
 	s.rec.Seq, s.rec.Stage = m.planned, m.stage
 	if m.Part.Of > 1 {
@@ -62,8 +63,9 @@ func (m *maker) make(s *slot, session, call int, h *History) error {
 		m.req.Output = 0 // recorded data have one
 	}
 	if m.req.Model == "" {
-		m.req.Model = m.adapter(session)
+		m.req.Model, s.rec.Adapter = m.adapter(session)
 	}
+	s.model = m.req.Model
 	m.classify(session)
 	var err error
 	if s.own, err = m.Encoder.Append(s.own, &m.req, h); err != nil {
@@ -74,19 +76,17 @@ func (m *maker) make(s *slot, session, call int, h *History) error {
 	return nil
 }
 
-// adapter draws the model of a request; empty: the run's.
-func (m *maker) adapter(number int) string {
+// adapter draws the model of a request and its number in the profile, from 1; empty and 0: the run's.
+func (m *maker) adapter(number int) (string, int) {
 	list := m.Profile.API.Adapters
 	if len(list) == 0 {
-		return ""
+		return "", 0
 	}
-	at := m.random(adapterStream, number).Float64()
-	for _, a := range list {
-		if at -= a.Share; at < 0 {
-			return a.Name
-		}
+	i, at := 0, m.random(adapterStream, number).Float64()-list[0].Share
+	for ; at >= 0 && i < len(list)-1; i++ {
+		at -= list[i+1].Share
 	}
-	return list[len(list)-1].Name
+	return list[i].Name, i + 1
 }
 
 // classify draws the class of a request, and sets its priority. Figures by group are then figures by class.

@@ -370,13 +370,17 @@ func TestSharesOfAdapters(t *testing.T) {
 		m := maker{Engine: &Engine{Profile: p}}
 		got := map[string]float64{}
 		for n := range 2000 {
-			got[m.adapter(n)] += 1. / 2000
+			name, number := m.adapter(n)
+			require.Equal(t, name, p.API.Adapters[number-1].Name)
+			got[name] += 1. / 2000
 		}
 		for name, share := range want {
 			require.InDelta(t, share, got[name], .05, "%v: %s", shares, name)
 		}
 	}
-	require.Empty(t, (&maker{Engine: &Engine{Profile: &profile.Profile{}}}).adapter(1))
+	name, number := (&maker{Engine: &Engine{Profile: &profile.Profile{}}}).adapter(1)
+	require.Empty(t, name)
+	require.Zero(t, number)
 }
 
 // Queues that are emptied return every request that was not sent, once, and hold nothing afterwards.

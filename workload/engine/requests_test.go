@@ -257,7 +257,7 @@ func TestRequestsAreNumbered(t *testing.T) {
 		m := makerOf(t, p, &list{sessions: [][]prompts.Call{{{}, {}}}}, part)
 		for i, number := range []int{4, 7} {
 			s := prepared(t, m, 5, 1, number)
-			require.Equal(t, eventlog.Request{Seq: seqs[i], Stage: 2, AskedOutput: 2}, s.rec)
+			require.Equal(t, eventlog.Request{Seq: seqs[i], Stage: 2, AskedOutput: 2, RequestBytes: len(s.body)}, s.rec)
 			require.Equal(t, []int{number, 1}, []int{s.number, s.call})
 			require.Contains(t, string(s.body), "[s5 c1]")
 			require.Equal(t, backends.Conduct{}, s.conduct)
@@ -305,7 +305,10 @@ func TestDraws(t *testing.T) {
 	for i := range 6 {
 		s := prepared(t, m, 3+i/2, i%2, i)
 		require.Equal(t, []bool{s.conduct.Leaves(), s.conduct.IsSlow()}, []bool{s.rec.Leaver, s.rec.Slow})
-		got = append(got, draw{m.adapter(3 + i/2), s.conduct})
+		name, _ := m.adapter(3 + i/2)
+		require.Equal(t, name, p.API.Adapters[s.rec.Adapter-1].Name)
+		require.Equal(t, len(s.body), s.rec.RequestBytes)
+		got = append(got, draw{name, s.conduct})
 	}
 	require.Equal(t, []draw{{"b", backends.Conduct{LeaveTokens: 43}}, {"b", backends.Conduct{PerToken: 28978547}},
 		{"a", backends.Conduct{PerToken: 21241134}}, {"a", backends.Conduct{LeaveTokens: 67, PerToken: 12787619}},

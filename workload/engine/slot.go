@@ -27,7 +27,8 @@ type slot struct {
 	own       []byte // memory of a body of its own
 	ids       []int32
 	text      []byte
-	_         [16]byte // 448 bytes begin where a line of the cache does
+	model     string   // that the profile or its data set; empty: neither does
+	_         [48]byte // 512 bytes begin where a line of the cache does
 }
 
 // reset empties a slot and keeps its memory.

@@ -28,6 +28,7 @@ type Request struct {
 	Session int // from 1; 0: none
 	Turn    int // within the session, from 0
 	Group   int // of prompts with a common prefix, or the class of priority, from 1; 0: none
+	Adapter int // of the profile's LoRA adapters, from 1; 0: none
 
 	DueNS int64 // when it was to be sent by the schedule
 	// ReadyNS is when it was due and the limit of requests in flight had room. If the server refused its first
@@ -41,6 +42,7 @@ type Request struct {
 
 	Events []Event // of a stream, in ascending order
 
+	RequestBytes              int // of the request's body
 	AskedInput, AskedOutput   int // tokens that the profile asked for; 0: unknown
 	InputTokens, OutputTokens int // by the server's or this program's count; 0: unknown, or none
 	CachedTokens              int // of InputTokens, in the server's prefix cache; see HasCached
@@ -102,9 +104,9 @@ type End struct {
 const mostEvents = 1 << 22 // of one request
 
 // numbers returns the counts of a request except Seq, those that change most often first.
-func (r *Request) numbers() [11]*int {
-	return [...]*int{&r.InputTokens, &r.OutputTokens, &r.AskedInput, &r.AskedOutput, &r.Session, &r.Turn, &r.Group,
-		&r.CachedTokens, &r.Stage, &r.Endpoint, &r.Retries}
+func (r *Request) numbers() [13]*int {
+	return [...]*int{&r.InputTokens, &r.OutputTokens, &r.AskedInput, &r.AskedOutput, &r.Session, &r.Turn, &r.RequestBytes,
+		&r.Group, &r.CachedTokens, &r.Adapter, &r.Stage, &r.Endpoint, &r.Retries}
 }
 
 // times returns the stamps of a request in the order of the file.
@@ -115,7 +117,7 @@ func (r *Request) times() [7]*int64 {
 // The bytes of a request begin with what differs from the request before it: one bit for each of numbers, for each of
 // times that only one of them has, and for the words and flags.
 const (
-	timeBit = 1 << 11
+	timeBit = 1 << 13
 	wordBit = timeBit << 7
 )
 

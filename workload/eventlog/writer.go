@@ -13,7 +13,7 @@ import (
 )
 
 // Schema is the first word of a file.
-const Schema = "mlperf-go/events/3"
+const Schema = "mlperf-go/events/4"
 
 // FileName is the name of the file in a run's folder.
 const FileName = "events.bin"

@@ -41,6 +41,9 @@ type API struct {
 // Generates reports whether answers consist of tokens. Embeddings and rankings do not.
 func (a *API) Generates() bool { return a.Kind != "embeddings" && a.Kind != "rerank" }
 
+// NamesModels reports whether requests may name other models than the run's: adapters, or those of recorded calls.
+func (p *Profile) NamesModels() bool { return len(p.API.Adapters) > 0 || p.Data.Kind == Recorded }
+
 // IsChat reports whether requests consist of messages.
 func (a *API) IsChat() bool { return a.Kind == "chat" || a.Kind == "messages" || a.Kind == "responses" }
 
@@ -68,9 +71,10 @@ type SLO struct {
 
 // Export selects what bench convert writes in the forms of other clients.
 type Export struct {
-	Percentiles []float64     `yaml:"percentiles,omitempty" is:"0..100" doc:"of vllm, inference-perf; empty: as usual"`
-	Metrics     ExportMetrics `yaml:"metrics,omitempty" doc:"with statistics in the file of vllm; empty: the first four"`
-	Requests    bool          `yaml:"requests,omitempty" doc:"also the data of each request (vllm, inference-perf)"`
+	Percentiles   []float64     `yaml:"percentiles,omitempty" is:"0..100" doc:"of vllm, inference-perf; empty: as usual"`
+	Metrics       ExportMetrics `yaml:"metrics,omitempty" doc:"with statistics in the file of vllm; empty: the first four"`
+	Requests      bool          `yaml:"requests,omitempty" doc:"also the data of each request (vllm, inference-perf)"`
+	AdapterStages bool          `yaml:"adapter_stages,omitempty" doc:"also files of each adapter in each stage (inference-perf)"`
 }
 
 // ExportMetrics are metrics of vllm's result file.
