@@ -17,6 +17,9 @@ type Config struct {
 	// Head returns further header fields of a request, each with its line end; nil: no request has any. The bytes stay
 	// valid until the request has ended.
 	Head func(index int) []byte
+	// Model returns the model that the request of a loaded sample names, or an empty text for ServedModel; nil: all name
+	// that one. Only workloads may set it.
+	Model func(index int) string
 	// Conduct returns how the client of a loaded sample behaves; nil: every client waits for its answer and reads
 	// it at once. Only workloads may set it, never a test of LoadGen.
 	Conduct func(index int) Conduct

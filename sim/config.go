@@ -27,6 +27,7 @@ type Config struct {
 	Dialect     string            // kind of server to play, one of Dialects
 	Incremental bool              // SGLang's native streams carry new tokens only, and not everything so far
 	Model       string            // served model name
+	Adapters    []string          // further names that vLLM serves, as LoRA adapters
 	Dataset     *datasets.Dataset // prompts and reference outputs; nil: none
 	Row         *models.Row       // benchmark that defines the form of answers; nil: unchanged reference outputs
 	Answers     AnswerMode

@@ -61,14 +61,10 @@ func newShaped(shape *openShape) func(*Server, *request, *plan, int64) encoder {
 		if e.chat {
 			prefix, object, chunk = shape.chatID, "chat.completion", "chat.completion.chunk"
 		}
-		name := s.cfg.Model
-		if r.model != "" { // a server that accepts any name repeats it
-			name = r.model
-		}
 		head := func(object string) []byte {
 			b := append([]byte(`{"id":"`+prefix), appendEscaped(nil, r.id)...)
 			b = strconv.AppendInt(append(b, `","object":"`+object+`","created":`...), created, 10)
-			b = append(append(b, `,"model":"`...), appendEscaped(nil, name)...)
+			b = append(append(b, `,"model":"`...), s.named(r)...)
 			return append(b, `"`+shape.fingerprint+`,"choices":[`...)
 		}
 		e.stream, e.plain = head(chunk), head(object)

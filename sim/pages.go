@@ -44,15 +44,23 @@ func (p *pages) load() []byte {
 	return fmt.Appendf(nil, `{"server_load":%d}`, p.meters.inFlight.Load())
 }
 
-// models lists the one model as OpenAI does.
+// models lists the model and its adapters as vLLM does.
 func (p *pages) models() []byte {
-	name := string(appendEscaped(nil, p.cfg.Model))
 	created := strconv.FormatInt(p.meters.createdNS/1e9, 10)
-	return []byte(`{"object":"list","data":[{"id":"` + name + `","object":"model","created":` + created +
-		`,"owned_by":"` + p.dialect.owner + `","root":"` + name + `","parent":null,"max_model_len":` +
-		strconv.Itoa(p.cfg.MaxModelLen) +
-		`,"permission":[{"id":"modelperm-0","object":"model_permission","created":` + created +
-		`,"allow_create_engine":false,"allow_sampling":true,"allow_logprobs":true,"allow_search_indices":false,` +
-		`"allow_view":true,` +
-		`"allow_fine_tuning":false,"organization":"*","group":null,"is_blocking":false}]}]}`)
+	b := []byte(`{"object":"list","data":[`)
+	for i, name := range append([]string{p.cfg.Model}, p.cfg.Adapters...) {
+		parent := "null"
+		if i > 0 {
+			b = append(b, ',')
+			parent = `"` + string(appendEscaped(nil, p.cfg.Model)) + `"`
+		}
+		id := string(appendEscaped(nil, name))
+		b = append(b, `{"id":"`+id+`","object":"model","created":`+created+`,"owned_by":"`+p.dialect.owner+`","root":"`+id+
+			`","parent":`+parent+`,"max_model_len":`+strconv.Itoa(p.cfg.MaxModelLen)+
+			`,"permission":[{"id":"modelperm-0","object":"model_permission","created":`+created+
+			`,"allow_create_engine":false,"allow_sampling":true,"allow_logprobs":true,"allow_search_indices":false,`+
+			`"allow_view":true,`+
+			`"allow_fine_tuning":false,"organization":"*","group":null,"is_blocking":false}]}`...)
+	}
+	return append(b, `]}`...)
 }

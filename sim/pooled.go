@@ -67,13 +67,13 @@ type pooled struct {
 func newEmbedding(s *Server, r *request, p *plan, created int64) encoder {
 	return &pooled{openAI: pooledFaults(p), write: appendEmbeddings,
 		head: fmt.Sprintf(`{"id":"embd-%s","object":"list","created":%d,"model":"%s","data":[`, appendEscaped(nil, r.id),
-			created, appendEscaped(nil, s.cfg.Model))}
+			created, s.named(r))}
 }
 
 func newRerank(s *Server, r *request, p *plan, _ int64) encoder {
 	e := &pooled{openAI: pooledFaults(p), write: appendRanking, documents: r.documents, results: len(r.documents),
 		head: fmt.Sprintf(`{"id":"rerank-%s","model":"%s","results":[`, appendEscaped(nil, r.id),
-			appendEscaped(nil, s.cfg.Model))}
+			s.named(r))}
 	if r.topN > 0 {
 		e.results = min(e.results, r.topN)
 	}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -80,12 +81,12 @@ type prompt struct {
 
 // accept checks a decoded body against the server's settings, as vLLM's front end does.
 func (s *Server) accept(q *wireRequest, d *protocol) (*request, *apiError) {
-	if !d.anyModel && q.Model != nil && *q.Model != s.cfg.Model {
+	if !d.anyModel && q.Model != nil && !s.serves(*q.Model) {
 		return nil, s.unknownModel(*q.Model)
 	}
 	r := &request{protocol: d, stream: isTrue(q.Stream), returnIDs: isTrue(q.ReturnTokenIDs), list: q.List,
 		interval: s.cfg.TokensPerEvent, documents: q.Documents, topN: q.TopN}
-	if q.Model != nil && d.anyModel {
+	if q.Model != nil {
 		r.model = *q.Model
 	}
 	if e := r.options(q); e != nil {
@@ -148,6 +149,14 @@ func (r *request) checkForced() *apiError {
 	}
 	return nil
 }
+
+// serves reports whether a name is that of the model or of an adapter.
+func (s *Server) serves(name string) bool {
+	return name == s.cfg.Model || slices.Contains(s.cfg.Adapters, name)
+}
+
+// named returns the model's name in the answer to a request: the one that the request has, if it has one.
+func (s *Server) named(r *request) []byte { return appendEscaped(nil, cmp.Or(r.model, s.cfg.Model)) }
 
 func (s *Server) unknownModel(name string) *apiError {
 	return &apiError{http.StatusNotFound, "NotFoundError", "model",

@@ -160,7 +160,7 @@ func readJSON(req *http.Request, body []byte, known fields) (*wireRequest, *apiE
 
 // checkModel rejects an unknown model where text is turned into tokens or back. SGLang ignores the name.
 func (s *Server) checkModel(q *wireRequest) *apiError {
-	if q.Model != nil && *q.Model != s.cfg.Model && !s.dialect.anyModel {
+	if q.Model != nil && !s.serves(*q.Model) && !s.dialect.anyModel {
 		return s.unknownModel(*q.Model)
 	}
 	return nil

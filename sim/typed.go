@@ -109,7 +109,7 @@ type typed struct {
 
 func newTyped(s *Server, r *request, p *plan, prefix string, created int64) typed {
 	return typed{hideUsage: p.hideUsage, usageError: p.usageError, garble: p.garble, created: created,
-		id: appendEscaped([]byte(prefix), r.id), model: appendEscaped(nil, s.cfg.Model)}
+		id: appendEscaped([]byte(prefix), r.id), model: s.named(r)}
 }
 
 // broken applies the fault of an event that begins at body.

@@ -38,7 +38,7 @@ func newOpenAI(s *Server, r *request, p *plan, created int64) encoder {
 		b := append([]byte(`{"id":"`+prefix), appendEscaped(nil, r.id)...)
 		b = append(b, `","object":"`+object+`","created":`...)
 		b = strconv.AppendInt(b, created, 10)
-		b = append(append(b, `,"model":"`...), appendEscaped(nil, s.cfg.Model)...)
+		b = append(append(b, `,"model":"`...), s.named(r)...)
 		return append(b, `","choices":[`...)
 	}
 	e.stream, e.plain = head(chunk), head(object)

@@ -16,6 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf-go/run/rehearse"
 	"github.com/mlperf-go/mlperf-go/workload/bench"
 	"github.com/mlperf-go/mlperf-go/workload/contract"
+	"github.com/mlperf-go/mlperf-go/workload/profile"
 )
 
 // e2eServerFlags select the servers, apart from the flags that every run has.
@@ -50,7 +51,8 @@ func (cmd benchCommand) doE2E(c *cli.Context) error {
 	}
 	defer u.close()
 	return cmd.watched(c, list, func(w *benchWatch) error {
-		s, err := cmd.standUp(c, cmp.Or(list[0].Model, list[0].Profile.API.Model))
+		api := &list[0].Profile.API
+		s, err := cmd.standUp(c, cmp.Or(list[0].Model, api.Model), api.Adapters)
 		if err != nil {
 			return err
 		}
@@ -90,8 +92,8 @@ func (cmd benchCommand) checkE2E(c *cli.Context, v *contract.Invocation, list []
 	return checkFolders(c, list)
 }
 
-// standUp starts the servers of the flags, or the simulator with a model's name, and waits until they serve.
-func (cmd benchCommand) standUp(c *cli.Context, model string) (*bench.Stack, error) {
+// standUp starts the servers of the flags, or the simulator with the names of a model and its adapters, and waits until they serve.
+func (cmd benchCommand) standUp(c *cli.Context, model string, adapters []profile.Adapter) (*bench.Stack, error) {
 	e, cfg, err := serverSettings(c, serverFlags())
 	if err != nil {
 		return nil, err
@@ -101,7 +103,11 @@ func (cmd benchCommand) standUp(c *cli.Context, model string) (*bench.Stack, err
 			return nil, exit.Usage(exit.CodeArgument, "Name the servers with --server-config or --model-path",
 				"the simulator has no engine that accepts %q", c.Args().First())
 		}
-		return bench.StartSimulator(c.Context, "", rehearse.SimulatorArguments(model, c.String("backend")), cmd.log)
+		args := rehearse.SimulatorArguments(model, c.String("backend"))
+		for _, a := range adapters {
+			args = append(args, "--adapter", a.Name)
+		}
+		return bench.StartSimulator(c.Context, "", args, cmd.log)
 	}
 	plan, err := cmd.planServers(c, e, cfg)
 	if err != nil {

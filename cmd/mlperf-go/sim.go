@@ -43,6 +43,7 @@ func (cmd simCommand) command() *cli.Command {
 			&cli.StringFlag{Name: "ready-file", Usage: "file to write the base URL to once the server is ready"},
 			&cli.BoolFlag{Name: "probe", Usage: "ask the simulator of --ready-file whether it serves, and exit"},
 			&cli.StringFlag{Name: "model", Value: d.Model, Usage: "name of the served model"},
+			&cli.StringSliceFlag{Name: "adapter", Usage: "name of a LoRA adapter that is served too; may be repeated"},
 			&cli.StringFlag{Name: "prompt-template",
 				Usage: "the client's --prompt-template, so that the prompts match"},
 			&cli.StringFlag{Name: "benchmark", Value: models.Default, Usage: "benchmark that the data set belongs to"},
@@ -94,7 +95,7 @@ func (cmd simCommand) simulate(c *cli.Context, cfg sim.Config) error {
 	}
 	cfg.Model, cfg.Answers, cfg.APIKey, cfg.Seed = c.String("model"), sim.AnswerMode(c.String("answers")),
 		c.String("api-key"), c.Uint64("seed")
-	cfg.ProfileLog = c.String("profile-log")
+	cfg.ProfileLog, cfg.Adapters = c.String("profile-log"), c.StringSlice("adapter")
 	cfg.Dialect, cfg.Incremental = c.String("dialect"), c.Bool("incremental-streaming-output")
 	cfg.TTFT, cfg.TPOT, cfg.PrefillRate = c.Duration("ttft"), c.Duration("tpot"), c.Float64("prefill-rate")
 	cfg.TPOTPerSequence = c.Duration("tpot-per-sequence")

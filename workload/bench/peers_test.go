@@ -6,10 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mlperf-go/mlperf-go/peers"
+	"github.com/mlperf-go/mlperf-go/run/runtest"
+	"github.com/mlperf-go/mlperf-go/sim"
 	"github.com/mlperf-go/mlperf-go/workload/bench"
 	"github.com/mlperf-go/mlperf-go/workload/dialect"
 )
@@ -20,7 +23,12 @@ func exportOf(t *testing.T, tool, text, format string) (*bench.Record, [][]byte)
 	p, err := dialect.Parse(tool, tool+".yaml", []byte(text), dialect.Options{})
 	require.NoError(t, err)
 	folder := t.TempDir()
-	r, err := bench.Run(t.Context(), bench.Options{Profile: p, Endpoints: []string{simulate(t)}, Folder: folder})
+	url, _ := runtest.Simulate(t, time.Millisecond, 100*time.Microsecond, func(c *sim.Config) {
+		for _, a := range p.API.Adapters {
+			c.Adapters = append(c.Adapters, a.Name)
+		}
+	})
+	r, err := bench.Run(t.Context(), bench.Options{Profile: p, Endpoints: []string{url}, Folder: folder})
 	require.NoError(t, err)
 	l, err := bench.Log(folder, r)
 	require.NoError(t, err)
@@ -90,6 +98,36 @@ spec:
 	require.Equal(t, r.Measured.Total.Requests.Total, g.Benchmarks[0].Metrics.Totals.Total)
 	require.Greater(t, g.Benchmarks[0].Warmup, 0.15)
 	require.Greater(t, g.Benchmarks[0].Cooldown, 0.05)
+}
+
+// TestAdaptersOfAWorkload: inference-perf's files have the adapters of the requests, and the sizes of their bodies.
+func TestAdaptersOfAWorkload(t *testing.T) {
+	_, files := exportOf(t, "inference-perf", `
+load:
+  type: constant
+  stages: [{rate: 200, duration: 0.2}]
+  lora_traffic_split: [{name: a, split: 0.5}, {name: b, split: 0.5}]
+api: {type: completion, streaming: true}
+data:
+  type: random
+  input_distribution: {min: 8, max: 8, mean: 8, std_dev: 0}
+  output_distribution: {min: 4, max: 4, mean: 4, std_dev: 0}
+`, "inference-perf")
+	type report struct {
+		Load      struct{ Count int } `json:"load_summary"`
+		Successes struct {
+			Count int
+			Size  struct{ Min, Max float64 } `json:"request_size_bytes"`
+		}
+	}
+	require.Len(t, files, 4, "the summary, the stage and two adapters")
+	var all [4]report
+	for i, text := range files {
+		require.NoError(t, json.Unmarshal(text, &all[i]))
+		require.Positive(t, all[i].Successes.Count)
+		require.Greater(t, all[i].Successes.Size.Min, 50.)
+	}
+	require.Equal(t, all[0].Load.Count, all[2].Load.Count+all[3].Load.Count)
 }
 
 // guideReport is a part of benchmarks.json.

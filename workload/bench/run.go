@@ -218,6 +218,9 @@ func (t *trial) open() error {
 		if t.Profile.API.SessionHeader != "" {
 			own.Head = t.engine.Head
 		}
+		if t.Profile.NamesModels() {
+			own.Model = t.modelOf
+		}
 		odd := t.Profile.Load.Leave != nil || t.Profile.Load.Slow != nil
 		if odd {
 			own.Conduct = t.engine.Conduct
@@ -235,6 +238,14 @@ func (t *trial) open() error {
 		t.engine.Backends = append(t.engine.Backends, b)
 	}
 	return nil
+}
+
+// modelOf returns the model that the request in a slot names; empty: the run's.
+func (t *trial) modelOf(index int) string {
+	if m := t.engine.Model(index); m != t.config.ServedModel {
+		return m
+	}
+	return ""
 }
 
 // ended processes a request that was added to the log.

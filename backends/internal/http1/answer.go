@@ -72,7 +72,7 @@ func (v *receiver) header(c *conn) {
 	}
 	c.answering = true
 	r.answer.Begin(r.parser.kind())
-	r.expect(&v.report.targets[c.endpoint], v.ids, c.exchange.number)
+	r.expect(&v.report.targets[c.endpoint], v.report.asked(c.exchange), v.ids, c.exchange.number)
 }
 
 // piece handles a part of a body.

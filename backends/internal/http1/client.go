@@ -131,7 +131,8 @@ func (c *Client) serve(ctx context.Context, l *loop, src loadgen.Source, sink ba
 func newLoop(c *Client) (*loop, error) {
 	l := &loop{config: &c.config}
 	l.poller.wait = l.waitForWork
-	l.report = reporter{times: &l.poller, targets: c.targets, streamed: c.protocol.Streamed}
+	l.report = reporter{times: &l.poller, targets: c.targets, streamed: c.protocol.Streamed,
+		modelOf: c.config.Model}
 	l.pool = pool{poller: &l.poller, counters: c.Counters, stamped: c.config.KernelTimes, buf: make([]byte, readBuffer),
 		idle:     make([]*conn, len(c.targets)),
 		readings: readings{newAnswer: c.protocol.NewAnswer}}

@@ -44,10 +44,11 @@ func (r *reading) reset() {
 	r.kept = r.kept[:0]
 }
 
-// expect sets the request and the model that the answer must belong to. number is that of the request's id; 0: it has
-// none.
-func (r *reading) expect(t *target, ids *policy.RequestIDs, number uint64) {
-	want := wire.Expected{Model: t.model, Learn: t.model == "", StreamMode: t.stream}
+// expect sets the request and the model that the answer must belong to. asked is the model that the request names;
+// empty: the run's. number is that of the request's id; 0: it has none.
+func (r *reading) expect(t *target, asked string, ids *policy.RequestIDs, number uint64) {
+	want := wire.Expected{StreamMode: t.stream}
+	t.models.Expect(&want, asked)
 	if number != 0 {
 		want.ID, want.Must = ids.Append(r.id[:0], number), t.must
 	}

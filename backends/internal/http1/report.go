@@ -20,10 +20,19 @@ type reporter struct {
 	streamed    func(q loadgen.Query, news []wire.News, atNS int64) // of batches; nil: requests carry one prompt
 	times       *poller                                             // the time of each report
 	targets     []target
-	outstanding int              // queries that were taken and not completed
-	lost        backends.Outcome // of a query without an answer
+	modelOf     func(index int) string // see backends.Config.Model
+	outstanding int                    // queries that were taken and not completed
+	lost        backends.Outcome       // of a query without an answer
 	exchanges   freelist[exchange]
 	conducts    freelist[conduct]
+}
+
+// asked returns the model that a request names; empty: the run's.
+func (r *reporter) asked(x *exchange) string {
+	if r.modelOf == nil {
+		return ""
+	}
+	return r.modelOf(x.query.Index)
 }
 
 // exchange returns an exchange for a new query.
@@ -87,7 +96,7 @@ func (r *reporter) judge(c *conn, cut backends.Reason, why string) {
 		return
 	case backends.OK:
 		if o.Model != "" {
-			r.targets[c.endpoint].model = o.Model // the first answer decides
+			r.targets[c.endpoint].models.Learn(r.asked(c.exchange), o.Model)
 		}
 		return
 	}

@@ -31,7 +31,7 @@ type target struct {
 	identified bool                // requests carry an id
 	must       bool                // answers have to carry it too
 	member     []byte              // of the body, up to the id; nil: the id is in the header
-	model      string              // that answers name; empty: none has come
+	models     wire.Models         // that answers name
 }
 
 // address is an address of an endpoint.
@@ -96,7 +96,7 @@ func newTarget(e backends.Endpoint, protocol wire.Protocol, n *network) (target,
 	if err != nil {
 		return target{}, err
 	}
-	t := target{Endpoint: p, peer: p.URL, must: e.IDs == backends.IDsRequired, model: e.Model, stream: e.StreamMode}
+	t := target{Endpoint: p, peer: p.URL, must: e.IDs == backends.IDsRequired, models: wire.Models{Served: e.Model}, stream: e.StreamMode}
 	network, path := dial.Target(p.URL)
 	if network == "unix" {
 		t.writeHead(p.URL.RequestURI(), policy.RequestID(&e, protocol))

@@ -203,11 +203,9 @@ func (e *endpoint) identify(c *Client, r *request) (http.Header, *body) {
 // expect sets the request and the model that an answer must belong to.
 func (e *endpoint) expect(r *request) {
 	want := wire.Expected{StreamMode: e.stream}
-	if model := e.model.Load(); model != nil {
-		want.Model = *model
-	} else {
-		want.Learn = true
-	}
+	e.mu.Lock()
+	e.models.Expect(&want, r.asked)
+	e.mu.Unlock()
 	if len(r.id) > 0 {
 		want.ID, want.Must = r.id, e.must
 	}
@@ -293,8 +291,9 @@ func (w *worker) read(ctx context.Context, response *http.Response, r *request, 
 		r.out.LastTokenNS = now.UnixNano() // the tokens of a whole answer come with its last byte
 	}
 	if r.out.Reason == backends.OK && r.out.Model != "" {
-		model := r.out.Model
-		e.model.CompareAndSwap(nil, &model) // the first answer decides
+		e.mu.Lock()
+		e.models.Learn(r.asked, r.out.Model)
+		e.mu.Unlock()
 	}
 	if detail == "" {
 		detail = why

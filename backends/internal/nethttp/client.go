@@ -28,7 +28,8 @@ type endpoint struct {
 	id     wire.RequestIDField
 	must   bool // answers must carry the request's id
 	stream backends.StreamMode
-	model  atomic.Pointer[string] // that answers must name; nil: the first answer decides
+	mu     sync.Mutex
+	models wire.Models // that answers name; mu holds
 }
 
 // Client is a backend on net/http.
@@ -56,9 +57,7 @@ func New(c *backends.Config, p wire.Protocol) (*Client, error) {
 			return nil, err
 		}
 		parsed.id, parsed.must = policy.RequestID(&e, p), e.IDs == backends.IDsRequired
-		if e.Model != "" {
-			parsed.model.Store(&e.Model)
-		}
+		parsed.models.Served = e.Model
 		client.endpoints = append(client.endpoints, parsed)
 	}
 	var err error
@@ -152,6 +151,10 @@ func (s *shard) dispatch(src loadgen.Source) {
 		for _, q := range batch[:n] {
 			r := s.client.requests.Get().(*request)
 			r.begin(q, s.client.config.Key(q.Index), now)
+			r.asked = ""
+			if of := s.client.config.Model; of != nil {
+				r.asked = of(q.Index)
+			}
 			if s.ctx.Err() != nil {
 				r.out.Reason = backends.FailCancelled
 				s.reports <- report{request: r}

@@ -17,6 +17,7 @@ const reportBuffer = 4096
 // request is one query in flight and the state of its answer. It is used again after its completion was reported.
 type request struct {
 	query    loadgen.Query
+	asked    string // model that it names; empty: the run's
 	key      uint64 // for the choice of an endpoint
 	endpoint int    // balance.Nowhere: it is not sent
 	answer   wire.Answer

@@ -30,6 +30,9 @@ type Expected struct {
 	Must  bool   // an event without the ID makes the answer FailWrongAnswer
 	Model string // an answer that names another model is FailWrongModel; empty: every model is accepted
 	Learn bool   // the answer's model is stored in Outcome.Model
+	// Asked is the model that the request names, if it is another one than the run's, such as an adapter. An answer to it
+	// that names Served, the model of other answers, is FailWrongModel. Empty: unknown, or the run's.
+	Asked, Served string
 	// StreamMode is what the endpoint's streams repeat; empty: the stream shows it.
 	StreamMode backends.StreamMode
 }

@@ -61,6 +61,7 @@ func (k *Contract) Run(t *testing.T, only ...string) {
 		{"ids are unlike", k.idsAreUnlike},
 		{"traces", k.traces},
 		{"the first answer names the model", k.theFirstAnswerNamesTheModel},
+		{"requests name other models", k.requestsNameOtherModels},
 		{"unsent", k.unsent},
 		{"strays", k.strays},
 		{"through a proxy", k.throughAProxy},

@@ -2,6 +2,7 @@ package wiretest
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -402,5 +404,41 @@ func (k *Contract) theFirstAnswerNamesTheModel(t *testing.T) {
 		} else {
 			require.Equal(t, backends.FailWrongModel, res.Reason, "query %d", id)
 		}
+	}
+}
+
+// requestsNameOtherModels requires that the answers to requests for another model name the same model each time, and not
+// that of all other requests.
+func (k *Contract) requestsNameOtherModels(t *testing.T) {
+	asked := func(index int) string { return []string{"", "a", "b"}[index%3] }
+	for name, c := range map[string]struct {
+		answer func(index int) string
+		failed []int // indexes
+		detail string
+	}{
+		"each its own":        {func(i int) string { return cmp.Or(asked(i), "m") }, nil, ""},
+		"another word for it": {func(i int) string { return "org/" + asked(i) }, nil, ""},
+		"the run's": {func(int) string { return "m" }, []int{1, 2, 4, 5, 7, 8},
+			`named the model "a", and the answer is from "m": the server ignores the name`},
+		"swapped later": {func(i int) string { return cmp.Or(asked(i%6+i/6), "m") }, []int{6, 7, 8}, "earlier answers"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := Naming(t, k.Secure, func(r *Named) string {
+				return StreamHead + Chunked(fmt.Sprintf(`data: {"model":%q,"choices":[{"index":0,"text":"w",`+
+					`"finish_reason":"stop","token_ids":[5,6]}]}`+"\n\n", c.answer(r.Prompt)), Usage(2), Done)
+			})
+			config.Endpoints[0].IDs, config.Concurrency, config.Model = backends.IDsOff, 1, asked
+			r := k.Ask(t, config, 9)
+			for id, res := range r.Results {
+				want := backends.OK
+				if slices.Contains(c.failed, int(id)-1) {
+					want = backends.FailWrongModel
+				}
+				require.Equal(t, want, res.Reason, "request %d: %v", id-1, r.Attempts)
+			}
+			if c.failed != nil {
+				require.Contains(t, r.Attempts[0].Detail, c.detail)
+			}
+		})
 	}
 }

@@ -35,6 +35,11 @@ func (a *Answer) checkIdentity(e *Event) bool {
 	if a.want.Learn && a.modelName == "" {
 		a.modelName = foreign.Line(string(e.Model), maxModelName)
 	}
+	if a.want.Served != "" && a.want.Served != a.want.Asked && string(e.Model) == a.want.Served {
+		a.fail(backends.FailWrongModel, fmt.Sprintf("the request named the model %q, and the answer is from %q: the server "+
+			"ignores the name", foreign.Line(a.want.Asked, 200), foreign.Line(a.want.Served, 200)))
+		return false
+	}
 	if a.want.Model != "" && string(e.Model) != a.want.Model {
 		a.fail(backends.FailWrongModel, fmt.Sprintf("the answer is from the model %q, and earlier answers of this endpoint "+
 			"were from %q", foreign.Line(string(e.Model), 200), a.want.Model))
