@@ -121,6 +121,7 @@ func writeAIPerf(l *Log, e *Export) error {
 	}
 	maps.DeleteFunc(results, func(_ string, r aiperfResult) bool { return len(r.values) == 0 })
 	aiperfRun(results, answered, failed)
+	aiperfGoodput(l, e, results, answered, failed)
 	e.noteTokenTimes(l, "time_to_second_token and inter_chunk_latency are left out")
 	e.note("percentiles that count failures (adj_*) are left out")
 	data, err := indented(aiperfJSON(l, results, failed))

@@ -25,6 +25,11 @@ var perfGoodputs = []goodputMetric{{"ttft", "ttft", perfTTFT}, {"tpot", "tpot", 
 var guideGoodputs = []goodputMetric{{"ttft", "ttft_ms", firstToken}, {"tpot", "tpot_ms", guideGap},
 	{"e2e", "e2el_ms", requestTime}}
 
+// aiperfGoodputs: a success without a figure is not good, and its limits are those of metrics of aiperf
+// (aiperf/metrics/types/good_request_count_metric.py).
+var aiperfGoodputs = []goodputMetric{{"ttft", "time_to_first_token", firstToken},
+	{"tpot", "inter_token_latency", vllmTPOT}, {"e2e", "request_latency", aiperfLatency}}
+
 // guideGap returns the mean time of a token after the first one of a stream.
 func guideGap(r *Request) (float64, bool) {
 	v, ok := vllmTPOT(r)
@@ -187,4 +192,34 @@ func (g *guideGoodput) members() object {
 	}
 	return object{{"slo_attainment", known(g.attainment, g.rates != nil)}, {"slo_determined_requests", g.determined},
 		{"request_goodput", rates}}
+}
+
+// aiperfGoodput adds the requests within all limits, if there are any: their number, their rate and their share of the
+// requests that ended, in which failures are not good.
+func aiperfGoodput(l *Log, e *Export, results map[string]aiperfResult, answered, failed []*Request) {
+	metrics, below, unknown := l.limited(aiperfGoodputs)
+	if len(unknown) > 0 {
+		e.note("good_request_count ignores the limits of %s, which aiperf does not have", strings.Join(unknown, ", "))
+	}
+	ended := len(answered) + len(failed)
+	if len(metrics) == 0 || ended == 0 {
+		return
+	}
+	good := 0
+	for _, r := range answered {
+		within := true
+		for i, m := range metrics {
+			v, ok := m.of(r)
+			within = within && ok && v <= below[i].Seconds()
+		}
+		if within {
+			good++
+		}
+	}
+	n := float64(good)
+	results["good_request_count"] = aiperfResult{header: "Good Request Count", unit: "requests", scalar: n}
+	results["good_request_fraction"] = aiperfResult{header: "GoodRequestFraction", unit: "ratio", scalar: n / float64(ended)}
+	if took, ok := results["benchmark_duration"]; ok {
+		results["goodput"] = aiperfResult{header: "Goodput", unit: "requests/sec", scalar: n / took.scalar}
+	}
 }

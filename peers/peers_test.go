@@ -330,6 +330,28 @@ func TestPerfLabel(t *testing.T) {
 	}
 }
 
+// Of the answers A (100, 100, 400 ms), B (200, none, 200 ms) and C (100, 300, 700 ms), and a failure.
+func TestGoodputOfAIPerf(t *testing.T) {
+	for _, c := range []struct {
+		limits []Limit
+		good   float64
+	}{
+		{[]Limit{{"ttft", 100 * time.Millisecond}}, 2},
+		{[]Limit{{"tpot", time.Second}}, 2}, // B has no figure
+		{[]Limit{{"e2e", 400 * time.Millisecond}}, 2},
+		{[]Limit{{"e2e", 400 * time.Millisecond}, {"ttft", 150 * time.Millisecond}}, 1},
+	} {
+		l := hand()
+		l.Limits = append(c.limits, Limit{"ntpot", 1})
+		files, notes := convert(t, "aiperf", l)
+		require.Contains(t, notes, "good_request_count ignores the limits of ntpot")
+		requireValues(t, values(t, files["profile_export_aiperf.json"]), "", map[string]float64{
+			"good_request_count/avg": c.good, "good_request_fraction/avg": c.good / 4, "goodput/avg": c.good / 0.9})
+	}
+	files, _ := convert(t, "aiperf", hand())
+	require.NotContains(t, files["profile_export_aiperf.json"], "good")
+}
+
 func TestAIPerf(t *testing.T) {
 	files, notes := convert(t, "aiperf", hand())
 	require.NotContains(t, notes, "time of each token")
