@@ -55,7 +55,7 @@ func mainCode(args []string, stdout, stderr io.Writer) int {
 }
 
 func (p *program) app() *cli.App {
-	return &cli.App{
+	app := &cli.App{
 		Name: "mlperf-go-kube", HelpName: "mlperf-go kube", Usage: "run workloads on a Kubernetes cluster",
 		Writer: p.stdout, ErrWriter: p.stderr, HideVersion: true, Suggest: true,
 		Flags: []cli.Flag{
@@ -68,6 +68,28 @@ func (p *program) app() *cli.App {
 		OnUsageError: func(_ *cli.Context, err error, _ bool) error {
 			return exit.Usage("usage", "`mlperf-go kube help` lists commands and flags", "%w", err)
 		},
+	}
+	for _, c := range app.Commands {
+		for _, c := range append(c.Subcommands, c) {
+			refuseWords(c)
+		}
+	}
+	return app
+}
+
+// refuseWords makes a command that has flags only reject other words. The parser would ignore them and all flags behind
+// them.
+func refuseWords(c *cli.Command) {
+	action := c.Action
+	if action == nil || c.ArgsUsage != "" {
+		return
+	}
+	c.Action = func(ctx *cli.Context) error {
+		if ctx.NArg() > 0 {
+			return exit.Usage(exit.CodeArgument, "It accepts only flags: write --FLAG=VALUE, and lists without spaces, as in "+
+				"--overrides A=1,B=2", "unexpected argument %q of %s", ctx.Args().First(), c.Name)
+		}
+		return action(ctx)
 	}
 }
 

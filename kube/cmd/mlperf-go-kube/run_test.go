@@ -63,6 +63,15 @@ func TestForgottenValue(t *testing.T) {
 	require.Contains(t, stderr, "--workload requires a value, but --endpoint-url follows it")
 }
 
+// Commands of flags alone reject other words, and so do those below another command.
+func TestStrayWords(t *testing.T) {
+	for _, args := range [][]string{{"rights", "me"}, {"server", "down", "vllm"}} {
+		code, _, stderr := kube(args...)
+		require.Equal(t, exit.StatusUsage, code, args)
+		require.Contains(t, stderr, "unexpected argument")
+	}
+}
+
 // TestContract checks that every setting of a cluster is a flag, with the contract's short name, variables and default.
 func TestContract(t *testing.T) {
 	flags := map[string]cli.Flag{}
@@ -203,9 +212,11 @@ func TestBadCommandLines(t *testing.T) {
 		`--reset-cache "sometimes" is not one of auto, off, require`: {"-l", "inference-perf", "-w", "sanity_random", "-U",
 			"http://h:1", "--reset-cache", "sometimes"},
 		`-t "a,,b" has an empty name, or one twice`: {"-l", "inference-perf", "-w", "sanity_random", "-t", "a,,b"},
-		`-t "a,b,a" has`:        {"-l", "inference-perf", "-w", "sanity_random", "-t", "a,b,a"},
-		"is not absolute":       {"-l", "inference-perf", "-w", "sanity_random", "--results-dir", "x"},
-		"expected KEY=VALUE":    {"-l", "inference-perf", "-w", "sanity_random", "-U", "http://h:1", "-o", "min"},
+		`-t "a,b,a" has`:     {"-l", "inference-perf", "-w", "sanity_random", "-t", "a,b,a"},
+		"is not absolute":    {"-l", "inference-perf", "-w", "sanity_random", "--results-dir", "x"},
+		"expected KEY=VALUE": {"-l", "inference-perf", "-w", "sanity_random", "-U", "http://h:1", "-o", "min"},
+		`unexpected argument "seed=3" of run`: {"-l", "inference-perf", "-w", "sanity_random", "-U", "http://h:1", "-o",
+			"min=2", "seed=3", "--shards", "2"},
 		"cannot read the treat": {"-l", "inference-perf", "-w", "sanity_random", "-U", "http://h:1", "-e", "absent.yaml"},
 	} {
 		code, out, errs := dry(args...)
