@@ -218,7 +218,8 @@ func aiperfGoodput(l *Log, e *Export, results map[string]aiperfResult, answered,
 	}
 	n := float64(good)
 	results["good_request_count"] = aiperfResult{header: "Good Request Count", unit: "requests", scalar: n}
-	results["good_request_fraction"] = aiperfResult{header: "GoodRequestFraction", unit: "ratio", scalar: n / float64(ended)}
+	results["good_request_fraction"] = aiperfResult{header: "GoodRequestFraction", unit: "ratio",
+		scalar: n / float64(ended)}
 	if took, ok := results["benchmark_duration"]; ok {
 		results["goodput"] = aiperfResult{header: "Goodput", unit: "requests/sec", scalar: n / took.scalar}
 	}

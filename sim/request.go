@@ -155,7 +155,7 @@ func (s *Server) serves(name string) bool {
 	return name == s.cfg.Model || slices.Contains(s.cfg.Adapters, name)
 }
 
-// named returns the model's name in the answer to a request: the one that the request has, if it has one.
+// named returns the model's name in the answer to a request, which is that of the request if it has one.
 func (s *Server) named(r *request) []byte { return appendEscaped(nil, cmp.Or(r.model, s.cfg.Model)) }
 
 func (s *Server) unknownModel(name string) *apiError {

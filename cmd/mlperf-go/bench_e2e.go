@@ -92,7 +92,8 @@ func (cmd benchCommand) checkE2E(c *cli.Context, v *contract.Invocation, list []
 	return checkFolders(c, list)
 }
 
-// standUp starts the servers of the flags, or the simulator with the names of a model and its adapters, and waits until they serve.
+// standUp starts the servers of the flags, or the simulator with the names of a model and its adapters, and waits until
+// they serve.
 func (cmd benchCommand) standUp(c *cli.Context, model string, adapters []profile.Adapter) (*bench.Stack, error) {
 	e, cfg, err := serverSettings(c, serverFlags())
 	if err != nil {

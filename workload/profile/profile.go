@@ -74,7 +74,7 @@ type Export struct {
 	Percentiles   []float64     `yaml:"percentiles,omitempty" is:"0..100" doc:"of vllm, inference-perf; empty: as usual"`
 	Metrics       ExportMetrics `yaml:"metrics,omitempty" doc:"with statistics in the file of vllm; empty: the first four"`
 	Requests      bool          `yaml:"requests,omitempty" doc:"also the data of each request (vllm, inference-perf)"`
-	AdapterStages bool          `yaml:"adapter_stages,omitempty" doc:"also files of each adapter in each stage (inference-perf)"`
+	AdapterStages bool          `yaml:"adapter_stages,omitempty" doc:"also each adapter's stages (inference-perf)"`
 }
 
 // ExportMetrics are metrics of vllm's result file.

@@ -96,7 +96,8 @@ func newTarget(e backends.Endpoint, protocol wire.Protocol, n *network) (target,
 	if err != nil {
 		return target{}, err
 	}
-	t := target{Endpoint: p, peer: p.URL, must: e.IDs == backends.IDsRequired, models: wire.Models{Served: e.Model}, stream: e.StreamMode}
+	t := target{Endpoint: p, peer: p.URL, must: e.IDs == backends.IDsRequired, stream: e.StreamMode,
+		models: wire.Models{Served: e.Model}}
 	network, path := dial.Target(p.URL)
 	if network == "unix" {
 		t.writeHead(p.URL.RequestURI(), policy.RequestID(&e, protocol))

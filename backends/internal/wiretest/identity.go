@@ -407,8 +407,8 @@ func (k *Contract) theFirstAnswerNamesTheModel(t *testing.T) {
 	}
 }
 
-// requestsNameOtherModels requires that the answers to requests for another model name the same model each time, and not
-// that of all other requests.
+// requestsNameOtherModels requires that the answers to requests for another model name the same model each time, and
+// not that of all other requests.
 func (k *Contract) requestsNameOtherModels(t *testing.T) {
 	asked := func(index int) string { return []string{"", "a", "b"}[index%3] }
 	for name, c := range map[string]struct {
