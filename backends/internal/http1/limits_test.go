@@ -56,7 +56,7 @@ func TestFewFiles(t *testing.T) {
 		return
 	}
 	url := wiretest.Raw(t, func(c net.Conn, _, _ int) bool {
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond) // longer than it takes to need more connections than there are files
 		_, err := c.Write([]byte(wiretest.Streamed))
 		return err == nil
 	})
