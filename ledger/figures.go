@@ -12,7 +12,8 @@ func (t *Test) figures() *figures {
 	return &figures{test: t, keys: make([]uint64, n), other: make([]uint64, n), counts: make([]int32, 1<<rankBits)}
 }
 
-// durations contains the durations of one kind in no order. It is valid until figures collects the next kind.
+// durations contains the durations of one kind in no order. It is valid until figures collects the next kind, and at
+// may be called once, because it uses the memory of the keys.
 type durations struct {
 	f       *figures
 	keys    []uint64

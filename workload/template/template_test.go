@@ -235,7 +235,8 @@ func TestReadExperiment(t *testing.T) {
 func TestShellValue(t *testing.T) {
 	lookup := Map(map[string]string{"A": "b"})
 	for text, want := range map[string][2]string{
-		``: {}, `x y`: {"", "text follows its value"}, `x`: {"x"}, `"x y"`: {"x y"}, `'x y'`: {"x y"}, `"x" # z`: {"x"}, `'x';z`: {"x"}, `"x"`: {"x"},
+		``: {}, `x y`: {"", "text follows its value"}, `x`: {"x"}, `"x y"`: {"x y"}, `'x y'`: {"x y"},
+		`"x" # z`: {"x"}, `'x';z`: {"x"}, `"x"`: {"x"},
 		`"x" z`: {"", "text follows its value"}, `"x`: {"", "its quote does not end on the line"},
 		`"$A"`: {"b"}, `'$A'`: {"$A"}, `$A`: {"b"}, `x${A}y`: {"xby"}, `${B:-c}`: {"c"}, `${A:-c}`: {"b"}, `$B`: {},
 		`'$(z)'`: {"$(z)"}, `"$(z)"`: {"", "it would run a command"}, "`z`": {"", "it would run a command"},
